@@ -1,0 +1,187 @@
+"""What a diff says: frozen records, the same for every report. Words are those of DESIGN.md sections 7 and 8."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from hlodiff.ir.model import Frame, Module
+
+Kind = Literal["added", "removed", "changed", "moved"]
+KINDS: tuple[Kind, ...] = ("added", "removed", "changed", "moved")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where an instruction stands: indices into its module, and what a person needs to recognize it.
+
+    Args:
+        computation: index into `Module.computations`.
+        instruction: index into that computation's instructions.
+        name, opcode: the instruction's own; `computation_name` its computation's.
+        text: the instruction printed on one line, without metadata.
+    """
+
+    computation: int
+    instruction: int
+    computation_name: str
+    name: str
+    opcode: str
+    text: str
+
+    def to_json(self) -> dict[str, str]:
+        """The `old` and `new` objects of an edit in JSON."""
+        return {"computation": self.computation_name, "name": self.name, "opcode": self.opcode, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field of a changed instruction, both sides in words: `FieldChange("memory_space", "device", "host")`."""
+
+    field: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One thing that was done to the old program, `count` times (a pattern when more than once).
+
+    Args:
+        kind: added, removed, changed or moved.
+        fields: names of the changed fields in a fixed order; for a move ("computation", ...) with further changes.
+        count: how many instructions (or module-level facts) were edited alike.
+        sites: every (old, new) place in program order; `old` is None for added, `new` for removed. Both None for
+            facts of the module itself (donation of an argument).
+        changes: old and new value of each field, as words, for the first site.
+        op_name: JAX's scope of the first site.
+        source: Python frames of the first site, innermost first.
+        matcher: which matcher paired the two sides; "" for added and removed.
+    """
+
+    kind: Kind
+    fields: tuple[str, ...] = ()
+    count: int = 1
+    sites: tuple[tuple[Site | None, Site | None], ...] = ()
+    changes: tuple[FieldChange, ...] = ()
+    op_name: str | None = None
+    source: tuple[Frame, ...] = ()
+    matcher: str = ""
+
+    @property
+    def old(self) -> Site | None:
+        """First place in the old program."""
+        return self.sites[0][0] if self.sites else None
+
+    @property
+    def new(self) -> Site | None:
+        """First place in the new program."""
+        return self.sites[0][1] if self.sites else None
+
+    def to_json(self) -> dict[str, Any]:
+        """The edit as DESIGN.md section 8 spells it, plus `changes` and `matcher`."""
+        return {
+            "kind": self.kind,
+            "fields": list(self.fields),
+            "count": self.count,
+            "old": self.old.to_json() if self.old else None,
+            "new": self.new.to_json() if self.new else None,
+            "changes": [{"field": c.field, "old": c.old, "new": c.new} for c in self.changes],
+            "op_name": self.op_name,
+            "source": [{"file": f.file, "line": f.line, "function": f.function} for f in self.source],
+            "matcher": self.matcher,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FusionChange:
+    """Fusions that became other fusions: "1 fusion became 2".
+
+    Args:
+        kind: "split", "merged", "grew", "shrank", "regrouped", "added", "removed", "dissolved" (its instructions
+            stand alone now) or "formed" (the reverse).
+        old, new: the fusion instructions on each side.
+        moved_in, moved_out: instructions that crossed the border.
+        intermediate_bytes: bytes of values that must now be written between the new fusions (negative: no longer).
+    """
+
+    kind: str
+    old: tuple[Site, ...]
+    new: tuple[Site, ...]
+    moved_in: int = 0
+    moved_out: int = 0
+    intermediate_bytes: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionary."""
+        return {
+            "kind": self.kind,
+            "old": [site.to_json() for site in self.old],
+            "new": [site.to_json() for site in self.new],
+            "moved_in": self.moved_in,
+            "moved_out": self.moved_out,
+            "intermediate_bytes": self.intermediate_bytes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleDiff:
+    """The whole difference of two programs of one stage.
+
+    Args:
+        old, new: the programs that were compared.
+        edits: the program channel; a pattern is one edit with a count. Largest groups of one kind first.
+        schedule, tuning: the two other channels that are compared, same form.
+        fusions: the fusion-level story.
+        ignored: what was seen different and dropped, by rule, with counts.
+        metrics: name -> (old, new); only what can be counted in the programs themselves.
+        op_counts: opcode -> (old, new), opcodes that occur on either side.
+        limits: limits that were hit, in words. Never silent.
+    """
+
+    old: Module
+    new: Module
+    edits: tuple[Edit, ...] = ()
+    schedule: tuple[Edit, ...] = ()
+    tuning: tuple[Edit, ...] = ()
+    fusions: tuple[FusionChange, ...] = ()
+    ignored: Mapping[str, int] = field(default_factory=dict)
+    metrics: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    op_counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    limits: tuple[str, ...] = ()
+
+    @property
+    def identical(self) -> bool:
+        """True where the program channel is empty; schedule and tuning may still differ."""
+        return not self.edits
+
+    @property
+    def summary(self) -> dict[str, int]:
+        """Instructions by kind of edit: an edit with count 24 counts 24."""
+        return summarize(self.edits)
+
+    def to_json(self) -> dict[str, Any]:
+        """The members of one `programs` entry that the two programs alone decide (DESIGN.md section 8)."""
+        return {
+            "status": "identical" if self.identical else "changed",
+            "summary": self.summary,
+            "metrics": {name: list(pair) for name, pair in self.metrics.items()},
+            "op_counts": {name: list(pair) for name, pair in self.op_counts.items()},
+            "edits": [edit.to_json() for edit in self.edits],
+            "fusions": [change.to_json() for change in self.fusions],
+            "channels": {
+                name: {"summary": summarize(edits), "edits": [edit.to_json() for edit in edits]}
+                for name, edits in (("schedule", self.schedule), ("tuning", self.tuning))
+            },
+            "ignored": dict(self.ignored),
+            "limits": list(self.limits),
+        }
+
+
+def summarize(edits: tuple[Edit, ...]) -> dict[str, int]:
+    """Counts by kind, all four kinds always present."""
+    counts: dict[str, int] = dict.fromkeys(KINDS, 0)
+    for edit in edits:
+        counts[edit.kind] += edit.count
+    return counts

@@ -1,0 +1,96 @@
+"""Every error that a user can meet: what is wrong, where, and what to type next."""
+
+from __future__ import annotations
+
+
+class HlodiffError(Exception):
+    """Base of all errors that hlodiff raises on purpose.
+
+    Args:
+        what: one sentence that says what is wrong.
+        where: the file, `file:line:column`, function or configuration key it is wrong in; "" when nowhere.
+        hint: what to do or type next; "" when there is nothing to say.
+
+    Example:
+        >>> str(HlodiffError("unknown key `tagets`", where="pyproject.toml", hint="did you mean `targets`?"))
+        'pyproject.toml: unknown key `tagets`\\nhint: did you mean `targets`?'
+    """
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{head}\nhint: {self.hint}" if self.hint else head
+
+    def __reduce__(self) -> tuple[object, ...]:  # errors cross process borders
+        return (_rebuild, (type(self), self.__dict__.copy()))
+
+
+def _rebuild(kind: type[HlodiffError], state: dict[str, object]) -> HlodiffError:
+    error = kind.__new__(kind)
+    Exception.__init__(error, state["what"])
+    error.__dict__.update(state)
+    return error
+
+
+class UsageError(HlodiffError):
+    """The command line asks for something that does not exist or does not fit together."""
+
+
+class ConfigError(HlodiffError):
+    """`[tool.hlodiff]` holds an unknown key or a value of the wrong kind."""
+
+
+class RegistryError(HlodiffError):
+    """A function or case is registered in a way that cannot be captured."""
+
+
+class ReadError(HlodiffError):
+    """A program file cannot be read: prints the line and a caret under the place.
+
+    Args:
+        what: what the reader expected or found.
+        path: the file as the user named it.
+        line: 1-based line, 0 when the whole file is meant.
+        column: 1-based column, 0 when the whole line is meant.
+        text: the offending line.
+        hint: what to do next.
+    """
+
+    def __init__(
+        self, what: str, *, path: str = "", line: int = 0, column: int = 0, text: str = "", hint: str = ""
+    ) -> None:
+        place = ":".join([path or "<text>", *(str(n) for n in (line, column) if n)])
+        super().__init__(what, where=place, hint=hint)
+        self.line = line
+        self.column = column
+        self.text = text
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.what}"
+        if self.text:
+            head += "\n" + _caret(self.text, self.column)
+        return f"{head}\nhint: {self.hint}" if self.hint else head
+
+
+def _caret(text: str, column: int, width: int = 100) -> str:
+    """A window of `text` around `column` with a caret under it; HLO lines reach thousands of characters."""
+    start = max(0, column - width // 2) if len(text) > width else 0
+    window = "".join(c if c.isprintable() else "?" for c in text[start : start + width])
+    return f"  {window}\n  {' ' * max(0, column - 1 - start)}^" if column else f"  {window}"
+
+
+class StoreError(HlodiffError):
+    """A snapshot folder cannot be read or written."""
+
+
+class CaptureError(HlodiffError):
+    """A program could not be captured because a worker or the compiler failed."""
+
+
+class DiffError(HlodiffError):
+    """Two things cannot be compared with each other."""
