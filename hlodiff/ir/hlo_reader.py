@@ -1,0 +1,324 @@
+"""Reads compiled HLO text into a Module: every backend, every XLA version, unknown opcodes and attributes verbatim.
+
+The reader walks lines. A line that starts in column 0 and ends in `{` opens a computation, `}` closes it, and what
+stands between is one instruction per line (a literal may run over several).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from hlodiff.errors import ReadError
+from hlodiff.ir.hlo_shapes import read_shape
+from hlodiff.ir.hlo_tables import FrameTable, read_metadata
+from hlodiff.ir.hlo_tokens import Unbalanced, closing, is_balanced, split_commas, without_comments
+from hlodiff.ir.model import Computation, Instruction, Module
+
+_HEADER = re.compile(r"(ENTRY\s+)?%?([^\s({]+)\s*(?:\(.*)?\{\s*(?:/\*.*\*/\s*)?$", re.DOTALL)
+_START = re.compile(r"\s*(ROOT\s+)?%?([^\s=%,]+)\s*=\s*")
+_OPCODE = re.compile(r"\s*([A-Za-z_][\w\-.]*)\(")
+_KEY = re.compile(r"([A-Za-z_][\w\-.]*)\s*=\s*", re.DOTALL)
+# Attributes whose values name computations. `calls` of an async op and of a fusion are the same word.
+_CALLING = frozenset(
+    ["calls", "to_apply", "condition", "body", "branch_computations", "true_computation", "false_computation",
+     "called_computations", "select", "scatter"]
+)  # fmt: skip
+_CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ", "||||||| ")
+_VERBATIM = frozenset(["constant", "parameter"])
+
+
+@dataclass(slots=True)
+class _Open:
+    """A computation while its lines are read."""
+
+    name: str
+    line: int
+    instructions: list[Instruction] = field(default_factory=list)
+    index: dict[str, int] = field(default_factory=dict)
+    root: int = -1
+    # Operands and control predecessors that were named before they were defined: XLA reads that too.
+    late: list[tuple[int, list[str], list[str]]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Reader:
+    path: str
+    lines: list[str]
+    computations: dict[str, int]
+    done: list[Computation] = field(default_factory=list)
+    entry: int = -1
+    frames: FrameTable = field(default_factory=FrameTable)
+
+    def error(self, what: str, line: int, column: int = 0, hint: str = "") -> ReadError:
+        text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+        return ReadError(what, path=self.path, line=line, column=column, text=text, hint=hint)
+
+
+def read_hlo(text: str, *, path: str = "") -> Module:
+    """Read the text form of a compiled HLO module.
+
+    Args:
+        text: what `compiled.as_text()` or an XLA dump holds.
+        path: the file's name, for errors only.
+
+    Returns:
+        The module; computations and instructions in the order of the text.
+
+    Raises:
+        ReadError: with line, column and a caret under the place.
+
+    Example:
+        >>> module = read_hlo("HloModule m\\n\\nENTRY e {\\n  ROOT p = f32[2]{0} parameter(0)\\n}\\n")
+        >>> module.entry_computation.instructions[0].opcode
+        'parameter'
+    """
+    lines = text.split("\n")
+    reader = _Reader(path, lines, _computation_names(lines))
+    name, attributes, number = _read_module_line(reader)
+    number = _read_tables(reader, number)
+    while number <= len(lines):
+        line = lines[number - 1]
+        if not line.strip() or line.startswith("//"):
+            number += 1
+            continue
+        number = _read_computation(reader, number)
+    if not reader.done:
+        raise reader.error("the file ends before the first computation", len(lines), hint=_TRUNCATED)
+    if reader.entry < 0:
+        if len(reader.done) > 1:
+            raise reader.error("no computation is marked ENTRY", 1, hint=_TRUNCATED)
+        reader.entry = 0
+    return Module(name, "compiled", tuple(reader.done), reader.entry, attributes, reader.frames.frames())
+
+
+_TRUNCATED = "the file may be cut off: HLO prints ENTRY last; capture or dump it again"
+
+
+def _computation_names(lines: list[str]) -> dict[str, int]:
+    names: dict[str, int] = {}
+    for line in lines:
+        if line[:1] not in ("", " ", "\t", "}", "/") and line.rstrip().endswith("{"):
+            match = _HEADER.match(line)
+            if match:
+                names.setdefault(match.group(2), len(names))
+    return names
+
+
+def _read_module_line(reader: _Reader) -> tuple[str, tuple[tuple[str, str], ...], int]:
+    for number, line in enumerate(reader.lines, 1):
+        if not line.strip() or line.startswith("//"):
+            continue
+        _refuse_conflict(reader, number, line)
+        if not line.startswith("HloModule"):
+            raise reader.error("expected `HloModule NAME`", number, 1, "is this compiled HLO text?")
+        try:
+            parts = split_commas(without_comments(line[len("HloModule") :]))
+        except Unbalanced as at:
+            raise reader.error("bracket or quote without its partner", number, at.position + 10, _TRUNCATED) from None
+        if not parts:
+            raise reader.error("expected a module name", number, len("HloModule") + 1)
+        pairs = (part.partition("=") for part in parts[1:])
+        return parts[0].removeprefix("%"), tuple((k.strip(), v.strip()) for k, _, v in pairs), number + 1
+    raise reader.error("the file is empty", 0, hint="expected compiled HLO text that starts with `HloModule`")
+
+
+def _refuse_conflict(reader: _Reader, number: int, line: str) -> None:
+    if line.startswith(_CONFLICT):
+        hint = "settle the merge, then record the program again with `hlodiff update`"
+        raise reader.error("merge conflict marker: this program is neither side", number, 1, hint)
+
+
+def _read_tables(reader: _Reader, number: int) -> int:
+    """Read the debug tables, return the line of the first computation."""
+    table = ""
+    while number <= len(reader.lines):
+        line = reader.lines[number - 1].rstrip()
+        if line in FrameTable.NAMES:
+            table = line
+        elif table and line[:1].isdigit():
+            if not reader.frames.add(table, line):
+                raise reader.error(f"not a row of the table {table}", number, 1)
+        elif line:
+            return number
+        number += 1
+    return number
+
+
+def _read_computation(reader: _Reader, number: int) -> int:
+    line = reader.lines[number - 1]
+    _refuse_conflict(reader, number, line)
+    match = _HEADER.match(line) if line[:1] not in (" ", "\t", "}") else None
+    if match is None:
+        raise reader.error("expected the head of a computation: `%name (parameters) -> shape {`", number, 1)
+    if reader.computations[match.group(2)] != len(reader.done):
+        raise reader.error(f"computation %{match.group(2)} is defined twice", number, match.start(2) + 1)
+    open_ = _Open(match.group(2), number)
+    if match.group(1):
+        if reader.entry >= 0:
+            raise reader.error("a second ENTRY computation", number, 1)
+        reader.entry = len(reader.done)
+    number += 1
+    lines = reader.lines
+    while True:
+        if number > len(lines):
+            raise reader.error(f"the file ends inside computation %{open_.name}", len(lines), hint=_TRUNCATED)
+        line = lines[number - 1]
+        if line.startswith("}"):
+            reader.done.append(_close(reader, open_, number))
+            return number + 1
+        if line.strip() and not line.lstrip().startswith("//"):
+            number = _read_instruction(reader, open_, number)
+        number += 1
+
+
+def _close(reader: _Reader, open_: _Open, number: int) -> Computation:
+    instructions = open_.instructions
+    if not instructions:
+        raise reader.error(f"computation %{open_.name} has no instruction", number, 1)
+    for position, operands, predecessors in open_.late:
+        old = instructions[position]
+        instructions[position] = Instruction(
+            old.name, old.opcode, old.shape, _indices(reader, open_, operands, old.line), (), old.attributes,
+            old.calls, _indices(reader, open_, predecessors, old.line), old.literal, old.op_name, old.frame,
+            old.metadata, old.line,
+        )  # fmt: skip
+    line = reader.lines[number - 1]
+    try:
+        pairs = [part.partition("=") for part in split_commas(line[1:].lstrip(", "))]
+    except Unbalanced as at:
+        raise reader.error("bracket or quote without its partner", number, at.position + 2) from None
+    attributes = tuple((k.strip(), v.strip()) for k, _, v in pairs if k.strip())
+    thread = dict(attributes).get("execution_thread", "").strip('"')
+    return Computation(
+        open_.name,
+        tuple(instructions),
+        open_.root if open_.root >= 0 else len(instructions) - 1,
+        "" if thread == "main" else thread,
+        tuple(pair for pair in attributes if pair[0] != "execution_thread"),
+        open_.line,
+    )
+
+
+def _indices(reader: _Reader, open_: _Open, names: list[str], line: int) -> tuple[int, ...]:
+    try:
+        return tuple([open_.index[name] for name in names])
+    except KeyError as missing:
+        name = str(missing.args[0])
+        column = reader.lines[line - 1].find(name) + 1
+        raise reader.error(f"operand %{name} is not defined in %{open_.name}", line, column) from None
+
+
+def _read_instruction(reader: _Reader, open_: _Open, number: int) -> int:
+    """Read the instruction that starts in line `number`, return the line it ends in."""
+    line = reader.lines[number - 1]
+    start = _START.match(line)
+    if start is None:
+        _refuse_conflict(reader, number, line)
+        raise reader.error("expected an instruction: `%name = shape opcode(operands)`", number, _first(line))
+    name = start.group(2)
+    if name in open_.index:
+        raise reader.error(f"instruction %{name} is defined twice in %{open_.name}", number, start.start(2) + 1)
+    last = number
+    try:
+        instruction = _parse(reader, open_, line, start, number)
+    except (Unbalanced, ReadError):
+        # A literal may run over several lines; asking every line first costs a third of the reading time.
+        while not is_balanced(line) and last < len(reader.lines) and not reader.lines[last].startswith("}"):
+            line += "\n" + reader.lines[last]
+            last += 1
+        try:
+            instruction = _parse(reader, open_, line, start, number)
+        except Unbalanced:
+            what = "bracket or quote without its partner"
+            raise reader.error(what, number, start.end() + 1, _TRUNCATED) from None
+    if start.group(1):
+        if open_.root >= 0:
+            raise reader.error(f"a second ROOT in %{open_.name}", number, start.start(1) + 1)
+        open_.root = len(open_.instructions)
+    open_.index[name] = len(open_.instructions)
+    open_.instructions.append(instruction)
+    return last
+
+
+def _first(line: str) -> int:
+    return len(line) - len(line.lstrip()) + 1
+
+
+def _parse(reader: _Reader, open_: _Open, line: str, start: re.Match[str], number: int) -> Instruction:
+    position = start.end()
+    end = closing(line, position) + 1 if line[position : position + 1] == "(" else _end_of_shape(line, position)
+    opcode = _OPCODE.match(line, end)
+    if opcode is None:
+        raise reader.error("expected `opcode(`", number, end + 1)
+    shape = read_shape(line[position:end])
+    inside = line.find(")", opcode.end())
+    if inside < 0 or "(" in line[opcode.end() : inside] or '"' in line[opcode.end() : inside]:
+        inside = closing(line, opcode.end() - 1)
+    arguments = line[opcode.end() : inside]
+    verbatim = opcode.group(1) in _VERBATIM
+    operands = [] if verbatim else _operand_names(arguments)
+    attributes, calls, predecessors, metadata = _read_attributes(reader, line[inside + 1 :], number, inside + 2)
+    op_name, frame, rest = read_metadata(metadata, reader.frames)
+    index = open_.index
+    known: tuple[int, ...] = ()
+    before: tuple[int, ...] = ()
+    if all(name in index for name in operands) and all(name in index for name in predecessors):
+        known = tuple([index[name] for name in operands])
+        before = tuple([index[name] for name in predecessors])
+    else:
+        open_.late.append((len(open_.instructions), operands, predecessors))
+    return Instruction(
+        start.group(2), opcode.group(1), shape, known, (), attributes, calls, before,
+        arguments.strip() if verbatim else None, op_name, frame, rest, number,
+    )  # fmt: skip
+
+
+def _end_of_shape(line: str, position: int) -> int:
+    end = line.find(" ", position)
+    return len(line) if end < 0 else end
+
+
+def _operand_names(text: str) -> list[str]:
+    """Operand names; older printers put a shape before each: `f32[2]{0} %x`."""
+    if not text:
+        return []
+    parts = split_commas(without_comments(text)) if "{" in text or "/*" in text or "[" in text else text.split(",")
+    return [part.split()[-1].removeprefix("%") for part in parts if part.strip()]
+
+
+_Attributes = tuple[tuple[tuple[str, str], ...], tuple[tuple[str, tuple[int, ...]], ...], list[str], str]
+
+
+def _read_attributes(reader: _Reader, text: str, number: int, column: int) -> _Attributes:
+    attributes: list[tuple[str, str]] = []
+    calls: list[tuple[str, tuple[int, ...]]] = []
+    predecessors: list[str] = []
+    metadata = ""
+    body = text.strip()
+    if body and not body.startswith(","):
+        raise reader.error("expected `, attribute=value`", number, column)
+    for part in split_commas(body[1:]):
+        key = _KEY.match(part)
+        if key is None:
+            attributes.append((part, ""))  # a bare flag
+            continue
+        name, value = key.group(1), part[key.end() :]
+        if name == "metadata":
+            metadata = value
+        elif name in _CALLING and "%" in value or name in _CALLING and value.strip("{} ") in reader.computations:
+            calls.append((name, _called(reader, value, number)))
+        elif name == "control-predecessors":
+            predecessors = _operand_names(value.strip("{}"))
+        else:
+            attributes.append((name, without_comments(value)))
+    return tuple(attributes), tuple(calls), predecessors, metadata
+
+
+def _called(reader: _Reader, value: str, number: int) -> tuple[int, ...]:
+    names = _operand_names(value.strip().removeprefix("{").removesuffix("}"))
+    try:
+        return tuple(reader.computations[name] for name in names)
+    except KeyError as missing:
+        column = reader.lines[number - 1].find(str(missing.args[0])) + 1
+        raise reader.error(f"computation %{missing.args[0]} is not defined", number, column, _TRUNCATED) from None
