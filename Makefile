@@ -1,0 +1,40 @@
+# Everything runs in .venv, which is made new when pyproject.toml or constraints.txt change.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# Two processes: tests that compile are bound by memory before they are bound by cores.
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help check test update bench lint clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+check: $(STAMP) ## compile the examples for every target and compare with snapshots/
+	$(BIN)/hlodiff check
+
+test: $(STAMP) ## run the tests, fast ones first
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
+
+update: $(STAMP) ## record the examples anew in snapshots/
+	$(BIN)/hlodiff update
+
+bench: $(STAMP) ## speed, memory and size, as ratios measured in one run
+	$(BIN)/python -m benchmarks
+
+lint: $(STAMP) ## ruff and mypy --strict
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean: ## remove .venv and everything that is made anew
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "hlodiff needs Python 3.11 or later: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[tpu,cuda,examples,dev]'
+	@touch $@
