@@ -1,0 +1,242 @@
+"""Content hashes: what an instruction and a computation are, whatever they are called and in whatever order printed.
+
+A computation's hash is taken over a canonical walk: from the root (then from every other instruction that nothing
+uses) along operands in order, numbering instructions at their first visit. An instruction used twice has one number,
+so sharing is seen, which a bottom-up (Merkle) hash alone cannot: add(add(c,c),add(c,c)) with one c and with four
+equal ones differ. Operands of commutative operations are visited in an order that content decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from hashlib import blake2b
+
+from hlodiff.ir.hlo_printer import callees_first
+from hlodiff.ir.hlo_shapes import print_shape
+from hlodiff.ir.model import Computation, Instruction, Module, Shape
+
+_COMMUTATIVE = frozenset(["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
+# Header and instruction attributes that say nothing but how bytes lie: left out where layouts are.
+_LAYOUT_ATTRIBUTES = frozenset(["entry_computation_layout", "operand_layout_constraints", "operand_layouts"])
+
+
+def is_commutative(instruction: Instruction) -> bool:
+    """True where swapping the two operands means nothing: add, multiply, and, or, xor, maximum, minimum, EQ, NE."""
+    if len(instruction.operands) != 2:
+        return False
+    if instruction.opcode == "compare":
+        direction = instruction.attribute("direction") or instruction.attribute("comparison_direction") or ""
+        return direction.rstrip(">").endswith(("EQ", "NE"))
+    return instruction.opcode in _COMMUTATIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Hashes of one computation; tuples are indexed like its instructions.
+
+    Args:
+        hash: of the whole computation.
+        labels: of each instruction alone with what it calls: opcode, shape, attributes, literal.
+        down: label and everything it is computed from, without sharing.
+        order: a legal order, operands first, that content alone decides.
+    """
+
+    hash: str
+    labels: tuple[bytes, ...]
+    down: tuple[bytes, ...]
+    order: tuple[int, ...]
+
+
+def digest(parts: Iterable[bytes]) -> bytes:
+    """16 bytes over the parts, each with its length so that ("ab","c") and ("a","bc") differ."""
+    state = blake2b(digest_size=16)
+    for part in parts:
+        state.update(len(part).to_bytes(4, "little"))
+        state.update(part)
+    return state.digest()
+
+
+def contents(module: Module, *, layout: bool = True, schedule: bool = False) -> tuple[Content, ...]:
+    """Content of every computation, callees included in their callers.
+
+    Args:
+        module: any module; hashes are of what stands in it, so normalize first to be blind to noise.
+        layout: False leaves out layouts, tilings and memory spaces.
+        schedule: True adds the printed order and control predecessors.
+
+    Returns:
+        One Content for each computation, in the module's order.
+    """
+    found: dict[int, Content] = {}
+    for index in callees_first(module):
+        found[index] = _content(module, index, found, layout, schedule)
+    return tuple(found[index] for index in range(len(module.computations)))
+
+
+def computation_hashes(module: Module, *, layout: bool = True, schedule: bool = False) -> tuple[str, ...]:
+    """The hash of every computation, in the module's order; see `contents`."""
+    return tuple(content.hash for content in contents(module, layout=layout, schedule=schedule))
+
+
+def canonical_order(module: Module, computation: int, hashes: Sequence[str]) -> tuple[int, ...]:
+    """A legal order of a computation's instructions, operands first, that content alone decides.
+
+    Args:
+        module: the module.
+        computation: index of the computation.
+        hashes: `computation_hashes(module)`, for what the computation calls.
+
+    Returns:
+        Indices of the instructions.
+    """
+    owner = module.computations[computation]
+    labels = tuple(_label(it, hashes.__getitem__, True) for it in owner.instructions)
+    return _walk(owner, _down(owner, labels))
+
+
+def fingerprint(module: Module, *, layout: bool = True) -> str:
+    """Hash of the program itself: computations reached from the entry and the header, not names, order or schedule.
+
+    Example:
+        >>> from hlodiff.ir.hlo_reader import read_hlo
+        >>> one = read_hlo("HloModule m\\nENTRY e {\\n  ROOT p = f32[2]{0} parameter(0)\\n}")
+        >>> two = read_hlo("HloModule n\\nENTRY main {\\n  ROOT q = f32[2]{0} parameter(0)\\n}")
+        >>> fingerprint(one) == fingerprint(two)
+        True
+    """
+    hashes = computation_hashes(module, layout=layout)
+    header = sorted(f"{k}={v}" for k, v in module.attributes if layout or k not in _LAYOUT_ATTRIBUTES)
+    others = sorted(hashes[n] for n in _uncalled(module))
+    return digest(text.encode() for text in (module.stage, hashes[module.entry], *header, "", *others)).hex()
+
+
+def _uncalled(module: Module) -> list[int]:
+    called = {c for computation in module.computations for it in computation.instructions for c in it.called}
+    return [n for n in range(len(module.computations)) if n not in called and n != module.entry]
+
+
+def _content(module: Module, index: int, found: dict[int, Content], layout: bool, schedule: bool) -> Content:
+    owner = module.computations[index]
+    labels = tuple(_label(it, lambda callee: found[callee].hash if callee in found else "cycle", layout) for it in owner.instructions)
+    down = _down(owner, labels)
+    order = _walk(owner, down)
+    number = {position: n for n, position in enumerate(order)}
+    parts = [owner.execution_thread.encode(), repr(sorted(owner.attributes)).encode(), _int(number[owner.root])]
+    for position in order:
+        it = owner.instructions[position]
+        parts.append(labels[position])
+        parts.extend(_int(number[o]) + _int(r) for o, r in _ordered_operands(it, down, number))
+        if schedule:
+            parts.append(_int(position))
+            parts.extend(_int(number[p]) for p in sorted(it.control_predecessors))
+    return Content(digest(parts).hex(), labels, down, order)
+
+
+def _int(number: int) -> bytes:
+    return number.to_bytes(4, "little")
+
+
+def _ordered_operands(it: Instruction, down: Sequence[bytes], number: dict[int, int]) -> list[tuple[int, int]]:
+    results = it.results or (0,) * len(it.operands)
+    pairs = list(zip(it.operands, results, strict=True))
+    if is_commutative(it):
+        pairs.sort(key=lambda pair: (down[pair[0]], pair[1], number[pair[0]]))
+    return pairs
+
+
+def _label(it: Instruction, callee_hash: Callable[[int], str], layout: bool) -> bytes:
+    parts = [it.opcode, shape_text(it.shape, layout), it.literal or ""]
+    if it.attributes:
+        parts += sorted(f"{k}={v}" for k, v in it.attributes if layout or k not in _LAYOUT_ATTRIBUTES)
+    for name, group in it.calls:
+        parts.append(name)
+        parts.extend(callee_hash(callee) for callee in group)
+    return digest([part.encode("utf-8", "surrogatepass") for part in parts])
+
+
+@lru_cache(maxsize=100_000)
+def shape_text(shape: Shape, layout: bool = True) -> str:
+    """The shape as printed, with or without layouts."""
+    return print_shape(shape if layout else without_layout(shape))
+
+
+def without_layout(shape: Shape) -> Shape:
+    """The same shape, without layouts at any depth."""
+    parts = tuple(without_layout(part) for part in shape.tuple_shapes)
+    return replace(shape, layout=None, tuple_shapes=parts)
+
+
+def _down(owner: Computation, labels: Sequence[bytes]) -> tuple[bytes, ...]:
+    down: list[bytes] = [b""] * len(labels)
+    for position in operands_first(owner):
+        it = owner.instructions[position]
+        below = [down[o] for o in it.operands]
+        if it.results:
+            below = [d + _int(r) for d, r in zip(below, it.results, strict=True)]
+        if is_commutative(it):
+            below.sort()
+        down[position] = digest([labels[position], *below]) if below else labels[position]
+    return tuple(down)
+
+
+def operands_first(owner: Computation) -> list[int]:
+    """Positions in an order in which operands stand before users; the printed one where it already is.
+
+    What hangs on a cycle (no program has one, a hostile file may) comes last, in printed order.
+    """
+    instructions = owner.instructions
+    if all(o < n for n, it in enumerate(instructions) for o in it.operands):
+        return list(range(len(instructions)))
+    waiting = [len(set(it.operands)) for it in instructions]
+    users = owner.users()
+    order = [n for n, count in enumerate(waiting) if count == 0]
+    for position in order:
+        for user in users[position]:
+            waiting[user] -= 1
+            if waiting[user] == 0:
+                order.append(user)
+    seen = set(order)
+    return order + [n for n in range(len(instructions)) if n not in seen]
+
+
+def _walk(owner: Computation, down: Sequence[bytes]) -> tuple[int, ...]:
+    """Depth first from the sinks along operands, operands first. The root's tree comes first, then dead ends by content.
+
+    Parameters lead, by number, as every printer of HLO has them.
+    """
+    users = owner.users()
+    above = context(owner, down)
+    sinks = sorted((above[n], n) for n in range(len(down)) if not users[n] and n != owner.root)
+    order: dict[int, None] = dict.fromkeys(owner.parameters())
+    for start in (owner.root, *(n for _, n in sinks), *range(len(down))):
+        stack = [start]
+        open_: set[int] = set()
+        while stack:
+            position = stack[-1]
+            if position in order or position in open_:
+                stack.pop()
+                order.setdefault(position)
+                continue
+            open_.add(position)
+            it = owner.instructions[position]
+            below = list(dict.fromkeys(it.operands))
+            if is_commutative(it):
+                below.sort(key=lambda n: (down[n], above[n], n))
+            stack.extend(n for n in reversed(below) if n not in order and n not in open_)
+    return tuple(order)
+
+
+def context(owner: Computation, down: Sequence[bytes]) -> tuple[bytes, ...]:
+    """For each instruction a hash of what it is computed from and of everything that uses it, with operand positions."""
+    above: list[bytes] = [b""] * len(down)
+    uses: list[list[tuple[int, int]]] = [[] for _ in down]
+    for position, it in enumerate(owner.instructions):
+        slots: Sequence[int] = (0,) * len(it.operands) if is_commutative(it) else range(len(it.operands))
+        for slot, operand in zip(slots, it.operands, strict=True):
+            uses[operand].append((position, slot))
+    for position in reversed(operands_first(owner)):
+        root = b"r" if position == owner.root else b""
+        above[position] = digest([down[position], root, *sorted(above[u] + _int(s) for u, s in uses[position])])
+    return tuple(above)
