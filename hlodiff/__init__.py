@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` does the same, later
+    from hlodiff.capture.devices import Target as Target
     from hlodiff.diff import diff as diff
     from hlodiff.diff.result import Edit as Edit
     from hlodiff.diff.result import FusionChange as FusionChange
@@ -40,6 +41,7 @@ _HOME = {
     "HlodiffError": "hlodiff.errors",
     "Module": "hlodiff.ir.model",
     "ModuleDiff": "hlodiff.diff.result",
+    "Target": "hlodiff.capture.devices",
     "abstract": "hlodiff.registry",
     "diff": "hlodiff.diff",
     "normalize": "hlodiff.normalize",
