@@ -120,13 +120,17 @@ def _read_error(error: Any, text: str, path: str) -> ReadError:
 
 
 def attributes_of(operation: Any) -> Iterator[tuple[str, Any]]:
-    """(name, attribute) of every inherent and discardable attribute, sorted by name as MLIR stores them."""
+    """(name, attribute) of every inherent and discardable attribute, sorted by name as MLIR stores them.
+
+    An attribute that the bindings cannot convert (a dense array of complex numbers) comes as its text.
+    """
     attributes = operation.attributes
-    for key in attributes:
-        if isinstance(key, str):
-            yield key, attributes[key]
-        else:  # jaxlib before 0.10 yields NamedAttribute
-            yield key.name, key.attr
+    for number, key in enumerate(attributes):
+        name = key if isinstance(key, str) else key.name  # jaxlib before 0.10 yields NamedAttribute
+        try:
+            yield name, attributes[name]
+        except TypeError:
+            yield name, str(attributes[number]).removeprefix(f"NamedAttribute({name}=").removesuffix(")")
 
 
 def generic_text(module: Any) -> str:

@@ -183,8 +183,8 @@ class _Reader:
         for key, value in bindings.attributes_of(op):
             if (called := self.called(value)) is not None:
                 calls.append((key, called))
-            elif opcode == "constant" and key == "value":
-                literal = self.literal(value)
+            elif opcode == "constant" and (own := self.literal(key, value, results[0])) is not None:
+                literal = own
             else:
                 attributes.append((key, self.attr_text(value)))
         op_name, frame, (line, _) = self.place(op)
@@ -263,10 +263,10 @@ class _Reader:
         match = _NAME.match(self.lines[line - 1], max(0, column - 1))
         return match[1] if match else ""
 
-    def literal(self, value: Any) -> str:
-        """The text of a constant without its type, which is the shape."""
-        text = str(value)
-        return text.removesuffix(f" : {value.type}")
+    def literal(self, key: str, value: Any, result: Any) -> str | None:
+        """The text of a constant's value without its type, where that is the type of the result."""
+        text, suffix = self.attr_text(value), f" : {result.type}"
+        return text.removesuffix(suffix) if key == "value" and text.endswith(suffix) else None
 
     def shape(self, type_: Any) -> Shape:
         if type_ not in self.shapes:
@@ -274,6 +274,8 @@ class _Reader:
         return self.shapes[type_]
 
     def attr_text(self, attribute: Any) -> str:
+        if isinstance(attribute, str):
+            return attribute
         if attribute not in self.texts:
             self.texts[attribute] = str(attribute)
         return self.texts[attribute]
