@@ -1,7 +1,7 @@
 """A training step in bfloat16 with weights, loss and update in float32.
 
-Catches: one cast that changed. `logits.astype(jnp.float32)` -> `bfloat16` computes the loss with 8 bits of mantissa;
-a cast that went missing does the matrix products in float32 at half the speed or less. No shape changes.
+Catches: one cast that changed. With logits in bfloat16 the loss is computed with 8 bits of precision; with a cast
+missing before a matrix product it runs in float32, at half the speed or less. No shape changes.
 """
 
 import jax

@@ -1,0 +1,228 @@
+"""The layers of the house: who may import whom, what the front door costs, and how large things may grow."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "hlodiff"
+
+# Room -> rooms it may know (DESIGN.md, section 4). `errors` is known to all, `cli` and `pytest_plugin` know all.
+_BELOW_DIFF = {"diff", "graph", "normalize", "ir", "config"}
+KNOWS: dict[str, set[str]] = {
+    "errors": set(),
+    "config": set(),
+    "registry": set(),
+    "ir": set(),
+    "normalize": {"ir"},
+    "store": {"ir"},
+    "graph": {"ir"},
+    "diff": {"graph", "normalize", "ir"},
+    "capture": _BELOW_DIFF | {"registry"},
+    "policy": _BELOW_DIFF | {"store"},
+    "report": _BELOW_DIFF | {"policy", "store"},
+}
+# `hlodiff.abstract` makes a jax.ShapeDtypeStruct, so it asks the room that knows jax, when it is called.
+UPWARD_ON_PURPOSE = {("registry.py", "hlodiff.capture.leaves")}
+
+# Third party -> where it may be imported, as prefixes of the path below hlodiff/.
+HOME: dict[str, tuple[str, ...]] = {
+    "jax": ("capture/",),
+    "equinox": ("capture/",),
+    "jaxlib": ("capture/private.py", "ir/bindings.py"),
+    "networkx": ("graph", "diff/"),
+    "click": ("cli/",),
+    "pytest": ("pytest_plugin.py",),
+}
+HEAVY = ("jax", "jaxlib", "equinox", "networkx", "rich", "click")
+
+
+def sources() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def inside(file: Path) -> str:
+    return file.relative_to(PACKAGE).as_posix()
+
+
+def room(dotted: str) -> str:
+    """`hlodiff.diff.result` is in the room `diff`; the package itself is the room ``."""
+    return dotted.split(".")[1] if "." in dotted else ""
+
+
+def imports(file: Path) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of every import, in functions and under TYPE_CHECKING too."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{inside(file)}:{node.lineno}: relative import"
+            module = node.module or ""
+            names = [module] if module != "hlodiff" else [f"hlodiff.{alias.name}" for alias in node.names]
+            yield from ((node.lineno, name) for name in names)
+
+
+def test_every_room_is_known_to_this_test() -> None:
+    rooms = {inside(file).split("/")[0].removesuffix(".py") for file in sources()}
+    assert rooms - {"__init__", "__main__", "cli", "pytest_plugin"} <= set(KNOWS)
+
+
+def test_arrows_point_down() -> None:
+    wrong = []
+    for file in sources():
+        own = inside(file).split("/")[0].removesuffix(".py")
+        if own in ("__init__", "__main__", "cli", "pytest_plugin"):
+            continue
+        allowed = KNOWS[own] | {own, "errors", "__version__"}
+        wrong += [
+            f"{inside(file)}:{line} imports {name}"
+            for line, name in imports(file)
+            if name.split(".")[0] == "hlodiff" and room(name) not in allowed
+            if (inside(file), name) not in UPWARD_ON_PURPOSE
+        ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("package", HOME)
+def test_third_party_packages_stay_in_their_rooms(package: str) -> None:
+    wrong = [
+        f"{inside(file)}:{line} imports {name}"
+        for file in sources()
+        for line, name in imports(file)
+        if name.split(".")[0] == package and not inside(file).startswith(HOME[package])
+    ]
+    assert wrong == []
+
+
+def test_private_jax_stands_in_one_file() -> None:
+    wrong = [
+        f"{inside(file)}:{line} imports {name}"
+        for file in sources()
+        for line, name in imports(file)
+        if name.startswith("jax._src") and inside(file) != "capture/private.py"
+    ]
+    assert wrong == []
+
+
+def test_only_the_edges_touch_the_process() -> None:
+    """Environment and exit belong to config, cli and the pytest plugin; printing is held by ruff (T20)."""
+    free = ("config.py", "cli/", "pytest_plugin.py", "__main__.py")
+    touching = {"os.environ", "os.getenv", "os.putenv", "sys.exit", "os._exit"}
+    wrong = [
+        f"{inside(file)}:{node.lineno}: {ast.unparse(node)}"
+        for file in sources()
+        if not inside(file).startswith(free)
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in touching
+    ]
+    assert wrong == []
+
+
+def modules_after(code: str, folder: Path) -> tuple[set[str], subprocess.CompletedProcess[str]]:
+    """Names of all modules that a fresh interpreter has imported once `code` has run."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", code], cwd=folder, capture_output=True, text=True, timeout=120
+    )
+    names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    assert "hlodiff" in names, done.stderr[-2000:]
+    return names, done
+
+
+def heavy(names: set[str]) -> list[str]:
+    return [package for package in HEAVY if package in names or any(n.startswith(package + ".") for n in names)]
+
+
+def test_importing_hlodiff_imports_nothing_heavy(tmp_path: Path) -> None:
+    names, done = modules_after("import hlodiff; hlodiff.register; hlodiff.Case; hlodiff.HlodiffError", tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert heavy(names) == []
+
+
+PROGRAM = """HloModule m, entry_computation_layout={(f32[4]{0})->f32[4]{0}}
+
+ENTRY %main (x: f32[4]) -> f32[4] {
+  %x = f32[4]{0} parameter(0)
+  ROOT %y = f32[4]{0} OPCODE(%x)
+}
+"""
+
+
+def test_diff_of_two_hlo_files_imports_no_jax(tmp_path: Path) -> None:
+    for name, opcode in (("old", "sine"), ("new", "cosine")):
+        (tmp_path / f"{name}.hlo").write_text(PROGRAM.replace("OPCODE", opcode))
+    command = "import sys; sys.argv = ['hlodiff', 'diff', 'old.hlo', 'new.hlo']; from hlodiff.cli import main; main()"
+    names, done = modules_after(command, tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "cosine" in done.stdout
+    assert not {"jax", "jaxlib", "equinox"} & set(heavy(names))
+
+
+def test_diff_is_a_function_whatever_was_imported_first(tmp_path: Path) -> None:
+    code = (
+        "import hlodiff.diff.result, hlodiff.normalize, hlodiff; assert callable(hlodiff.diff), hlodiff.diff; "
+        "from hlodiff import diff, normalize; assert callable(diff) and callable(normalize)"
+    )
+    _, done = modules_after(code, tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_unknown_name_at_the_door() -> None:
+    import hlodiff
+
+    with pytest.raises(AttributeError, match="module 'hlodiff' has no attribute 'dif'"):
+        hlodiff.dif  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_everything_at_the_door_opens() -> None:
+    import hlodiff
+
+    assert all(callable(getattr(hlodiff, name)) for name in hlodiff._HOME)
+    assert set(hlodiff._HOME) <= set(dir(hlodiff))
+
+
+def test_functions_and_files_stay_small() -> None:
+    large = []
+    for file in sources():
+        text = file.read_text(encoding="utf-8")
+        if len(text.splitlines()) > 400:
+            large.append(f"{inside(file)}: {len(text.splitlines())} lines")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                length = (node.end_lineno or node.lineno) - node.lineno + 1
+                if length > 60:
+                    large.append(f"{inside(file)}:{node.lineno}: {node.name} has {length} lines")
+    assert large == []
+
+
+def test_no_drawer_for_odds_and_ends() -> None:
+    names = {"utils.py", "util.py", "helpers.py", "helper.py", "manager.py", "common.py", "misc.py"}
+    assert [inside(file) for file in sources() if file.name in names] == []
+
+
+# Written so that this file does not hold what it forbids.
+MACHINE_PATH = re.compile(r"(?<![\w.])/(?:[r]oot|[h]ome|[w]ork|[t]mp|[U]sers|[m]nt)/[\w.-]+")
+REGISTRY = re.compile(
+    r"(?:[p]ypi\.org|[p]ythonhosted\.org|[r]egistry\.npmjs|[c]rates\.io|[a]naconda\.org|[p]roxy\.golang)"
+)
+
+
+def test_no_tracked_file_names_a_machine_or_a_registry() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    names = [name for name in listed.decode().split("\0") if name]
+    assert "pyproject.toml" in names
+    found = []
+    for name in names:
+        if not (ROOT / name).is_file():  # removed, and not yet committed
+            continue
+        text = (ROOT / name).read_bytes().decode("utf-8", "replace")
+        for number, line in enumerate(text.splitlines(), 1):
+            for match in (*MACHINE_PATH.finditer(line), *REGISTRY.finditer(line)):
+                found.append(f"{name}:{number}: {match[0]}")
+    assert found == []
