@@ -146,6 +146,43 @@ def pretty_text(module: Any) -> str:
 
 
 @functools.cache
+def _kernel_context() -> Any:
+    """A context for kernels inside custom calls: also Mosaic's and Triton's dialects, and operations nobody knows."""
+    found = mlir().Context()
+    registry = mlir().DialectRegistry()
+    _load("jaxlib.mlir._mlir_libs._jax_mlir_ext").register_dialects(registry)
+    found.append_dialect_registry(registry)
+    found.load_all_available_dialects()
+    found.allow_unregistered_dialects = True
+    for name in ("jaxlib.mosaic.python.tpu", "jaxlib.triton.dialect"):
+        try:
+            _load(name).register_dialect(found)
+        except (HlodiffError, AttributeError):
+            continue  # a kernel of that dialect then does not decode, which the caller says
+    return found
+
+
+def kernel_text(bytecode: bytes) -> str | None:
+    """MLIR bytecode of an embedded kernel as generic text without debug info; None where it does not decode.
+
+    Args:
+        bytecode: what Pallas put into a custom call: Mosaic TPU, Triton or Mosaic GPU.
+
+    Example:
+        >>> kernel_text(b"object code") is None
+        True
+    """
+    if not bytecode.startswith(b"ML\xefR"):
+        return None
+    try:
+        with _kernel_context():
+            text: str = mlir().Module.parse(bytecode).operation.get_asm(print_generic_op_form=True)
+            return text
+    except mlir().MLIRError:
+        return None
+
+
+@functools.cache
 def _hlo() -> Any:
     """The jaxlib module that holds `HloModule`: `jaxlib._hlo` since 0.10, `jaxlib._jax` before."""
     for name in ("jaxlib._hlo", "jaxlib._jax"):

@@ -66,6 +66,9 @@ class LocationTable:
         if text not in self._resolved:
             location = self._expand(_parse(text))
             name = ""
+            # `"io_callback:"("jit(f)/io_callback"(...))`: a name with a colon is the kind of operation, not its scope
+            while isinstance(location, _Name) and location.text.endswith(":"):
+                location = self._expand(location.child)
             if isinstance(location, _Name) and not self._is_function(location):
                 name = location.text
             self._resolved[text] = (name, self._stack(location, -1))

@@ -32,7 +32,8 @@ def print_stablehlo(module: Module) -> str:
 
     Example:
         >>> from hlodiff.ir.stablehlo_reader import read_stablehlo
-        >>> print(print_stablehlo(read_stablehlo("func.func @f(%a: tensor<i1>) -> tensor<i1> {return %a : tensor<i1>}")))
+        >>> text = "func.func @f(%a: tensor<i1>) -> tensor<i1> {return %a : tensor<i1>}"
+        >>> print(print_stablehlo(read_stablehlo(text)))
         module {
           func.func @f(%a: tensor<i1>) -> tensor<i1> {
             return %a : tensor<i1>
@@ -122,7 +123,7 @@ class _Printer:
         self, scope: Computation, op: Instruction, values: dict[int, str], result: str, owner: str, name: str | None
     ) -> None:
         opcode = mlir_name(op.opcode, owner)
-        inside, outside = split_operands(self.module, op)
+        inside, _ = split_operands(self.module, op)
         operands = [self.reference(scope, op, n, values) for n in range(len(op.operands))]
         types = self.operand_types(scope, op)
         location = quote(op.name if name is None else name)

@@ -87,6 +87,7 @@ class _Reader:
         self.computations: list[Computation | None] = []
         self.shapes: dict[Any, Shape] = {}
         self.texts: dict[Any, str] = {}
+        self.value_names: dict[Any, str] = {}
 
     def read(self) -> Module:
         operations = [op.operation for op in self.module.body.operations]
@@ -159,6 +160,7 @@ class _Reader:
             own = tuple((a.name, self.attr_text(a.attr)) for a in attributes[number]) if attributes else ()
             label, _, (line, column) = self.place_of(_location_text(value.location))
             name = self.source_name(line, column) or value.get_name(state=self.names)[1:]
+            self.value_names[value] = name
             shape = self.shape(value.type)
             scope.parameter(
                 value,
@@ -175,7 +177,7 @@ class _Reader:
         """Append one operation to `scope`, its regions to the computations."""
         results = list(op.results)
         opcode = opcode_of(op.name, owner)
-        name = results[0].get_name(state=self.names)[1:].partition("#")[0] if results else opcode.rpartition(".")[2]
+        name = self.name_results(results, op) if results else opcode.rpartition(".")[2]
         operands = [self.lookup(scope, value) for value in op.operands]
         calls, captured = self.regions(scope, op, opcode, name)
         operands += [self.lookup(scope, value) for value in captured]
@@ -190,7 +192,7 @@ class _Reader:
         op_name, frame, (line, _) = self.place(op)
         found = tuple(result for _, result in operands)
         instruction = Instruction(
-            (self.source_name(line, 0) or name) if results else name, opcode,
+            name, opcode,
             _results([self.shape(result.type) for result in results]),
             tuple(index for index, _ in operands), found if any(found) else (), tuple(attributes), tuple(calls),
             literal=literal, op_name=op_name, frame=frame, line=line,
@@ -198,6 +200,17 @@ class _Reader:
         for number, result in enumerate(results):
             scope.values[result] = (len(scope.instructions), number)
         scope.instructions.append(instruction)
+
+    def name_results(self, results: list[Any], op: Any) -> str:
+        """The SSA name of an operation; MLIR's own numbering where the text's names are out of sight."""
+        name = ""
+        if not self.debug:
+            _, _, (line, _) = self.place_of(_location_text(op.location))
+            name = self.source_name(line, 0)
+        name = name or results[0].get_name(state=self.names)[1:].partition("#")[0]
+        for number, result in enumerate(results):
+            self.value_names[result] = f"{name}.{number}" if len(results) > 1 else name
+        return name
 
     def regions(
         self, scope: _Scope, op: Any, opcode: str, name: str
@@ -229,7 +242,7 @@ class _Reader:
         """Index and result number of a value, captured from outside where the scope does not define it."""
         if value not in scope.values:
             number = str(scope.parameters)
-            name = value.get_name(state=self.names)[1:].replace("#", ".")
+            name = self.value_names[value]
             shape = self.shape(value.type)
             scope.captures.append(value)
             scope.parameter(value, Instruction(name, "parameter", shape, attributes=(CAPTURED,), literal=number))
