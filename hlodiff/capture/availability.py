@@ -1,0 +1,126 @@
+"""Which targets this machine can compile for, and for the others what to install."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from importlib.metadata import PackageNotFoundError, version
+
+from hlodiff.capture.environment import ptxas_folder
+from hlodiff.capture.outcomes import TargetStatus
+from hlodiff.capture.targets import KNOWN, TargetName, parse
+from hlodiff.config import Config
+from hlodiff.errors import CaptureError
+
+OLDEST_JAX = (0, 9)  # 0.9.2 and 0.10.2 were tried; the CUDA plugin of 0.7.2 refuses to start without CUDA's libraries
+
+
+def targets(config: Config) -> tuple[TargetStatus, ...]:
+    """Whether this machine can compile for each known target and for those of the configuration.
+
+    Args:
+        config: its targets are looked at too.
+
+    Returns:
+        one record for each, known ones first.
+
+    Raises:
+        UsageError: the configuration names a target that does not exist.
+        CaptureError: JAX is missing or too old.
+
+    Example:
+        >>> targets(config)[0].name  # doctest: +SKIP
+        'cpu'
+    """
+    from hlodiff.capture.pool import probe
+
+    check_jax()
+    names = [parse(name) for name in dict.fromkeys((*KNOWN, *config.targets))]
+    absent = {name.name: missing(name) for name in names}
+    tried = probe(config, [name for name in names if absent[name.name] is None])
+    return tuple(_status(name, absent[name.name], tried.get(name.name, "")) for name in names)
+
+
+def _status(name: TargetName, absent: tuple[str, str] | None, problem: str) -> TargetStatus:
+    if absent is not None:
+        return TargetStatus(name.name, False, *absent)
+    if problem:
+        return TargetStatus(name.name, False, problem, "")
+    return TargetStatus(name.name, True, _compiler(name), "")
+
+
+def check_jax() -> None:
+    """Refuse a JAX that is missing or too old, without importing it.
+
+    Raises:
+        CaptureError: with what to install.
+
+    Example:
+        >>> check_jax()
+    """
+    found = _version("jax")
+    if found is None:
+        raise CaptureError("JAX is not installed, and capturing needs it", hint='pip install "hlodiff[tpu,cuda]"')
+    if _numbers(found)[: len(OLDEST_JAX)] < OLDEST_JAX:
+        oldest = ".".join(map(str, OLDEST_JAX))
+        raise CaptureError(f"JAX {found} is too old to capture with: {oldest} is needed", hint="pip install -U jax")
+    lib = _version("jaxlib")
+    if lib is None:
+        raise CaptureError(f"jaxlib is not installed beside JAX {found}", hint=f"pip install jaxlib=={found}")
+
+
+def missing(name: TargetName) -> tuple[str, str] | None:
+    """What a target needs and this machine lacks, from the installed packages alone.
+
+    Args:
+        name: the target.
+
+    Returns:
+        the reason and what to type, or None where nothing is missing.
+
+    Example:
+        >>> missing(parse("cpu")) is None
+        True
+    """
+    if name.kind == "tpu":
+        return _missing_libtpu()
+    return _missing_cuda() if name.kind == "cuda" else None
+
+
+def _missing_libtpu() -> tuple[str, str] | None:
+    if _version("libtpu") or _version("libtpu-nightly"):
+        return None
+    return "libtpu is not installed", f'pip install "jax[tpu]=={_version("jax")}"'
+
+
+def _missing_cuda() -> tuple[str, str] | None:
+    lib = _version("jaxlib") or ""
+    both = [f"jax-cuda12-{part}=={lib}" for part in ("plugin", "pjrt")]
+    if not any(_version(f"jax-cuda{n}-plugin") and _version(f"jax-cuda{n}-pjrt") for n in (12, 13)):
+        return "JAX's CUDA plugin is not installed", f"pip install {' '.join(both)} nvidia-cuda-nvcc-cu12"
+    for package in (f"jax-cuda{n}-{part}" for n in (12, 13) for part in ("plugin", "pjrt")):
+        found = _version(package)
+        if found and _numbers(found) != _numbers(lib):
+            return f"{package} {found} does not fit jaxlib {lib}", f"pip install {package}=={lib}"
+    if ptxas_folder() is None and shutil.which("ptxas") is None:
+        return "no ptxas, which XLA needs to compile for NVIDIA GPUs", "pip install nvidia-cuda-nvcc-cu12"
+    return None
+
+
+def _compiler(name: TargetName) -> str:
+    packages = {"tpu": ("libtpu", "libtpu-nightly"), "cuda": ("jax-cuda12-pjrt", "jax-cuda13-pjrt")}
+    for package in (*packages.get(name.kind, ()), "jaxlib"):
+        if found := _version(package):
+            return f"{package} {found}"
+    return ""
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in re.findall(r"\d+", text)[:3])

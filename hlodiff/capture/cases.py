@@ -1,0 +1,94 @@
+"""Calling registered functions for their cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any
+
+from hlodiff.capture.imports import relative
+from hlodiff.capture.targets import is_target
+from hlodiff.errors import RegistryError
+from hlodiff.registry import Case, Registration, folder_name_problem
+
+if TYPE_CHECKING:
+    from hlodiff.capture.devices import Target
+
+
+def build_cases(registration: Registration, target: Target, root: Path) -> dict[str, Case]:
+    """Call a registered function.
+
+    Args:
+        registration: the function.
+        target: what it gets where it has a parameter `target`.
+        root: the folder that errors tell files relative to.
+
+    Returns:
+        its cases by name; the name is "" where there is one case without a name.
+
+    Raises:
+        RegistryError: it returns something else, or names that cannot be folders or are not different.
+        Exception: whatever the function raises.
+
+    Example:
+        >>> build_cases(registration, target, Path("."))  # doctest: +SKIP
+        {'': Case(...)}
+    """
+    where = relative(registration.where, root)
+    built: Any = registration.build(target) if registration.takes_target else registration.build()
+    named = _named(registration, built, where)
+    _check_names(registration, [name for name, _ in named], where)
+    for name, case in named:
+        if not callable(case.fn):
+            which = f"case `{name}` of `{registration.name}`" if name else f"`{registration.name}`"
+            raise RegistryError(f"{which} cannot be lowered: {case.fn!r} is not a function", where=where)
+    return dict(named)
+
+
+def _named(registration: Registration, built: Any, where: str) -> list[tuple[str, Case]]:
+    if isinstance(built, Case):
+        return [(built.name, built)]
+    if isinstance(built, Mapping):
+        named = [(name, case) for name, case in built.items()]
+    elif isinstance(built, list | tuple | GeneratorType):
+        named = [(case.name if isinstance(case, Case) else "", case) for case in built]
+    else:
+        raise _wrong_return(registration, built, where)
+    for _, case in named:
+        if not isinstance(case, Case):
+            raise _wrong_return(registration, case, where)
+    if not named:
+        raise RegistryError(f"`{registration.name}` returned no case", where=where)
+    return named
+
+
+def _wrong_return(registration: Registration, found: Any, where: str) -> RegistryError:
+    return RegistryError(
+        f"`{registration.name}` returned {type(found).__name__}, not a Case, a dict of names and Cases, or several Cases",
+        where=where,
+        hint="return hlodiff.Case(function, *arguments)",
+    )
+
+
+def _check_names(registration: Registration, names: Iterable[object], where: str) -> None:
+    names = list(names)
+    seen: dict[str, str] = {}
+    for name in names:
+        problem = _problem(name, alone=len(names) == 1)
+        if not problem and isinstance(name, str) and name.lower() in seen:
+            same = seen[name.lower()] == name
+            problem = "another case has it" if same else f"`{seen[name.lower()]}` differs only in upper and lower case"
+        if problem:
+            raise RegistryError(f"{name!r} cannot name a case of `{registration.name}`: {problem}", where=where)
+        seen[str(name).lower()] = str(name)
+
+
+def _problem(name: object, *, alone: bool) -> str:
+    if not isinstance(name, str):
+        return "a name is a string"
+    if name == "":
+        return "" if alone else "with several cases each needs a name: Case(..., name=...)"
+    if is_target(name.lower()):
+        return "it is the name of a target"
+    return folder_name_problem(name)

@@ -1,0 +1,83 @@
+"""Devices of a target: the ones of this machine, or compile-only ones of a machine that is not there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+from jax.experimental import topologies
+from jax.sharding import AxisType, Mesh
+
+from hlodiff.capture.gpus import GPUS, target_config
+from hlodiff.capture.targets import TargetName, gpu_topology
+
+
+class TooFewDevices(Exception):
+    """A case asks its target for a larger mesh than the target has."""
+
+
+class Target:
+    """What a registered function gets as `target`.
+
+    Args:
+        name: what the name of the target says.
+        devices: its devices; a program may be lowered and compiled for them, not run.
+
+    Example:
+        >>> target.mesh((2, 2), ("data", "model"))  # doctest: +SKIP
+    """
+
+    def __init__(self, name: TargetName, devices: Sequence[Any]) -> None:
+        self.name = name.name
+        self.kind = name.kind
+        self.devices = tuple(devices)
+
+    def mesh(self, shape: Sequence[int], axis_names: Sequence[str], *, axis_types: Any = None) -> Mesh:
+        """A mesh of the first devices of the target.
+
+        Args:
+            shape: how many devices along each axis.
+            axis_names: name of each axis.
+            axis_types: as for `jax.make_mesh`; all `AxisType.Auto` by default.
+
+        Returns:
+            the mesh, its devices in the order in which `jax.make_mesh` puts them.
+        """
+        count = math.prod(shape)
+        if count > len(self.devices):
+            raise TooFewDevices(f"it asks for {count} devices, and `{self.name}` has {len(self.devices)}")
+        types = axis_types if axis_types is not None else (AxisType.Auto,) * len(shape)
+        return jax.make_mesh(tuple(shape), tuple(axis_names), axis_types=types, devices=self.devices[:count])
+
+
+def open_target(name: TargetName) -> Target:
+    """The target with its devices.
+
+    Args:
+        name: what the name of the target says.
+
+    Returns:
+        the target; its devices are compile-only ones for `tpu` and `cuda`.
+
+    Raises:
+        Exception: whatever JAX raises where it cannot; `hlodiff.capture.availability` turns that into a sentence.
+    """
+    return Target(name, _devices(name))
+
+
+def _devices(name: TargetName) -> Sequence[Any]:
+    if name.kind == "cpu":
+        return jax.devices("cpu")[: name.devices]
+    if name.kind == "attached":
+        return jax.devices()
+    if name.kind == "tpu":
+        topology = f"{name.model}:{'x'.join(map(str, name.shape))}"
+        # libtpu's hosts have 2x2 chips unless told otherwise, and a single chip is no multiple of that.
+        options = {"chips_per_host_bounds": (1, 1, 1)} if math.prod(name.shape) == 1 else {}
+        return topologies.get_topology_desc(platform="tpu", topology_name=topology, **options).devices
+    config = target_config(GPUS[name.model])
+    return topologies.get_topology_desc(
+        platform="cuda", topology_name="", target_config=config, topology=gpu_topology(name.devices)
+    ).devices

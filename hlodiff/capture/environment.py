@@ -1,0 +1,126 @@
+"""The environment of worker processes: what is process-wide for JAX, XLA and libtpu."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hlodiff.config import Config
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all programs of one worker share.
+
+    Args:
+        attached: whether the worker opens the accelerator of this machine.
+        cpu_devices: how many CPU devices it has.
+
+    Example:
+        >>> Setting(False, 8).cpu_devices
+        8
+    """
+
+    attached: bool
+    cpu_devices: int
+
+
+# Variables that would change or stop a capture and are no setting of a program.
+_DROPPED = (
+    "JAX_DISABLE_JIT", "JAX_PLATFORM_NAME", "JAX_NUM_CPU_DEVICES", "JAX_COMPILATION_CACHE_DIR", "JAX_DUMP_IR_TO",
+    "JAX_LOG_COMPILES", "JAX_CHECK_TRACER_LEAKS", "JAX_EXPLAIN_CACHE_MISSES",
+)  # fmt: skip
+
+# Flags that change what XLA writes to disk or to the log, where it looks for files, or how many threads it uses.
+_NO_MATTER = (
+    "--xla_dump_", "--xla_force_host_platform_device_count", "--xla_gpu_cuda_data_dir", "--xla_log_",
+    "--xla_gpu_force_compilation_parallelism", "--xla_cpu_parallel_codegen_split_count", "--xla_hlo_profile",
+    "--vmodule", "--v=", "--minloglevel", "--stderrthreshold", "--log_dir", "--logtostderr", "--alsologtostderr",
+)  # fmt: skip
+
+# A device count of its own would fight with the one that a target asks for.
+_FORBIDDEN = ("--xla_force_host_platform_device_count",)
+
+
+def worker_environment(config: Config, setting: Setting, outside: Mapping[str, str]) -> dict[str, str]:
+    """The environment variables of a worker.
+
+    Args:
+        config: its flags and variables come last, so that they win.
+        setting: what all programs of the worker share.
+        outside: the environment of this process; its XLA_FLAGS are kept, as whoever set them expects.
+
+    Returns:
+        names and values.
+
+    Example:
+        >>> worker_environment(Config(Path(".")), Setting(False, 1), {})["JAX_PLATFORMS"]
+        'cpu'
+    """
+    env = {name: value for name, value in outside.items() if name not in _DROPPED}
+    env |= {
+        "JAX_ENABLE_COMPILATION_CACHE": "false",
+        "JAX_NUM_CPU_DEVICES": str(setting.cpu_devices),
+        "TPU_SKIP_MDS_QUERY": "1",  # without it libtpu asks a metadata server that is not there, for minutes
+        "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # nothing runs on a TPU here, so workers need no lock on it
+        "PYTHONUNBUFFERED": "1",  # the log must hold what was printed before a worker died
+    }
+    if not setting.attached:
+        env["JAX_PLATFORMS"] = "cpu"
+        env["PATH"] = _path_with_ptxas(env.get("PATH", ""))
+    else:
+        # Nothing runs, so the memory can be left to whoever else uses the device.
+        env.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    env["XLA_FLAGS"] = _joined(outside.get("XLA_FLAGS", "").split(), config.xla_flags)
+    env["LIBTPU_INIT_ARGS"] = _joined(outside.get("LIBTPU_INIT_ARGS", "").split(), config.libtpu_init_args)
+    if config.x64 is not None:
+        env["JAX_ENABLE_X64"] = str(config.x64).lower()
+    if config.matmul_precision is not None:
+        env["JAX_DEFAULT_MATMUL_PRECISION"] = config.matmul_precision
+    return env | dict(config.env)
+
+
+def _joined(first: Iterable[str], last: Iterable[str]) -> str:
+    return " ".join(flag for flag in (*first, *last) if not flag.startswith(_FORBIDDEN))
+
+
+def flags_that_matter(flags: str) -> list[str]:
+    """The flags that may change a program, in an order that does not depend on who set them.
+
+    Args:
+        flags: the value of XLA_FLAGS or LIBTPU_INIT_ARGS.
+
+    Returns:
+        each flag once, sorted; of one given twice the last, as XLA takes it.
+
+    Example:
+        >>> flags_that_matter("--xla_b=1 --xla_dump_to=/tmp --xla_a=2 --xla_b=3")
+        ['--xla_a=2', '--xla_b=3']
+    """
+    last = {flag.partition("=")[0]: flag for flag in flags.split() if not flag.startswith(_NO_MATTER)}
+    return [last[name] for name in sorted(last)]
+
+
+def ptxas_folder() -> Path | None:
+    """The folder of `ptxas` in NVIDIA's pip packages, or None where they are not installed.
+
+    Returns:
+        the folder.
+
+    Example:
+        >>> ptxas_folder()  # doctest: +SKIP
+        PosixPath('.../site-packages/nvidia/cuda_nvcc/bin')
+    """
+    for entry in sys.path:
+        for package in ("cuda_nvcc", "cu13"):
+            folder = Path(entry, "nvidia", package, "bin")
+            if (folder / "ptxas").is_file():
+                return folder
+    return None
+
+
+def _path_with_ptxas(path: str) -> str:
+    folder = ptxas_folder()
+    return f"{folder}:{path}" if folder else path

@@ -1,0 +1,164 @@
+"""What is known of a program beside its text: plain JSON values that go into summary.yaml."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import jax
+from jax.sharding import Sharding
+from jax.tree_util import keystr, tree_flatten_with_path, tree_leaves
+
+from hlodiff.capture import private
+from hlodiff.capture.environment import flags_that_matter
+from hlodiff.capture.leaves import ORDINARY_MEMORY, describe
+from hlodiff.capture.targets import TargetName
+
+_PLUGINS = {
+    "cpu": (),
+    "tpu": ("libtpu", "libtpu-nightly"),
+    "cuda": ("jax-cuda12-pjrt", "jax-cuda13-pjrt"),
+    "attached": ("libtpu", "jax-cuda12-pjrt", "jax-cuda13-pjrt", "jax-rocm7-pjrt"),
+}
+
+
+def toolchain(target: TargetName, environment: dict[str, str]) -> dict[str, Any]:
+    """What makes the program, besides the function: versions and settings.
+
+    Args:
+        target: what is compiled for.
+        environment: the worker's environment variables.
+
+    Returns:
+        names and plain values, in a fixed order; flags that change no program are left out.
+
+    Example:
+        >>> toolchain(parse("cpu"), {})["jax"]  # doctest: +SKIP
+        '0.10.2'
+    """
+    config = jax.config
+    return {
+        "jax": jax.__version__,
+        "jaxlib": version("jaxlib"),
+        "plugin": _plugin(target),
+        "device": jax.devices()[0].device_kind if target.kind == "attached" else None,
+        "xla_flags": flags_that_matter(environment.get("XLA_FLAGS", "")),
+        "libtpu_init_args": flags_that_matter(environment.get("LIBTPU_INIT_ARGS", "")) if target.kind == "tpu" else [],
+        "x64": bool(config.jax_enable_x64),
+        "matmul_precision": config.jax_default_matmul_precision or "default",
+        "partitioner": "shardy" if config.jax_use_shardy_partitioner else "gspmd",
+        "threefry_partitionable": bool(config.jax_threefry_partitionable),
+        "prng": config.jax_default_prng_impl,
+    }
+
+
+def _plugin(target: TargetName) -> str | None:
+    for name in _PLUGINS[target.kind]:
+        try:
+            return f"{name} {version(name)}"
+        except PackageNotFoundError:
+            continue
+    return None
+
+
+def arguments(traced: Any, lowered: Any, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    """One record for each flat argument of a lowered function, in the order of the program.
+
+    Args:
+        traced: the `jax.stages.Traced`.
+        lowered: the `jax.stages.Lowered`.
+        names: what a reader calls each of them.
+
+    Returns:
+        records with `path`, `shape`, `dtype`, `donated`, and where they say something `sharding`, `memory_kind`,
+        `weak_type`, and `unused` for an argument that the program does not take.
+    """
+    infos = tree_leaves(traced.args_info, is_leaf=lambda node: hasattr(node, "donated"))
+    shardings = private.kept_shardings(lowered)
+    records = []
+    for i, (info, name) in enumerate(zip(infos, names, strict=True)):
+        record: dict[str, Any] = {"path": name, **_array(info), "donated": bool(info.donated)}
+        record |= {"weak_type": True} if private.is_weak(info) else {}
+        record |= _placement(shardings.get(i)) if i in shardings else {"unused": True}
+        records.append(record)
+    return records
+
+
+def results(lowered: Any) -> list[dict[str, Any]]:
+    """One record for each flat result of a lowered function.
+
+    Args:
+        lowered: the `jax.stages.Lowered`.
+
+    Returns:
+        records with `path`, `shape` and `dtype`, and where it is known `sharding` and `memory_kind`.
+    """
+    flat = tree_flatten_with_path(lowered.out_info)[0]
+    return [
+        {"path": "result" + keystr(path), **_array(info), **_placement(getattr(info, "sharding", None))}
+        for path, info in flat
+    ]
+
+
+def _array(info: Any) -> dict[str, Any]:
+    return {"shape": [int(n) if isinstance(n, int) else str(n) for n in info.shape], "dtype": str(info.dtype)}
+
+
+def _placement(sharding: Any) -> dict[str, Any]:
+    if not isinstance(sharding, Sharding):
+        return {}
+    described = describe(sharding)
+    kind = sharding.memory_kind
+    placement = {} if described == "one device" else {"sharding": described}
+    return placement | ({"memory_kind": kind} if kind not in (None, ORDINARY_MEMORY) else {})
+
+
+_MEMORY = ("argument", "output", "temp", "alias", "generated_code")
+
+
+def memory(compiled: Any) -> dict[str, int | None]:
+    """Bytes that a compiled program needs on each device and on the host.
+
+    Args:
+        compiled: the `jax.stages.Compiled`.
+
+    Returns:
+        `argument`, `output`, `temp`, `alias`, `generated_code`, each also with `host_` before it; None where XLA gives
+        none.
+    """
+    stats = compiled.memory_analysis()
+    names = [prefix + name for prefix in ("", "host_") for name in _MEMORY]
+    return {name: getattr(stats, f"{name}_size_in_bytes", None) for name in names}
+
+
+def cost(compiled: Any) -> dict[str, float | None]:
+    """XLA's own estimate of the work of a compiled program.
+
+    Args:
+        compiled: the `jax.stages.Compiled`.
+
+    Returns:
+        `flops`, `bytes_accessed` and `transcendentals`; None where XLA gives none, as for every compile-only GPU.
+    """
+    analysis = compiled.cost_analysis()
+    if isinstance(analysis, list):
+        analysis = analysis[0] if analysis else None
+    keys = {"flops": "flops", "bytes_accessed": "bytes accessed", "transcendentals": "transcendentals"}
+    return {name: (analysis.get(key) if analysis else None) for name, key in keys.items()}
+
+
+def partitions(stablehlo: str) -> int:
+    """How many devices run a program together.
+
+    Args:
+        stablehlo: its text.
+
+    Returns:
+        partitions times replicas.
+    """
+    found = re.findall(r"mhlo\.num_(?:partitions|replicas) = (\d+)", stablehlo[:4096])
+    product = 1
+    for number in found:
+        product *= int(number)
+    return product

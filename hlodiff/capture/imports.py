@@ -1,0 +1,167 @@
+"""Importing the modules that register functions, with errors that point at the user's own line."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+import sysconfig
+import traceback
+from pathlib import Path
+from types import TracebackType
+
+from hlodiff.config import Config
+from hlodiff.errors import ConfigError, HlodiffError, RegistryError
+
+_OWN = str(Path(__file__).resolve().parent.parent) + os.sep
+_INSTALLED = tuple(str(Path(sysconfig.get_path(name)).resolve()) + os.sep for name in ("purelib", "platlib", "stdlib"))
+
+
+def import_modules(config: Config) -> None:
+    """Import everything that the configuration names, so that its functions are registered.
+
+    Args:
+        config: its `path` is put on `sys.path` first.
+
+    Raises:
+        ConfigError: no modules are named, or one does not exist.
+        RegistryError: one raises while it is imported.
+
+    Example:
+        >>> import_modules(config)  # doctest: +SKIP
+    """
+    if not config.modules:
+        hint = 'name them: modules = ["package.module", "examples/*.py"]'
+        raise ConfigError("no modules to import", where="[tool.hlodiff] modules", hint=hint)
+    sys.path[:0] = [str((config.root / entry).resolve()) for entry in config.path]
+    for named in config.modules:
+        for module in _expand(config, named):
+            _import(config, module)
+
+
+def _expand(config: Config, named: str) -> list[str | Path]:
+    """A module name as it is, a file or pattern as the files it stands for."""
+    if not named.endswith(".py"):
+        return [named]
+    files: list[str | Path] = sorted(config.root.glob(named)) if "*" in named else [config.root / named]
+    files = [file for file in files if Path(file).is_file()]
+    if not files:
+        raise ConfigError(f"no file matches `{named}`", where="[tool.hlodiff] modules")
+    return files
+
+
+def _import(config: Config, module: str | Path) -> None:
+    shown = module if isinstance(module, str) else os.path.relpath(module, config.root)
+    try:
+        importlib.import_module(module) if isinstance(module, str) else _import_file(module)
+    except HlodiffError as error:
+        error.where = relative(error.where, config.root)
+        raise
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module may also leave by SystemExit
+        raise _import_error(config, str(shown), error) from None
+
+
+def _import_file(file: Path) -> None:
+    """Under its dotted name where it has one, so that other modules that import it get the same functions."""
+    file = file.resolve()
+    for entry in sys.path:
+        folder = Path(entry or ".").resolve()
+        if file.is_relative_to(folder):
+            parts = file.relative_to(folder).with_suffix("").parts
+            if all(part.isidentifier() for part in parts):
+                importlib.import_module(".".join(parts))
+                return
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file.name} cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+
+
+def _import_error(config: Config, named: str, error: BaseException) -> HlodiffError:
+    if isinstance(error, ModuleNotFoundError) and error.name and f"{named}.".startswith(f"{error.name}."):
+        hint = f"is it on the path? `path` is {list(config.path)}, from the folder of pyproject.toml"
+        return ConfigError(f"there is no module `{named}`", where="[tool.hlodiff] modules", hint=hint)
+    where = user_frame(error, config.root)
+    return RegistryError(f"`{named}` cannot be imported: {one_line(error)}", where=where)
+
+
+def user_frame(error: BaseException, root: Path) -> str:
+    """Where in the user's own code an exception came from.
+
+    Args:
+        error: the exception.
+        root: the folder that the place is told relative to.
+
+    Returns:
+        `file:line` of the innermost frame outside of installed packages; "" where there is none.
+    """
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        return relative(f"{error.filename}:{error.lineno}", root)
+    frames = _frames(error.__traceback__)
+    own = [(file, line) for file, line in frames if _is_users(file)]
+    file, line = own[-1] if own else ("", 0)
+    return relative(f"{file}:{line}", root) if file else ""
+
+
+def user_traceback(error: BaseException, root: Path) -> str:
+    """The lines of a traceback that lie in the user's own code, and the exception.
+
+    Args:
+        error: the exception.
+        root: the folder that files are told relative to.
+
+    Returns:
+        several lines.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [
+        f"  {relative(f'{f.filename}:{f.lineno}', root)} in {f.name}: {f.line or ''}".rstrip(": ")
+        for f in frames
+        if _is_users(f.filename)
+    ]
+    return "\n".join([*lines, f"{type(error).__name__}: {error}"])
+
+
+def one_line(error: BaseException, limit: int = 400) -> str:
+    """An exception in one line.
+
+    Args:
+        error: the exception.
+        limit: how many characters to keep.
+
+    Returns:
+        its type and the start of its message.
+    """
+    message = " ".join(str(error).split())
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def relative(place: str, root: Path) -> str:
+    """A `file:line` relative to a folder where it lies inside.
+
+    Args:
+        place: file and line.
+        root: the folder.
+
+    Returns:
+        the shorter form.
+    """
+    for folder in dict.fromkeys((str(root), str(root.resolve()))):
+        if place.startswith(folder + os.sep):
+            return place[len(folder) + 1 :]
+    return place
+
+
+def _frames(tb: TracebackType | None) -> list[tuple[str, int]]:
+    return [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(tb)]
+
+
+def _is_users(file: str) -> bool:
+    path = os.path.realpath(file)
+    return not file.startswith("<") and not path.startswith((_OWN, *_INSTALLED))

@@ -1,0 +1,85 @@
+"""Leaves of argument trees: which are traced, and as what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import NamedSharding, Sharding, SingleDeviceSharding
+
+from hlodiff.errors import RegistryError
+
+# What JAX calls the default memory of every platform; compile-only GPUs cannot be asked for theirs.
+ORDINARY_MEMORY = "device"
+
+
+class PlacedStruct(jax.ShapeDtypeStruct):
+    """A `ShapeDtypeStruct` on one device, whose memory kind is known before the device is."""
+
+    __slots__ = ("wanted_memory_kind",)
+    wanted_memory_kind: str
+
+
+def abstract_leaf(shape: tuple[int, ...], dtype: Any, sharding: Sharding | None, memory_kind: str | None) -> Any:
+    """A `ShapeDtypeStruct`, see `hlodiff.abstract`."""
+    if memory_kind is None:
+        return jax.ShapeDtypeStruct(shape, dtype, sharding=sharding)
+    if sharding is not None:
+        raise RegistryError(
+            "`abstract` got a sharding and a memory kind", hint="sharding.with_memory_kind(kind) holds both"
+        )
+    leaf = PlacedStruct(shape, dtype)
+    leaf.wanted_memory_kind = memory_kind
+    return leaf
+
+
+def is_array(leaf: Any) -> bool:
+    """Whether a leaf is an array, with or without numbers: what `eqx.filter_jit` traces."""
+    return isinstance(leaf, jax.Array | np.ndarray | np.generic | jax.ShapeDtypeStruct)
+
+
+def is_scalar(leaf: Any) -> bool:
+    """Whether a leaf is a Python number, which `jax.jit` traces and `eqx.filter_jit` does not."""
+    return isinstance(leaf, bool | int | float | complex)
+
+
+def without_numbers(leaf: Any, device: Any) -> Any:
+    """What stands for an array while lowering; every other leaf is returned as it is.
+
+    Args:
+        leaf: any leaf.
+        device: the first device of the target.
+    """
+    if isinstance(leaf, PlacedStruct):
+        sharding = SingleDeviceSharding(device, memory_kind=leaf.wanted_memory_kind)
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
+    if isinstance(leaf, jax.ShapeDtypeStruct) or not is_array(leaf):
+        return leaf
+    if isinstance(leaf, jax.Array):
+        struct = jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=bool(getattr(leaf, "weak_type", False)))
+        return struct.update(sharding=_kept_sharding(leaf.sharding, device))
+    return jax.ShapeDtypeStruct(leaf.shape, jax.dtypes.canonicalize_dtype(leaf.dtype))
+
+
+def _kept_sharding(sharding: Sharding, device: Any) -> Sharding | None:
+    """A real array lies on a device of this machine, which says nothing about the target, unless it was spread."""
+    if isinstance(sharding, NamedSharding) and next(iter(sharding.device_set)).platform == device.platform:
+        return sharding
+    kind = sharding.memory_kind
+    return SingleDeviceSharding(device, memory_kind=kind) if kind not in (None, ORDINARY_MEMORY) else None
+
+
+def describe(sharding: Any) -> str:
+    """A sharding in one line that holds no device ids."""
+    if isinstance(sharding, NamedSharding):
+        axes = ", ".join(f"{name}={size}" for name, size in sharding.mesh.shape.items())
+        spec = ", ".join(_axis(part) for part in sharding.spec)
+        return f"P({spec}) over {axes}"
+    return "one device" if isinstance(sharding, SingleDeviceSharding) else str(sharding)
+
+
+def _axis(part: Any) -> str:
+    if isinstance(part, tuple):
+        return "(" + ", ".join(map(str, part)) + ")"
+    return "None" if part is None else str(part)

@@ -1,0 +1,136 @@
+"""A worker process: imports the user's modules once, then captures one program after the other.
+
+Started by `hlodiff.capture.pool`. What it and everything in it prints goes to a log file; requests and results travel
+over a connection of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import traceback
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from hlodiff.capture.imports import import_modules, one_line, relative, user_frame
+from hlodiff.capture.outcomes import Discovered, Discovery
+from hlodiff.capture.targets import parse
+from hlodiff.config import Config, process_environment
+from hlodiff.errors import CaptureError, HlodiffError, RegistryError, UsageError
+from hlodiff.registry import Registration, registrations
+
+
+def main(descriptor: int) -> None:
+    """Serve requests until there are no more.
+
+    Args:
+        descriptor: file descriptor of the connection to the parent.
+    """
+    threading.Thread(target=_leave_with_parent, args=(os.getppid(),), daemon=True).start()
+    with Connection(descriptor) as connection:
+        config, with_modules = connection.recv()
+        try:
+            server = _Server(config, with_modules=with_modules)
+        except HlodiffError as error:
+            connection.send(("error", error))
+            return
+        except Exception as error:
+            traceback.print_exc()
+            connection.send(("error", CaptureError(f"JAX cannot be started: {one_line(error)}")))
+            return
+        connection.send(("ready", None))
+        while (message := connection.recv()) is not None:
+            connection.send(_answer(server, *message))
+    sys.stdout.flush()
+    os._exit(0)  # plugins take up to a second to be unloaded, and nothing is left to do
+
+
+def _answer(server: _Server, what: str, payload: Any) -> tuple[str, Any]:
+    try:
+        return "result", getattr(server, what)(payload)
+    except HlodiffError as error:
+        return "error", error
+
+
+def _leave_with_parent(parent: int) -> None:
+    """A parent that is killed cannot tell: without this, a long compile would go on for nobody."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+class _Server:
+    """Answers requests, one method each."""
+
+    def __init__(self, config: Config, *, with_modules: bool) -> None:
+        self.config = config
+        if with_modules:
+            import_modules(config)
+        # After the user's modules: they may set JAX's configuration before it starts.
+        from hlodiff.capture.program import Bench
+
+        self.bench = Bench(config.root, process_environment())
+
+    def capture(self, request: Any) -> Any:
+        from hlodiff.capture.program import capture_program
+
+        return capture_program(self.bench, request)
+
+    def probe(self, name: str) -> str:
+        from hlodiff.capture.refusals import cannot_open
+
+        target = parse(name)
+        try:
+            opened = self.bench.target(target)
+        except Exception as error:
+            return cannot_open(target, error)[0]
+        if target.kind == "attached" and opened.devices[0].platform == "cpu":
+            return "this machine has no accelerator that JAX can use"
+        return ""
+
+    def discover(self, _: None) -> Discovery:
+        return Discovery(tuple(self._discovered(registration) for registration in registrations()))
+
+    def _discovered(self, registration: Registration) -> Discovered:
+        root = self.config.root
+        names = registration.targets if registration.targets is not None else self.config.targets
+        place = relative(registration.where, root)
+        programs: list[tuple[str, tuple[str, ...]]] = []
+        problem = ""
+        for name in names:
+            cases, wrong = self._case_names(registration, name, place)
+            programs.append((name, cases))
+            problem = problem or wrong
+        file, _, line = place.rpartition(":")
+        return Discovered(registration.name, registration.module, file, int(line), tuple(programs), problem)
+
+    def _case_names(self, registration: Registration, name: str, place: str) -> tuple[tuple[str, ...], str]:
+        """The names alone: devices of this machine's CPU stand in for those of the target, which need not be here."""
+        import jax
+
+        from hlodiff.capture.cases import build_cases
+        from hlodiff.capture.devices import Target, TooFewDevices
+
+        try:
+            target = parse(name)
+        except UsageError as error:
+            raise RegistryError(f"`{registration.name}`: {error.what}", where=place, hint=error.hint) from None
+        devices = jax.devices("cpu")
+        stand_in = Target(target, devices[: target.devices] if target.devices else devices)
+        try:
+            return tuple(build_cases(registration, stand_in, self.config.root)), ""
+        except HlodiffError:
+            raise
+        except TooFewDevices as error:
+            return ("",), str(error)
+        except Exception as error:
+            frame = user_frame(error, self.config.root)
+            return ("",), f"{frame}: {one_line(error)}" if frame else one_line(error)
+
+
+if __name__ == "__main__":
+    sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
+    main(int(sys.argv[1]))

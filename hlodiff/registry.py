@@ -1,0 +1,283 @@
+"""Registering functions: `@hlodiff.register`, `hlodiff.Case`, `hlodiff.abstract`. Importing this imports no JAX."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+from hlodiff.errors import RegistryError
+
+F = TypeVar("F", bound=Callable[..., object])
+Donate = str | int | Sequence[int] | None
+
+# Names become folders on every system that checks the repository out.
+_SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+_LONGEST = 100  # four such names and the file name stay below the 255 bytes and 260 characters that systems allow
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Case:
+    """One set of arguments for a function that is to be compiled.
+
+    Args:
+        fn: a plain function, a `jax.jit` or `eqx.filter_jit` function, a method of an Equinox module, or a
+            `functools.partial` of one of these.
+        args: positional arguments of `fn`: arrays, `hlodiff.abstract`s, Python scalars, pytrees and Equinox modules of
+            them, and whatever is static.
+        kwargs: keyword arguments of `fn`.
+        donate: what the function may overwrite: None, "all", "all-except-first", or positions. Only for a function that
+            is not jitted yet: a jitted one keeps its own.
+        static_argnums: positions that are compile-time constants, as for `jax.jit`; not for a jitted function.
+        static_argnames: keyword arguments that are compile-time constants; not for a jitted function.
+        in_shardings: as for `jax.jit`; not for a jitted function.
+        out_shardings: as for `jax.jit`; not for a jitted function.
+        name: tells several cases of one function apart; "" where there is only one.
+
+    Example:
+        >>> Case(max, 1, 2, name="small").args
+        (1, 2)
+    """
+
+    fn: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    donate: Donate
+    static_argnums: tuple[int, ...]
+    static_argnames: tuple[str, ...]
+    in_shardings: Any
+    out_shardings: Any
+    name: str
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        /,
+        *args: Any,
+        kwargs: Mapping[str, Any] | None = None,
+        donate: Donate = None,
+        static_argnums: int | Sequence[int] = (),
+        static_argnames: str | Sequence[str] = (),
+        in_shardings: Any = None,
+        out_shardings: Any = None,
+        name: str = "",
+    ) -> None:
+        values = {
+            "fn": fn,
+            "args": args,
+            "kwargs": dict(kwargs or {}),
+            "donate": donate,
+            "static_argnums": (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums),
+            "static_argnames": (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames),
+            "in_shardings": in_shardings,
+            "out_shardings": out_shardings,
+            "name": name,
+        }
+        for field, value in values.items():
+            object.__setattr__(self, field, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A function that was registered: what `register` was told, and where.
+
+    Args:
+        name: the name of the function's snapshots.
+        build: returns the case or cases; called only when they are needed.
+        targets: what it is compiled for; None for the targets of the configuration.
+        module: the module it was registered in.
+        file: the file it was registered in.
+        line: 1-based line in that file.
+        takes_target: whether `build` wants the target, to build a mesh of its devices.
+
+    Example:
+        >>> Registration("f", dict, None, "m", "m.py", 3, False).where
+        'm.py:3'
+    """
+
+    name: str
+    build: Callable[..., object]
+    targets: tuple[str, ...] | None
+    module: str
+    file: str
+    line: int
+    takes_target: bool
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+_REGISTERED: list[Registration] = []
+
+
+@overload
+def register(build: F, /) -> F: ...
+@overload
+def register(*, name: str | None = None, targets: Sequence[str] | None = None) -> Callable[[F], F]: ...
+def register(
+    build: F | None = None, /, *, name: str | None = None, targets: Sequence[str] | None = None
+) -> F | Callable[[F], F]:
+    """Register what a function compiles to, so that `hlodiff update` records it and `hlodiff check` compares it.
+
+    Args:
+        build: the decorated function. It is called lazily, without arguments or with the target where it has a
+            parameter `target`, and returns a `Case`, a dict of names and `Case`s, or several named `Case`s.
+        name: the name of the snapshots; the function's own name by default.
+        targets: names such as "cpu", "tpu-v5e-2x2" or "cuda-h100-x4"; the configuration's by default.
+
+    Returns:
+        the decorated function, unchanged.
+
+    Raises:
+        RegistryError: the name is no safe folder name, or the function needs parameters that nothing can give.
+
+    Example:
+        >>> @register(name="sum_of_two", targets=["cpu"])
+        ... def case():
+        ...     return Case(lambda x, y: x + y, abstract((3,), "float32"), abstract((3,), "float32"))
+    """
+
+    def decorate(build: F) -> F:
+        _REGISTERED.append(_registration(build, name, targets))
+        return build
+
+    return decorate if build is None else decorate(build)
+
+
+def abstract(shape: Sequence[int], dtype: Any, *, sharding: Any = None, memory_kind: str | None = None) -> Any:
+    """An array argument without its numbers: nothing is allocated.
+
+    Args:
+        shape: its dimensions.
+        dtype: its element type: a name such as "bfloat16", or what NumPy and JAX take.
+        sharding: a `jax.sharding.Sharding` over a mesh of the target; None for an array that is on one device.
+        memory_kind: where its bytes live, such as "pinned_host"; with a sharding, give it to the sharding instead.
+
+    Returns:
+        a `jax.ShapeDtypeStruct`.
+
+    Raises:
+        RegistryError: both a sharding and a memory kind are given.
+
+    Example:
+        >>> abstract((32, 64), "bfloat16").shape  # doctest: +SKIP
+        (32, 64)
+    """
+    # In the function: only the room `capture` knows JAX, and it is first needed when a registered function is called.
+    from hlodiff.capture.leaves import abstract_leaf
+
+    return abstract_leaf(tuple(shape), dtype, sharding, memory_kind)
+
+
+def registrations() -> tuple[Registration, ...]:
+    """Everything registered so far, in order.
+
+    Returns:
+        one record for each name; a module that was imported again replaces its own earlier records.
+
+    Raises:
+        RegistryError: two functions share a name, or their names differ only in upper and lower case.
+
+    Example:
+        >>> [r.name for r in registrations()]  # doctest: +SKIP
+        ['train_step']
+    """
+    latest: dict[str, Registration] = {}
+    for new in _REGISTERED:
+        old = latest.get(new.name.lower())
+        if old is not None and (old.name, old.where) != (new.name, new.where):
+            raise _duplicate(old, new)
+        latest[new.name.lower()] = new
+    return tuple(latest.values())
+
+
+def clear() -> None:
+    """Forget everything registered, as tests and reloading need it.
+
+    Example:
+        >>> clear()
+    """
+    _REGISTERED.clear()
+
+
+def folder_name_problem(name: str) -> str:
+    """Why a name cannot be the name of a snapshot folder.
+
+    Args:
+        name: the name of a function or case.
+
+    Returns:
+        the reason, or "" where it can.
+
+    Example:
+        >>> folder_name_problem("a/b")
+        "only letters, digits, '_', '-' and '.' are allowed, and the first is no '.' or '-'"
+    """
+    if not _SAFE.fullmatch(name):
+        return "only letters, digits, '_', '-' and '.' are allowed, and the first is no '.' or '-'"
+    if name.endswith("."):
+        return "a name cannot end in '.'"
+    if _RESERVED.fullmatch(name):
+        return "Windows reserves this name"
+    return f"longer than {_LONGEST} characters" if len(name) > _LONGEST else ""
+
+
+def _registration(build: Any, name: str | None, targets: Sequence[str] | None) -> Registration:
+    if not callable(build):
+        raise RegistryError(f"`register` decorates a function, not {build!r}", where=_caller())
+    plain = inspect.unwrap(build)
+    code = getattr(plain, "__code__", None)
+    where = f"{code.co_filename}:{code.co_firstlineno}" if code else _caller()
+    name = getattr(build, "__name__", "") if name is None else name
+    problem = folder_name_problem(name) if isinstance(name, str) else "a name is a string"
+    if problem:
+        hint = '@hlodiff.register(name="a_safe_name")'
+        raise RegistryError(f"{name!r} cannot be the name of a function: {problem}", where=where, hint=hint)
+    file, _, line = where.rpartition(":")
+    module = str(getattr(build, "__module__", ""))
+    checked = _checked_targets(name, targets, where)
+    return Registration(name, build, checked, module, file, int(line), _takes_target(name, build, where))
+
+
+def _checked_targets(name: str, targets: Sequence[str] | None, where: str) -> tuple[str, ...] | None:
+    if targets is None:
+        return None
+    if isinstance(targets, str) or not targets or not all(isinstance(t, str) for t in targets):
+        hint = 'targets=["cpu", "tpu-v5e-2x2"]'
+        raise RegistryError(f"`targets` of `{name}` must be a list of names, not {targets!r}", where=where, hint=hint)
+    return tuple(dict.fromkeys(targets))
+
+
+def _takes_target(name: str, build: Callable[..., object], where: str) -> bool:
+    try:
+        parameters = inspect.signature(build).parameters.values()
+    except (TypeError, ValueError):  # a few builtins have no signature; called without arguments they tell themselves
+        return False
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if any(parameter != "target" for parameter in needed):
+        raise RegistryError(
+            f"`{name}` needs the parameters {', '.join(needed)}: a registered function has none, or only `target`",
+            where=where,
+            hint="decorate a function that returns hlodiff.Case(your_function, *its_arguments)",
+        )
+    return any(p.name == "target" for p in parameters)
+
+
+def _caller() -> str:
+    for frame in inspect.stack()[1:]:
+        if frame.filename != __file__:
+            return f"{frame.filename}:{frame.lineno}"
+    return "?:0"
+
+
+def _duplicate(old: Registration, new: Registration) -> RegistryError:
+    same = "have the same name" if old.name == new.name else "differ only in upper and lower case"
+    return RegistryError(
+        f"the functions `{old.name}` ({old.where}) and `{new.name}` ({new.where}) {same}",
+        where=new.where,
+        hint='give one of them another: @hlodiff.register(name="...")',
+    )
