@@ -1,0 +1,80 @@
+"""The normalizer: an ordered tuple of named rules that take away what means nothing (NOISE), and nothing else."""
+
+from __future__ import annotations
+
+from hlodiff.ir.hlo_printer import print_hlo
+from hlodiff.ir.model import Module
+from hlodiff.normalize.compiled_rules import COMPILED_RULES
+from hlodiff.normalize.rule import Rule
+
+RULES: tuple[Rule, ...] = COMPILED_RULES
+
+__all__ = ["RULES", "Rule", "normalize", "normalize_counted", "to_text"]
+
+
+def normalize(module: Module) -> Module:
+    """The same program without noise: equal programs come out equal, byte for byte when printed.
+
+    Args:
+        module: a module of either stage, as read.
+
+    Returns:
+        A module of the same stage; `Instruction.line` still says where each instruction stood.
+
+    Example:
+        >>> from hlodiff.ir.hlo_reader import read_hlo
+        >>> a = read_hlo("HloModule a\\nENTRY e {\\n  ROOT x.7 = f32[2]{0} parameter(0)\\n}")
+        >>> b = read_hlo("HloModule b\\nENTRY f {\\n  ROOT y.9 = f32[2]{0} parameter(0)\\n}")
+        >>> to_text(normalize(a)) == to_text(normalize(b))
+        True
+    """
+    return normalize_counted(module)[0]
+
+
+def normalize_counted(module: Module) -> tuple[Module, dict[str, int]]:
+    """Normalize, and say for each rule that did something in how many places it did.
+
+    Args:
+        module: a module of either stage, as read.
+
+    Returns:
+        The normalized module, and counts by rule name in the order of RULES.
+
+    Example:
+        >>> from hlodiff.ir.hlo_reader import read_hlo
+        >>> normalize_counted(read_hlo("HloModule a\\nENTRY e {\\n  ROOT x.7 = f32[2]{0} parameter(0)\\n}"))[1]
+        {'module_name': 1, 'names': 1}
+    """
+    counts: dict[str, int] = {}
+    for rule in RULES:
+        if module.stage in rule.stages:
+            module, count = rule.apply(module)
+            if count:
+                counts[rule.name] = count
+    return module, counts
+
+
+def to_text(module: Module) -> str:
+    """Print a normalized module: HLO text for compiled programs, MLIR for StableHLO.
+
+    Args:
+        module: what `normalize` returned.
+
+    Returns:
+        Text that XLA's or MLIR's own parser accepts.
+
+    Example:
+        >>> from hlodiff.ir.hlo_reader import read_hlo
+        >>> print(to_text(normalize(read_hlo("HloModule a\\nENTRY e {\\n  ROOT x.7 = f32[2]{0} parameter(0)\\n}"))))
+        HloModule program
+        <BLANKLINE>
+        ENTRY %main {
+          ROOT %p0 = f32[2]{0} parameter(0)
+        }
+        <BLANKLINE>
+    """
+    if module.stage == "stablehlo":
+        from hlodiff.ir.stablehlo_printer import print_stablehlo
+
+        return print_stablehlo(module)
+    return print_hlo(module)

@@ -1,0 +1,111 @@
+"""Backend configurations: JSON that every backend fills with its own plans, estimates and bookkeeping."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any
+
+from hlodiff.ir.hlo_tokens import unquote
+from hlodiff.ir.model import Module
+from hlodiff.normalize.rewrite import map_attribute
+
+# Every key is a path from the top. Estimates of the cost model and bookkeeping of one run of the compiler; what a
+# kernel does (window bounds, emitter, compute type, aliasing operands, fusion kind) is not here and stays.
+CPU_NOISE = frozenset([("outer_dimension_partitions",)])
+CUDA_NOISE = frozenset([("reification_cost",), ("operation_queue_id",), ("force_earliest_schedule",)])
+TPU_NOISE = frozenset(
+    [
+        ("window_config", "estimated_cycles"),
+        ("window_config", "estimated_bundle_count"),
+        ("window_config", "ml_estimated_microseconds"),
+        ("window_config", "estimated_vmem_bytes"),
+        ("window_config", "estimated_scoped_vmem_bytes"),
+        ("retry_config",),
+        ("indices_config", "index_known_bits"),
+        ("scoped_memory_configs", "offset"),
+        ("scoped_memory_configs", "size"),
+        ("used_scoped_memory_configs", "offset"),
+        ("used_scoped_memory_configs", "size"),
+    ]
+)
+# Lists and objects that XLA prints even where nobody set them: empty is what absent is. Not for every key: a
+# configuration that a user wrote into a custom call is his.
+EMPTY_NOISE = frozenset(
+    [
+        ("flag_configs",),
+        ("scoped_memory_configs",),
+        ("used_scoped_memory_configs",),
+        ("aliasing_operands", "lists"),
+        ("indices_config", "is_index_aligned"),
+        ("output_chunk_bound_config", "output_chunk_bound"),
+        ("window_config",),
+        ("indices_config",),
+        ("aliasing_operands",),
+        ("output_chunk_bound_config",),
+    ]
+)
+_Path = tuple[str, ...]
+
+
+def parse_config(value: str) -> dict[str, Any] | None:
+    """The JSON object in a `backend_config`, printed bare or (older XLA) as a string; None where it is no object."""
+    text = unquote(value)
+    if not text.startswith("{"):
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def print_config(config: dict[str, Any]) -> str:
+    """JSON with sorted keys and without spaces."""
+    return json.dumps(config, sort_keys=True, separators=(",", ":"))
+
+
+def json_spelling(module: Module) -> tuple[Module, int]:
+    """Print every JSON configuration with sorted keys, bare; what is no JSON stays verbatim."""
+    return map_attribute(module, "backend_config", _respelled)
+
+
+@lru_cache(maxsize=4096)
+def _respelled(value: str) -> str:
+    config = parse_config(value)
+    return value if config is None else print_config(config)
+
+
+def config_noise(module: Module) -> tuple[Module, int]:
+    """Drop what the lists above name; an empty configuration goes altogether."""
+    return map_attribute(module, "backend_config", _without_noise)
+
+
+@lru_cache(maxsize=4096)
+def _without_noise(value: str) -> str | None:
+    config = parse_config(value)
+    if config is None:
+        return value
+    kept = _prune(config, ())
+    if kept == config:
+        return value
+    return print_config(kept) if kept else None
+
+
+_NOISE = CPU_NOISE | CUDA_NOISE | TPU_NOISE
+
+
+def _prune(config: dict[str, Any], path: _Path) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for key, value in config.items():
+        here = (*path, key)
+        if here in _NOISE:
+            continue
+        if isinstance(value, dict):
+            value = _prune(value, here)
+        elif isinstance(value, list):
+            value = [_prune(part, here) if isinstance(part, dict) else part for part in value]
+        if here in EMPTY_NOISE and not value:
+            continue
+        kept[key] = value
+    return kept

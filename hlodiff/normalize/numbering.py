@@ -1,0 +1,151 @@
+"""Numbers that only say who belongs together: channels, host rendezvous, callbacks.
+
+The number itself depends on what was compiled before; which instructions share it is the program. So groups of
+partners get new numbers, and those come from what the members are, not from a count over the module: an added
+collective does not renumber the others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from hlodiff.ir.content import contents, shape_text
+from hlodiff.ir.model import Instruction, Module
+from hlodiff.normalize.rewrite import map_instructions, with_attribute, with_computations, with_instructions
+
+_RENDEZVOUS = re.compile(r'(_xla_host_transfer_rendezvous=")(\d+)(")')
+_CALLBACK = re.compile(r"(\bindex = )(\d+)( : u?i64)")
+# Four digits are easy to compare by eye, and hold some thousand channels with few collisions.
+_SPREAD = 9000
+_Place = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A kind of number in an attribute.
+
+    Args:
+        attribute: the attribute it stands in.
+        pattern: three groups: before, the number, after.
+        applies: which instructions can hold one.
+        counted: number groups 0, 1, 2 instead of by content; for numbers where a count is read by people.
+    """
+
+    attribute: str
+    pattern: re.Pattern[str]
+    applies: Callable[[Instruction], bool]
+    counted: bool = False
+
+
+CHANNEL = Number("channel_id", re.compile(r"()(\d+)()"), lambda it: True)
+RENDEZVOUS = Number("frontend_attributes", _RENDEZVOUS, lambda it: it.opcode.startswith(("send", "recv")))
+CALLBACK = Number("backend_config", _CALLBACK, lambda it: "callback" in (it.attribute("custom_call_target") or ""), True)
+
+
+def channel_ids(module: Module) -> tuple[Module, int]:
+    """Give channels numbers that come from the instructions that share them."""
+    module, count = _renumber(module, CHANNEL)
+    module, more = _renumber(module, RENDEZVOUS)
+    return module, count + more
+
+
+def callback_numbers(module: Module) -> tuple[Module, int]:
+    """Count Python callbacks 0, 1, 2 in the order that their content decides."""
+    return _renumber(module, CALLBACK)
+
+
+def _renumber(module: Module, kind: Number) -> tuple[Module, int]:
+    groups: dict[int, list[_Place]] = {}
+    for index, computation in enumerate(module.computations):
+        for position, it in enumerate(computation.instructions):
+            number = _number(it, kind)
+            if number is not None:
+                groups.setdefault(number, []).append((index, position))
+    if not groups:
+        return module, 0
+    new = _new_numbers(module, kind, groups)
+    places = {place: str(new[number]) for number, members in groups.items() for place in members}
+    return _with_numbers(module, kind, places)
+
+
+def _number(it: Instruction, kind: Number) -> int | None:
+    value = it.attribute(kind.attribute) if it.attributes else None
+    match = kind.pattern.search(value) if value is not None and kind.applies(it) else None
+    return int(match.group(2)) if match else None
+
+
+def _with_numbers(module: Module, kind: Number, places: dict[_Place, str]) -> tuple[Module, int]:
+    count = 0
+    computations = list(module.computations)
+    changed: dict[int, list[Instruction]] = {}
+    for (index, position), number in places.items():
+        it = computations[index].instructions[position]
+        old = it.attribute(kind.attribute) or ""
+        value = kind.pattern.sub(lambda m, n=number: m.group(1) + n + m.group(3), old, count=1)
+        if value != old:
+            inside = changed.setdefault(index, list(computations[index].instructions))
+            inside[position] = with_attribute(it, kind.attribute, value)
+            count += 1
+    for index, inside in changed.items():
+        computations[index] = with_instructions(computations[index], inside)
+    return (with_computations(module, computations), count) if count else (module, 0)
+
+
+def _new_numbers(module: Module, kind: Number, groups: dict[int, list[_Place]]) -> dict[int, int]:
+    keys = {number: _group_key(module, kind, members) for number, members in groups.items()}
+    exact: dict[int, Hashable] = dict(keys)
+    order = sorted(groups, key=lambda number: keys[number])
+    if len(set(keys.values())) < len(keys):  # only twins need to know where in the program they stand
+        where = _instances(module, kind, groups)
+        exact = {number: (keys[number], where[number]) for number in groups}
+        order.sort(key=lambda number: (keys[number], where[number]))
+    given: dict[Hashable, int] = {}
+    used: set[int] = set()
+    for number in order:
+        if exact[number] in given:
+            continue  # the same group in two equal computations, which will be one
+        candidate = len(given) if kind.counted else 1 + int.from_bytes(_hash(keys[number][0])[:4], "big") % _SPREAD
+        while candidate in used:
+            candidate += 1
+        used.add(candidate)
+        given[exact[number]] = candidate
+    return {number: given[exact[number]] for number in groups}
+
+
+def _hash(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=8).digest()
+
+
+def _group_key(module: Module, kind: Number, members: list[_Place]) -> tuple[str, ...]:
+    """What the members are, each by itself, least first: its hash decides the number."""
+    return tuple(sorted(_own(module, kind, place) for place in members))
+
+
+def _own(module: Module, kind: Number, place: _Place) -> str:
+    computation = module.computations[place[0]]
+    it = computation.instructions[place[1]]
+    below = ",".join(computation.instructions[o].opcode for o in it.operands)
+    rest = [f"{k}={kind.pattern.sub('', v) if k == kind.attribute else v}" for k, v in it.attributes if k != "channel_id"]
+    return f"{it.opcode}({below}) {shape_text(it.shape)} {' '.join(rest)}"
+
+
+def _instances(module: Module, kind: Number, groups: dict[int, list[_Place]]) -> dict[int, tuple[tuple[str, int], ...]]:
+    """Where the members stand, as content of the computation and canonical position; numbers are struck out first."""
+    places = {place: "1" for members in groups.values() for place in members}
+    bare = map_instructions(_with_numbers(module, kind, places)[0], _without_channel)[0]
+    found = contents(bare)
+    positions: dict[int, dict[int, int]] = {}
+    for index, _ in places:
+        if index not in positions:
+            positions[index] = {position: n for n, position in enumerate(found[index].order)}
+    return {
+        number: tuple(sorted({(found[index].hash, positions[index][position]) for index, position in members}))
+        for number, members in groups.items()
+    }
+
+
+def _without_channel(it: Instruction) -> Instruction:
+    return it if it.attribute("channel_id") is None else with_attribute(it, "channel_id", "1")

@@ -1,0 +1,137 @@
+"""The order of instructions and of computations, decided by content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hlodiff.ir.content import computation_hashes
+from hlodiff.ir.hlo_printer import callees_first
+from hlodiff.ir.model import Computation, Instruction, Module
+from hlodiff.normalize.rewrite import reordered, with_computations
+from hlodiff.normalize.roles import scheduled
+
+
+def instruction_order(module: Module) -> tuple[Module, int]:
+    """Print what has no schedule depth first from its root: parameters by number, then operands before users."""
+    hashes: tuple[str, ...] = ()
+    count = 0
+    computations = list(module.computations)
+    for index, has_schedule in enumerate(scheduled(module)):
+        if has_schedule:
+            continue
+        if not hashes and _needs_content(computations[index]):
+            hashes = computation_hashes(module)
+        order = legal_order(computations[index], hashes)
+        if order != list(range(len(order))):
+            computations[index] = reordered(computations[index], order)
+            count += 1
+    return (with_computations(module, computations), count) if count else (module, 0)
+
+
+def legal_order(computation: Computation, hashes: Sequence[str] = ()) -> list[int]:
+    """Positions, operands and control predecessors first: the root's tree, then what nothing uses, by content.
+
+    Args:
+        computation: any computation.
+        hashes: of what it calls; only looked at where several instructions have no user.
+    """
+    order: dict[int, None] = dict.fromkeys(computation.parameters())
+    _visit(computation, computation.root, order)
+    if len(order) < len(computation.instructions):
+        for sink in sorted(_sinks(computation), key=lambda n: _sink_key(computation, n, hashes)):
+            _visit(computation, sink, order)
+        for position in range(len(computation.instructions)):  # only where operands form a cycle
+            _visit(computation, position, order)
+    return list(order)
+
+
+def _needs_content(computation: Computation) -> bool:
+    return len(_sinks(computation)) > 1
+
+
+def _sinks(computation: Computation) -> list[int]:
+    used = {o for it in computation.instructions for o in (*it.operands, *it.control_predecessors)}
+    return [
+        n
+        for n, it in enumerate(computation.instructions)
+        if n not in used and n != computation.root and it.opcode != "parameter"
+    ]
+
+
+def _sink_key(computation: Computation, position: int, hashes: Sequence[str]) -> tuple[str, ...]:
+    """The instruction and two levels of operands; deeper twins keep their printed order."""
+    it = computation.instructions[position]
+    below = [computation.instructions[o] for o in it.operands]
+    further = [computation.instructions[o] for b in below for o in b.operands]
+    return tuple(part for one in (it, *below, *further) for part in _own(one, hashes))
+
+
+def _own(it: Instruction, hashes: Sequence[str]) -> tuple[str, ...]:
+    calls = [hashes[c] for c in it.called] if hashes else []
+    return (it.opcode, repr(it.shape), it.literal or "", repr(it.attributes), *calls)
+
+
+def _visit(computation: Computation, start: int, order: dict[int, None]) -> None:
+    instructions = computation.instructions
+    stack = [start]
+    open_: set[int] = set()
+    while stack:
+        position = stack[-1]
+        if position in order:
+            stack.pop()
+            continue
+        it = instructions[position]
+        before = (*it.operands, *it.control_predecessors) if it.control_predecessors else it.operands
+        missing = [o for o in before if o not in order and o not in open_]
+        if missing and position not in open_:
+            open_.add(position)
+            stack.extend(reversed(missing))
+        else:
+            stack.pop()
+            order[position] = None
+
+
+def computation_order(module: Module) -> tuple[Module, int]:
+    """Computations in the order of calls from the entry, callees first; what nothing calls leads, by content."""
+    order = _canonical(module)
+    if order == list(range(len(order))):
+        return module, 0
+    return renumbered(module, order), 1
+
+
+def _canonical(module: Module) -> list[int]:
+    called = {c for computation in module.computations for it in computation.instructions for c in it.called}
+    loose = [n for n in range(len(module.computations)) if n not in called and n != module.entry]
+    if not loose:
+        return list(callees_first(module))
+    hashes = computation_hashes(module)
+    loose.sort(key=lambda n: hashes[n])
+    first = dict.fromkeys(loose)
+    rest = [n for n in range(len(module.computations)) if n not in first]
+    return [[*loose, *rest][n] for n in callees_first(renumbered(module, [*loose, *rest]))]
+
+
+def renumbered(module: Module, order: Sequence[int]) -> Module:
+    """The module with its computations in another order (old indices), calls following."""
+    new = [0] * len(module.computations)
+    for index, old in enumerate(order):
+        new[old] = index
+    moved = [redirected(module.computations[old], new) for old in order]
+    return Module(module.name, module.stage, tuple(moved), new[module.entry], module.attributes, module.frames)
+
+
+def redirected(computation: Computation, new: Sequence[int]) -> Computation:
+    """The computation calling `new[c]` wherever it called c."""
+    instructions = [
+        Instruction(
+            it.name, it.opcode, it.shape, it.operands, it.results, it.attributes,
+            tuple([(name, tuple([new[c] for c in group])) for name, group in it.calls]), it.control_predecessors,
+            it.literal, it.op_name, it.frame, it.metadata, it.line,
+        )
+        if it.calls else it
+        for it in computation.instructions
+    ]  # fmt: skip
+    return Computation(
+        computation.name, tuple(instructions), computation.root, computation.execution_thread, computation.attributes,
+        computation.line,
+    )  # fmt: skip
