@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from hashlib import blake2b
 
 from hlodiff.ir.content import is_commutative
+from hlodiff.ir.hlo_printer import callees_first
 from hlodiff.ir.model import Computation, Instruction, Module
 from hlodiff.normalize.backend_config import parse_config, print_config
 from hlodiff.normalize.loose import down, loose_hashes
-from hlodiff.normalize.rewrite import map_instructions, with_attribute, with_computations, with_instructions
+from hlodiff.normalize.rewrite import with_attribute, with_computations, with_instructions
 from hlodiff.normalize.roles import call_sites, fused_only
 
 _ALIAS = re.compile(r"(\{[\d,\s]*\}:\s*\()(\d+)")
@@ -27,40 +28,46 @@ def fusion_parameters(module: Module) -> tuple[Module, int]:
     hashes = loose_hashes(module, fused)
     sites = call_sites(module)
     orders: dict[int, list[int]] = {}
-    for index, is_fused in enumerate(fused):
-        if is_fused:
-            order = _parameter_order(module, index, hashes, sites[index], fused)
+    bodies = list(module.computations)
+    for index in callees_first(module):  # a fusion in a fusion first: its operands are what the outer walk follows
+        if fused[index]:
+            bodies[index] = _with_permuted_calls(bodies[index], orders)
+            order = _parameter_order(bodies[index], hashes[index], _passed(module, sites[index], hashes), fused)
             if order is not None and order != sorted(order):
                 orders[index] = order
+                bodies[index] = _renumbered(bodies[index], order)
     if not orders:
         return module, 0
-    bodies = [
-        _renumbered(computation, orders[index]) if index in orders else computation
-        for index, computation in enumerate(module.computations)
-    ]
-    called = with_computations(module, bodies)
-    return map_instructions(called, lambda it: _permuted(it, orders))[0], len(orders)
+    others = [body if fused[n] else _with_permuted_calls(body, orders) for n, body in enumerate(bodies)]
+    return with_computations(module, others), len(orders)
+
+
+def _with_permuted_calls(computation: Computation, orders: dict[int, list[int]]) -> Computation:
+    if not any(it.opcode == "fusion" and it.called[0] in orders for it in computation.instructions if it.calls):
+        return computation
+    return with_instructions(computation, [_permuted(it, orders) for it in computation.instructions])
+
+
+def _passed(
+    module: Module, sites: Sequence[tuple[int, int, str]], hashes: Sequence[Sequence[bytes]]
+) -> list[list[bytes]]:
+    """For each call site the hashes of the operands it passes."""
+    return [[hashes[c][o] for o in module.computations[c].instructions[position].operands] for c, position, _ in sites]
 
 
 def _parameter_order(
-    module: Module,
-    index: int,
-    hashes: Sequence[Sequence[bytes]],
-    sites: Sequence[tuple[int, int, str]],
-    fused: Sequence[bool],
+    computation: Computation, hashes: Sequence[bytes], passed: Sequence[Sequence[bytes]], fused: Sequence[bool]
 ) -> list[int] | None:
     """Old parameter numbers in their new order; None where numbers and call operands do not fit together."""
-    computation = module.computations[index]
     parameters = computation.parameters()
     count = len(parameters)
-    if count < 2 or [computation.instructions[p].literal for p in parameters] != [str(n) for n in range(count)]:
+    if count < 2 or any(computation.instructions[p].literal != str(n) for n, p in enumerate(parameters)):
         return None
-    calls = [module.computations[caller].instructions[position].operands for caller, position, _ in sites]
-    if any(len(operands) != count for operands in calls):
+    if any(len(operands) != count for operands in passed):
         return None
-    keys: list[Sequence[bytes]] = [hashes[index]]
-    if _has_tie(computation, hashes[index]):
-        keys.append(_coloured(computation, index, hashes, sites, calls, fused))
+    keys: list[Sequence[bytes]] = [hashes]
+    if _has_tie(computation, hashes):
+        keys.append(_coloured(computation, hashes, passed, fused))
     return _first_uses(computation, parameters, keys)
 
 
@@ -72,18 +79,13 @@ def _has_tie(computation: Computation, hashes: Sequence[bytes]) -> bool:
 
 
 def _coloured(
-    computation: Computation,
-    index: int,
-    hashes: Sequence[Sequence[bytes]],
-    sites: Sequence[tuple[int, int, str]],
-    calls: Sequence[tuple[int, ...]],
-    fused: Sequence[bool],
+    computation: Computation, hashes: Sequence[bytes], passed: Sequence[Sequence[bytes]], fused: Sequence[bool]
 ) -> list[bytes]:
     """Hashes in which a parameter is also what its callers pass: tells twins under a commutative operation apart."""
-    labels = list(hashes[index])
+    labels = list(hashes)
     for number, parameter in enumerate(computation.parameters()):
-        passed = sorted(hashes[caller][operands[number]] for (caller, _, _), operands in zip(sites, calls, strict=True))
-        labels[parameter] = blake2b(labels[parameter] + b"".join(passed), digest_size=12).digest()
+        below = sorted(operands[number] for operands in passed)
+        labels[parameter] = blake2b(labels[parameter] + b"".join(below), digest_size=12).digest()
     return down(computation, labels, fused)
 
 

@@ -95,11 +95,11 @@ def _with_numbers(module: Module, kind: Number, places: dict[_Place, str]) -> tu
 
 
 def _new_numbers(module: Module, kind: Number, groups: dict[int, list[_Place]]) -> dict[int, int]:
-    keys = {number: _group_key(module, kind, members) for number, members in groups.items()}
+    keys = {number: _group_key(module, members) for number, members in groups.items()}
     exact: dict[int, Hashable] = dict(keys)
     order = sorted(groups, key=lambda number: keys[number])
     if len(set(keys.values())) < len(keys):  # only twins need to know where in the program they stand
-        where = _instances(module, kind, groups)
+        where = _instances(module, groups)
         exact = {number: (keys[number], where[number]) for number in groups}
         order.sort(key=lambda number: (keys[number], where[number]))
     given: dict[Hashable, int] = {}
@@ -119,24 +119,32 @@ def _hash(text: str) -> bytes:
     return blake2b(text.encode(), digest_size=8).digest()
 
 
-def _group_key(module: Module, kind: Number, members: list[_Place]) -> tuple[str, ...]:
+def _group_key(module: Module, members: list[_Place]) -> tuple[str, ...]:
     """What the members are, each by itself, least first: its hash decides the number."""
-    return tuple(sorted(_own(module, kind, place) for place in members))
+    return tuple(sorted(_own(module, place) for place in members))
 
 
-def _own(module: Module, kind: Number, place: _Place) -> str:
+def _own(module: Module, place: _Place) -> str:
     computation = module.computations[place[0]]
     it = computation.instructions[place[1]]
     below = ",".join(computation.instructions[o].opcode for o in it.operands)
-    rest = [f"{k}={kind.pattern.sub('', v) if k == kind.attribute else v}" for k, v in it.attributes if k != "channel_id"]
+    rest = [f"{k}={v}" for k, v in _anonymous(it).attributes]
     return f"{it.opcode}({below}) {shape_text(it.shape)} {' '.join(rest)}"
 
 
-def _instances(module: Module, kind: Number, groups: dict[int, list[_Place]]) -> dict[int, tuple[tuple[str, int], ...]]:
+def _anonymous(it: Instruction) -> Instruction:
+    """The instruction with every number of every kind struck out, so that no kind hangs on another."""
+    for kind in (CHANNEL, RENDEZVOUS, CALLBACK):
+        value = it.attribute(kind.attribute) if it.attributes else None
+        if value is not None and kind.applies(it):
+            it = with_attribute(it, kind.attribute, kind.pattern.sub(r"\1\3", value, count=1))
+    return it
+
+
+def _instances(module: Module, groups: dict[int, list[_Place]]) -> dict[int, tuple[tuple[str, int], ...]]:
     """Where the members stand, as content of the computation and canonical position; numbers are struck out first."""
-    places = {place: "1" for members in groups.values() for place in members}
-    bare = map_instructions(_with_numbers(module, kind, places)[0], _without_channel)[0]
-    found = contents(bare)
+    found = contents(map_instructions(module, _anonymous)[0])
+    places = [place for members in groups.values() for place in members]
     positions: dict[int, dict[int, int]] = {}
     for index, _ in places:
         if index not in positions:
@@ -146,6 +154,3 @@ def _instances(module: Module, kind: Number, groups: dict[int, list[_Place]]) ->
         for number, members in groups.items()
     }
 
-
-def _without_channel(it: Instruction) -> Instruction:
-    return it if it.attribute("channel_id") is None else with_attribute(it, "channel_id", "1")
