@@ -154,12 +154,16 @@ class _Reader:
             attributes=(("visibility", visibility), *others), line=line[0],
         )  # fmt: skip
 
-    def arguments(self, scope: _Scope, block: Any, attributes: list[Any]) -> None:
-        """The block arguments as parameters; a function's argument location is the user's name for it."""
+    def arguments(self, scope: _Scope, block: Any, attributes: list[Any], owner: str = "") -> None:
+        """The block arguments as parameters; a function's argument location is the user's name for it.
+
+        `owner` names the arguments that the text does not show (`stablehlo.reduce ... applies stablehlo.add`).
+        """
         for number, value in enumerate(block.arguments):
             own = tuple((a.name, self.attr_text(a.attr)) for a in attributes[number]) if attributes else ()
             label, _, (line, column) = self.place_of(_location_text(value.location))
-            name = self.source_name(line, column) or value.get_name(state=self.names)[1:]
+            unseen = owner if not self.debug else ""
+            name = self.source_name(line, column) or unseen or value.get_name(state=self.names)[1:]
             self.value_names[value] = name
             shape = self.shape(value.type)
             scope.parameter(
@@ -225,7 +229,7 @@ class _Reader:
             blocks = list(region.blocks)
             if len(blocks) != 1:
                 raise self.unsupported(f"a region with {len(blocks)} blocks", op)
-            self.arguments(inner, blocks[0], [])
+            self.arguments(inner, blocks[0], [], name)
             for child in blocks[0].operations:
                 self.operation(inner, child.operation, owner=op.name)
             captured += inner.captures

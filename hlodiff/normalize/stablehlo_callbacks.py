@@ -10,7 +10,7 @@ from hlodiff.normalize.stablehlo_traversal import text_order
 
 _INDEX = re.compile(r"\b(index|descriptor|keep_alive|callback_id) = (\d+) : (ui?64|i64)")
 _POINTER = re.compile(r'"\d+"')
-_PARTITIONERS = ("@CustomSPMDPartitioning", "@InspectSharding", "@ManualSPMDPartitioning")
+_PARTITIONERS = ("CustomSPMDPartitioning", "InspectSharding")
 
 
 def number_callbacks(module: Module) -> tuple[Module, int]:
@@ -52,7 +52,7 @@ def replace_pointers(module: Module) -> tuple[Module, int]:
 def _without_pointer(it: Instruction) -> Instruction:
     if it.opcode != "custom_call":
         return it
-    partitioner = (it.attribute("call_target_name") or "").replace('"', "@", 1).rstrip('"') in _PARTITIONERS
+    partitioner = (it.attribute("call_target_name") or "").strip('"') in _PARTITIONERS
     config = it.attribute("backend_config") or ""
     if not (partitioner or is_callback(it)) or not _POINTER.fullmatch(config) or config == '"0"':
         return it
