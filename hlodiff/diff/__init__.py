@@ -1,0 +1,6 @@
+"""Comparing programs as graphs: pairing, edits, channels, patterns."""
+
+from hlodiff.diff.differ import diff
+from hlodiff.diff.result import Edit, FieldChange, FusionChange, ModuleDiff, Site, summarize
+
+__all__ = ["Edit", "FieldChange", "FusionChange", "ModuleDiff", "Site", "diff", "summarize"]

@@ -1,0 +1,139 @@
+"""From paired programs to edits: what was added, removed, changed, one instruction at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hlodiff.diff.fields import field_changes, in_order
+from hlodiff.diff.operands import operands_changed
+from hlodiff.diff.pairs import Correspondence, PairedComputations, Program, is_embedded, paired_calls
+from hlodiff.diff.result import FieldChange, Kind
+from hlodiff.ir.hlo_printer import print_instruction
+from hlodiff.ir.model import Instruction, Module
+
+Place = tuple[int, int]
+"""An instruction: index of its computation, index in it."""
+
+
+@dataclass(slots=True)
+class RawEdit:
+    """One edit of one instruction, before equal ones are grouped."""
+
+    kind: Kind
+    old: Place | None
+    new: Place | None
+    changes: list[FieldChange] = field(default_factory=list)
+    count: int = 1
+    matcher: str = ""
+
+
+def raw_edits(old: Program, new: Program, found: Correspondence) -> list[RawEdit]:
+    """All edits of the program channel in program order: inside paired computations, then whole ones."""
+    pairs = {(pair.old, pair.new): pair for pair in found.pairs}
+    edits: list[RawEdit] = []
+    for pair in found.pairs:
+        if pair.pairing is not None:
+            edits += _inside(old.module, new.module, pair, pairs)
+    edits += _whole(old.module, found.removed, "removed")
+    edits += _whole(new.module, found.added, "added")
+    return edits
+
+
+def _whole(module: Module, alone: dict[int, int], kind: Kind) -> Iterator[RawEdit]:
+    """Every instruction of a computation that only one side has, but the parameters: they come and go with the call."""
+    for index, count in alone.items():
+        for position, it in enumerate(module.computations[index].instructions):
+            if it.opcode != "parameter":
+                place = (index, position)
+                old, new = (place, None) if kind == "removed" else (None, place)
+                yield RawEdit(kind, old, new, count=count)
+
+
+Pairs = dict[tuple[int, int], PairedComputations]
+
+
+def _inside(old: Module, new: Module, pair: PairedComputations, pairs: Pairs) -> Iterator[RawEdit]:
+    assert pair.pairing and pair.old_side and pair.new_side
+    plumbing = bool(pair.callers)
+    numbers = _moved_numbers(old, new, pair) if not plumbing else {}
+    for position, partner in enumerate(pair.pairing.old):
+        one = pair.old_side.computation.instructions[position]
+        place = (pair.old, position)
+        if partner < 0:
+            if not (plumbing and one.opcode == "parameter"):
+                yield RawEdit("removed", place, None, count=pair.count)
+            continue
+        other = pair.new_side.computation.instructions[partner]
+        changes = field_changes(one, other) + numbers.get(position, [])
+        changes += _called_changes(old, new, one, other)
+        if one.operands or other.operands:
+            through = _through(one, other, pair, pairs)
+            if operands_changed(pair.old_side, pair.new_side, pair.pairing, position, through):
+                changes.append(FieldChange("operands", *_operand_texts(old, new, pair, position, partner)))
+        if changes:
+            matcher = pair.pairing.matchers[position]
+            yield RawEdit("changed", place, (pair.new, partner), in_order(changes), pair.count, matcher)
+    for position, partner in enumerate(pair.pairing.new):
+        it = pair.new_side.computation.instructions[position]
+        if partner < 0 and not (plumbing and it.opcode == "parameter"):
+            yield RawEdit("added", None, (pair.new, position), count=pair.count)
+
+
+def _operand_texts(old: Module, new: Module, pair: PairedComputations, position: int, partner: int) -> tuple[str, str]:
+    texts = []
+    for module, computation, index in ((old, pair.old, position), (new, pair.new, partner)):
+        owner = module.computations[computation]
+        texts.append(", ".join("%" + owner.instructions[o].name for o in owner.instructions[index].operands))
+    return texts[0], texts[1]
+
+
+def _moved_numbers(old: Module, new: Module, pair: PairedComputations) -> dict[int, list[FieldChange]]:
+    """Parameters whose place among the paired ones changed; a place shifted by what came or went is none."""
+    assert pair.pairing
+    olds = [p for p in old.computations[pair.old].parameters() if pair.pairing.old[p] >= 0]
+    news = [p for p in new.computations[pair.new].parameters() if pair.pairing.new[p] >= 0]
+    rank = {p: n for n, p in enumerate(news)}
+    moved: dict[int, list[FieldChange]] = {}
+    for number, position in enumerate(olds):
+        partner = pair.pairing.old[position]
+        if rank[partner] != number:
+            before = old.computations[pair.old].instructions[position].literal or ""
+            after = new.computations[pair.new].instructions[partner].literal or ""
+            moved[position] = [FieldChange("attribute:parameter_number", before, after)]
+    return moved
+
+
+def _called_changes(old: Module, new: Module, one: Instruction, other: Instruction) -> list[FieldChange]:
+    """What a call says of where the computation it calls runs."""
+    threads = [
+        (old.computations[a].execution_thread, new.computations[b].execution_thread)
+        for (a, b), _ in paired_calls(one, other)
+    ]
+    return [FieldChange("compute_type", a or "device", b or "device") for a, b in threads if a != b][:1]
+
+
+def _through(
+    one: Instruction, other: Instruction, pair: PairedComputations, pairs: Pairs
+) -> list[tuple[int, int]] | None:
+    """Pairs of operand numbers of a call whose computation was opened; None where operands pair by position."""
+    for name, group in one.calls:
+        theirs = dict(other.calls).get(name, ())
+        if is_embedded(one, name) and name != "callee":
+            continue
+        for a, b in zip(group, theirs, strict=False):
+            inner = pairs.get((a, b))
+            if inner is None or inner.pairing is None or inner.old_side is None or inner.new_side is None:
+                continue
+            olds, news = inner.old_side.computation.parameters(), inner.new_side.computation.parameters()
+            if len(olds) == len(one.operands) and len(news) == len(other.operands):
+                number = {p: n for n, p in enumerate(news)}
+                partners = inner.pairing.old
+                return [(n, number[partners[p]]) for n, p in enumerate(olds) if partners[p] in number]
+    return None
+
+
+def text_of(module: Module, place: Place) -> str:
+    """The instruction on one line, cut where a literal or configuration makes it endless."""
+    text = print_instruction(module, *place).removeprefix("ROOT ")
+    return text if len(text) <= 2000 else text[:2000] + " ..."

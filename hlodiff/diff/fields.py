@@ -1,0 +1,164 @@
+"""Which fields of two paired instructions differ, in DESIGN's words, with both values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hlodiff.diff.result import FieldChange
+from hlodiff.ir.content import shape_text
+from hlodiff.ir.hlo_shapes import print_layout
+from hlodiff.ir.hlo_tokens import Unbalanced, split_commas, unquote
+from hlodiff.ir.model import Instruction, Layout, Shape
+
+# The order in which a change names its fields.
+FIELDS = (
+    "opcode", "element_type", "shape", "layout", "memory_space", "sharding", "compute_type", "operands", "literal",
+    "fusion_kind", "custom_call_target", "replica_groups", "precision", "backend_config", "alias", "schedule",
+)  # fmt: skip
+
+_NAMED = {
+    "sharding": "sharding",
+    "sdy.sharding": "sharding",
+    "mhlo.sharding": "sharding",
+    "mhlo.memory_kind": "memory_space",
+    "kind": "fusion_kind",
+    "custom_call_target": "custom_call_target",
+    "call_target_name": "custom_call_target",
+    "replica_groups": "replica_groups",
+    "source_target_pairs": "replica_groups",
+    "operand_precision": "precision",
+    "precision_config": "precision",
+    "precision": "precision",
+    "algorithm": "precision",
+    "backend_config": "backend_config",
+    "mhlo.backend_config": "backend_config",
+    "tf.aliasing_output": "alias",
+    "jax.buffer_donor": "alias",
+}
+_FRONTEND = frozenset(["frontend_attributes", "mhlo.frontend_attributes"])
+_COMPUTE_TYPE = "_xla_compute_type"
+_SPACES = {0: "device", 5: "host"}
+
+
+def field_changes(old: Instruction, new: Instruction) -> list[FieldChange]:
+    """Everything but operands, parameter numbers and calls; in the order of FIELDS.
+
+    Args:
+        old, new: paired instructions, without noise and tuning.
+
+    Returns:
+        One FieldChange per field, empty where the two are the same.
+    """
+    changes: list[FieldChange] = []
+    if old.opcode != new.opcode:
+        changes.append(FieldChange("opcode", old.opcode, new.opcode))
+    if old.shape is not new.shape and old.shape != new.shape:
+        changes += _shape_changes(old.shape, new.shape)
+    if old.literal != new.literal and "parameter" not in (old.opcode, new.opcode):
+        changes.append(FieldChange("literal", old.literal or "", new.literal or ""))
+    if old.attributes != new.attributes:
+        changes += _attribute_changes(old, new)
+    return in_order(changes)
+
+
+def in_order(changes: list[FieldChange]) -> list[FieldChange]:
+    """Sorted as FIELDS says, attributes last by name."""
+    return sorted(changes, key=lambda c: (FIELDS.index(c.field) if c.field in FIELDS else len(FIELDS), c.field))
+
+
+def _shape_changes(old: Shape, new: Shape) -> Iterator[FieldChange]:
+    pairs = list(zip(old.leaves(), new.leaves(), strict=False))
+    if _skeleton(old) != _skeleton(new):
+        yield FieldChange("shape", shape_text(old, False), shape_text(new, False))
+        return
+    types = [(a.element_type, b.element_type) for a, b in pairs]
+    sizes = [((a.dimensions, a.dynamic), (b.dimensions, b.dynamic)) for a, b in pairs]
+    if any(a != b for a, b in types):
+        yield FieldChange("element_type", *_first(types))
+    if any(a != b for a, b in sizes):
+        place = next(n for n, (a, b) in enumerate(sizes) if a != b)
+        yield FieldChange("shape", *(shape_text(shape, False) for shape in pairs[place]))
+    layouts = [
+        (_arrangement(a.layout), _arrangement(b.layout))
+        for a, b in pairs
+        if a.dimensions == b.dimensions and a.layout is not None and b.layout is not None
+    ]
+    if any(a != b for a, b in layouts):
+        yield FieldChange("layout", *_first(layouts))
+    spaces = [(memory_space(a), memory_space(b)) for a, b in pairs]
+    if any(a != b for a, b in spaces):
+        yield FieldChange("memory_space", *_first(spaces))
+
+
+def _skeleton(shape: Shape) -> object:
+    """How a tuple nests and what is an array in it."""
+    if shape.element_type == "tuple":
+        return tuple(_skeleton(part) for part in shape.tuple_shapes)
+    return shape.is_array
+
+
+def _first(pairs: list[tuple[str, str]]) -> tuple[str, str]:
+    return next((a, b) for a, b in pairs if a != b)
+
+
+def _arrangement(layout: Layout | None) -> str:
+    if layout is None:
+        return ""
+    return "{" + print_layout(Layout(layout.minor_to_major, layout.tiling, 0, layout.other)) + "}"
+
+
+def memory_space(shape: Shape) -> str:
+    """Where the bytes live: "device", "host", or the number that the compiler gave."""
+    number = shape.layout.memory_space if shape.layout else 0
+    return _SPACES.get(number, f"memory space {number}")
+
+
+def _attribute_changes(old: Instruction, new: Instruction) -> list[FieldChange]:
+    ours, theirs = _flat(old), _flat(new)
+    changes: dict[str, FieldChange] = {}
+    for name in sorted({*ours, *theirs}):
+        a, b = ours.get(name, ""), theirs.get(name, "")
+        if a != b or (name in ours) != (name in theirs):
+            field = field_of(name)
+            if field == "compute_type":
+                a, b = (unquote(value) or "device" for value in (a, b))
+            changes.setdefault(field, FieldChange(field, a, b))
+    return list(changes.values())
+
+
+def field_of(attribute: str) -> str:
+    """The field that an attribute's change is called by: `field_of("kind") == "fusion_kind"`."""
+    if attribute.split(".")[-1] == _COMPUTE_TYPE:
+        return "compute_type"
+    short = attribute.split(".", 1)[-1] if attribute.startswith("result") else attribute
+    return _NAMED.get(attribute) or _NAMED.get(short) or f"attribute:{attribute}"
+
+
+def _flat(it: Instruction) -> dict[str, str]:
+    """Attributes by name; frontend attributes one by one."""
+    flat: dict[str, str] = {}
+    for name, value in it.attributes:
+        if name in _FRONTEND:
+            flat.update({f"frontend_attributes.{key}": text for key, text in _entries(value)})
+        else:
+            flat[name] = value
+    return flat
+
+
+def _entries(text: str) -> Iterator[tuple[str, str]]:
+    try:
+        parts = split_commas(text.strip().removeprefix("{").removesuffix("}"))
+    except Unbalanced:
+        yield "", text
+        return
+    for part in parts:
+        key, _, value = part.partition("=")
+        yield key.strip().strip('"'), value.strip()
+
+
+def compute_type(it: Instruction) -> str:
+    """Where the instruction says it runs: "host", or "device" where it says nothing."""
+    for name, value in _flat(it).items():
+        if name.split(".")[-1] == _COMPUTE_TYPE:
+            return unquote(value)
+    return "device"

@@ -1,0 +1,87 @@
+"""Pairs what no unique evidence paired: the assignment of least cost among free instructions of one neighbourhood."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from hlodiff.diff.features import OWN, STRUCTURE, TYPE, VALUE, Pairing, Side
+
+# Scoring takes 10 us a pair, so 0.4 s for 200 x 200; larger leftovers are unrelated programs, where pairs mean little.
+_LARGEST = 200
+_ROUNDS = 4
+
+
+def assign(old: Side, new: Side, pairing: Pairing) -> bool:
+    """Pair free instructions that share an opcode or a type and a paired neighbour, best pairs first.
+
+    A pair costs one edit, two free instructions cost two, so any pair that keeps its neighbours is worth it.
+
+    Args:
+        old, new: the two computations.
+        pairing: what is paired so far; pairs are added.
+
+    Returns:
+        False where there were too many free instructions to look at.
+    """
+    for _ in range(_ROUNDS):
+        olds, news = pairing.free_old(), pairing.free_new()
+        if not olds or not news:
+            return True
+        if max(len(olds), len(news)) > _LARGEST:
+            return False
+        if not _assign_once(old, new, pairing, olds, news):
+            return True
+    return True
+
+
+def _assign_once(old: Side, new: Side, pairing: Pairing, olds: list[int], news: list[int]) -> bool:
+    scores = [[_score(old, new, pairing, one, other) for other in news] for one in olds]
+    for row, line in enumerate(scores):  # equal scores: those that stand alike, the same from either side
+        apart = [abs(row / len(olds) - column / len(news)) for column in range(len(news))]
+        scores[row] = [score and score - 0.01 * distance for score, distance in zip(line, apart, strict=True)]
+    if not any(map(any, scores)):
+        return False
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(np.asarray(scores), maximize=True)
+    found = False
+    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+        if scores[row][column] > 0:
+            pairing.add(olds[row], news[column], "leftover:assignment")
+            found = True
+    return found
+
+
+def _score(old: Side, new: Side, pairing: Pairing, one: int, other: int) -> float:
+    """How much two instructions have in common; 0 where they may not pair."""
+    same = [old.labels[level][one] == new.labels[level][other] for level in (OWN, VALUE, STRUCTURE, TYPE)]
+    if not (same[2] or same[3]) or _is_parameter(old, one) != _is_parameter(new, other):
+        return 0.0
+    neighbours = _shared(old.uses[one], new.uses[other], pairing) + _shared(old.slots[one], new.slots[other], pairing)
+    free = _free_alike(old, new, pairing, one, other)
+    if neighbours == 0 and not (same[1] and free):
+        return 0.0
+    return 4.0 * same[0] + 3.0 * same[1] + 3.0 * same[2] + 1.0 * same[3] + 2.0 * neighbours + 0.5 * free
+
+
+def _is_parameter(side: Side, position: int) -> bool:
+    return side.computation.instructions[position].opcode == "parameter"
+
+
+def _shared(olds: Sequence[tuple[int, int, int]], news: Sequence[tuple[int, int, int]], pairing: Pairing) -> float:
+    """Paired neighbours in the same slot, as a share of the larger neighbourhood."""
+    ours = Counter((pairing.old[o], slot) for o, slot, _ in olds if pairing.old[o] >= 0)
+    theirs = Counter((n, slot) for n, slot, _ in news)
+    return (ours & theirs).total() / max(len(olds), len(news), 1)
+
+
+def _free_alike(old: Side, new: Side, pairing: Pairing, one: int, other: int) -> int:
+    """Free neighbours of equal structure in the same slot: two chains of free instructions pair along each other."""
+    count = 0
+    for olds, news in ((old.slots[one], new.slots[other]), (old.uses[one], new.uses[other])):
+        ours = Counter((old.labels[STRUCTURE][o], slot) for o, slot, _ in olds if pairing.old[o] < 0)
+        theirs = Counter((new.labels[STRUCTURE][n], slot) for n, slot, _ in news if pairing.new[n] < 0)
+        count += (ours & theirs).total()
+    return count

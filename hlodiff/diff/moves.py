@@ -1,0 +1,196 @@
+"""What left one computation and came up in another is `moved`, not removed and added.
+
+Evidence is what stands around an instruction when borders are transparent: a parameter of a fusion is the operand it is
+called with, a fusion is the root of what it calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from hlodiff.diff.edits import Place, RawEdit
+from hlodiff.diff.fields import field_changes
+from hlodiff.diff.pairs import Correspondence
+from hlodiff.diff.result import FieldChange
+from hlodiff.ir.content import is_commutative, shape_text
+from hlodiff.ir.model import Instruction, Module
+
+_ROUNDS = 16  # a chain of n moved instructions is followed from both ends, one neighbour a round
+_LARGEST = 20_000  # pairs looked at in one group of equal instructions; beyond it the group stays removed and added
+_BORDERS = frozenset(["parameter", "fusion", "call", "while", "conditional"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """One module seen without borders: resolved operands and users of every instruction."""
+
+    operands: dict[Place, tuple[tuple[Place, int], ...]]
+    users: dict[Place, tuple[tuple[Place, int], ...]]
+
+
+def with_moves(old: Module, new: Module, found: Correspondence, edits: list[RawEdit]) -> list[RawEdit]:
+    """Replace removed and added instructions that are one and the same by a move.
+
+    Args:
+        old, new: the programs as they were paired.
+        found: which computations correspond; within them nothing moves.
+        edits: the single edits; their order is kept, a move stands where the removal stood.
+    """
+    removed = {e.old: e for e in edits if e.kind == "removed" and e.old and _may_move(_at(old, e.old))}
+    added = {e.new: e for e in edits if e.kind == "added" and e.new and _may_move(_at(new, e.new))}
+    if not removed or not added:
+        return edits
+    partners = _partners(found)
+    homes = {(pair.old, pair.new) for pair in found.pairs}
+    groups = _groups(old, new, removed, added)
+    sides = (_around(old), _around(new))
+    moves: dict[Place, Place] = {}
+    for _ in range(_ROUNDS):
+        fresh = [p for g in groups for p in _best(sides, g, partners, homes)]
+        fresh = [(a, b) for a, b in fresh if a in removed and b in added]
+        if not fresh:
+            break
+        for a, b in fresh:
+            if a not in moves and b not in partners.values():
+                moves[a] = partners[a] = b
+        groups = [
+            ([a for a in olds if a not in moves], [b for b in news if b not in moves.values()]) for olds, news in groups
+        ]
+    return list(_replaced(old, new, edits, removed, added, moves))
+
+
+def _may_move(it: Instruction) -> bool:
+    return it.opcode not in _BORDERS
+
+
+def _at(module: Module, place: Place) -> Instruction:
+    return module.computations[place[0]].instructions[place[1]]
+
+
+def _partners(found: Correspondence) -> dict[Place, Place]:
+    partners: dict[Place, Place] = {}
+    for pair in found.pairs:
+        if pair.pairing:
+            for position, partner in enumerate(pair.pairing.old):
+                if partner >= 0:
+                    partners.setdefault((pair.old, position), (pair.new, partner))
+    return partners
+
+
+_Group = tuple[list[Place], list[Place]]
+
+
+def _groups(old: Module, new: Module, removed: dict[Place, RawEdit], added: dict[Place, RawEdit]) -> list[_Group]:
+    """Removed and added instructions that are equal but for their layouts."""
+    groups: dict[tuple[object, ...], _Group] = {}
+    for module, places, which in ((old, removed, 0), (new, added, 1)):
+        for place in places:
+            it = _at(module, place)
+            key = (it.opcode, shape_text(it.shape, False), it.literal, len(it.operands), tuple(sorted(it.attributes)))
+            groups.setdefault(key, ([], []))[which].append(place)
+    return [(olds, news) for olds, news in groups.values() if olds and news]
+
+
+def _best(
+    sides: tuple[_Around, _Around], group: _Group, partners: dict[Place, Place], homes: set[tuple[int, int]]
+) -> Iterator[tuple[Place, Place]]:
+    """Pairs of one group with a common neighbour, most in common first, each place once."""
+    olds, news = group
+    if len(olds) * len(news) > _LARGEST:
+        return
+    scored = []
+    for i, a in enumerate(olds):
+        for j, b in enumerate(news):
+            if (a[0], b[0]) not in homes:
+                score = _in_common(sides, a, b, partners)
+                if score:
+                    scored.append((-score, i + j, i, j))
+    used_old: set[int] = set()
+    used_new: set[int] = set()
+    for _, _, i, j in sorted(scored):
+        if i not in used_old and j not in used_new:
+            used_old.add(i)
+            used_new.add(j)
+            yield olds[i], news[j]
+
+
+def _in_common(sides: tuple[_Around, _Around], a: Place, b: Place, partners: dict[Place, Place]) -> int:
+    score = 0
+    for ours, theirs in ((sides[0].operands, sides[1].operands), (sides[0].users, sides[1].users)):
+        there = set(theirs.get(b, ()))
+        score += sum((partners[place], slot) in there for place, slot in ours.get(a, ()) if place in partners)
+    return score
+
+
+def _around(module: Module) -> _Around:
+    sites = _single_sites(module)
+    operands: dict[Place, tuple[tuple[Place, int], ...]] = {}
+    users: dict[Place, list[tuple[Place, int]]] = {}
+    for index, computation in enumerate(module.computations):
+        for position, it in enumerate(computation.instructions):
+            if it.opcode in _BORDERS:
+                continue
+            numbers: Sequence[int] = (0, 0) if is_commutative(it) else range(len(it.operands))
+            resolved = [(_resolve(module, sites, (index, o)), n) for o, n in zip(it.operands, numbers, strict=True)]
+            operands[index, position] = tuple(resolved)
+            for place, slot in resolved:
+                users.setdefault(place, []).append(((index, position), slot))
+    return _Around(operands, {place: tuple(found) for place, found in users.items()})
+
+
+def _single_sites(module: Module) -> dict[int, Place | None]:
+    """For each computation called by a fusion or call from one place only, that place."""
+    sites: dict[int, Place | None] = {}
+    for index, computation in enumerate(module.computations):
+        for position, it in enumerate(computation.instructions):
+            for callee in it.called:
+                fits = it.opcode in ("fusion", "call") and callee not in sites
+                sites[callee] = (index, position) if fits else None
+    return sites
+
+
+def _resolve(module: Module, sites: dict[int, Place | None], place: Place) -> Place:
+    """Through parameters up to the caller's operand, through fusions down to their root."""
+    for _ in range(1000):  # nesting is shallow in real programs; a hostile call cycle ends here
+        it = _at(module, place)
+        site = sites.get(place[0])
+        if it.opcode == "parameter" and site is not None:
+            call = _at(module, site)
+            number = int(it.literal or 0)
+            if number >= len(call.operands):
+                return place
+            place = (site[0], call.operands[number])
+        elif it.opcode in ("fusion", "call") and it.called and sites.get(it.called[0]) is not None:
+            place = (it.called[0], module.computations[it.called[0]].root)
+        else:
+            return place
+    return place
+
+
+def _replaced(
+    old: Module,
+    new: Module,
+    edits: list[RawEdit],
+    removed: dict[Place, RawEdit],
+    added: dict[Place, RawEdit],
+    moves: dict[Place, Place],
+) -> Iterator[RawEdit]:
+    taken = {b: removed[a].count for a, b in moves.items()}
+    for edit in edits:
+        if edit.kind == "removed" and edit.old in moves:
+            target = moves[edit.old]
+            yield _move(old, new, edit.old, target, min(edit.count, added[target].count))
+            if edit.count > added[target].count:
+                yield replace(edit, count=edit.count - added[target].count)
+        elif edit.kind == "added" and edit.new in taken:
+            if edit.count > taken[edit.new]:
+                yield replace(edit, count=edit.count - taken[edit.new])
+        else:
+            yield edit
+
+
+def _move(old: Module, new: Module, source: Place, target: Place, count: int) -> RawEdit:
+    names = old.computations[source[0]].name, new.computations[target[0]].name
+    changes = [FieldChange("computation", *names), *field_changes(_at(old, source), _at(new, target))]
+    return RawEdit("moved", source, target, changes, count, "moved")

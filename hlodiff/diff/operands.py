@@ -1,0 +1,83 @@
+"""Did an instruction's operands change, or did something come or go on the way to them?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hlodiff.diff.features import Pairing, Side
+from hlodiff.ir.content import is_commutative
+from hlodiff.ir.model import Instruction
+
+Slot = tuple[int, int]
+"""An operand: the instruction's index and which of its results."""
+
+
+def slots_of(it: Instruction) -> list[Slot]:
+    """The operands of an instruction with the result each one takes."""
+    return list(zip(it.operands, it.results or (0,) * len(it.operands), strict=True))
+
+
+def operands_changed(
+    old: Side, new: Side, pairing: Pairing, position: int, through: Sequence[tuple[int, int]] | None
+) -> bool:
+    """True where an operand was swapped or rewired.
+
+    An operand that differs only because an instruction was inserted or removed between the two is no change.
+
+    Args:
+        old, new, pairing: two paired computations.
+        position: a paired old instruction.
+        through: for calls the pairs of parameter numbers of what they call, so that arguments may come, go and be
+            permuted with the parameters; None pairs operands by position.
+    """
+    one = old.computation.instructions[position]
+    other = new.computation.instructions[pairing.old[position]]
+    ours, theirs = slots_of(one), slots_of(other)
+    if through is not None:
+        pairs = [(ours[a], theirs[b]) for a, b in through if a < len(ours) and b < len(theirs)]
+        return not all(_same(old, new, pairing, a, b) for a, b in pairs)
+    if len(ours) != len(theirs):
+        return not _subsequence(old, new, pairing, ours, theirs)
+    if all(_same(old, new, pairing, a, b) for a, b in zip(ours, theirs, strict=True)):
+        return False
+    if is_commutative(one) and is_commutative(other):
+        return not all(_same(old, new, pairing, a, b) for a, b in zip(ours, reversed(theirs), strict=True))
+    return True
+
+
+def _same(old: Side, new: Side, pairing: Pairing, ours: Slot, theirs: Slot) -> bool:
+    (a, a_result), (b, b_result) = ours, theirs
+    partner, back = pairing.old[a], pairing.new[b]
+    if partner == b:
+        return a_result == b_result
+    if partner >= 0 and back >= 0:
+        return False
+    if partner >= 0:
+        return partner in _below(new, pairing.new, b)
+    if back >= 0:
+        return back in _below(old, pairing.old, a)
+    return True  # one went and another came in its place: both are edits of their own
+
+
+def _below(side: Side, partners: Sequence[int], start: int) -> set[int]:
+    """The paired instructions that are reached from a free one through free ones."""
+    reached: set[int] = set()
+    seen = {start}
+    waiting = [start]
+    for position in waiting:
+        for operand, _, _ in side.slots[position]:
+            if partners[operand] >= 0:
+                reached.add(operand)
+            elif operand not in seen:
+                seen.add(operand)
+                waiting.append(operand)
+    return reached
+
+
+def _subsequence(old: Side, new: Side, pairing: Pairing, ours: list[Slot], theirs: list[Slot]) -> bool:
+    """Of different lengths: True where only operands that came or went themselves are missing on either side."""
+    kept_old = [slot for slot in ours if pairing.old[slot[0]] >= 0]
+    kept_new = [slot for slot in theirs if pairing.new[slot[0]] >= 0]
+    return len(kept_old) == len(kept_new) and all(
+        _same(old, new, pairing, a, b) for a, b in zip(kept_old, kept_new, strict=True)
+    )

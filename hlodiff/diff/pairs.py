@@ -1,0 +1,189 @@
+"""Walks two modules from their entries along paired calls, and pairs the instructions of every pair of computations.
+
+Computations of equal content are never opened. A computation reached through two calls is paired once for each
+different partner; how often it is really called counts its edits (`PairedComputations.count`), so that a program in
+which equal computations are stored once and one in which they are printed many times give the same numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hlodiff.diff import parameters
+from hlodiff.diff.features import Intern, Pairing, Side, side_of
+from hlodiff.diff.leftovers import assign
+from hlodiff.diff.matching import match
+from hlodiff.ir.content import Content, contents
+from hlodiff.ir.model import Instruction, Module
+
+# Called for each element, not as a step of the program: XLA prints one or many of them as it pleases.
+_EMBEDDED = frozenset(["to_apply", "select", "scatter", "callee", "called_computations"])
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One side of a diff: the module without noise and tuning, and the content of its computations."""
+
+    module: Module
+    contents: tuple[Content, ...]
+    hashes: tuple[str, ...]
+
+    @staticmethod
+    def of(module: Module) -> Program:
+        """Hash a module's computations."""
+        found = contents(module)
+        return Program(module, found, tuple(content.hash for content in found))
+
+
+@dataclass(slots=True)
+class PairedComputations:
+    """Two computations that correspond, and which of their instructions do.
+
+    Args:
+        old, new: indices into the modules' computations.
+        old_side, new_side: what the matcher saw; None where the two are equal by content and were never opened.
+        pairing: the pairs of instructions; None where equal.
+        count: how many call sites lead here on both sides.
+    """
+
+    old: int
+    new: int
+    old_side: Side | None = None
+    new_side: Side | None = None
+    pairing: Pairing | None = None
+    count: int = 0
+    callers: list[tuple[int, int, bool]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Correspondence:
+    """All pairs of computations, callers first, and the computations that only one side reaches.
+
+    `removed` and `added` map a computation's index to how many call sites that have no partner lead to it.
+    """
+
+    pairs: tuple[PairedComputations, ...]
+    removed: dict[int, int]
+    added: dict[int, int]
+
+
+def correspond(old: Program, new: Program) -> Correspondence:
+    """Pair two programs, from the entries along calls."""
+    intern: Intern = {}
+    pairs: dict[tuple[int, int], PairedComputations] = {}
+    start = (old.module.entry, new.module.entry)
+    pairs[start] = PairedComputations(*start, count=1)
+    waiting: list[tuple[tuple[int, int], parameters.Operands | None]] = [(start, None)]
+    for key, call in waiting:
+        pair = pairs[key]
+        if old.hashes[pair.old] == new.hashes[pair.new]:
+            continue
+        _open(old, new, pair, call, intern)
+        for child, operands, embedded in _callees(old, new, pair):
+            if child not in pairs:
+                pairs[child] = PairedComputations(*child)
+                waiting.append((child, operands))
+            pairs[child].callers.append((*key, embedded))
+    _count(pairs)
+    ordered = tuple(pairs.values())
+    return Correspondence(ordered, _alone(old.module, ordered, 0), _alone(new.module, ordered, 1))
+
+
+def _open(
+    old: Program, new: Program, pair: PairedComputations, call: parameters.Operands | None, intern: Intern
+) -> None:
+    pair.old_side = side_of(old.module.computations[pair.old], old.hashes, intern)
+    pair.new_side = side_of(new.module.computations[pair.new], new.hashes, intern)
+    pair.pairing = Pairing.empty(pair.old_side.size, pair.new_side.size)
+    parameters.pair_first(pair.old_side, pair.new_side, pair.pairing, call)
+    match(pair.old_side, pair.new_side, pair.pairing, intern)
+    parameters.pair_rest(pair.old_side, pair.new_side, pair.pairing)
+    assign(pair.old_side, pair.new_side, pair.pairing)
+    if call is None:
+        parameters.exchange(pair.old_side, pair.new_side, pair.pairing)
+
+
+_Child = tuple[tuple[int, int], parameters.Operands, bool]
+
+
+def _callees(old: Program, new: Program, pair: PairedComputations) -> list[_Child]:
+    assert pair.pairing and pair.old_side and pair.new_side
+    found: list[_Child] = []
+    for position, partner in enumerate(pair.pairing.old):
+        if partner < 0:
+            continue
+        one = pair.old_side.computation.instructions[position]
+        other = pair.new_side.computation.instructions[partner]
+        for key, embedded in paired_calls(one, other):
+            found.append((key, (one.operands, other.operands, pair.pairing.old), embedded))
+    return found
+
+
+def paired_calls(one: Instruction, other: Instruction) -> list[tuple[tuple[int, int], bool]]:
+    """Which computations of two paired instructions correspond, by attribute and position; with "embedded" or not."""
+    theirs = dict(other.calls)
+    found = []
+    for name, group in one.calls:
+        embedded = is_embedded(one, name)
+        found += [((a, b), embedded) for a, b in zip(group, theirs.get(name, ()), strict=False)]
+    return found
+
+
+def is_embedded(it: Instruction, attribute: str) -> bool:
+    """True where the computation is applied to elements (a reducer) or shared by nature (a function)."""
+    return attribute in _EMBEDDED and it.opcode != "call"
+
+
+def _count(pairs: dict[tuple[int, int], PairedComputations]) -> None:
+    """Call sites of every pair: the sum over its callers, 1 where it is embedded."""
+    order = _callers_first(pairs)
+    for key in order:
+        pair = pairs[key]
+        if not pair.callers:
+            continue
+        total = sum(0 if embedded else pairs[(a, b)].count for a, b, embedded in pair.callers)
+        pair.count = max(total, 1)
+
+
+def _callers_first(pairs: dict[tuple[int, int], PairedComputations]) -> list[tuple[int, int]]:
+    waiting = {key: len(pair.callers) for key, pair in pairs.items()}
+    children: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for key, pair in pairs.items():
+        for a, b, _ in pair.callers:
+            children.setdefault((a, b), []).append(key)
+    order = [key for key, count in waiting.items() if count == 0]
+    for key in order:
+        for child in children.get(key, ()):
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                order.append(child)
+    return order
+
+
+def _alone(module: Module, pairs: tuple[PairedComputations, ...], which: int) -> dict[int, int]:
+    """Computations behind calls that have no partner, and how many such calls there are."""
+    paired = {(pair.old, pair.new)[which] for pair in pairs}
+    alone: dict[int, int] = {}
+    waiting: list[tuple[int, int]] = []
+    for pair in pairs:
+        if pair.pairing is None:
+            continue
+        partners = (pair.pairing.old, pair.pairing.new)[which]
+        computation = module.computations[(pair.old, pair.new)[which]]
+        for position, partner in enumerate(partners):
+            if partner < 0:
+                waiting += _behind(computation.instructions[position], pair.count, paired)
+    for callee, count in waiting:
+        alone[callee] = alone.get(callee, 0) + count
+        for it in module.computations[callee].instructions:
+            waiting += _behind(it, count, paired)
+    return alone
+
+
+def _behind(it: Instruction, count: int, paired: set[int]) -> list[tuple[int, int]]:
+    """What an instruction without a partner takes with it; a reducer that others still use stays."""
+    found = []
+    for name, group in it.calls:
+        embedded = is_embedded(it, name)
+        found += [(callee, 1 if embedded else count) for callee in group if not (embedded and callee in paired)]
+    return found

@@ -1,0 +1,132 @@
+"""Which parameter of the old computation is which of the new one.
+
+A parameter's number is weak evidence: an argument added in front shifts all others. Callers say more (whose operand it
+is), JAX's argument names too, and the number decides only where both sides have as many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hlodiff.diff.features import OWN, STRUCTURE, VALUE, Pairing, Side, op_name_of
+
+Operands = tuple[Sequence[int], Sequence[int], Sequence[int]]
+"""Of a paired call: the old operands, the new operands, and the new partner of every old instruction of the caller."""
+
+
+def pair_first(old: Side, new: Side, pairing: Pairing, call: Operands | None) -> None:
+    """Pair parameters before anything else: by the caller's operands, else by argument name, else by number."""
+    olds, news = old.computation.parameters(), new.computation.parameters()
+    if call and len(call[0]) == len(olds) and len(call[1]) == len(news):
+        _by_operands(pairing, olds, news, call)
+        return
+    _by_name(old, new, pairing, olds, news)
+    if len(olds) == len(news):
+        _by_number(old, new, pairing, olds, news, _same_name_or_none(old, new))
+
+
+def pair_rest(old: Side, new: Side, pairing: Pairing) -> None:
+    """Pair the parameters that uses and names left over: equal ones in order, then those of one number."""
+    for level in (OWN, VALUE, STRUCTURE):
+        olds = [p for p in old.computation.parameters() if pairing.old[p] < 0]
+        news = [p for p in new.computation.parameters() if pairing.new[p] < 0]
+        if level == STRUCTURE and len(olds) != len(news):
+            return
+        groups: dict[int, list[int]] = {}
+        for position in news:
+            groups.setdefault(new.labels[level][position], []).append(position)
+        for position in olds:
+            group = groups.get(old.labels[level][position])
+            if group:
+                pairing.add(position, group.pop(0), "parameter:order")
+
+
+def _by_operands(pairing: Pairing, olds: Sequence[int], news: Sequence[int], call: Operands) -> None:
+    places: dict[int, list[int]] = {}
+    for parameter, operand in zip(news, call[1], strict=True):
+        places.setdefault(operand, []).append(parameter)
+    for parameter, operand in zip(olds, call[0], strict=True):
+        free = places.get(call[2][operand])
+        if free:
+            pairing.add(parameter, free.pop(0), "parameter:caller")
+
+
+def _by_name(old: Side, new: Side, pairing: Pairing, olds: Sequence[int], news: Sequence[int]) -> None:
+    named = [_names(side, positions) for side, positions in ((old, olds), (new, news))]
+    for name, positions in named[0].items():
+        others = named[1].get(name, ())
+        if len(positions) == 1 and len(others) == 1:
+            pairing.add(positions[0], others[0], "parameter:name")
+
+
+def _names(side: Side, positions: Sequence[int]) -> dict[str, list[int]]:
+    names: dict[str, list[int]] = {}
+    for position in positions:
+        if op_name_of(side, position):
+            names.setdefault(op_name_of(side, position), []).append(position)
+    return names
+
+
+def _by_number(
+    old: Side,
+    new: Side,
+    pairing: Pairing,
+    olds: Sequence[int],
+    news: Sequence[int],
+    agree: Callable[[int, int], bool],
+) -> None:
+    for one, other in zip(olds, news, strict=True):
+        free = pairing.old[one] < 0 and pairing.new[other] < 0
+        if free and old.labels[OWN][one] == new.labels[OWN][other] and agree(one, other):
+            pairing.add(one, other, "parameter:number")
+
+
+def _same_name_or_none(old: Side, new: Side) -> Callable[[int, int], bool]:
+    """Names that both sides have and that differ speak against a pair."""
+
+    def agree(one: int, other: int) -> bool:
+        names = op_name_of(old, one), op_name_of(new, other)
+        return names[0] == names[1] or not all(names)
+
+    return agree
+
+
+def exchange(old: Side, new: Side, pairing: Pairing) -> None:
+    """Two parameters that swapped their numbers and their places in the text, users untouched, did just that.
+
+    subtract(p0, p1) of exchanged parameters is the same graph as an exchanged subtract(p1, p0). Where the text has the
+    parameters in the other order too, and the exchange explains every user, it is the parameters that changed.
+    """
+    parameters = [p for p in old.computation.parameters() if pairing.matchers.get(p) == "parameter:number"]
+    touched = {p: sorted({u for u, _, _ in old.uses[p]}) for p in parameters}
+    suspects = [p for p in parameters if any(_disagrees(old, new, pairing, u) for u in touched[p])]
+    for index, one in enumerate(suspects):
+        for two in suspects[index + 1 :]:
+            if old.labels[OWN][one] == old.labels[OWN][two] and _explained(old, new, pairing, one, two, touched):
+                first, second = pairing.old[one], pairing.old[two]
+                pairing.remove(one)
+                pairing.remove(two)
+                pairing.add(one, second, "parameter:exchange")
+                pairing.add(two, first, "parameter:exchange")
+
+
+def _disagrees(old: Side, new: Side, pairing: Pairing, user: int) -> bool:
+    partner = pairing.old[user]
+    if partner < 0 or len(old.slots[user]) != len(new.slots[partner]):
+        return False
+    return any(pairing.old[o] != n for (o, *_), (n, *_) in zip(old.slots[user], new.slots[partner], strict=True))
+
+
+def _explained(old: Side, new: Side, pairing: Pairing, one: int, two: int, touched: dict[int, list[int]]) -> bool:
+    first, second = pairing.old[one], pairing.old[two]
+    if (one < two) == (first < second):  # the text has them in the same order: the users changed
+        return False
+    partners = {one: second, two: first}
+    for user in {*touched[one], *touched[two]}:
+        partner = pairing.old[user]
+        if partner < 0 or len(old.slots[user]) != len(new.slots[partner]):
+            return False
+        for (o, *_), (n, *_) in zip(old.slots[user], new.slots[partner], strict=True):
+            if partners.get(o, pairing.old[o]) != n:
+                return False
+    return True

@@ -1,0 +1,72 @@
+"""Equal edits are one entry with a count, whichever layer, computation or call site they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hlodiff.diff.edits import Place, RawEdit, text_of
+from hlodiff.diff.result import KINDS, Edit, FieldChange, Site
+from hlodiff.ir.content import shape_text
+from hlodiff.ir.model import Instruction, Module
+
+# A literal or operand list of this pattern may differ from site to site.
+_OWN_WORDS = frozenset(["operands", "schedule"])
+
+
+def group(old: Module, new: Module, edits: Sequence[RawEdit]) -> tuple[Edit, ...]:
+    """Group equal edits; in program order of their first site within one kind, largest groups first.
+
+    Args:
+        old, new: the programs as the user knows them, for names, scopes and Python frames.
+        edits: single edits, indices into these modules.
+    """
+    groups: dict[tuple[object, ...], list[RawEdit]] = {}
+    for edit in edits:
+        groups.setdefault(_signature(old, new, edit), []).append(edit)
+    found = [_edit(old, new, members) for members in groups.values()]
+    return tuple(sorted(found, key=lambda e: (-e.count, KINDS.index(e.kind))))  # stable: else program order
+
+
+def _signature(old: Module, new: Module, edit: RawEdit) -> tuple[object, ...]:
+    sides = tuple(_identity(module, place) for module, place in ((old, edit.old), (new, edit.new)))
+    changes = tuple((c.field, c.old, c.new) if c.field not in _OWN_WORDS else (c.field,) for c in edit.changes)
+    return (edit.kind, *sides, changes)
+
+
+def _identity(module: Module, place: Place | None) -> tuple[object, ...] | None:
+    if place is None:
+        return None
+    it = _instruction(module, place)
+    literal = it.literal if it.opcode == "constant" else None
+    return (it.opcode, shape_text(it.shape), literal, tuple(sorted(it.attributes)))
+
+
+def _instruction(module: Module, place: Place) -> Instruction:
+    return module.computations[place[0]].instructions[place[1]]
+
+
+def _edit(old: Module, new: Module, members: Sequence[RawEdit]) -> Edit:
+    first = members[0]
+    module, place = (new, first.new) if first.new else (old, first.old)
+    it = _instruction(module, place) if place else None
+    return Edit(
+        first.kind,
+        tuple(change.field for change in first.changes),
+        sum(member.count for member in members),
+        tuple((_site(old, m.old), _site(new, m.new)) for m in members),
+        tuple(FieldChange(c.field, _cut(c.old), _cut(c.new)) for c in first.changes),
+        (it.op_name or None) if it else None,
+        module.stack(it.frame) if it else (),
+        first.matcher,
+    )
+
+
+def _cut(text: str, limit: int = 500) -> str:
+    return text if len(text) <= limit else f"{text[:limit]} ... ({len(text)} characters)"
+
+
+def _site(module: Module, place: Place | None) -> Site | None:
+    if place is None:
+        return None
+    it = _instruction(module, place)
+    return Site(*place, module.computations[place[0]].name, it.name, it.opcode, text_of(module, place))
