@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import cast
 
@@ -43,7 +43,7 @@ class Config:
     path: tuple[str, ...] = (".",)
     targets: tuple[str, ...] = ("cpu",)
     snapshots: Path = Path("snapshots")
-    jobs: int = 2
+    jobs: int = field(default_factory=lambda: min(4, os.cpu_count() or 1))  # each takes about 1 GB with libtpu
     xla_flags: tuple[str, ...] = ()
     libtpu_init_args: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
@@ -204,7 +204,10 @@ _PRECISIONS = (
 def _precision(value: object, where: str) -> str:
     if value not in _PRECISIONS:
         raise _wrong(value, where, f"one of {', '.join(_PRECISIONS[:6])} or a dot algorithm of JAX")
-    return cast(str, value)
+    return str(value)
+
+
+_OWNED = (("XLA_FLAGS", "xla_flags"), ("LIBTPU_INIT_ARGS", "libtpu_init_args"), ("JAX_ENABLE_X64", "x64"))
 
 
 def _env(value: object, where: str) -> tuple[tuple[str, str], ...]:
@@ -236,4 +239,4 @@ _READERS: dict[str, Callable[[object, str], object]] = {
     "large_constant_bytes": _count,
 }
 
-assert {field.name for field in fields(Config)} == {"root", *_READERS}
+assert {each.name for each in fields(Config)} == {"root", *_READERS}

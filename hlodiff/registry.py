@@ -148,7 +148,9 @@ def register(
     return decorate if build is None else decorate(build)
 
 
-def abstract(shape: Sequence[int], dtype: Any, *, sharding: Any = None, memory_kind: str | None = None) -> Any:
+def abstract(
+    shape: Sequence[int], dtype: Any, *, sharding: Any = None, memory_kind: str | None = None, weak_type: bool = False
+) -> Any:
     """An array argument without its numbers: nothing is allocated.
 
     Args:
@@ -156,6 +158,7 @@ def abstract(shape: Sequence[int], dtype: Any, *, sharding: Any = None, memory_k
         dtype: its element type: a name such as "bfloat16", or what NumPy and JAX take.
         sharding: a `jax.sharding.Sharding` over a mesh of the target; None for an array that is on one device.
         memory_kind: where its bytes live, such as "pinned_host"; with a sharding, give it to the sharding instead.
+        weak_type: whether its type gives way to others, as that of `jnp.asarray(1.0)` and of Python numbers does.
 
     Returns:
         a `jax.ShapeDtypeStruct`.
@@ -170,7 +173,7 @@ def abstract(shape: Sequence[int], dtype: Any, *, sharding: Any = None, memory_k
     # In the function: only the room `capture` knows JAX, and it is first needed when a registered function is called.
     from hlodiff.capture.leaves import abstract_leaf
 
-    return abstract_leaf(tuple(shape), dtype, sharding, memory_kind)
+    return abstract_leaf(tuple(shape), dtype, sharding, memory_kind, weak_type)
 
 
 def registrations() -> tuple[Registration, ...]:

@@ -40,9 +40,10 @@ def build_cases(registration: Registration, target: Target, root: Path) -> dict[
     named = _named(registration, built, where)
     _check_names(registration, [name for name, _ in named], where)
     for name, case in named:
-        if not callable(case.fn):
+        fn: object = case.fn
+        if not callable(fn):
             which = f"case `{name}` of `{registration.name}`" if name else f"`{registration.name}`"
-            raise RegistryError(f"{which} cannot be lowered: {case.fn!r} is not a function", where=where)
+            raise RegistryError(f"{which} cannot be lowered: {fn!r} is not a function", where=where)
     return dict(named)
 
 
@@ -52,7 +53,7 @@ def _named(registration: Registration, built: Any, where: str) -> list[tuple[str
     if isinstance(built, Mapping):
         named = [(name, case) for name, case in built.items()]
     elif isinstance(built, list | tuple | GeneratorType):
-        named = [(case.name if isinstance(case, Case) else "", case) for case in built]
+        named = [(getattr(case, "name", ""), case) for case in built]
     else:
         raise _wrong_return(registration, built, where)
     for _, case in named:
@@ -65,7 +66,7 @@ def _named(registration: Registration, built: Any, where: str) -> list[tuple[str
 
 def _wrong_return(registration: Registration, found: Any, where: str) -> RegistryError:
     return RegistryError(
-        f"`{registration.name}` returned {type(found).__name__}, not a Case, a dict of names and Cases, or several Cases",
+        f"`{registration.name}` returned {type(found).__name__}: neither a Case nor a dict or list of Cases",
         where=where,
         hint="return hlodiff.Case(function, *arguments)",
     )

@@ -37,7 +37,7 @@ def toolchain(target: TargetName, environment: dict[str, str]) -> dict[str, Any]
         >>> toolchain(parse("cpu"), {})["jax"]  # doctest: +SKIP
         '0.10.2'
     """
-    config = jax.config
+    settings = {name: getattr(jax.config, f"jax_{option}") for name, option in _SETTINGS.items()}
     return {
         "jax": jax.__version__,
         "jaxlib": version("jaxlib"),
@@ -45,12 +45,21 @@ def toolchain(target: TargetName, environment: dict[str, str]) -> dict[str, Any]
         "device": jax.devices()[0].device_kind if target.kind == "attached" else None,
         "xla_flags": flags_that_matter(environment.get("XLA_FLAGS", "")),
         "libtpu_init_args": flags_that_matter(environment.get("LIBTPU_INIT_ARGS", "")) if target.kind == "tpu" else [],
-        "x64": bool(config.jax_enable_x64),
-        "matmul_precision": config.jax_default_matmul_precision or "default",
-        "partitioner": "shardy" if config.jax_use_shardy_partitioner else "gspmd",
-        "threefry_partitionable": bool(config.jax_threefry_partitionable),
-        "prng": config.jax_default_prng_impl,
+        "x64": bool(settings["x64"]),
+        "matmul_precision": settings["matmul_precision"] or "default",
+        "partitioner": "shardy" if settings["shardy"] else "gspmd",
+        "threefry_partitionable": bool(settings["threefry_partitionable"]),
+        "prng": str(settings["prng"]),
     }
+
+
+_SETTINGS = {
+    "x64": "enable_x64",
+    "matmul_precision": "default_matmul_precision",
+    "shardy": "use_shardy_partitioner",
+    "threefry_partitionable": "threefry_partitionable",
+    "prng": "default_prng_impl",
+}
 
 
 def _plugin(target: TargetName) -> str | None:

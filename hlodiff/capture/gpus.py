@@ -1,4 +1,4 @@
-"""Figures of the GPUs that programs are compiled for without having one, as XLA's `GpuTargetConfigProto` in text form."""
+"""Figures of the GPUs that programs are compiled for without having one: XLA's `GpuTargetConfigProto`."""
 
 from __future__ import annotations
 
@@ -38,17 +38,19 @@ class Gpu:
     clock: float
 
 
-# The figures are those that XLA itself publishes for these devices (openxla/xla, xla/backends/gpu/target_config/specs:
-# h100_sxm, h200, b200, a100_sxm_40 and a100_sxm_80), read from the devices' own drivers.
+# The figures are those that XLA itself publishes for these devices, read from the devices' own drivers
+# (openxla/xla, xla/backends/gpu/target_config/specs: h100_sxm, h200, b200, a100_sxm_80 and a100_sxm_40).
 GPUS = {
     "h100": Gpu("NVIDIA H100 80GB HBM3", (9, 0), 132, 128, 233472, 232448, 3352320000000, 84942979072, 52428800, 1.98),
-    "h200": Gpu("NVIDIA H200 141GB HBM3e", (9, 0), 132, 128, 233472, 232448, 4800000000000, 151397597184, 52428800, 1.98),
+    "h200": Gpu(
+        "NVIDIA H200 141GB HBM3e", (9, 0), 132, 128, 233472, 232448, 4800000000000, 151397597184, 52428800, 1.98
+    ),
     "b200": Gpu("NVIDIA B200", (10, 0), 148, 128, 233472, 232448, 7672320000000, 191514411008, 132644864, 1.965),
     "a100": Gpu("NVIDIA A100-SXM4-80GB", (8, 0), 108, 64, 167936, 166912, 2039040000000, 85100068864, 41943040, 1.41),
     "a100_40gb": Gpu(
         "NVIDIA A100-SXM4-40GB", (8, 0), 108, 64, 167936, 166912, 1555200000000, 42331013120, 41943040, 1.41
     ),
-}  # fmt: skip
+}
 
 
 def target_config(gpu: Gpu) -> str:

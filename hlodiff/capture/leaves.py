@@ -21,15 +21,17 @@ class PlacedStruct(jax.ShapeDtypeStruct):
     wanted_memory_kind: str
 
 
-def abstract_leaf(shape: tuple[int, ...], dtype: Any, sharding: Sharding | None, memory_kind: str | None) -> Any:
+def abstract_leaf(
+    shape: tuple[int, ...], dtype: Any, sharding: Sharding | None, memory_kind: str | None, weak_type: bool
+) -> Any:
     """A `ShapeDtypeStruct`, see `hlodiff.abstract`."""
     if memory_kind is None:
-        return jax.ShapeDtypeStruct(shape, dtype, sharding=sharding)
+        return jax.ShapeDtypeStruct(shape, dtype, sharding=sharding, weak_type=weak_type)
     if sharding is not None:
         raise RegistryError(
             "`abstract` got a sharding and a memory kind", hint="sharding.with_memory_kind(kind) holds both"
         )
-    leaf = PlacedStruct(shape, dtype)
+    leaf = PlacedStruct(shape, dtype, weak_type=weak_type)  # type: ignore[no-untyped-call]
     leaf.wanted_memory_kind = memory_kind
     return leaf
 
@@ -53,7 +55,7 @@ def without_numbers(leaf: Any, device: Any) -> Any:
     """
     if isinstance(leaf, PlacedStruct):
         sharding = SingleDeviceSharding(device, memory_kind=leaf.wanted_memory_kind)
-        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding, weak_type=leaf.weak_type)
     if isinstance(leaf, jax.ShapeDtypeStruct) or not is_array(leaf):
         return leaf
     if isinstance(leaf, jax.Array):
@@ -64,7 +66,8 @@ def without_numbers(leaf: Any, device: Any) -> Any:
 
 def _kept_sharding(sharding: Sharding, device: Any) -> Sharding | None:
     """A real array lies on a device of this machine, which says nothing about the target, unless it was spread."""
-    if isinstance(sharding, NamedSharding) and next(iter(sharding.device_set)).platform == device.platform:
+    of: Any = next(iter(sharding.device_set))
+    if isinstance(sharding, NamedSharding) and of.platform == device.platform:
         return sharding
     kind = sharding.memory_kind
     return SingleDeviceSharding(device, memory_kind=kind) if kind not in (None, ORDINARY_MEMORY) else None

@@ -105,11 +105,17 @@ def _open(fn: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
             bound, fn = (fn.__self__, *bound), fn.__func__
         elif hasattr(fn, "func") and hasattr(fn, "args") and hasattr(fn, "keywords"):
             bound, keywords, fn = (*fn.args, *bound), {**fn.keywords, **keywords}, fn.func
-        elif isinstance(fn, _module_type()):
+        elif isinstance(fn, _module_type()) and _holds_something(fn):
             bound, fn = (fn, *bound), type(fn).__call__
         else:
             break
     return fn, bound, keywords
+
+
+def _holds_something(module: Any) -> bool:
+    """Whether a callable module brings arrays along or has a jitted call, as eqx.filter_grad's wrapper does not."""
+    call = type(module).__call__
+    return _is_filter_jitted(call) or _is_jitted(call) or any(is_array(leaf) for leaf in tree_leaves(module))
 
 
 def _reject_options(case: Case, jitted_by: str) -> None:
@@ -145,7 +151,8 @@ def _name(key: str, path: tuple[Any, ...], parameters: tuple[str, ...]) -> str:
     if key == "first":
         return parameters[0] + keystr(path)
     in_keywords, position = path[0].idx == 1, path[1]
-    return (position.key if in_keywords else parameters[position.idx + 1]) + keystr(path[2:])
+    name = str(position.key) if in_keywords else parameters[position.idx + 1]
+    return name + keystr(path[2:])
 
 
 def _positional_names(fn: Any, count: int) -> tuple[str, ...]:
@@ -199,7 +206,7 @@ def _split(tree: Any, *, scalars: bool) -> tuple[Any, Any]:
 
     leaves, treedef = tree_flatten(tree, is_leaf=lambda node: isinstance(node, module))
     halves = [one(leaf) for leaf in leaves]
-    return treedef.unflatten([half[0] for half in halves]), treedef.unflatten([half[1] for half in halves])
+    return tree_unflatten(treedef, [half[0] for half in halves]), tree_unflatten(treedef, [half[1] for half in halves])
 
 
 def _join(traced: Any, static: Any) -> Any:
@@ -228,7 +235,7 @@ def _static_positions(case: Case, fn: Any, shift: int) -> frozenset[int]:
     return frozenset(positions)
 
 
-def _position(case: Case, i: int, option: str) -> int:
+def _position(case: Case, i: object, option: str) -> int:
     count = len(case.args)
     if not isinstance(i, int) or not -count <= i < count:
         raise RegistryError(f"{option} names position {i!r}, and the case has {count} positional arguments")
@@ -237,10 +244,13 @@ def _position(case: Case, i: int, option: str) -> int:
 
 def _dress(call: Any, fn: Any, registered: Any) -> None:
     """Give a wrapper the name and the parameters of its function: JAX names programs and arguments by them."""
-    name = getattr(registered, "__name__", None) or getattr(fn, "__name__", None)
-    if isinstance(registered, _module_type()) and not hasattr(registered, "__func__"):
-        name = type(registered).__name__  # as eqx.filter_jit names it
-    call.__name__ = call.__qualname__ = name if isinstance(name, str) else type(fn).__name__
+    named = registered
+    while not isinstance(getattr(named, "__name__", None), str) and (
+        hasattr(named, "__wrapped__") or hasattr(named, "func")
+    ):
+        named = named.__wrapped__ if hasattr(named, "__wrapped__") else named.func
+    name = getattr(named, "__name__", None)
+    call.__name__ = call.__qualname__ = name if isinstance(name, str) else type(named).__name__
     with contextlib.suppress(TypeError, ValueError):  # builtins have no signature
         call.__signature__ = inspect.signature(fn)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,8 +19,8 @@ from hlodiff.capture.availability import check_jax, missing
 from hlodiff.capture.environment import Setting, worker_environment
 from hlodiff.capture.outcomes import Discovery, Event, Failed, NotChecked, Outcome, Request
 from hlodiff.capture.targets import TargetName, parse
-from hlodiff.config import Config, process_environment
-from hlodiff.errors import CaptureError
+from hlodiff.config import TABLE, Config, process_environment
+from hlodiff.errors import CaptureError, UsageError
 
 _PACKAGE_PARENT = Path(__file__).resolve().parent.parent.parent
 # The package is found even where it is not installed, after everything else, so that it shadows nothing.
@@ -49,7 +49,11 @@ def discover(config: Config) -> Discovery:
     """
     check_jax()
     for name in config.targets:
-        parse(name)
+        try:
+            parse(name)
+        except UsageError as error:
+            error.where = f"[{TABLE}] targets"
+            raise
     with _Crew(config) as crew:
         return cast(Discovery, crew.ask(_REHEARSAL, "discover", None, with_modules=True))
 
@@ -176,22 +180,23 @@ class _Crew:
 
     config: Config
     workers: list[_Worker] = field(default_factory=list)
-    folder: Path = Path()
+    folder: tempfile.TemporaryDirectory[str] = field(
+        default_factory=lambda: tempfile.TemporaryDirectory(prefix="hlodiff-", ignore_cleanup_errors=True)
+    )
     started: int = 0
 
     def __enter__(self) -> _Crew:
-        self.folder = Path(tempfile.mkdtemp(prefix="hlodiff-"))
         return self
 
     def __exit__(self, *_: object) -> None:
         for worker in list(self.workers):
             self.dismiss(worker)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.cleanup()
 
     def hire(self, setting: Setting, *, with_modules: bool) -> _Worker:
         ours, theirs = Pipe()
         self.started += 1
-        log = self.folder / f"{self.started}.log"
+        log = Path(self.folder.name, f"{self.started}.log")
         environment = worker_environment(self.config, setting, process_environment())
         with log.open("wb") as stream, theirs:
             process = subprocess.Popen(
@@ -213,10 +218,8 @@ class _Crew:
     def dismiss(self, worker: _Worker) -> None:
         self.workers.remove(worker)
         worker.connection.close()
-        try:
+        with contextlib.suppress(ProcessLookupError):  # it is gone already
             os.killpg(worker.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass  # it is gone already
         worker.process.wait()
 
     def staff(self, queues: dict[Setting, deque[Request]], jobs: int) -> None:
@@ -253,10 +256,8 @@ class _Crew:
         request = queue.popleft()
         worker.request, worker.log_start = request, worker.log.stat().st_size
         tell(Event("started", request.function, request.case, request.target))
-        try:
+        with contextlib.suppress(ConnectionError):  # it died while idle; the next wait reads the end and says so
             worker.connection.send(("capture", request))
-        except ConnectionError:
-            pass  # it died while idle; the next wait reads the end of its connection and says so
 
     def _died(self, worker: _Worker) -> Failed:
         what, tail, request = worker.death(), worker.log_tail(), worker.request

@@ -39,8 +39,8 @@ def filter_jit_call(
     except AttributeError as error:
         raise _moved("equinox", "filter_jit", str(error)) from None
     bound = signature.bind(*args, **kwargs)
-    first, *rest = (*bound.args, None)  # Equinox appends None, so that there always is a first argument
-    parts = {"fun": wrapper.__wrapped__, "first": first, "rest": (tuple(rest), bound.kwargs)}
+    given: tuple[Any, ...] = (*tuple(bound.args), None)  # Equinox appends None, so that there always is a first one
+    parts = {"fun": wrapper.__wrapped__, "first": given[0], "rest": (given[1:], bound.kwargs)}
     halves = {key: split(key, part) for key, part in parts.items()}
     donate = {key: half[0] for key, half in halves.items() if donated[key]}
     keep = {key: half[0] for key, half in halves.items() if not donated[key]}

@@ -96,6 +96,9 @@ def _find_case(bench: Bench, request: Request, target: Target) -> Case:
 def _failed(bench: Bench, request: Request, error: BaseException) -> Failed:
     place = user_frame(error, bench.root)
     what = f"{place}: {one_line(error)}" if place else one_line(error)
+    registration = next((r for r in registrations() if r.name == request.function), None)
+    if registration is not None:
+        what += f" (`{request.function}` is registered at {relative(registration.where, bench.root)})"
     return Failed(request.function, request.case, request.target, what, user_traceback(error, bench.root))
 
 
@@ -128,7 +131,7 @@ def _compile(bench: Bench, request: Request, name: TargetName, target: Target, t
 
 
 def _check_devices(lowered: Any, target: Target) -> None:
-    """A function that builds a mesh from `jax.devices()` would be compiled for this machine's CPU under another name."""
+    """A function that builds a mesh from `jax.devices()` would be compiled for this CPU instead."""
     for device in private.devices(lowered):
         if device.platform != target.devices[0].platform:
             raise HlodiffError(

@@ -98,14 +98,13 @@ class _Server:
         root = self.config.root
         names = registration.targets if registration.targets is not None else self.config.targets
         place = relative(registration.where, root)
-        programs: list[tuple[str, tuple[str, ...]]] = []
-        problem = ""
-        for name in names:
-            cases, wrong = self._case_names(registration, name, place)
-            programs.append((name, cases))
-            problem = problem or wrong
+        listed = [(name, *self._case_names(registration, name, place)) for name in names]
+        # Where one target has too few devices to tell, the cases of the others are what it would have.
+        elsewhere = tuple(dict.fromkeys(case for _, cases, _ in listed for case in cases)) or ("",)
+        programs = tuple((name, cases or elsewhere) for name, cases, _ in listed)
+        problem = next((wrong for _, _, wrong in listed if wrong), "")
         file, _, line = place.rpartition(":")
-        return Discovered(registration.name, registration.module, file, int(line), tuple(programs), problem)
+        return Discovered(registration.name, registration.module, file, int(line), programs, problem)
 
     def _case_names(self, registration: Registration, name: str, place: str) -> tuple[tuple[str, ...], str]:
         """The names alone: devices of this machine's CPU stand in for those of the target, which need not be here."""
@@ -125,10 +124,10 @@ class _Server:
         except HlodiffError:
             raise
         except TooFewDevices as error:
-            return ("",), str(error)
+            return (), str(error)
         except Exception as error:
             frame = user_frame(error, self.config.root)
-            return ("",), f"{frame}: {one_line(error)}" if frame else one_line(error)
+            return (), f"{frame}: {one_line(error)}" if frame else one_line(error)
 
 
 if __name__ == "__main__":
