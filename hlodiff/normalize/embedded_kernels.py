@@ -17,9 +17,11 @@ from hlodiff.ir.model import Instruction, Module
 from hlodiff.normalize.rewrite import map_instructions, with_attributes
 
 MARK = "hlodiff:"
-_BODY = re.compile(r'(\\22body\\22:\s*\\22)([A-Za-z0-9+/=]{16,})(?=\\22)')
+_BODY = re.compile(r"(\\22body\\22:\s*\\22)([A-Za-z0-9+/=]{16,})(?=\\22)")
 _BYTECODE = re.compile(r'\b(ir|module) = "(ML\\EFR(?:[^"\\]|\\.)*)"')
-_KERNEL_HASH = re.compile(r'kernel_hash = "(?:[^"\\]|\\.)*"(, )?')
+# `kernel_hash` is taken over the bytes with their debug info; `name` is the Python function's.
+_NOISE = re.compile(r'\b(?:kernel_hash|name) = "(?:[^"\\]|\\.)*"(, )?')
+_EMPTY_METADATA = re.compile(r'kernel_metadata = "\{\}"(, )?')
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)", re.DOTALL)
 _SYMBOL = re.compile(r'sym_name = "((?:[^"\\]|\\.)*)"')
 _NAMES = frozenset(["kernel_name"])
@@ -33,17 +35,16 @@ def hash_kernels(module: Module) -> tuple[Module, int]:
 def _hashed(it: Instruction) -> Instruction:
     if it.opcode != "custom_call":
         return it
-    kernel = [key for key, value in it.attributes if (_BODY.search(value) or _BYTECODE.search(value))]
-    if not kernel and it.attribute("kernel_name") is None:
-        return it
     pairs = ((key, _without_kernel(value)) for key, value in it.attributes if key not in _NAMES)
-    return with_attributes(it, tuple(pairs))
+    changed = tuple((key, value) for key, value in pairs if (key, value) != ("mhlo.frontend_attributes", "{}"))
+    return it if changed == it.attributes else with_attributes(it, changed)
 
 
 def _without_kernel(text: str) -> str:
+    text = _EMPTY_METADATA.sub("", text)
     text = _BODY.sub(lambda found: found[1] + base64_digest(found[2]), text)
     if _BYTECODE.search(text):
-        text = _KERNEL_HASH.sub("", text)  # taken over the bytes with their debug info
+        text = _NOISE.sub("", text)
         text = _BYTECODE.sub(lambda found: f'{found[1]} = "{kernel_digest(_unescaped(found[2]))}"', text)
     return text
 
@@ -78,7 +79,7 @@ def _anonymous(text: str) -> str:
     names = list(dict.fromkeys(_SYMBOL.findall(text)))
     for number, name in enumerate(names):
         text = text.replace(f'sym_name = "{name}"', f'sym_name = "s{number}"')
-        text = re.sub(rf'@{re.escape(name)}(?![\w.$-])', f"@s{number}", text)
+        text = re.sub(rf"@{re.escape(name)}(?![\w.$-])", f"@s{number}", text)
     return text
 
 

@@ -18,7 +18,12 @@ from hlodiff.normalize.rewrite import with_computations
 from hlodiff.normalize.stablehlo_traversal import owned
 
 RADIUS = 8  # reaches the weights from every operation of one transformer layer; beyond it equals are numbered
+# Regions that compute one element or compare two: their names stand apart and may repeat from region to region.
+_SMALL = frozenset(
+    ["reduce", "reduce_window", "scatter", "select_and_scatter", "sort", "map", "all_reduce", "reduce_scatter"]
+)
 _SPLAT = re.compile(r"dense<([-+.\w]+)>")
+_OUTSIDE = (-1, 0)
 
 
 @dataclass(slots=True)
@@ -36,9 +41,9 @@ def name_values(module: Module) -> tuple[Module, int]:
     names: dict[tuple[int, int], str] = {}
     for index, computation in enumerate(module.computations):
         if is_function(computation):
-            nodes = _flatten(module, index)
-            for node, name in zip(nodes, _unique_names(nodes), strict=True):
-                names[node.computation, node.position] = name if node.prefix else _without_results(module, node)
+            for nodes in _flatten(module, index):
+                for node, name in zip(nodes, _unique_names(nodes), strict=True):
+                    names[node.computation, node.position] = name if node.prefix else _without_results(module, node)
     computations = list(module.computations)
     for index, computation in enumerate(module.computations):
         if is_function(computation):
@@ -95,16 +100,19 @@ def _value_name(computation: Computation, found: Sequence[str], operand: int, re
     return f"{found[operand]}.{result}" if several else found[operand]
 
 
-def _flatten(module: Module, function: int) -> list[_Node]:
-    """Operations and arguments of a function and its regions; captured values are the outer values themselves."""
-    nodes: list[_Node] = []
-    _collect(module, function, "", {}, [], nodes)
-    return nodes
+def _flatten(module: Module, function: int) -> list[list[_Node]]:
+    """Operations and arguments of a function and its regions; captured values are the outer values themselves.
+
+    The first list is the function, each other one a small region.
+    """
+    scopes: list[list[_Node]] = [[]]
+    _collect(module, function, "", {}, [], scopes, scopes[0])
+    return scopes
 
 
 def _collect(
     module: Module, index: int, owner: str, captured: dict[int, tuple[int, int]],
-    initial: Sequence[tuple[int, int]], nodes: list[_Node],
+    initial: Sequence[tuple[int, int]], scopes: list[list[_Node]], nodes: list[_Node],
 ) -> None:  # fmt: skip
     """Append the nodes of one computation; `initial` are the values that a loop's arguments start with."""
     computation = module.computations[index]
@@ -122,19 +130,28 @@ def _collect(
         place[position] = (len(nodes), 0)
         inside, _ = split_operands(module, it)
         silent = it.shape.element_type == "tuple" and not it.shape.tuple_shapes
-        nodes.append(_Node(index, position, "" if silent else _prefix(module, it, owner), own[:inside]))
+        known = [value for value in own[:inside] if value != _OUTSIDE]
+        nodes.append(_Node(index, position, "" if silent else _prefix(module, it, owner), known))
         outer = iter(own[inside:])
         for region in (n for n in it.called if not is_function(module.computations[n])):
             below = module.computations[region]
             free = {n: next(outer) for n in below.parameters() if is_captured(below.instructions[n])}
-            starts = own[:inside] if it.opcode == "while" else []
-            _collect(module, region, it.opcode, free, starts, nodes)
+            if it.opcode in _SMALL:
+                scopes.append([])
+                _collect(module, region, it.opcode, dict.fromkeys(free, _OUTSIDE), [], scopes, scopes[-1])
+            else:
+                starts = own[:inside] if it.opcode == "while" else []
+                _collect(module, region, it.opcode, free, starts, scopes, nodes)
 
 
 def _prefix(module: Module, it: Instruction, owner: str) -> str:
     """The readable part of a name: arguments by position, loop arguments `carry`, constants by value."""
     if it.opcode == "parameter":
-        return {"": f"arg{it.literal}", "while": "carry"}.get(owner, f"a{it.literal}")
+        return {"": f"arg{it.literal}", "while": "carry"}.get(
+            owner, f"{'a' if owner in _SMALL else 'local'}{it.literal}"
+        )
+    if owner in _SMALL:
+        return f"in_{it.opcode.rpartition('.')[2]}"
     if it.opcode == "constant":
         return f"c_{_value(it.literal or '')}"
     if it.opcode == "reduce" and it.called:
