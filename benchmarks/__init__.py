@@ -1,0 +1,1 @@
+"""Ground truth for the differ, and speed as ratios. `python -m benchmarks` prints the speed."""

@@ -1,0 +1,131 @@
+"""A pair of programs with the truth between them: old text, new text, and what was done, by place in the new text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from benchmarks.edits import make_one, make_several
+from benchmarks.noise import QUIET, Noise, add_noise
+from benchmarks.truth import Made, TrueEdit
+from benchmarks.workbench import Node, Place, Workpiece, put_together, take_apart
+from benchmarks.writer import write
+from hlodiff.ir import read_text
+from hlodiff.ir.model import Module
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedEdit:
+    """A true edit with both places as indices into the modules that the two texts are read as."""
+
+    kind: str
+    fields: tuple[str, ...]
+    old: Place | None
+    new: Place | None
+    elsewhere: tuple[Place, ...]
+    channel: str
+    anywhere: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two programs as text, read again, and the true script.
+
+    Args:
+        script: what was done; () where `halves` says it.
+        halves: for a split or merged fusion: each way to say which instructions moved.
+        story: the kind of FusionChange that must be told, "" for none.
+    """
+
+    old_text: str
+    new_text: str
+    old: Module
+    new: Module
+    script: tuple[PlacedEdit, ...]
+    halves: tuple[tuple[PlacedEdit, ...], ...]
+    story: str
+
+
+def make_pair(text: str, kind: str, noise: Noise, chance: Random, at_once: int = 1) -> Pair | None:
+    """One known edit (or several) and noise.
+
+    Args:
+        text: the old program.
+        kind: a name of `edits.EDITS`, "noise" for none at all, "several" for `at_once` random ones.
+        noise: which noise on the new side.
+        chance: the source of chance.
+        at_once: how many edits for "several".
+
+    Returns:
+        The pair; None where the program has no place for the edit.
+    """
+    old = read_text(text)
+    piece = take_apart(old)
+    made = _edit(piece, kind, chance, at_once)
+    if made is None:
+        return None
+    keep = {id(e.node) for m in made for half in (m.edits, *m.halves) for e in half if e.node is not None}
+    add_noise(piece, noise, chance, keep | {id(n) for m in made if m.story for n in m.touched})
+    unread, places = put_together(piece)
+    new_text = write(unread)
+    new = read_text(new_text)
+    landed = line_up(unread, new)
+    return Pair(
+        text,
+        new_text,
+        old,
+        new,
+        tuple(_placed(edit, places, landed) for m in made for edit in m.edits),
+        tuple(tuple(_placed(e, places, landed) for e in half) for m in made for half in m.halves),
+        next((m.story for m in made if m.story), ""),
+    )
+
+
+def _edit(piece: Workpiece, kind: str, chance: Random, at_once: int) -> Sequence[Made] | None:
+    if kind == "noise":
+        return []
+    if kind == "several":
+        made = make_several(piece, at_once, chance)
+        return made if len(made) == at_once else None
+    one = make_one(piece, kind, chance)
+    return None if one is None else [one]
+
+
+def _placed(edit: TrueEdit, places: dict[int, Place], landed: dict[Place, Place]) -> PlacedEdit:
+    def place(node: Node | None) -> Place | None:
+        return None if node is None else landed[places[id(node)]]
+
+    elsewhere = tuple(landed[places[id(node)]] for node in edit.elsewhere)
+    return PlacedEdit(edit.kind, edit.fields, edit.old, place(edit.node), elsewhere, edit.channel, edit.anywhere)
+
+
+def line_up(written: Module, read: Module) -> dict[Place, Place]:
+    """Places in a module that was printed -> places in what is read from the print; both hold the same instructions in order.
+
+    Raises:
+        AssertionError: the print is not the same program.
+    """
+    pairs = [(written.entry, read.entry)]
+    by_name = {c.name: n for n, c in enumerate(read.computations)}
+    called = {c for owner in written.computations for it in owner.instructions for c in it.called}
+    pairs += [(n, by_name[c.name]) for n, c in enumerate(written.computations) if n not in called and n != written.entry]
+    found: dict[int, int] = {}
+    for ours, theirs in pairs:
+        if ours in found:
+            continue
+        found[ours] = theirs
+        one, two = written.computations[ours].instructions, read.computations[theirs].instructions
+        assert [it.opcode for it in one] == [it.opcode for it in two], (written.computations[ours].name, "reads differently")
+        for a, b in zip(one, two, strict=True):
+            pairs += zip(a.called, b.called, strict=True)
+    return {
+        (ours, n): (theirs, n) for ours, theirs in found.items() for n in range(len(written.computations[ours].instructions))
+    }
+
+
+def plain_copy(text: str) -> str:
+    """A program read, taken apart, put together and written again, nothing done to it."""
+    piece = take_apart(read_text(text))
+    add_noise(piece, QUIET, Random(0), set())
+    return write(put_together(piece)[0])

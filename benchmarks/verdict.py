@@ -1,0 +1,170 @@
+"""Compares what the differ says with what was done."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from benchmarks.pairs import Pair, PlacedEdit
+from benchmarks.workbench import Place, colours
+from hlodiff.diff.result import Edit, ModuleDiff, Site
+from hlodiff.ir.model import Module
+
+# What a fusion that splits or merges drags along, beyond the instructions that moved.
+_PLUMBING = ("parameter", "fusion", "tuple", "get-tuple-element")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One site of one reported edit; places are None where the report has none."""
+
+    kind: str
+    fields: tuple[str, ...]
+    old: Place | None
+    new: Place | None
+    opcode: str
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How one pair went.
+
+    Args:
+        exact: exactly the true script, at the true places.
+        no_longer: at most as many edits as were made (and some, where some were).
+        reported: edits of the program channel, plumbing of split fusions not counted.
+        true: edits that were made.
+        why: the first thing that was wrong, "" when exact.
+    """
+
+    exact: bool
+    no_longer: bool
+    reported: int
+    true: int
+    why: str
+
+
+def judge(pair: Pair, found: ModuleDiff) -> Score:
+    """Score one diff against its truth."""
+    said = {
+        "program": _sites(pair, found.edits),
+        "schedule": _sites(pair, found.schedule),
+        "tuning": _sites(pair, found.tuning),
+    }
+    if pair.story:
+        return _judge_fusions(pair, found, said["program"])
+    here = [edit for edit in pair.script if edit.channel == "program"]
+    why = _compare(pair, here, said["program"])
+    for channel in ("schedule", "tuning"):
+        aside = [edit for edit in pair.script if edit.channel == channel]
+        if aside and not why:
+            why = _compare(pair, aside, said[channel])
+            why = f"{channel}: {why}" if why else ""
+    if said["tuning"] and not why and all(edit.channel != "tuning" for edit in pair.script):
+        why = "tuning reported where none was done"
+    count = sum(edit.count for edit in found.edits)
+    if count != len(said["program"]) and not why:
+        why = f"counts {count} edits and shows {len(said['program'])}"
+    return Score(not why, len(here) >= count and (count > 0 or not here), count, len(here), why)
+
+
+def _judge_fusions(pair: Pair, found: ModuleDiff, said: list[Said]) -> Score:
+    kinds = [change.kind for change in found.fusions]
+    moved = [s for s in said if s.kind == "moved" and s.opcode not in _PLUMBING]
+    others = [s for s in said if s.kind != "moved" and s.opcode not in _PLUMBING]
+    lengths = [len(half) for half in pair.halves]
+    reported = len(moved) + len(others)
+    why = ""
+    if others:
+        why = f"{others[0].kind} {others[0].opcode} where instructions only moved"
+    elif all(_compare(pair, half, moved) for half in pair.halves):
+        why = f"moved {len(moved)} instructions, which are neither half of the fusion ({lengths})"
+    elif kinds != [pair.story]:
+        why = f"tells of fusions {kinds}, not of one {pair.story}"
+    shortest = min(lengths)
+    return Score(not why, 0 < reported <= max(lengths), reported, shortest, why)
+
+
+def _sites(pair: Pair, edits: Iterable[Edit]) -> list[Said]:
+    names = [_names(pair.old), _names(pair.new)]
+    found = []
+    for edit in edits:
+        for old, new in edit.sites or (((None, None),) * edit.count):
+            either = new or old
+            opcode = either.opcode if either else ""
+            fields = tuple(sorted(edit.fields))
+            found.append(Said(edit.kind, fields, _place(names[0], old), _place(names[1], new), opcode))
+    return found
+
+
+def _names(module: Module) -> dict[tuple[str, str], Place]:
+    """Names are unique within one text, so they say which place of it a report means; they are compared with nothing else."""
+    return {
+        (computation.name, it.name): (c, n)
+        for c, computation in enumerate(module.computations)
+        for n, it in enumerate(computation.instructions)
+    }
+
+
+def _place(names: dict[tuple[str, str], Place], site: Site | None) -> Place | None:
+    return None if site is None else names.get((site.computation_name, site.name), (-1, -1))
+
+
+def _compare(pair: Pair, true: Sequence[PlacedEdit], said: Sequence[Said]) -> str:
+    """What is wrong first, "" for nothing: number, then kinds and fields, then places."""
+    ours, theirs = Counter(_what(e) for e in true), Counter(_what(s) for s in said)
+    if ours != theirs:
+        missing, extra = ours - theirs, theirs - ours
+        return "; ".join(
+            f"{word} {', '.join(f'{n} {kind} {list(fields)}' for (kind, fields), n in list(part.items())[:3])}"
+            for word, part in (("missing", missing), ("extra", extra))
+            if part
+        )
+    return "" if _same_places(pair, true, said) else "right edits at another place"
+
+
+def _what(edit: PlacedEdit | Said) -> tuple[str, tuple[str, ...]]:
+    return (edit.kind, edit.fields if edit.kind == "changed" else ())
+
+
+def _same_places(pair: Pair, true: Sequence[PlacedEdit], said: Sequence[Said]) -> bool:
+    left = list(said)
+    unplaced: list[PlacedEdit] = []
+    for edit in true:
+        match = next((s for s in left if _what(s) == _what(edit) and _at(edit, s)), None)
+        if match is None:
+            unplaced.append(edit)
+        else:
+            left.remove(match)
+    if not unplaced:
+        return True
+    tables = (colours(pair.old), colours(pair.new))
+    true_colours = Counter(_coloured(pair, tables, e, e.anywhere) for e in unplaced)
+    return true_colours == Counter(_coloured(pair, tables, s, unplaced[0].anywhere) for s in left)
+
+
+def _at(edit: PlacedEdit, said: Said) -> bool:
+    if edit.old is None and edit.new is None:
+        return True
+    if said.new is not None and said.new in edit.elsewhere:
+        return True
+    return said.old == edit.old and said.new == edit.new
+
+
+def _coloured(
+    pair: Pair, tables: tuple[dict[Place, str], dict[Place, str]], edit: PlacedEdit | Said, anywhere: bool
+) -> tuple[object, ...]:
+    """Kind, fields and what stands at both places, so that equal things are equal wherever they stand."""
+    sides: list[object] = []
+    for module, table, place in ((pair.old, tables[0], edit.old), (pair.new, tables[1], edit.new)):
+        if place is None:
+            sides.append(None)
+        elif place not in table:
+            sides.append("nowhere")
+        elif anywhere:
+            it = module.computations[place[0]].instructions[place[1]]
+            sides.append((it.opcode, it.shape))
+        else:
+            sides.append(table[place])
+    return (_what(edit), *sides)

@@ -1,0 +1,202 @@
+"""A program taken apart into linked nodes, so that it can be edited and shuffled while each node keeps its identity.
+
+`take_apart` and `put_together` go from Module to Workpiece and back. Names and positions may all change in between: where a
+node came from (`Node.old`) and where it lands (the places that `put_together` returns) are what the truth is told in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from hlodiff.ir.model import Computation, Frame, Instruction, Module, Shape, Stage
+
+Place = tuple[int, int]  # index of the computation, index of the instruction
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One instruction; its operands, calls and control predecessors are links, those of `record` count for nothing."""
+
+    record: Instruction
+    operands: list[Node] = field(default_factory=list)
+    control: list[Node] = field(default_factory=list)
+    calls: list[tuple[str, list[Body]]] = field(default_factory=list)
+    old: Place | None = None
+
+    @property
+    def opcode(self) -> str:
+        return self.record.opcode
+
+    @property
+    def shape(self) -> Shape:
+        return self.record.shape
+
+    @property
+    def callees(self) -> list[Body]:
+        return [body for _, group in self.calls for body in group]
+
+    def set_attribute(self, name: str, value: str | None) -> None:
+        """Replace, add or (None) drop an attribute."""
+        pairs = [(k, value if k == name else v) for k, v in self.record.attributes]
+        if value is not None and self.record.attribute(name) is None:
+            pairs.append((name, value))
+        kept = tuple((k, v) for k, v in pairs if v is not None)
+        self.record = replace(self.record, attributes=kept)
+
+    def __repr__(self) -> str:
+        return f"<{self.record.name} {self.opcode}>"
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    """One computation."""
+
+    record: Computation
+    nodes: list[Node]
+    root: Node
+
+    def users(self, node: Node) -> list[Node]:
+        """Nodes that have `node` among their operands, in order."""
+        return [user for user in self.nodes if any(operand is node for operand in user.operands)]
+
+    def parameters(self) -> list[Node]:
+        """Ordered by their numbers."""
+        found = [node for node in self.nodes if node.opcode == "parameter"]
+        return sorted(found, key=lambda node: int(node.record.literal or 0))
+
+
+@dataclass(slots=True, eq=False)
+class Workpiece:
+    """One program taken apart."""
+
+    name: str
+    stage: Stage
+    bodies: list[Body]
+    entry: Body
+    attributes: list[tuple[str, str]]
+    frames: tuple[Frame, ...] = ()
+    sizes: int = 0  # nodes made so far, for fresh names
+
+    def walk(self) -> Iterator[tuple[Body, Node]]:
+        """Every node with its body, in order."""
+        for body in self.bodies:
+            for node in body.nodes:
+                yield body, node
+
+    def call_sites(self, body: Body) -> list[tuple[Body, Node]]:
+        """Who calls a body."""
+        return [(owner, node) for owner, node in self.walk() if any(callee is body for callee in node.callees)]
+
+    def fresh(self, stem: str) -> str:
+        """A name that nothing has."""
+        self.sizes += 1
+        return f"{stem}.fresh{self.sizes}"
+
+    def attribute(self, name: str) -> str | None:
+        """Verbatim value of a header attribute."""
+        return dict(self.attributes).get(name)
+
+    def set_attribute(self, name: str, value: str | None) -> None:
+        """Replace, add or (None) drop a header attribute."""
+        pairs = [(k, value if k == name else v) for k, v in self.attributes]
+        if value is not None and name not in dict(pairs):
+            pairs.append((name, value))
+        self.attributes = [(k, v) for k, v in pairs if v is not None]
+
+
+def take_apart(module: Module) -> Workpiece:
+    """Module to nodes; every node remembers its place in `module`."""
+    bodies = []
+    for index, computation in enumerate(module.computations):
+        nodes = [Node(it, old=(index, n)) for n, it in enumerate(computation.instructions)]
+        bodies.append(Body(computation, nodes, nodes[computation.root]))
+    for body in bodies:
+        for node in body.nodes:
+            it = node.record
+            node.operands = [body.nodes[n] for n in it.operands]
+            node.control = [body.nodes[n] for n in it.control_predecessors]
+            node.calls = [(name, [bodies[n] for n in group]) for name, group in it.calls]
+    return Workpiece(module.name, module.stage, bodies, bodies[module.entry], list(module.attributes), module.frames)
+
+
+def put_together(piece: Workpiece) -> tuple[Module, dict[int, Place]]:
+    """Nodes to Module, computations and instructions in the order of the lists.
+
+    Returns:
+        The module, and for the `id` of each node its place in it.
+    """
+    numbers = {id(body): n for n, body in enumerate(piece.bodies)}
+    places: dict[int, Place] = {}
+    for index, body in enumerate(piece.bodies):
+        places.update({id(node): (index, n) for n, node in enumerate(body.nodes)})
+    computations = []
+    for body in piece.bodies:
+        instructions = tuple(_record(node, places, numbers) for node in body.nodes)
+        computations.append(replace(body.record, instructions=instructions, root=places[id(body.root)][1]))
+    attributes = tuple(piece.attributes)
+    module = Module(piece.name, piece.stage, tuple(computations), numbers[id(piece.entry)], attributes, piece.frames)
+    return module, places
+
+
+def _record(node: Node, places: dict[int, Place], numbers: dict[int, int]) -> Instruction:
+    return replace(
+        node.record,
+        operands=tuple(places[id(operand)][1] for operand in node.operands),
+        control_predecessors=tuple(places[id(before)][1] for before in node.control),
+        calls=tuple((name, tuple(numbers[id(body)] for body in group)) for name, group in node.calls),
+        results=node.record.results if len(node.record.results) == len(node.operands) else (),
+    )
+
+
+def descendants(body: Body, start: Node) -> set[int]:
+    """`id`s of the nodes that are computed from `start`, itself included; control edges count."""
+    found = {id(start)}
+    for node in topological(body):
+        if any(id(before) in found for before in (*node.operands, *node.control)):
+            found.add(id(node))
+    return found
+
+
+def topological(body: Body) -> list[Node]:
+    """Operands and control predecessors before their users, otherwise in the order of the list."""
+    done: dict[int, Node] = {}
+    for start in body.nodes:
+        stack = [start]
+        while stack:
+            node = stack[-1]
+            waiting = [before for before in (*node.operands, *node.control) if id(before) not in done]
+            if waiting and id(node) not in done:
+                stack.extend(waiting)
+            else:
+                done.setdefault(id(node), node)
+                stack.pop()
+    return list(done.values())
+
+
+def colours(module: Module, rounds: int = 4) -> dict[Place, str]:
+    """What stands at each place, up to names and order: a neighbourhood of a few steps in one text's hash.
+
+    Two places of one colour cannot be told apart within `rounds` steps, so an edit at either is the same edit.
+    Plain colour refinement; shares nothing with the hashes of the differ.
+    """
+    from hashlib import md5
+
+    found: dict[Place, str] = {}
+    for index, computation in enumerate(module.computations):
+        now = [_plain(it) for it in computation.instructions]
+        users = computation.users()
+        for _ in range(rounds):
+            rows = []
+            for n, it in enumerate(computation.instructions):
+                below = sorted(now[o] for o in it.operands)
+                above = sorted(now[u] for u in users[n])
+                rows.append(md5("|".join([now[n], *below, "^", *above]).encode()).hexdigest())
+            now = rows
+        found.update({(index, n): colour for n, colour in enumerate(now)})
+    return found
+
+
+def _plain(it: Instruction) -> str:
+    literal = "" if it.opcode == "parameter" else it.literal or ""
+    return f"{it.opcode} {it.shape.element_type} {it.shape.dimensions} {literal}"
