@@ -24,7 +24,7 @@ class Compared:
         status: "added" is only on the new side, "removed" only on the old one.
         diff: the difference; None unless both sides were read.
         old_facts, new_facts: numbers that the compiler gave beside the program, by name: `memory.temp`, `cost.flops`.
-        op_counts: of the one side of an added or removed program.
+        op_counts: of the one side of an added or removed program, or of both sides of one that is known to be the same.
         reason: why it was not checked; "" else.
         advice: what to do about that; "" where nothing helps.
         broken: whether it could not be judged because something is wrong (a damaged file, a failed compile), rather
@@ -63,8 +63,8 @@ class Compared:
         """Op counts as (old, new), whichever sides there are."""
         if self.diff:
             return dict(self.diff.op_counts)
-        old = self.status == "removed"
-        return {name: (count, 0) if old else (0, count) for name, count in self.op_counts.items()}
+        there = {"added": (0, 1), "removed": (1, 0)}.get(self.status, (1, 1))
+        return {name: (there[0] * count, there[1] * count) for name, count in self.op_counts.items()}
 
 
 def flat_facts(summary: Mapping[str, Any]) -> dict[str, float]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-
 from collections.abc import Mapping, Sequence
 
+from hlodiff.diff.channels import channel_changes, with_channels
 from hlodiff.diff.edits import raw_edits
 from hlodiff.diff.fusions import fusion_changes
 from hlodiff.diff.header import entry_layout_edit, header_edits
@@ -12,7 +12,7 @@ from hlodiff.diff.metrics import module_metrics, op_counts
 from hlodiff.diff.moves import with_moves
 from hlodiff.diff.pairs import Correspondence, Program, correspond
 from hlodiff.diff.patterns import group
-from hlodiff.diff.prepare import without_noise, without_tuning
+from hlodiff.diff.prepare import without_channels, without_noise
 from hlodiff.diff.result import ModuleDiff
 from hlodiff.diff.schedule import partners_of, schedule_edits
 from hlodiff.diff.tuning import tuning_edits
@@ -44,9 +44,10 @@ def diff(old: Module, new: Module) -> ModuleDiff:
             hint="compare two compiled programs (.hlo) or two StableHLO programs (.mlir)",
         )
     tuned, ignored = _prepare(old, new)
-    bare = [Program.of(without_tuning(module)) for module in tuned]
+    bare = [Program.of(without_channels(module)) for module in tuned]
     found = correspond(bare[0], bare[1])
     edits = with_moves(bare[0].module, bare[1].module, found, raw_edits(bare[0], bare[1], found))
+    edits = with_channels(edits, channel_changes(bare[0], bare[1], tuned, found.pairs))
     edits += header_edits(bare[0].module, bare[1].module, _entry_numbers(bare[0], bare[1], found))
     edits += entry_layout_edit(bare[0].module, bare[1].module, edits)
     counts = [op_counts(module) for module in tuned]
@@ -84,6 +85,6 @@ def _entry_numbers(old: Program, new: Program, found: Correspondence) -> dict[in
     numbers = {
         int(it.literal or 0): int(after[partners[n]].literal or 0)
         for n, it in enumerate(before)
-        if it.opcode == "parameter" and n in partners
+        if it.opcode == "parameter" and n in partners and after[partners[n]].opcode == "parameter"
     }
     return numbers

@@ -91,8 +91,9 @@ def _operand_texts(old: Module, new: Module, pair: PairedComputations, position:
 def _moved_numbers(old: Module, new: Module, pair: PairedComputations) -> dict[int, list[FieldChange]]:
     """Parameters whose place among the paired ones changed; a place shifted by what came or went is none."""
     assert pair.pairing
-    olds = [p for p in old.computations[pair.old].parameters() if pair.pairing.old[p] >= 0]
-    news = [p for p in new.computations[pair.new].parameters() if pair.pairing.new[p] >= 0]
+    ours, theirs = old.computations[pair.old].parameters(), new.computations[pair.new].parameters()
+    olds = [p for p in ours if pair.pairing.old[p] in theirs]
+    news = [p for p in theirs if pair.pairing.new[p] in ours]
     rank = {p: n for n, p in enumerate(news)}
     moved: dict[int, list[FieldChange]] = {}
     for number, position in enumerate(olds):

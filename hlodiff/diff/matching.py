@@ -1,10 +1,10 @@
 """Which instruction of the old computation is which of the new one.
 
-Colour refinement with anchors: an instruction that is already paired has its pair as colour, every other one the hash of
-its label and the colours below (`down`) or above (`up`) it. Free instructions whose colours occur once on each side
-pair; every pair is an anchor for the next pass. An edit changes `down` only below its users and `up` only above its
-operands, so one edit leaves one of the two unchanged for everything else. Labels get weaker only when nothing stronger
-pairs any more. (The idea is that of GumTree, Falleti et al. 2014, top-down and bottom-up phases, on graphs with sharing.)
+Colour refinement with anchors: a paired instruction has its pair as colour, every other one the hash of its label and
+the colours below (`down`) or above (`up`) it. Free instructions whose colours occur once on each side pair; every pair
+is an anchor for the next pass. An edit changes `down` only below its users and `up` only above its operands, so one
+edit leaves one of the two unchanged for everything else. Labels get weaker only when nothing stronger pairs any more.
+(The idea is that of GumTree, Falleri et al. 2014, top-down and bottom-up phases, on graphs with sharing.)
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from hlodiff.diff.features import ANY, EXACT, LEVELS, OWN, STRUCTURE, TYPE, VALU
 # Weaker levels pair only beside something that is paired; each round may open new neighbours. Eight rounds were
 # enough for everything in the corpus; the loop ends earlier when a round pairs nothing.
 _ROUNDS = 8
+
+_CALLS = frozenset(["fusion", "while", "conditional", "call"])
 
 Key = Callable[[int], Hashable | None]
 
@@ -32,6 +34,8 @@ def match(old: Side, new: Side, pairing: Pairing, intern: Intern) -> None:
         before = len(pairing.matchers)
         for level in (EXACT, OWN):
             _refine(old, new, pairing, intern, level)
+            if level == EXACT:
+                _unique(pairing, _body_key(old), _body_key(new), "exact:body")
             _ties(old, new, pairing, intern, level)
         for level in (VALUE, STRUCTURE):
             _refine(old, new, pairing, intern, level)
@@ -147,6 +151,12 @@ def _ties(old: Side, new: Side, pairing: Pairing, intern: Intern, level: int) ->
         if not buckets:
             return
         _refine(old, new, pairing, intern, level)
+
+
+def _body_key(side: Side) -> Key:
+    """Calls that are equal with all they call: a body says more than its neighbours."""
+    instructions = side.computation.instructions
+    return lambda p: side.labels[EXACT][p] if instructions[p].opcode in _CALLS else None
 
 
 def _is_enclosed(side: Side, partners: Sequence[int], position: int) -> bool:

@@ -14,6 +14,15 @@ PRESENTATION = frozenset(["metadata", "locations", "names", "module_name", "inst
                           "equal_computations", "equal_functions", "function_names", "value_names"])  # fmt: skip
 
 
+CHANNELS = ("channel_id", "channel_handle")
+_STRIPPED = frozenset(["backend_config", *CHANNELS])
+
+
+def channel_of(it: Instruction) -> str:
+    """The channel an instruction communicates on, as printed; "" for none."""
+    return next((value for key, value in it.attributes if key in CHANNELS), "")
+
+
 def without_noise(module: Module) -> tuple[Module, dict[str, int]]:
     """Apply every rule that drops content; say what was dropped, by rule."""
     ignored: dict[str, int] = {}
@@ -25,24 +34,26 @@ def without_noise(module: Module) -> tuple[Module, dict[str, int]]:
     return module, ignored
 
 
-def without_tuning(module: Module) -> Module:
-    """The same module, indices alike, with backend configurations cut down to the program's part."""
-    return replace(module, computations=tuple(_computation_without_tuning(c) for c in module.computations))
+def without_channels(module: Module) -> Module:
+    """The same module, indices alike, without tuning and channel numbers: what instructions are paired by.
+
+    Backend configurations are cut down to the program's part. A channel's number means nothing; who meets on it is
+    compared once instructions are paired.
+    """
+    return replace(module, computations=tuple(_bare_computation(c) for c in module.computations))
 
 
-def _computation_without_tuning(computation: Computation) -> Computation:
-    if not any(key == "backend_config" for it in computation.instructions for key, _ in it.attributes):
+def _bare_computation(computation: Computation) -> Computation:
+    if not any(key in _STRIPPED for it in computation.instructions for key, _ in it.attributes):
         return computation
-    return replace(computation, instructions=tuple(map(_instruction_without_tuning, computation.instructions)))
+    return replace(computation, instructions=tuple(map(_bare_instruction, computation.instructions)))
 
 
-def _instruction_without_tuning(it: Instruction) -> Instruction:
-    text = it.attribute("backend_config")
-    if text is None:
+def _bare_instruction(it: Instruction) -> Instruction:
+    if not any(key in _STRIPPED for key, _ in it.attributes):
         return it
-    program, _ = split_backend_config(text)
-    kept = [(k, program if k == "backend_config" else v) for k, v in it.attributes]
-    return replace(it, attributes=tuple((k, v) for k, v in kept if v or k != "backend_config"))
+    kept = [(k, split_backend_config(v)[0] if k == "backend_config" else v) for k, v in it.attributes]
+    return replace(it, attributes=tuple((k, v) for k, v in kept if k not in CHANNELS and (v or k not in _STRIPPED)))
 
 
 def tuning_of(it: Instruction) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hlodiff.diff.channels import every_pair
 from hlodiff.diff.edits import RawEdit
 from hlodiff.diff.pairs import PairedComputations, Program
 from hlodiff.diff.prepare import tuning_of
@@ -22,22 +23,11 @@ def tuning_edits(
         tuned: the same modules with it, indices alike.
         pairs: all pairs of computations; equal ones are opened too, for tuning is no part of equality.
     """
-    seen: set[tuple[int, int]] = set()
-    waiting = [(pair, pair.count) for pair in pairs]
-    for pair, count in waiting:
-        if (pair.old, pair.new) in seen:
-            continue
-        seen.add((pair.old, pair.new))
-        partners = partners_of(old, new, pair)
+    for pair in every_pair(old, new, pairs):
         before = tuned[0].computations[pair.old].instructions
         after = tuned[1].computations[pair.new].instructions
-        for position, partner in partners.items():
-            one, other = before[position], after[partner]
-            a, b = tuning_of(one), tuning_of(other)
+        for position, partner in partners_of(old, new, pair).items():
+            a, b = tuning_of(before[position]), tuning_of(after[partner])
             if a != b:
                 change = FieldChange("backend_config", a or "none", b or "none")
-                places = (pair.old, position), (pair.new, partner)
-                yield RawEdit("changed", *places, [change], count, "tuning")
-            if pair.pairing is None:  # the inside of equal computations corresponds by content
-                children = zip(one.called, other.called, strict=True)
-                waiting += [(PairedComputations(c, d, count=count), count) for c, d in children]
+                yield RawEdit("changed", (pair.old, position), (pair.new, partner), [change], pair.count, "tuning")

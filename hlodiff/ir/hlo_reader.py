@@ -306,8 +306,8 @@ def _read_attributes(reader: _Reader, text: str, number: int, column: int) -> _A
         name, value = key.group(1), part[key.end() :]
         if name == "metadata":
             metadata = value
-        elif name in _CALLING and "%" in value or name in _CALLING and value.strip("{} ") in reader.computations:
-            calls.append((name, _called(reader, value, number)))
+        elif name in _CALLING and (names := _called_names(reader, value)):
+            calls.append((name, _called(reader, names, number)))
         elif name == "control-predecessors":
             predecessors = _operand_names(value.strip("{}"))
         else:
@@ -315,8 +315,13 @@ def _read_attributes(reader: _Reader, text: str, number: int, column: int) -> _A
     return tuple(attributes), tuple(calls), predecessors, metadata
 
 
-def _called(reader: _Reader, value: str, number: int) -> tuple[int, ...]:
+def _called_names(reader: _Reader, value: str) -> list[str]:
+    """Names of computations; short forms leave out the `%`, and then only names that exist are ones."""
     names = _operand_names(value.strip().removeprefix("{").removesuffix("}"))
+    return names if "%" in value or all(name in reader.computations for name in names) else []
+
+
+def _called(reader: _Reader, names: list[str], number: int) -> tuple[int, ...]:
     try:
         return tuple(reader.computations[name] for name in names)
     except KeyError as missing:

@@ -1,0 +1,112 @@
+"""SCENARIOS.md, rows R: what is an edit and what is not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.scenarios import compare, lines
+
+ADD = """
+  p0 = f32[4]{0} parameter(0)
+  p1 = f32[4]{0} parameter(1)
+  ROOT add = f32[4]{0} add(p0, p1)
+"""
+
+
+def test_r1_a_wider_parameter_changes_itself_and_its_user() -> None:
+    new = ADD.replace("p0 = f32", "p0 = f64").replace("add = f32", "add = f64")
+    found = compare(ADD, new)
+    assert lines(found) == ["changed parameter element_type", "changed add element_type"]
+    assert [(c.old, c.new) for c in found.edits[0].changes] == [("f32", "f64")]
+
+
+@pytest.mark.parametrize("opcode", ["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
+def test_r2_swapped_operands_of_commutative_operations_are_nothing(opcode: str) -> None:
+    old = ADD.replace("add(p0, p1)", f"{opcode}(p0, p1)")
+    assert lines(compare(old, old.replace("(p0, p1)", "(p1, p0)"))) == []
+
+
+@pytest.mark.parametrize(("direction", "expected"), [("EQ", 0), ("NE", 0), ("LT", 1)])
+def test_r2_swapped_operands_of_comparisons(direction: str, expected: int) -> None:
+    old = ADD.replace("add = f32[4]{0} add(p0, p1)", f"c = pred[4]{{0}} compare(p0, p1), direction={direction}")
+    assert len(compare(old, old.replace("(p0, p1)", "(p1, p0)")).edits) == expected
+
+
+def test_r3_exchanged_entry_parameters_change_and_their_user_does_not() -> None:
+    old = ADD.replace("add", "subtract")
+    new = old.replace("parameter(0)", "parameter(X)").replace("parameter(1)", "parameter(0)").replace("(X)", "(1)")
+    found = compare(old, new)
+    assert lines(found) == ["changed parameter attribute:parameter_number"] * 2
+
+
+def test_r3_exchanged_operands_change_the_user() -> None:
+    old = ADD.replace("add", "subtract")
+    assert lines(compare(old, old.replace("(p0, p1)", "(p1, p0)"))) == ["changed subtract operands"]
+
+
+FUSED = """
+fused {
+  a = f32[4]{0} parameter(0)
+  b = f32[4]{0} parameter(1)
+  ROOT s = f32[4]{0} subtract(a, b)
+}
+
+ENTRY main {
+  p0 = f32[4]{0} parameter(0)
+  p1 = f32[4]{0} parameter(1)
+  sin = f32[4]{0} sine(p0)
+  ROOT f = f32[4]{0} fusion(sin, p1), kind=kLoop, calls=fused
+}
+"""
+
+
+def test_r4_parameters_of_a_called_computation_exchanged_with_its_operands_are_nothing() -> None:
+    new = FUSED.replace("a = f32[4]{0} parameter(0)", "a = f32[4]{0} parameter(1)")
+    new = new.replace("b = f32[4]{0} parameter(1)", "b = f32[4]{0} parameter(0)").replace("(sin, p1)", "(p1, sin)")
+    assert lines(compare(FUSED, new)) == []
+    half = FUSED.replace("(sin, p1)", "(p1, sin)")
+    assert lines(compare(FUSED, half)) == ["changed fusion operands"]
+
+
+def test_r5_swapped_operands_of_a_subtraction_are_one_change() -> None:
+    old = """
+  p = f32[4]{0} parameter(0)
+  sin = f32[4]{0} sine(p)
+  cos = f32[4]{0} cosine(p)
+  ROOT s = f32[4]{0} subtract(sin, cos)
+"""
+    found = compare(old, old.replace("(sin, cos)", "(cos, sin)"))
+    assert lines(found) == ["changed subtract operands"]
+    assert [(c.old, c.new) for c in found.edits[0].changes] == [("%sin, %cos", "%cos, %sin")]
+
+
+CONSTANT = """
+  p = f32[16]{0} parameter(0)
+  c = f32[16]{0} constant({...})
+  ROOT m = f32[16]{0} multiply(p, c)
+"""
+
+
+def test_r7_an_elided_constant_is_unchanged() -> None:
+    assert lines(compare(CONSTANT, CONSTANT.replace("  c =", "  k =").replace("(p, c)", "(p, k)"))) == []
+
+
+def test_r8_one_element_of_a_constant_is_one_changed_literal() -> None:
+    numbers = [str(n) for n in range(16)]
+    old = CONSTANT.replace("...", ", ".join(numbers))
+    new = CONSTANT.replace("...", ", ".join(["9", *numbers[1:]]))
+    assert lines(compare(old, new)) == ["changed constant literal"]
+
+
+def test_r9_counts_and_names_survive_json() -> None:
+    old = ADD.replace("add = f32[4]{0} add(p0, p1)", "s = f32[4]{0} subtract(p0, p1)")
+    found = compare(old, ADD)
+    again = json.loads(json.dumps(found.to_json()))
+    assert again["summary"] == found.summary == {"added": 0, "removed": 0, "changed": 1, "moved": 0}
+    (edit,) = again["edits"]
+    assert (edit["old"]["name"], edit["new"]["name"]) == ("s", "add")
+    assert edit["old"]["text"] == "%s = f32[4]{0} subtract(%p0, %p1)"
+    assert again["op_counts"]["add"] == [0, 1]
+    assert again["op_counts"]["subtract"] == [1, 0]

@@ -1,0 +1,225 @@
+"""SCENARIOS.md, rows M, C and D: which instruction is which."""
+
+from __future__ import annotations
+
+from tests.scenarios import compare, lines
+
+
+def test_m1_the_root_is_one_changed_opcode() -> None:
+    old = """
+  p = f32[4]{0} parameter(0)
+  c = f32[4]{0} constant({1, 2, 3, 4})
+  inner = f32[4]{0} add(p, c)
+  ROOT outer = f32[4]{0} add(inner, p)
+"""
+    new = """
+  x = f32[4]{0} parameter(0)
+  y = f32[4]{0} constant({1, 2, 3, 4})
+  inner.5 = f32[4]{0} add(x, y)
+  ROOT r = f32[4]{0} subtract(inner.5, x)
+"""
+    assert lines(compare(old, new)) == ["changed add->subtract opcode"]
+
+
+def test_m2_a_parameter_becomes_a_constant_and_everything_else_pairs() -> None:
+    old = """
+  p0 = f32[] parameter(0)
+  p1 = f32[] parameter(1)
+  s = f32[] sine(p0)
+  ROOT a = f32[] add(s, p1)
+"""
+    new = old.replace("p1 = f32[] parameter(1)", "p1 = f32[] constant(1)")
+    found = compare(old, new)
+    touched = {site.opcode for edit in found.edits for pair in edit.sites for site in pair if site}
+    assert touched == {"parameter", "constant"}
+
+
+def test_m4_equal_adds_pair_by_their_users() -> None:
+    old = """
+  p = f32[4]{0} parameter(0)
+  a = f32[4]{0} add(p, p)
+  b = f32[4]{0} add(p, p)
+  s = f32[4]{0} sine(a)
+  c = f32[4]{0} cosine(b)
+  ROOT t = (f32[4]{0}, f32[4]{0}) tuple(s, c)
+"""
+    new = old.replace("sine(a)", "sine(X)").replace("cosine(b)", "cosine(a)").replace("sine(X)", "sine(b)")
+    assert lines(compare(old, new)) == []
+
+
+TWO_BODIES = """
+first {
+  a = f32[4]{0} parameter(0)
+  ROOT n = f32[4]{0} negate(a)
+}
+
+second {
+  b = f32[4]{0} parameter(0)
+  ROOT m = f32[4]{0} abs(b)
+}
+
+ENTRY main {
+  p0 = f32[4]{0} parameter(0)
+  p1 = f32[4]{0} parameter(1)
+  f0 = f32[4]{0} fusion(p0), kind=kLoop, calls=first
+  f1 = f32[4]{0} fusion(p1), kind=kLoop, calls=second
+  ROOT t = (f32[4]{0}, f32[4]{0}) tuple(f0, f1)
+}
+"""
+
+
+def test_m5_fusions_that_swap_bodies_pair_by_body() -> None:
+    new = TWO_BODIES.replace("calls=first", "calls=X").replace("calls=second", "calls=first").replace("=X", "=second")
+    found = compare(TWO_BODIES, new)
+    opcodes = {site.opcode for edit in found.edits for pair in edit.sites for site in pair if site}
+    assert opcodes <= {"fusion", "tuple"}, lines(found)  # no instruction inside a body changed
+    assert {edit.fields for edit in found.edits} == {("operands",)}
+
+
+def test_m7_an_inserted_add_is_the_only_edit() -> None:
+    old = """
+  c4 = f32[] constant(4)
+  c5 = f32[] constant(5)
+  p = f32[] parameter(0)
+  m = f32[] multiply(p, c4)
+  ROOT s = f32[] subtract(m, c5)
+"""
+    new = old.replace("  ROOT s = f32[] subtract(m, c5)", "  a = f32[] add(c4, c5)\n  ROOT s = f32[] subtract(m, a)")
+    assert lines(compare(old, new)) == ["added add"]
+
+
+def test_m9_an_element_of_a_tuple_moved_last() -> None:
+    old = """
+  p = f32[] parameter(0)
+  c1 = f32[] constant(1)
+  c2 = f32[] constant(2)
+  c3 = f32[] constant(3)
+  a1 = f32[] add(p, c1)
+  a2 = f32[] add(p, c2)
+  a3 = f32[] add(p, c3)
+  ROOT t = (f32[], f32[], f32[]) tuple(a1, a2, a3)
+"""
+    assert lines(compare(old, old.replace("tuple(a1, a2, a3)", "tuple(a1, a3, a2)"))) == ["changed tuple operands"]
+
+
+def add_fusions(count: int, opcode: str = "add") -> str:
+    bodies = "\n".join(
+        f"fused.{n} {{\n  a.{n} = f32[4]{{0}} parameter(0)\n  ROOT r.{n} = f32[4]{{0}} {opcode}(a.{n}, a.{n})\n}}\n"
+        for n in range(count)
+    )
+    calls = "\n".join(f"  f.{n} = f32[4]{{0}} fusion(p{n}), kind=kLoop, calls=fused.{n}" for n in range(count))
+    parameters = "\n".join(f"  p{n} = f32[4]{{0}} parameter({n})" for n in range(count))
+    shape = ", ".join(["f32[4]{0}"] * count)
+    root = f"  ROOT t = ({shape}) tuple({', '.join(f'f.{n}' for n in range(count))})"
+    return f"{bodies}\nENTRY main {{\n{parameters}\n{calls}\n{root}\n}}\n"
+
+
+def test_c1_two_equal_fusions_renamed_are_identical() -> None:
+    old = add_fusions(2)
+    new = old.replace("fused.0", "zeta").replace("fused.1", "alpha").replace("f.0", "x").replace("f.1", "y")
+    assert lines(compare(old, new)) == []
+
+
+def test_c2_two_equal_fusions_become_one_used_twice() -> None:
+    old = """
+one {
+  a = f32[4]{0} parameter(0)
+  ROOT n = f32[4]{0} negate(a)
+}
+
+two {
+  b = f32[4]{0} parameter(0)
+  ROOT m = f32[4]{0} negate(b)
+}
+
+ENTRY main {
+  p = f32[4]{0} parameter(0)
+  f = f32[4]{0} fusion(p), kind=kLoop, calls=one
+  g = f32[4]{0} fusion(p), kind=kLoop, calls=two
+  s = f32[4]{0} sine(f)
+  c = f32[4]{0} cosine(g)
+  ROOT t = (f32[4]{0}, f32[4]{0}) tuple(s, c)
+}
+"""
+    new = old.replace("  g = f32[4]{0} fusion(p), kind=kLoop, calls=two\n", "").replace("cosine(g)", "cosine(f)")
+    new = new.replace("two {\n  b = f32[4]{0} parameter(0)\n  ROOT m = f32[4]{0} negate(b)\n}\n\n", "")
+    found = compare(old, new)
+    assert sorted(lines(found)) == ["changed cosine operands", "removed fusion", "removed negate"]
+
+
+def whiles(names: list[str]) -> str:
+    parts = []
+    for n in range(3):
+        parts.append(
+            f"body.{n} {{\n  b.{n} = f32[4]{{0}} parameter(0)\n  ROOT i.{n} = f32[4]{{0}} sine(b.{n})\n}}\n\n"
+            f"cond.{n} {{\n  c.{n} = f32[4]{{0}} parameter(0)\n  ROOT k.{n} = pred[] constant(true)\n}}\n"
+        )
+    calls = "\n".join(
+        f'  w{n} = f32[4]{{0}} while(p), condition=cond.{n}, body=body.{n}, metadata={{op_name="{name}"}}'
+        for n, name in enumerate(names)
+    )
+    root = "  ROOT t = (f32[4]{0}, f32[4]{0}, f32[4]{0}) tuple(w0, w1, w2)"
+    return "\n".join(parts) + "\nENTRY main {\n  p = f32[4]{0} parameter(0)\n" + calls + f"\n{root}\n}}\n"
+
+
+def test_c3_equal_whiles_whose_op_name_moves_are_no_edit() -> None:
+    assert lines(compare(whiles(["a", "b", "c"]), whiles(["b", "a", "c"]))) == []
+
+
+def test_c4_four_fusions_of_two_shapes_are_two_patterns() -> None:
+    old = add_fusions(4)
+    for n in (2, 3):  # two of them are larger
+        for name in (f"a.{n}", f"r.{n}", f"f.{n}", f"p{n}"):
+            old = old.replace(f"{name} = f32[4]", f"{name} = f32[8]")
+    old = old.replace("(f32[4]{0}, f32[4]{0}, f32[4]{0}, f32[4]{0})", "(f32[4]{0}, f32[4]{0}, f32[8]{0}, f32[8]{0})")
+    found = compare(old, old.replace("} add(", "} subtract("))
+    assert lines(found) == ["changed add->subtract opcode x2"] * 2
+    assert found.summary == {"added": 0, "removed": 0, "changed": 4, "moved": 0}
+
+
+def test_c6_parameters_pair_by_their_strongest_evidence() -> None:
+    def entry(parameters: list[str]) -> str:
+        texts = [f"  p{n} = {shape} parameter({n}){rest}" for n, (shape, _, rest) in enumerate(map(_split, parameters))]
+        names = ", ".join(f"p{n}" for n in range(len(parameters)))
+        return "\n".join([*texts, f"  ROOT t = ({', '.join(_split(p)[0] for p in parameters)}) tuple({names})"])
+
+    def _split(text: str) -> tuple[str, str, str]:
+        return text.partition("|")
+
+    six = [
+        "f32[4]{0}|, metadata={op_name=\"params['w']\"}",
+        "f32[4]{0}|, metadata={op_name=\"params['b']\"}",
+        "f32[2,3]{1,0}|",
+        "f32[2,3]{0,1}|",
+        "s32[]|",
+        "f32[8]{0}|, sharding={replicated}",
+    ]
+    eight = ["f32[4]{0}|, metadata={op_name=\"params['new']\"}", six[1], six[0], *six[2:5], "f32[9]{0}|", six[5]]
+    found = compare(entry(six), entry(eight))
+    added = [edit for edit in found.edits if edit.kind == "added"]
+    assert sum(edit.count for edit in added) == 2
+    assert {site.text.split()[2] for edit in added for _, site in edit.sites if site} == {"f32[4]{0}", "f32[9]{0}"}
+    assert all(edit.kind != "removed" for edit in found.edits)
+
+
+def test_c7_equal_constants_pair_by_their_users() -> None:
+    old = """
+  p = f32[] parameter(0)
+  c0 = f32[] constant(1)
+  c1 = f32[] constant(1)
+  c2 = f32[] constant(1)
+  s = f32[] sine(c1)
+  a = f32[] add(p, c0)
+  ROOT t = (f32[], f32[]) tuple(s, a)
+"""
+    new = old.replace("  c2 = f32[] constant(1)\n", "")
+    assert lines(compare(old, new)) == ["removed constant"]
+
+
+def test_d4_two_equal_fusions_cross_matched_are_one_pattern() -> None:
+    old = add_fusions(2)
+    new = old.replace("} add(", "} subtract(").replace("fusion(p0)", "fusion(X)").replace("fusion(p1)", "fusion(p0)")
+    new = new.replace("fusion(X)", "fusion(p1)")
+    found = compare(old, new)
+    assert "changed add->subtract opcode x2" in lines(found)
+    assert len(found.edits) <= 2
