@@ -69,10 +69,13 @@ def _without_pointer_operand(computation: Computation) -> tuple[Computation, int
     instructions, count = list(computation.instructions), 0
     for position in sorted(pointers):
         it = instructions[position]
-        if it.opcode == "constant" and it.shape.element_type in ("s64", "u64") and not it.shape.dimensions:
-            if it.literal != "dense<0>":
-                instructions[position], count = with_literal(it, "dense<0>"), count + 1
+        if _is_address(it) and it.literal != "dense<0>":
+            instructions[position], count = with_literal(it, "dense<0>"), count + 1
     return (with_instructions(computation, instructions) if count else computation), count
+
+
+def _is_address(it: Instruction) -> bool:
+    return it.opcode == "constant" and it.shape.element_type in ("s64", "u64") and not it.shape.dimensions
 
 
 def with_literal(it: Instruction, literal: str) -> Instruction:

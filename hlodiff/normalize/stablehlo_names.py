@@ -15,7 +15,6 @@ from hashlib import blake2b
 from hlodiff.ir.model import Computation, Instruction, Module
 from hlodiff.ir.stablehlo_printer import is_captured, is_function, shared_names, split_operands
 from hlodiff.normalize.rewrite import with_computations
-from hlodiff.normalize.stablehlo_traversal import owned
 
 RADIUS = 8  # reaches the weights from every operation of one transformer layer; beyond it equals are numbered
 # Regions that compute one element or compare two: their names stand apart and may repeat from region to region.

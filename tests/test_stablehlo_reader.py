@@ -1,0 +1,271 @@
+"""Reading StableHLO: against MLIR's own walk, and what it says of broken text."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hlodiff.errors import ReadError
+from hlodiff.ir.model import Frame, Instruction, Module, Shape
+from hlodiff.ir.stablehlo_printer import is_function, mlir_name, result_shapes, split_operands
+from hlodiff.ir.stablehlo_reader import read_stablehlo
+from hlodiff.ir.stablehlo_types import shape_of, type_text
+from tests.oracle import MlirFact, mlir_facts, mlir_locations
+from tests.stablehlo_fixture import programs as programs
+
+LOOP = """
+func.func @main(%x: tensor<4xf32>, %n: tensor<i32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %out:2 = stablehlo.while(%i = %zero, %acc = %x) : tensor<i32>, tensor<4xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %sum = stablehlo.add %acc, %x : tensor<4xf32>
+    stablehlo.return %next, %sum : tensor<i32>, tensor<4xf32>
+  }
+  return %out#1 : tensor<4xf32>
+}
+"""
+
+
+def test_regions_become_called_computations() -> None:
+    loop = _find(read_stablehlo(LOOP), "while")
+    assert [name for name, _ in loop.calls] == ["cond", "body"]
+    assert loop.shape == Shape("tuple", tuple_shapes=(Shape("s32"), Shape("f32", (4,))), is_array=False)
+
+
+def test_values_from_outside_become_parameters_and_operands() -> None:
+    module = read_stablehlo(LOOP)
+    main, loop = module.entry_computation, _find(module, "while")
+    assert [main.instructions[o].name for o in loop.operands] == ["zero", "x", "n", "one", "x"]
+    body = module.computations[loop.called[1]]
+    captured = [i.name for i in body.instructions if ("captured", "true") in i.attributes]
+    assert captured == ["one", "x"]
+    assert [i.literal for i in body.instructions if i.opcode == "parameter"] == ["0", "1", "2", "3"]
+
+
+def test_captures_of_an_inner_region_pass_through_the_outer_one() -> None:
+    module = read_stablehlo("""
+    func.func @main(%p: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
+      %a = "stablehlo.if"(%p) ({
+        %b = "stablehlo.if"(%p) ({
+          stablehlo.return %x : tensor<f32>
+        }, {
+          stablehlo.return %x : tensor<f32>
+        }) : (tensor<i1>) -> tensor<f32>
+        stablehlo.return %b : tensor<f32>
+      }, {
+        stablehlo.return %x : tensor<f32>
+      }) : (tensor<i1>) -> tensor<f32>
+      return %a : tensor<f32>
+    }""")
+    outer = _find(module, "if")
+    names = [module.entry_computation.instructions[o].name for o in outer.operands]
+    assert names == ["p", "p", "x", "x"]  # its own, two of the true region, one of the false region
+    assert split_operands(module, outer) == (1, 3)
+
+
+def test_the_second_result_is_named_by_results() -> None:
+    root = read_stablehlo(LOOP).entry_computation.instructions[-1]
+    assert root.opcode == "return"
+    assert root.results == (1,)
+
+
+def test_lines_and_names_are_those_of_the_text() -> None:
+    loop = _find(read_stablehlo(LOOP), "while")
+    assert (loop.name, loop.line) == ("out", 5)
+
+
+def test_function_references_are_calls() -> None:
+    module = read_stablehlo("""
+    func.func public @main(%x: tensor<f32> {jax.buffer_donor = true}) -> (tensor<f32> {jax.result_info = "r"}) {
+      %y = call @f(%x) : (tensor<f32>) -> tensor<f32>
+      %z = stablehlo.composite "my.op" %y {decomposition = @f, version = 1 : i32} : (tensor<f32>) -> tensor<f32>
+      return %z : tensor<f32>
+    }
+    func.func private @f(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }
+    """)
+    _, call, composite, root = module.entry_computation.instructions
+    assert (call.opcode, call.calls) == ("func.call", (("callee", (1,)),))
+    assert composite.calls == (("decomposition", (1,)),)
+    assert composite.attributes == (("name", '"my.op"'), ("version", "1 : i32"))
+    assert root.attribute("result0.jax.result_info") == '"r"'
+    assert module.entry_computation.instructions[0].attribute("jax.buffer_donor") == "true"
+
+
+def test_the_entry_is_main_wherever_it_stands() -> None:
+    text = "func.func private @f() { return }\nfunc.func public @main() { return }"
+    assert read_stablehlo(text).entry_computation.name == "main"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tensor<2x3xbf16>", "tensor<i1>", "tensor<ui32>", "tensor<4xi4>", "tensor<complex<f64>>", "tensor<8xf8E4M3FN>",
+        "tensor<8xf8E5M2FNUZ>", "tensor<?x4xf32>", "tensor<?x?xf32, #stablehlo.bounds<8, ?>>", "!stablehlo.token",
+        "tuple<tensor<f32>, tuple<tensor<i32>>>", "tensor<2x!quant.uniform<i8:f32, 1.000000e-01:5>>", "tensor<4xindex>",
+        "tensor<*xf32>", "!stablehlo.future<tensor<f32>>", 'tensor<4xf32, #sparse<"a, b">>',
+    ],
+)  # fmt: skip
+def test_types_survive(text: str) -> None:
+    assert type_text(shape_of(text)) == text
+
+
+def test_bounds_are_dynamic_dimensions() -> None:
+    assert shape_of("tensor<2x?xi32, #stablehlo.bounds<?, 8>>") == Shape("s32", (2, 8), dynamic=(1,))
+    assert shape_of("tensor<?xi32>").dimensions == (-1,)
+
+
+NESTED = '''
+import os
+os.environ["JAX_PLATFORMS"] = "cpu"
+import jax, jax.numpy as jnp
+def inner(x):
+    return jnp.sin(x)
+def outer(x):
+    y = inner(x)
+    return y * inner(y)
+print(jax.jit(outer).lower(1.0).as_text(debug_info=True))
+'''
+
+
+def test_the_python_stack_of_an_operation(tmp_path: Path) -> None:
+    script = tmp_path / "nested.py"
+    script.write_text(NESTED)
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    module = read_stablehlo(ran.stdout)
+    sines = [i for i in module.entry_computation.instructions if i.opcode == "sine"]
+    stacks = [[(f.function, f.line) for f in module.stack(i.frame)] for i in sines]
+    assert stacks == [
+        [("inner", 6), ("outer", 8), ("<module>", 10)],
+        [("inner", 6), ("outer", 9), ("<module>", 10)],
+    ]
+    assert [i.op_name for i in sines] == ["jit(outer)/sin", "jit(outer)/sin"]
+    assert module.entry_computation.instructions[0].op_name == "x"
+    assert {f.file for f in module.frames} == {str(script)}
+
+
+def test_other_spellings_of_locations() -> None:
+    module = read_stablehlo('''
+    func.func @main(%x: tensor<f32>) -> tensor<f32> {
+      %a = stablehlo.sine %x : tensor<f32> loc(fused["jit(f)/sin"("a.py":3:1), "b.py":4:1])
+      %b = stablehlo.sine %a : tensor<f32> loc("f"("c.py":5:2 to 6:9))
+      %c = stablehlo.sine %b : tensor<f32> loc("call:"("jit(f)/say \\22loc(#loc1)\\22"("d.py":7:1)))
+      return %c : tensor<f32> loc(unknown)
+    } loc(unknown)''')
+    _, a, b, c, root = module.entry_computation.instructions
+    assert (a.op_name, module.stack(a.frame)) == ("jit(f)/sin", (Frame("a.py", 3, ""),))
+    assert (b.op_name, module.stack(b.frame)) == ("", (Frame("c.py", 5, "f"),))
+    assert (c.op_name, module.stack(c.frame)) == ('jit(f)/say "loc(#loc1)"', (Frame("d.py", 7, ""),))
+    assert (root.op_name, root.frame) == ("", -1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "func.func @f(%a: tensor<f32>) {\n  %0 = stablehlo.sine %b : tensor<f32>\n  return\n}",
+            "a.mlir:2:23: no valid MLIR: use of undeclared SSA value name\n"
+            "    %0 = stablehlo.sine %b : tensor<f32>\n                        ^",
+        ),
+        (
+            "module {\n  func.func @f() {\n    return",
+            "a.mlir:3:10: no valid MLIR: expected operation name in quotes (the file ends here: is it truncated?)",
+        ),
+        (
+            "module {\n<<<<<<< HEAD\n=======\n>>>>>>> b\n}",
+            "a.mlir:2:1: the file holds merge-conflict markers\n  <<<<<<< HEAD\n  ^\n"
+            "hint: take either side, then type `hlodiff update` to record the program anew",
+        ),
+        ("module {}", "a.mlir: the module holds no function"),
+        (
+            "func.func @f() {\n  cf.br ^bb1\n^bb1:\n  return\n}",
+            "a.mlir:1:1: a function with several blocks (func.func) is no StableHLO\n  func.func @f() {\n  ^",
+        ),
+    ],
+)
+def test_broken_text_says_where(text: str, message: str) -> None:
+    with pytest.raises(ReadError) as caught:
+        read_stablehlo(text, path="a.mlir")
+    assert str(caught.value).startswith(message)
+
+
+def test_every_operation_that_mlir_sees(programs: Path) -> None:
+    for path in sorted(programs.glob("*.mlir")):
+        text = path.read_text(encoding="utf-8")
+        assert list(_facts(read_stablehlo(text))) == mlir_facts(text), path.name
+
+
+def test_every_operation_has_the_location_that_mlir_gives_it(programs: Path) -> None:
+    """One location too many or too few in the printed text would shift all that follow."""
+    for path in sorted(programs.glob("*.mlir")):
+        text = path.read_text(encoding="utf-8")
+        module = read_stablehlo(text)
+        ours = list(_operations(module))
+        locations = mlir_locations(text)
+        assert len(ours) == len(locations), path.name
+        for it, location in zip(ours, locations, strict=True):
+            assert f'"{it.op_name}"' in location or not it.op_name, (path.name, it)
+            place = re.search(r'"([^"]*)":(\d+):', location)
+            innermost = module.stack(it.frame)[:1]
+            assert [(f.file, f.line) for f in innermost] == ([(place[1], int(place[2]))] if place else []), path.name
+
+
+def _find(module: Module, opcode: str) -> Instruction:
+    return next(i for i in module.entry_computation.instructions if i.opcode == opcode)
+
+
+def _operations(module: Module) -> Iterator[Instruction]:
+    """Operations in MLIR's post-order."""
+    for index, computation in enumerate(module.computations):
+        if is_function(computation):
+            yield from _operations_of(module, index)
+
+
+def _operations_of(module: Module, index: int) -> Iterator[Instruction]:
+    for it in module.computations[index].instructions:
+        if it.opcode != "parameter":
+            for called in it.called:
+                if not is_function(module.computations[called]):
+                    yield from _operations_of(module, called)
+            yield it
+
+
+def _facts(module: Module) -> Iterator[MlirFact]:
+    """Operations in MLIR's post-order, told from the model alone."""
+    for index, computation in enumerate(module.computations):
+        if is_function(computation):
+            yield from _facts_of(module, index, "func.func")
+
+
+def _facts_of(module: Module, index: int, owner: str) -> Iterator[MlirFact]:
+    computation = module.computations[index]
+    for it in computation.instructions:
+        if it.opcode == "parameter":
+            continue
+        name = mlir_name(it.opcode, owner)
+        for called in it.called:
+            if not is_function(module.computations[called]):
+                yield from _facts_of(module, called, name)
+        inside, _ = split_operands(module, it)
+        results = it.results or (0,) * len(it.operands)
+        shapes = [
+            result_shapes(computation.instructions[o].shape)[r] for o, r in zip(it.operands, results, strict=True)
+        ]
+        symbols = [key for key, called in it.calls if all(is_function(module.computations[c]) for c in called)]
+        attributes = [key for key, _ in it.attributes if not key.startswith("result") or "." not in key]
+        literal = ["value"] if it.opcode == "constant" and it.literal is not None else []
+        yield MlirFact(
+            name,
+            tuple(type_text(s) for s in shapes[:inside]),
+            tuple(map(type_text, result_shapes(it.shape))),
+            tuple(sorted([*attributes, *symbols, *literal])),
+        )
