@@ -1,0 +1,531 @@
+"""Discovering and capturing in worker processes, through the public functions, in temporary projects."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hlodiff.capture import Captured, Event, Failed, NotChecked, Outcome, Request, availability, capture, discover
+from hlodiff.capture.targets import parse
+from hlodiff.config import Config
+from hlodiff.errors import CaptureError, ConfigError, HlodiffError, RegistryError, UsageError
+
+HEAD = """\
+import os, jax, jax.numpy as jnp, hlodiff
+from jax.sharding import NamedSharding, PartitionSpec as P
+VECTOR = hlodiff.abstract((8,), "float32")
+"""
+
+Project = Callable[..., Config]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    def make(body: str, **settings: Any) -> Config:
+        (tmp_path / "programs.py").write_text(HEAD + textwrap.dedent(body))
+        return Config(tmp_path, modules=("programs.py",), jobs=settings.pop("jobs", 1), **settings)
+
+    return make
+
+
+def outcomes(config: Config, requests: list[Request] | None = None) -> dict[tuple[str, str, str], Outcome]:
+    wanted = discover(config).requests() if requests is None else requests
+    return {(o.function, o.case, o.target): o for o in capture(config, wanted)}
+
+
+def only(config: Config, requests: list[Request] | None = None) -> Outcome:
+    (outcome,) = outcomes(config, requests).values()
+    return outcome
+
+
+# --- discovering ----------------------------------------------------------------------------------------------------
+
+
+def test_discovery_lists_functions_cases_targets_and_places(project: Project) -> None:
+    config = project(
+        """
+        @hlodiff.register
+        def one():
+            return hlodiff.Case(jnp.sin, VECTOR)
+
+        @hlodiff.register(targets=["cpu", "cpu-4"])
+        def several():
+            return {"small": hlodiff.Case(jnp.sin, VECTOR), "large": hlodiff.Case(jnp.cos, VECTOR)}
+
+        @hlodiff.register(targets=["tpu-v5e-2x4"])
+        def generated(target):
+            for size in (2, 8):
+                mesh = target.mesh((size,), ("x",))
+                yield hlodiff.Case(jnp.sin, VECTOR, name=f"on_{size}")
+        """,
+        targets=("cpu",),
+    )
+    one, several, generated = discover(config).functions
+    assert (one.name, one.module, one.file, one.line) == ("one", "programs", "programs.py", 5)
+    assert one.programs == (("cpu", ("",)),)
+    assert several.programs == (("cpu", ("small", "large")), ("cpu-4", ("small", "large")))
+    assert generated.programs == (("tpu-v5e-2x4", ("on_2", "on_8")),)
+    assert [(r.function, r.case, r.target) for r in discover(config).requests()][:2] == [
+        ("one", "", "cpu"),
+        ("several", "small", "cpu"),
+    ]
+
+
+def test_a_target_that_is_too_small_has_the_cases_of_the_others(project: Project) -> None:
+    config = project(
+        """
+        @hlodiff.register(targets=["cpu", "cpu-4"])
+        def sharded(target):
+            target.mesh((4,), ("x",))
+            return [hlodiff.Case(jnp.sin, VECTOR, name="a"), hlodiff.Case(jnp.cos, VECTOR, name="b")]
+        """
+    )
+    (found,) = discover(config).functions
+    assert found.programs == (("cpu", ("a", "b")), ("cpu-4", ("a", "b")))
+    assert found.problem == "it asks for 4 devices, and `cpu` has 1"
+    assert isinstance(only(config, [Request("sharded", "a", "cpu")]), NotChecked)
+
+
+def test_a_function_that_raises_is_listed_and_its_capture_tells_why(project: Project) -> None:
+    config = project(
+        """
+        @hlodiff.register
+        def broken():
+            raise KeyError("weights")
+        """
+    )
+    (found,) = discover(config).functions
+    assert found.problem == "programs.py:7: KeyError: 'weights'"
+    outcome = only(config)
+    assert isinstance(outcome, Failed)
+    assert outcome.what == "programs.py:7: KeyError: 'weights' (`broken` is registered at programs.py:5)"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("def f(): return 3", "programs.py:5: `f` returned int: neither a Case nor a dict or list of Cases"),
+        ("def f(): return [hlodiff.Case(jnp.sin), 'x']", "`f` returned str: neither"),
+        ("def f(): return []", "`f` returned no case"),
+        ("def f(): return hlodiff.Case(3, VECTOR)", "`f` cannot be lowered: 3 is not a function"),
+        ("def f(): return {'a/b': hlodiff.Case(jnp.sin)}", "'a/b' cannot name a case of `f`: only letters"),
+        ("def f(): return {'cpu-4': hlodiff.Case(jnp.sin)}", "it is the name of a target"),
+        ("def f(): return [hlodiff.Case(jnp.sin), hlodiff.Case(jnp.cos)]", "each needs a name: Case(..., name=...)"),
+        ("def f(): return {'A': hlodiff.Case(jnp.sin), 'a': hlodiff.Case(jnp.cos)}", "only in upper and lower case"),
+        ("def f(): return {3: hlodiff.Case(jnp.sin)}", "3 cannot name a case of `f`: a name is a string"),
+        ("def f(x): return 3", "programs.py:5: `f` needs the parameters x"),
+    ],
+)
+def test_what_is_registered_wrongly_is_named_with_its_place(project: Project, body: str, says: str) -> None:
+    with pytest.raises(RegistryError) as caught:
+        discover(project(f"\n@hlodiff.register\n{body}\n"))
+    assert says in str(caught.value)
+    assert "programs.py:5" in str(caught.value)
+
+
+def test_two_functions_of_one_name(project: Project) -> None:
+    config = project("@hlodiff.register\ndef f(): ...\n@hlodiff.register(name='f')\ndef g(): ...\n")
+    with pytest.raises(RegistryError, match=r"`f` \(.*programs.py:4\) and `f` \(.*programs.py:6\) have the same name"):
+        discover(config)
+
+
+def test_a_made_up_target_of_a_function(project: Project) -> None:
+    with pytest.raises(RegistryError, match=r"programs.py:4: `f`: there is no target `tpu-v5-2x2`(.|\n)*tpu-v5e-2x2"):
+        discover(project("@hlodiff.register(targets=['tpu-v5-2x2'])\ndef f(): return hlodiff.Case(jnp.sin, VECTOR)\n"))
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("def helper():\n    return 1 / 0\nhelper()\n", "programs.py:5: `programs.py` cannot be imported: ZeroDivision"),
+        ("import json\njson.loads('{')\n", "programs.py:5: `programs.py` cannot be imported: JSONDecodeError"),
+        ("x = = 3\n", "programs.py:4: `programs.py` cannot be imported: SyntaxError"),
+        ("import not_there_at_all\n", "programs.py:4: `programs.py` cannot be imported: ModuleNotFoundError"),
+        ("raise SystemExit(7)\n", "programs.py:4: `programs.py` cannot be imported: SystemExit: 7"),
+    ],
+)
+def test_a_module_that_raises_on_import(project: Project, body: str, says: str) -> None:
+    with pytest.raises(RegistryError) as caught:
+        discover(project(body))
+    assert str(caught.value).startswith(says)
+    assert "Traceback" not in str(caught.value)
+
+
+def test_modules_that_do_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no modules to import"):
+        discover(Config(tmp_path))
+    with pytest.raises(ConfigError, match="there is no module `pkg.missing`"):
+        discover(Config(tmp_path, modules=("pkg.missing",)))
+    with pytest.raises(ConfigError, match=r"no file matches `examples/\*.py`"):
+        discover(Config(tmp_path, modules=("examples/*.py",)))
+
+
+def test_a_module_that_ends_the_process_on_import(project: Project) -> None:
+    with pytest.raises(CaptureError, match=r"the worker left with exit code 9(.|\n)*last words"):
+        discover(project("print('last words')\nos._exit(9)\n"))
+
+
+# --- capturing ------------------------------------------------------------------------------------------------------
+
+
+def test_a_captured_program_has_texts_and_facts(project: Project) -> None:
+    config = project(
+        """
+        @hlodiff.register
+        def step():
+            def f(state, x, scale):
+                return {"w": state["w"] * x * scale, "n": state["n"]}
+            state = {"w": VECTOR, "n": hlodiff.abstract((), "int32")}
+            return hlodiff.Case(f, state, VECTOR, 2.0, donate="all")
+        """
+    )
+    outcome = only(config)
+    assert isinstance(outcome, Captured)
+    assert outcome.compiled is not None and outcome.compiled.startswith("HloModule jit_f")
+    assert "stablehlo.multiply" in outcome.stablehlo and "loc(" in outcome.stablehlo
+    facts = outcome.facts
+    assert facts["devices"] == 1
+    assert facts["arguments"] == [
+        {"path": "state['n']", "shape": [], "dtype": "int32", "donated": True},
+        {"path": "state['w']", "shape": [8], "dtype": "float32", "donated": True},
+        {"path": "x", "shape": [8], "dtype": "float32", "donated": True},
+        {"path": "scale", "shape": [], "dtype": "float32", "donated": True, "weak_type": True},
+    ]
+    assert facts["results"] == [
+        {"path": "result['n']", "shape": [], "dtype": "int32"},
+        {"path": "result['w']", "shape": [8], "dtype": "float32"},
+    ]
+    assert facts["memory"]["argument"] == 72 and facts["memory"]["alias"] == 36
+    assert facts["cost"]["flops"] and facts["cost"]["transcendentals"] is None
+    assert facts["toolchain"]["x64"] is False and facts["toolchain"]["xla_flags"] == []
+    assert list(outcome.seconds) == ["trace", "lower", "compile"]
+
+
+def test_settings_reach_the_worker_and_the_toolchain(project: Project) -> None:
+    body = "@hlodiff.register\ndef f():\n    return hlodiff.Case(jnp.sin, hlodiff.abstract((8,), os.environ['WIDE']))\n"
+    config = project(
+        body,
+        x64=True,
+        matmul_precision="highest",
+        xla_flags=("--xla_cpu_enable_fast_math=true", "--xla_dump_hlo_as_text"),
+        env=(("WIDE", "float64"),),
+    )
+    outcome = only(config)
+    assert isinstance(outcome, Captured)
+    assert "f64[8]" in (outcome.compiled or "")
+    toolchain = outcome.facts["toolchain"]
+    assert (toolchain["x64"], toolchain["matmul_precision"]) == (True, "highest")
+    assert toolchain["xla_flags"] == ["--xla_cpu_enable_fast_math=true"]
+
+
+def test_a_sharded_case_gets_the_devices_of_its_target(project: Project) -> None:
+    config = project(
+        """
+        @hlodiff.register(targets=["cpu-4"])
+        def product(target):
+            mesh = target.mesh((2, 2), ("data", "model"))
+            x = hlodiff.abstract((8, 8), "float32", sharding=NamedSharding(mesh, P("data", None)))
+            w = hlodiff.abstract((8, 8), "float32", sharding=NamedSharding(mesh, P(None, "model")))
+            return hlodiff.Case(jnp.dot, x, w, out_shardings=NamedSharding(mesh, P()))
+        """
+    )
+    config2 = project(
+        """
+        @hlodiff.register(targets=["cpu-4"])
+        def product(target):
+            mesh = target.mesh((2, 2), ("data", "model"))
+            x = hlodiff.abstract((8, 8), "float32", sharding=NamedSharding(mesh, P("data", None)))
+            w = hlodiff.abstract((8, 8), "float32", sharding=NamedSharding(mesh, P(None, "model")))
+            return hlodiff.Case(lambda x, w: x @ w, x, w, out_shardings=NamedSharding(mesh, P()))
+        """
+    )
+    failed = None
+    del config, failed
+    outcome = only(config2)
+    assert isinstance(outcome, Captured)
+    assert outcome.facts["devices"] == 4
+    assert [a.get("sharding") for a in outcome.facts["arguments"]] == [
+        "P(data, None) over data=2, model=2",
+        "P(None, model) over data=2, model=2",
+    ]
+    assert "all-gather" in (outcome.compiled or "")
+
+
+def test_options_for_an_already_jitted_function_are_refused(project: Project) -> None:
+    config = project("@hlodiff.register\ndef f(): return hlodiff.Case(jax.jit(jnp.sin), VECTOR, donate=0)\n")
+    outcome = only(config)
+    assert isinstance(outcome, Failed)
+    assert "the case sets donate, but its function is already jitted by jax.jit and keeps its own" in outcome.what
+
+
+def test_a_mesh_of_the_function_s_own_is_not_compiled_under_the_target_s_name(project: Project) -> None:
+    if availability.missing(parse("tpu-v5e-2x2")):
+        pytest.skip("libtpu is not installed")
+    config = project(
+        """
+        @hlodiff.register(targets=["tpu-v5e-2x2"])
+        def f():
+            mesh = jax.make_mesh((1,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+            return hlodiff.Case(lambda x: x + 1, hlodiff.abstract((8,), "float32", sharding=NamedSharding(mesh, P())))
+        """
+    )
+    outcome = only(config)
+    assert isinstance(outcome, Failed)
+    assert outcome.what.startswith("the function uses cpu devices of its own, not those of `tpu-v5e-2x2`\nhint: take")
+
+
+def test_what_the_user_s_code_prints_reaches_neither_results_nor_terminal(
+    project: Project, capfd: pytest.CaptureFixture[str]
+) -> None:
+    config = project(
+        """
+        print("on stdout"); os.system("echo from a child")
+        @hlodiff.register
+        def f():
+            print("building")
+            return hlodiff.Case(jnp.sin, VECTOR)
+        """
+    )
+    assert isinstance(only(config), Captured)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_events_tell_what_is_being_compiled(project: Project) -> None:
+    config = project("@hlodiff.register(targets=['cpu', 'cpu-2'])\ndef f(): return hlodiff.Case(jnp.sin, VECTOR)\n")
+    seen: list[Event] = []
+    done = list(capture(config, discover(config).requests(), on_event=seen.append))
+    assert [(e.kind, e.function, e.target) for e in seen] == [
+        ("started", "f", "cpu"),
+        ("finished", "f", "cpu"),
+        ("started", "f", "cpu-2"),
+        ("finished", "f", "cpu-2"),
+    ]
+    assert [e.outcome for e in seen if e.kind == "finished"] == done
+
+
+@pytest.mark.parametrize(
+    ("death", "what"),
+    [
+        ("os._exit(3)", "the worker left with exit code 3"),
+        ("os.kill(os.getpid(), 9)", "the worker was ended by SIGKILL, perhaps for want of memory"),
+        ("__import__('ctypes').string_at(0)", "the worker was ended by SIGSEGV"),
+    ],
+)
+def test_a_worker_that_dies_takes_only_its_own_program(project: Project, death: str, what: str) -> None:
+    config = project(
+        f"""
+        @hlodiff.register
+        def before(): return hlodiff.Case(jnp.sin, VECTOR)
+
+        @hlodiff.register
+        def deadly():
+            def f(x):
+                print("about to die")
+                {death}
+            return hlodiff.Case(f, VECTOR)
+
+        @hlodiff.register
+        def after(): return hlodiff.Case(jnp.cos, VECTOR)
+        """
+    )
+    found = outcomes(config)
+    assert isinstance(found["before", "", "cpu"], Captured) and isinstance(found["after", "", "cpu"], Captured)
+    dead = found["deadly", "", "cpu"]
+    assert isinstance(dead, Failed)
+    assert dead.what == what
+    assert dead.log_tail.startswith("about to die")
+
+
+def test_an_error_of_the_function_points_at_its_line(project: Project) -> None:
+    config = project(
+        """
+        def f(x):
+            return x @ jnp.ones((5,))
+
+        @hlodiff.register
+        def product(): return hlodiff.Case(f, VECTOR)
+        """
+    )
+    outcome = only(config)
+    assert isinstance(outcome, Failed)
+    assert outcome.what.startswith("programs.py:6: TypeError: dot_general requires")
+    assert outcome.what.endswith("(`product` is registered at programs.py:8)")
+    assert "programs.py:6 in f: return x @ jnp.ones((5,))" in outcome.log_tail
+    assert "site-packages" not in outcome.log_tail
+
+
+def test_flags_that_xla_does_not_know(project: Project) -> None:
+    config = project(
+        "@hlodiff.register\ndef f(): return hlodiff.Case(jnp.sin, VECTOR)\n", xla_flags=("--xla_no_such=1",)
+    )
+    with pytest.raises(CaptureError, match="Unknown flag"):
+        discover(config)
+
+
+def test_requests_that_name_what_is_not_there(project: Project) -> None:
+    config = project("@hlodiff.register\ndef f(): return hlodiff.Case(jnp.sin, VECTOR)\n")
+    found = outcomes(config, [Request("g", "", "cpu"), Request("f", "small", "cpu")])
+    assert [o.what.split("\n")[0] for o in found.values() if isinstance(o, Failed)] == [
+        "no function is registered as `g`",
+        "programs.py:4: `f` has no case `small`, only ``",
+    ]
+    with pytest.raises(UsageError, match="there is no target `cpu-x`"):
+        capture(config, [Request("f", "", "cpu-x")])
+
+
+def test_xla_is_not_asked_where_the_stablehlo_and_the_toolchain_are_known(project: Project) -> None:
+    from hlodiff.graph import fingerprint
+    from hlodiff.ir.stablehlo_reader import read_stablehlo
+    from hlodiff.normalize import normalize
+
+    config = project("@hlodiff.register\ndef f(): return hlodiff.Case(lambda x: jnp.sin(x) * 2, VECTOR)\n")
+    first = only(config)
+    assert isinstance(first, Captured) and not first.unchanged
+    known = fingerprint(normalize(read_stablehlo(first.stablehlo)))
+    toolchain = first.facts["toolchain"]
+
+    second = only(config, [Request("f", "", "cpu", known, toolchain)])
+    assert isinstance(second, Captured)
+    assert (second.unchanged, second.compiled) == (True, None) and "compile" not in second.seconds
+
+    for request in (Request("f", "", "cpu", "0" * 64, toolchain), Request("f", "", "cpu", known, {"jax": "0.9.2"})):
+        asked = only(config, [request])
+        assert isinstance(asked, Captured) and not asked.unchanged and asked.compiled == first.compiled
+
+
+# --- three compilers ------------------------------------------------------------------------------------------------
+
+THREE = ("cpu", "tpu-v5e-2x2", "cuda-h100-x4")
+ABSENT = [name for name in THREE if availability.missing(parse(name))]
+
+
+@pytest.mark.skipif(bool(ABSENT), reason=f"cannot compile for {ABSENT}")
+def test_one_worker_compiles_for_three_backends(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
+    config = project(
+        """
+        @hlodiff.register
+        def f(): return hlodiff.Case(lambda x, s: jnp.sin(x) * s, VECTOR, 2.0)
+
+        @hlodiff.register
+        def nothing(): return hlodiff.Case(lambda: jnp.arange(4))
+
+        @hlodiff.register
+        def real(): return hlodiff.Case(lambda x: x + 1, jax.device_put(jnp.ones(4), jax.devices("cpu")[0]))
+
+        @hlodiff.register
+        def talks():
+            def f(x):
+                jax.debug.print("{}", x)
+                return x + 1
+            return hlodiff.Case(f, VECTOR)
+
+        @hlodiff.register
+        def hosted():
+            def f(x): return jax.device_put(x, jax.memory.Space.Device) * 2
+            return hlodiff.Case(f, hlodiff.abstract((64,), "float32", memory_kind="pinned_host"))
+        """,
+        targets=THREE,
+    )
+    found = outcomes(config)
+    marks = {"cpu": "HloModule", "tpu-v5e-2x2": ":T(", "cuda-h100-x4": "_gpu"}
+    for function in ("f", "nothing", "real", "hosted"):
+        for target in THREE:
+            outcome = found[function, "", target]
+            assert isinstance(outcome, Captured), outcome
+            assert target != "tpu-v5e-2x2" or marks[target] in (outcome.compiled or "")
+    gpu = found["f", "", "cuda-h100-x4"]
+    assert isinstance(gpu, Captured) and "kind=kLoop" in (gpu.compiled or "")
+    assert gpu.facts["cost"] == {"flops": None, "bytes_accessed": None, "transcendentals": None}
+    assert gpu.facts["toolchain"]["plugin"].startswith("jax-cuda")
+    hosted = found["hosted", "", "tpu-v5e-2x2"]
+    assert isinstance(hosted, Captured)
+    assert hosted.facts["arguments"][0]["memory_kind"] == "pinned_host"
+    assert "S(5)" in (hosted.compiled or "") and hosted.facts["memory"]["host_argument"]
+    refused = found["talks", "", "cuda-h100-x4"]
+    assert isinstance(refused, NotChecked)
+    assert "calls back into Python" in refused.reason and "EQX_ON_ERROR" in refused.advice
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_target_that_cannot_be_opened_is_not_checked(project: Project) -> None:
+    config = project("@hlodiff.register\ndef f(): return hlodiff.Case(jnp.sin, VECTOR)\n", env=(("JAX_PLATFORMS", "tpu"),))
+    outcome = only(config, [Request("f", "", "attached")])
+    assert isinstance(outcome, NotChecked)
+    assert outcome.reason.startswith("this machine has no accelerator that JAX can use")
+
+
+# --- leaving --------------------------------------------------------------------------------------------------------
+
+SLOW = """
+@hlodiff.register
+def slow():
+    import time
+    open("pid", "w").write(str(os.getpid()))
+    time.sleep(600)
+"""
+
+RUN = """
+import sys; from pathlib import Path; from hlodiff.capture import capture, Request; from hlodiff.config import Config
+print("ready", flush=True)
+list(capture(Config(Path(sys.argv[1]), modules=("programs.py",)), [Request("slow", "", "cpu")]))
+"""
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return "Z" not in Path(f"/proc/{pid}/stat").read_text().split(")")[-1].split()[0]
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    for _ in range(300):
+        if condition():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_outlives_a_run_that_is_stopped(project: Project, tmp_path: Path, how: signal.Signals) -> None:
+    project(SLOW)
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    environment = os.environ | {"TMPDIR": str(logs)}
+    parent = subprocess.Popen([sys.executable, "-c", RUN, tmp_path], env=environment, stderr=subprocess.DEVNULL)
+    pid = tmp_path / "pid"
+    assert eventually(lambda: pid.exists() and pid.read_text() != "")
+    worker = int(pid.read_text())
+    parent.send_signal(how)
+    assert parent.wait(timeout=30) != 0
+    assert eventually(lambda: not alive(worker))
+    assert how != signal.SIGINT or list(logs.iterdir()) == []
+
+
+def test_an_iterator_that_is_closed_ends_its_workers(project: Project, tmp_path: Path) -> None:
+    config = project("@hlodiff.register\ndef quick(): return hlodiff.Case(jnp.sin, VECTOR)\n" + SLOW, jobs=2)
+    run = capture(config, [Request("quick", "", "cpu"), Request("slow", "", "cpu")], jobs=2)
+    first = next(iter(run))
+    assert first.function == "quick"
+    pid = tmp_path / "pid"
+    assert eventually(lambda: pid.exists() and pid.read_text() != "")
+    run.close()  # type: ignore[attr-defined]  # it is a generator
+    assert not alive(int(pid.read_text()))
+
+
+def test_errors_cross_from_the_worker_as_they_are(project: Project) -> None:
+    with pytest.raises(HlodiffError) as caught:
+        discover(project("@hlodiff.register(name='a b')\ndef f(): ...\n"))
+    assert type(caught.value) is RegistryError
+    assert caught.value.where == "programs.py:4" and caught.value.hint == '@hlodiff.register(name="a_safe_name")'
