@@ -15,9 +15,11 @@ from typing import Any
 import pytest
 
 from hlodiff.capture import Captured, Event, Failed, NotChecked, Outcome, Request, availability, capture, discover
+from hlodiff.capture.cases import build_cases
 from hlodiff.capture.targets import parse
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError, ConfigError, HlodiffError, RegistryError, UsageError
+from hlodiff.registry import Case, Registration
 
 HEAD = """\
 import os, jax, jax.numpy as jnp, hlodiff
@@ -31,7 +33,7 @@ Project = Callable[..., Config]
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     def make(body: str, **settings: Any) -> Config:
-        (tmp_path / "programs.py").write_text(HEAD + textwrap.dedent(body))
+        (tmp_path / "programs.py").write_text(settings.pop("head", HEAD) + textwrap.dedent(body))
         return Config(tmp_path, modules=("programs.py",), jobs=settings.pop("jobs", 1), **settings)
 
     return make
@@ -110,26 +112,33 @@ def test_a_function_that_raises_is_listed_and_its_capture_tells_why(project: Pro
     assert outcome.what == "programs.py:7: KeyError: 'weights' (`broken` is registered at programs.py:5)"
 
 
+def test_what_is_registered_wrongly_stops_discovery(project: Project) -> None:
+    with pytest.raises(
+        RegistryError, match=r"^programs.py:4: `f` returned int: neither a Case nor a dict or list of Cases"
+    ):
+        discover(project("@hlodiff.register\ndef f(): return 3\n"))
+
+
 @pytest.mark.parametrize(
-    ("body", "says"),
+    ("built", "says"),
     [
-        ("def f(): return 3", "programs.py:5: `f` returned int: neither a Case nor a dict or list of Cases"),
-        ("def f(): return [hlodiff.Case(jnp.sin), 'x']", "`f` returned str: neither"),
-        ("def f(): return []", "`f` returned no case"),
-        ("def f(): return hlodiff.Case(3, VECTOR)", "`f` cannot be lowered: 3 is not a function"),
-        ("def f(): return {'a/b': hlodiff.Case(jnp.sin)}", "'a/b' cannot name a case of `f`: only letters"),
-        ("def f(): return {'cpu-4': hlodiff.Case(jnp.sin)}", "it is the name of a target"),
-        ("def f(): return [hlodiff.Case(jnp.sin), hlodiff.Case(jnp.cos)]", "each needs a name: Case(..., name=...)"),
-        ("def f(): return {'A': hlodiff.Case(jnp.sin), 'a': hlodiff.Case(jnp.cos)}", "only in upper and lower case"),
-        ("def f(): return {3: hlodiff.Case(jnp.sin)}", "3 cannot name a case of `f`: a name is a string"),
-        ("def f(x): return 3", "programs.py:5: `f` needs the parameters x"),
+        ([Case(abs), "x"], "m.py:3: `f` returned str: neither a Case"),
+        ([], "m.py:3: `f` returned no case"),
+        (Case(3, 1), "m.py:3: `f` cannot be lowered: 3 is not a function"),  # type: ignore[arg-type]
+        ({"a": Case(3, 1)}, "m.py:3: case `a` of `f` cannot be lowered"),  # type: ignore[arg-type]
+        ({"a/b": Case(abs)}, "m.py:3: 'a/b' cannot name a case of `f`: only letters"),
+        ({"cpu-4": Case(abs)}, "it is the name of a target"),
+        ([Case(abs), Case(abs)], "each needs a name: Case(..., name=...)"),
+        ([Case(abs, name="a"), Case(abs, name="a")], "another case has it"),
+        ({"A": Case(abs), "a": Case(abs)}, "`A` differs only in upper and lower case"),
+        ({3: Case(abs)}, "3 cannot name a case of `f`: a name is a string"),
     ],
 )
-def test_what_is_registered_wrongly_is_named_with_its_place(project: Project, body: str, says: str) -> None:
+def test_what_a_function_returns_wrongly_is_named_with_its_place(built: object, says: str) -> None:
+    registration = Registration("f", lambda: built, None, "m", "/project/m.py", 3, False)
     with pytest.raises(RegistryError) as caught:
-        discover(project(f"\n@hlodiff.register\n{body}\n"))
+        build_cases(registration, None, Path("/project"))  # type: ignore[arg-type]
     assert says in str(caught.value)
-    assert "programs.py:5" in str(caught.value)
 
 
 def test_two_functions_of_one_name(project: Project) -> None:
@@ -146,16 +155,19 @@ def test_a_made_up_target_of_a_function(project: Project) -> None:
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ("def helper():\n    return 1 / 0\nhelper()\n", "programs.py:5: `programs.py` cannot be imported: ZeroDivision"),
-        ("import json\njson.loads('{')\n", "programs.py:5: `programs.py` cannot be imported: JSONDecodeError"),
-        ("x = = 3\n", "programs.py:4: `programs.py` cannot be imported: SyntaxError"),
-        ("import not_there_at_all\n", "programs.py:4: `programs.py` cannot be imported: ModuleNotFoundError"),
-        ("raise SystemExit(7)\n", "programs.py:4: `programs.py` cannot be imported: SystemExit: 7"),
+        (
+            "def helper():\n    return 1 / 0\nhelper()\n",
+            "programs.py:2: `programs.py` cannot be imported: ZeroDivision",
+        ),
+        ("import json\njson.loads('{')\n", "programs.py:2: `programs.py` cannot be imported: JSONDecodeError"),
+        ("x = = 3\n", "programs.py:1: `programs.py` cannot be imported: SyntaxError"),
+        ("import not_there_at_all\n", "programs.py:1: `programs.py` cannot be imported: ModuleNotFoundError"),
+        ("raise SystemExit(7)\n", "programs.py:1: `programs.py` cannot be imported: SystemExit: 7"),
     ],
 )
 def test_a_module_that_raises_on_import(project: Project, body: str, says: str) -> None:
     with pytest.raises(RegistryError) as caught:
-        discover(project(body))
+        discover(project(body, head=""))
     assert str(caught.value).startswith(says)
     assert "Traceback" not in str(caught.value)
 
@@ -163,7 +175,7 @@ def test_a_module_that_raises_on_import(project: Project, body: str, says: str) 
 def test_modules_that_do_not_exist(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no modules to import"):
         discover(Config(tmp_path))
-    with pytest.raises(ConfigError, match="there is no module `pkg.missing`"):
+    with pytest.raises(ConfigError, match=r"there is no module `pkg.missing`"):
         discover(Config(tmp_path, modules=("pkg.missing",)))
     with pytest.raises(ConfigError, match=r"no file matches `examples/\*.py`"):
         discover(Config(tmp_path, modules=("examples/*.py",)))
@@ -235,22 +247,10 @@ def test_a_sharded_case_gets_the_devices_of_its_target(project: Project) -> None
             mesh = target.mesh((2, 2), ("data", "model"))
             x = hlodiff.abstract((8, 8), "float32", sharding=NamedSharding(mesh, P("data", None)))
             w = hlodiff.abstract((8, 8), "float32", sharding=NamedSharding(mesh, P(None, "model")))
-            return hlodiff.Case(jnp.dot, x, w, out_shardings=NamedSharding(mesh, P()))
-        """
-    )
-    config2 = project(
-        """
-        @hlodiff.register(targets=["cpu-4"])
-        def product(target):
-            mesh = target.mesh((2, 2), ("data", "model"))
-            x = hlodiff.abstract((8, 8), "float32", sharding=NamedSharding(mesh, P("data", None)))
-            w = hlodiff.abstract((8, 8), "float32", sharding=NamedSharding(mesh, P(None, "model")))
             return hlodiff.Case(lambda x, w: x @ w, x, w, out_shardings=NamedSharding(mesh, P()))
         """
     )
-    failed = None
-    del config, failed
-    outcome = only(config2)
+    outcome = only(config)
     assert isinstance(outcome, Captured)
     assert outcome.facts["devices"] == 4
     assert [a.get("sharding") for a in outcome.facts["arguments"]] == [
@@ -312,37 +312,29 @@ def test_events_tell_what_is_being_compiled(project: Project) -> None:
     assert [e.outcome for e in seen if e.kind == "finished"] == done
 
 
-@pytest.mark.parametrize(
-    ("death", "what"),
-    [
-        ("os._exit(3)", "the worker left with exit code 3"),
-        ("os.kill(os.getpid(), 9)", "the worker was ended by SIGKILL, perhaps for want of memory"),
-        ("__import__('ctypes').string_at(0)", "the worker was ended by SIGSEGV"),
-    ],
-)
-def test_a_worker_that_dies_takes_only_its_own_program(project: Project, death: str, what: str) -> None:
+def test_a_worker_that_dies_takes_only_its_own_program(project: Project) -> None:
     config = project(
-        f"""
-        @hlodiff.register
-        def before(): return hlodiff.Case(jnp.sin, VECTOR)
+        """
+        def case(f): return lambda: hlodiff.Case(f, VECTOR)
+        def leave(x): print("about to leave"); os._exit(3)
+        def kill(x): print("about to be killed"); os.kill(os.getpid(), 9)
+        def crash(x): print("about to crash"); __import__("ctypes").string_at(0)
 
-        @hlodiff.register
-        def deadly():
-            def f(x):
-                print("about to die")
-                {death}
-            return hlodiff.Case(f, VECTOR)
-
-        @hlodiff.register
-        def after(): return hlodiff.Case(jnp.cos, VECTOR)
+        hlodiff.register(name="before")(case(jnp.sin))
+        hlodiff.register(name="leaves")(case(leave))
+        hlodiff.register(name="killed")(case(kill))
+        hlodiff.register(name="crashes")(case(crash))
+        hlodiff.register(name="after")(case(jnp.cos))
         """
     )
     found = outcomes(config)
     assert isinstance(found["before", "", "cpu"], Captured) and isinstance(found["after", "", "cpu"], Captured)
-    dead = found["deadly", "", "cpu"]
-    assert isinstance(dead, Failed)
-    assert dead.what == what
-    assert dead.log_tail.startswith("about to die")
+    deaths = {o.function: (o.what, o.log_tail.splitlines()[0]) for o in found.values() if isinstance(o, Failed)}
+    assert deaths == {
+        "leaves": ("the worker left with exit code 3", "about to leave"),
+        "killed": ("the worker was ended by SIGKILL, perhaps for want of memory", "about to be killed"),
+        "crashes": ("the worker was ended by SIGSEGV", "about to crash"),
+    }
 
 
 def test_an_error_of_the_function_points_at_its_line(project: Project) -> None:
@@ -457,7 +449,9 @@ def test_one_worker_compiles_for_three_backends(project: Project, capfd: pytest.
 
 
 def test_a_target_that_cannot_be_opened_is_not_checked(project: Project) -> None:
-    config = project("@hlodiff.register\ndef f(): return hlodiff.Case(jnp.sin, VECTOR)\n", env=(("JAX_PLATFORMS", "tpu"),))
+    config = project(
+        "@hlodiff.register\ndef f(): return hlodiff.Case(jnp.sin, VECTOR)\n", env=(("JAX_PLATFORMS", "tpu"),)
+    )
     outcome = only(config, [Request("f", "", "attached")])
     assert isinstance(outcome, NotChecked)
     assert outcome.reason.startswith("this machine has no accelerator that JAX can use")

@@ -139,7 +139,7 @@ def test_flags_that_change_no_program_are_not_recorded() -> None:
 
 def test_the_configuration_wins_over_the_environment() -> None:
     outside = {"XLA_FLAGS": "--xla_a=1 --xla_force_host_platform_device_count=4", "JAX_DISABLE_JIT": "1", "HOME": "/h"}
-    config = Config(Path("."), xla_flags=("--xla_a=2",), x64=True, env=(("EQX_ON_ERROR", "nan"),))
+    config = Config(Path(), xla_flags=("--xla_a=2",), x64=True, env=(("EQX_ON_ERROR", "nan"),))
     env = worker_environment(config, Setting(attached=False, cpu_devices=8), outside)
     assert env["XLA_FLAGS"] == "--xla_a=1 --xla_a=2"
     assert (env["JAX_PLATFORMS"], env["JAX_NUM_CPU_DEVICES"], env["JAX_ENABLE_X64"]) == ("cpu", "8", "true")
