@@ -17,6 +17,7 @@ from hlodiff.store.trees import GitTree as GitTree
 from hlodiff.store.trees import Tree as Tree
 from hlodiff.store.trees import open_revision as open_revision
 from hlodiff.store.writing import MAX_FILE_BYTES as MAX_FILE_BYTES
+from hlodiff.store.writing import is_unfinished as is_unfinished
 from hlodiff.store.writing import recover as recover
 from hlodiff.store.writing import remove_snapshot as remove_snapshot
 from hlodiff.store.writing import write_snapshot as write_snapshot

@@ -30,7 +30,11 @@ class Tree(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FolderTree:
-    """Files below a folder; hidden folders and links are left out.
+    """Files below a folder; hidden folders are left out.
+
+    Args:
+        root: the folder.
+        links: whether links to files are followed. Never in snapshots: a pull request could make one point anywhere.
 
     Example:
         >>> FolderTree(Path("snapshots")).files()  # doctest: +SKIP
@@ -38,6 +42,7 @@ class FolderTree:
     """
 
     root: Path
+    links: bool = False
 
     @property
     def where(self) -> str:
@@ -62,7 +67,7 @@ class FolderTree:
         for name in names:
             path = self.root / name
             try:
-                about = path.lstat()
+                about = path.stat() if self.links else path.lstat()
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:

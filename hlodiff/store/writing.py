@@ -53,6 +53,16 @@ def writing(root: Path) -> Iterator[None]:
         os.close(handle)  # releases the lock, as the end of a killed process does
 
 
+def is_unfinished(root: Path) -> bool:
+    """Whether a killed run has left a snapshot half installed: `with writing(root)` finishes it.
+
+    Example:
+        >>> is_unfinished(Path("no such folder"))
+        False
+    """
+    return any((root / PARTIAL).glob(f"*{_READY}"))
+
+
 def recover(root: Path) -> None:
     """Finish what was ready when a run was killed, drop what was not. Call it with the folder held.
 

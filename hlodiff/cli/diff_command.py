@@ -1,0 +1,137 @@
+"""`hlodiff diff OLD NEW`: compare files, folders or git revisions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import click
+
+from hlodiff.cli import options
+from hlodiff.cli.output import emit_report
+from hlodiff.cli.pairing import Pair, pair
+from hlodiff.cli.progress import progress
+from hlodiff.cli.sides import Side, Sides, open_side
+from hlodiff.diff.compared import Compared
+from hlodiff.errors import DiffError, HlodiffError, UsageError
+from hlodiff.ir.model import Module
+from hlodiff.report.record import Report, ToolchainChange, toolchain_changes
+
+
+@click.command("diff")
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@click.option("-n", "--name", "names", multiple=True, metavar="GLOB", help="Only programs of these names.")
+@options.target
+@options.form
+@options.output
+@click.option("--exit-code", is_flag=True, help="Exit 1 where the programs differ.")
+@options.project
+def command(
+    old: str,
+    new: str,
+    names: tuple[str, ...],
+    targets: tuple[str, ...],
+    form: str,
+    output: str | None,
+    exit_code: bool,
+    project: Path,
+) -> int:
+    """Compare the programs of OLD with those of NEW.
+
+    \b
+    Each is one of
+      a program file      old.hlo, dump.txt, program.mlir, module.pb
+      a folder            of snapshots, of an XLA dump (--xla_dump_to), or of program files
+      a git revision      main, HEAD~3, v1.2:snapshots
+
+    Programs in folders are paired by their relative names. Exits 0 whatever it finds (see --exit-code), and 2 where a
+    program could not be read.
+    """
+    sides = open_side(old, project), open_side(new, project)
+    chosen = [one for one in pair(*sides) if _is_chosen(one, names, targets)]
+    if (names or targets) and not chosen:
+        raise UsageError("no program of these names and targets is on either side")
+    programs: list[Compared] = []
+    with progress(len(chosen), "comparing") as step:
+        for one in chosen:
+            programs.append(_compare(one))
+            step(programs[-1].label, 1)
+    report = Report(
+        "diff", old, new, tuple(programs),
+        toolchain=_toolchains(*sides, programs),
+        notes=(*sides[0].notes, *sides[1].notes),
+    )  # fmt: skip
+    emit_report(report, form, output)
+    if any(program.broken for program in programs):
+        return 2
+    differs = any(program.status in ("changed", "added", "removed") for program in programs)
+    return int(exit_code and differs)
+
+
+def _is_chosen(one: Pair, names: Sequence[str], targets: Sequence[str]) -> bool:
+    side = one[1] or one[0]
+    assert side is not None
+    name_fits = not names or any(fnmatchcase(side.name, name) for name in names)
+    return name_fits and (not targets or any(fnmatchcase(side.target or "", target) for target in targets))
+
+
+def _compare(one: Pair) -> Compared:
+    old, new = one
+    try:
+        if old is not None and new is not None:
+            return _compare_both(old, new)
+        side, status = (new, "added") if new is not None else (old, "removed")
+        assert side is not None
+        return _one_sided(side, status)
+    except HlodiffError as error:
+        side = new or old
+        assert side is not None
+        reason = str(error).removesuffix(f"\nhint: {error.hint}")
+        return Compared(
+            side.name, side.target, side.stage, "not_checked", reason=reason, advice=error.hint, broken=True
+        )
+
+
+def _one_sided(side: Side, status: str) -> Compared:
+    from hlodiff.diff.metrics import op_counts
+
+    module = side.load()
+    counts = op_counts(module)
+    return Compared(side.name, side.target, module.stage, "added" if status == "added" else "removed", op_counts=counts)
+
+
+def _compare_both(old: Side, new: Side) -> Compared:
+    from hlodiff.diff import diff
+
+    before, after = old.load(), new.load()
+    if before.stage != after.stage:
+        words = {"stablehlo": "StableHLO", "compiled": "compiled HLO"}
+        what = f"{old.where} is {words[before.stage]}, {new.where} is {words[after.stage]}"
+        raise DiffError(what, hint="compare programs of the same stage")
+    found = diff(before, after)
+    status = "identical" if found.identical else "changed"
+    facts = _facts(old, new, before, after)
+    return Compared(new.name, new.target, after.stage, "changed" if status == "changed" else "identical", found, *facts)
+
+
+def _facts(old: Side, new: Side, before: Module, after: Module) -> tuple[dict[str, float], dict[str, float]]:
+    """Numbers beside the programs: from summaries, or what only raw text shows; the two do not mix."""
+    if old.recorded != new.recorded:
+        return {}, {}
+    if old.recorded:
+        return dict(old.facts()), dict(new.facts())
+    from hlodiff.diff.metrics import raw_metrics
+
+    return raw_metrics(before), raw_metrics(after)
+
+
+def _toolchains(old: Sides, new: Sides, programs: Sequence[Compared]) -> tuple[ToolchainChange, ...]:
+    compared = dict.fromkeys(program.target for program in programs)
+    both = [
+        (target, table, new.toolchains[target])
+        for target, table in old.toolchains.items()
+        if target in new.toolchains and target in compared
+    ]
+    return toolchain_changes(both)

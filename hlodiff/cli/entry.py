@@ -1,0 +1,133 @@
+"""The `hlodiff` command: its subcommands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from hlodiff import __version__
+from hlodiff.errors import HlodiffError
+
+# Subcommands are imported when they are used: `--help` must be quick, and `diff` must not import JAX.
+_COMMANDS = {
+    "init": "Set a project up: configuration and a first registered function.",
+    "list": "Show registered functions and whether they have snapshots.",
+    "targets": "Show what this machine can compile for, and what is missing.",
+    "update": "Compile registered functions and record what changed.",
+    "check": "Compile registered functions and compare with the snapshots.",
+    "diff": "Compare two files, folders or git revisions.",
+    "show": "Show what one recorded program is made of.",
+}
+_FAILED = 2
+
+
+class _Commands(click.Group):
+    """Knows all commands by name and imports the one that is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(f"hlodiff.cli.{cmd_name}_command").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            from hlodiff.config import closest
+            from hlodiff.report.escape import printable
+
+            near = closest(args[0], _COMMANDS)
+            hint = f"Did you mean `{near}`?" if near else f"Commands: {', '.join(_COMMANDS)}."
+            raise click.UsageError(f"No such command `{printable(args[0])}`. {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="hlodiff")
+def _group() -> None:
+    """Record what JAX functions compile to, and tell what a change did to the compiled programs.
+
+    \b
+    A new project:    hlodiff init, then hlodiff update, then commit the snapshots.
+    In CI:            hlodiff check
+    Two of anything:  hlodiff diff OLD NEW
+
+    Exit codes: 0 clean, 1 something fails the policy, 2 no verdict was possible.
+    """
+
+
+def main() -> None:
+    """Run the command line and leave the process with its exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command.
+
+    Args:
+        arguments: what stands after `hlodiff` on the command line.
+
+    Returns:
+        the exit code: 0 clean, 1 a finding fails, 2 no verdict was possible.
+
+    Example:
+        >>> run(["--version"])
+        hlodiff, version 0.1.0
+        0
+    """
+    try:
+        code = _group.main(args=list(arguments), prog_name="hlodiff", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except BrokenPipeError:
+        _close_stdout()
+        return _FAILED
+    except click.exceptions.Exit as left:
+        return left.exit_code
+    except click.ClickException as error:
+        error.show()
+        return _FAILED
+    except (click.Abort, KeyboardInterrupt):
+        _tell("interrupted: every snapshot is whole, recorded before or by this run")
+        return _FAILED
+    except HlodiffError as error:
+        _tell(f"error: {error}")
+        return _FAILED
+    except Exception as error:
+        _tell_internal(error)
+        return _FAILED
+
+
+def _close_stdout() -> None:
+    """Whoever read our output has left; nothing more may be written to it, not even when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _tell(message: str) -> None:
+    from hlodiff.report.escape import printable
+
+    click.echo(printable(message, lines=True), err=True)
+
+
+def _tell_internal(error: Exception) -> None:
+    if os.environ.get("HLODIFF_TRACEBACK"):
+        traceback.print_exception(error)
+        return
+    frames = traceback.extract_tb(error.__traceback__)
+    at = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    _tell(f"internal error: {type(error).__name__}: {error}{at}")
+    _tell("hint: this is a bug in hlodiff; HLODIFF_TRACEBACK=1 shows where, please report it")

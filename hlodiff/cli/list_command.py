@@ -1,0 +1,79 @@
+"""`hlodiff list`: registered functions, their targets, and whether they are recorded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from hlodiff.capture import Discovery, discover
+from hlodiff.cli import options
+from hlodiff.cli.output import emit
+from hlodiff.cli.registered import Chosen, choose
+from hlodiff.config import load
+from hlodiff.report.escape import printable
+from hlodiff.report.numbers import many
+from hlodiff.store import FolderTree, Key, list_snapshots
+
+
+@click.command("list")
+@options.names
+@options.target
+@options.plain_form
+@options.output
+@options.project
+def command(names: tuple[str, ...], targets: tuple[str, ...], form: str, output: str | None, project: Path) -> int:
+    """Show registered functions, where they are registered, their targets, and whether they have snapshots.
+
+    NAME is a function, a case or a pattern; all where none is given. Nothing is compiled.
+    """
+    config = load(project)
+    discovery = discover(config)
+    chosen = choose(config, discovery, names, targets)
+    recorded = dict.fromkeys(list_snapshots(FolderTree(config.snapshots)).keys)
+    rows = [(key, "recorded" if key in recorded else "new") for key in chosen.registered]
+    rows += [(key, "orphaned") for key in chosen.orphaned]
+    emit(_json(rows, discovery) if form == "json" else _text(rows, discovery, chosen), output)
+    return 0
+
+
+def _places(discovery: Discovery) -> dict[str, str]:
+    return {found.name: f"{found.file}:{found.line}" for found in discovery.functions}
+
+
+def _text(rows: list[tuple[Key, str]], discovery: Discovery, chosen: Chosen) -> str:
+    places = _places(discovery)
+    lines: list[str] = []
+    for function in dict.fromkeys(key.function for key, _ in rows):
+        lines.append(f"{function}  ({places.get(function, 'registered no more')})")
+        own = [(key, state) for key, state in rows if key.function == function]
+        for case in dict.fromkeys(key.case for key, _ in own):
+            states = [f"{key.target} {state}" for key, state in own if key.case == case]
+            lines.append(f"  {case + ': ' if case else ''}{', '.join(states)}")
+    problems = {found.name: found.problem for found in discovery.functions if found.problem}
+    lines += [f"note: the cases of `{name}` cannot be listed: {problem}" for name, problem in problems.items()]
+    lines += [f"note: {folder}: a summary.yaml, but no snapshot's place" for folder in chosen.strays]
+    new = sum(state == "new" for _, state in rows)
+    orphaned = sum(state == "orphaned" for _, state in rows)
+    following = "hlodiff update" if new else "hlodiff update --prune" if orphaned else "hlodiff check"
+    functions = many(len({key.function for key, _ in rows}), "function")
+    counts = [f"{len(rows) - new - orphaned} recorded", *([f"{new} new"] if new else [])]
+    counts += [f"{orphaned} orphaned"] if orphaned else []
+    lines.append(f"{functions}, {', '.join(counts)}; next: {following}")
+    return "".join(printable(line) + "\n" for line in lines)
+
+
+def _json(rows: list[tuple[Key, str]], discovery: Discovery) -> str:
+    places = _places(discovery)
+    programs = [
+        {
+            "function": key.function,
+            "case": key.case,
+            "target": key.target,
+            "snapshot": state,
+            "registered_at": places.get(key.function),
+        }
+        for key, state in rows
+    ]
+    return json.dumps({"format_version": "1.0", "programs": programs}, indent=1) + "\n"

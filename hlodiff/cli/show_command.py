@@ -1,0 +1,170 @@
+"""`hlodiff show NAME`: what one recorded program is made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hlodiff.cli import options
+from hlodiff.cli.output import emit
+from hlodiff.cli.selecting import select
+from hlodiff.config import load
+from hlodiff.errors import UsageError
+from hlodiff.ir.model import Module
+from hlodiff.report.escape import printable
+from hlodiff.report.numbers import bytes_in_words, count_in_words
+from hlodiff.store import FolderTree, list_snapshots, open_revision, read_summary
+
+_WIDTH = 100
+_STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
+
+
+@click.command("show")
+@click.argument("name", metavar="NAME")
+@options.target
+@click.option("--at", "revision", metavar="REV", help="The snapshots of a git revision.")
+@options.plain_form
+@options.output
+@options.project
+def command(
+    name: str, targets: tuple[str, ...], revision: str | None, form: str, output: str | None, project: Path
+) -> int:
+    """Show op counts, fusions, placement, memory and cost of a recorded program.
+
+    NAME is a function, a case (`function/case`), a pattern, or a program file. Nothing is compiled.
+    """
+    if Path(name).is_file():
+        found = [_file_summary(Path(name))]
+    else:
+        config = load(project)
+        tree = open_revision(project, revision, config.snapshots) if revision else FolderTree(config.snapshots)
+        keys = list_snapshots(tree).keys
+        if not keys:
+            raise UsageError("there are no snapshots", where=tree.where, hint="hlodiff update")
+        found = [read_summary(tree, key) for key in select(keys, [name], targets)]
+    if form == "json":
+        emit(json.dumps({"format_version": "1.0", "programs": found}, indent=1, ensure_ascii=False) + "\n", output)
+    else:
+        emit("\n".join("".join(printable(line) + "\n" for line in _text(summary)) for summary in found), output)
+    return 0
+
+
+def _file_summary(path: Path) -> dict[str, Any]:
+    """What a program file alone says, in the form of a summary."""
+    from hlodiff.ir import read
+
+    module = read(path)
+    return {"function": path.name, **_counted(module)}
+
+
+def _counted(module: Module) -> dict[str, Any]:
+    from hlodiff.diff.metrics import count, metrics_of, raw_metrics
+    from hlodiff.diff.placement import donations, placements
+
+    counts = count(module)
+    metrics = {k: v for k, v in {**raw_metrics(module), **metrics_of(counts)}.items() if v and "." not in k}
+    return {
+        "op_counts": {module.stage: dict(sorted(counts.ops.items()))},
+        "fusions": dict(sorted(counts.fusions.items())),
+        "placement": {module.stage: placements(module)},
+        "collectives": {family: dict(record) for family, record in sorted(counts.collectives.items())},
+        "custom_calls": dict(sorted(counts.custom_calls.items())),
+        "metrics": {module.stage: metrics},
+        "donation": donations(module),
+    }
+
+
+def _text(summary: Mapping[str, Any]) -> Iterator[str]:
+    names = [summary.get("function"), summary.get("case")]
+    yield "  ".join(["/".join(str(n) for n in names if n), *([str(summary["target"])] if "target" in summary else [])])
+    for title, words in _rows(summary):
+        if words:
+            yield from _wrapped(title, words)
+
+
+def _rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    yield "toolchain", [f"{key} {_short(value)}" for key, value in _table(summary, "toolchain").items() if value]
+    arguments = summary.get("arguments")
+    yield "arguments", [_argument(row) for row in arguments if isinstance(row, Mapping)] if arguments else []
+    for stage, words in _STAGES.items():
+        counts = _table(_table(summary, "op_counts"), stage)
+        yield f"{words} ops", [f"{name} {count}" for name, count in sorted(counts.items(), key=_by_count)]
+        yield f"{words} counts", _metrics(_table(_table(summary, "metrics"), stage))
+    yield "fusions", [f"{kind} {count}" for kind, count in _table(summary, "fusions").items()]
+    for stage, words in _STAGES.items():
+        yield f"{words} placement", list(_placement(_table(_table(summary, "placement"), stage)))
+    yield "collectives", [_collective(name, row) for name, row in _table(summary, "collectives").items()]
+    yield "custom calls", [f"{name} {count}" for name, count in _table(summary, "custom_calls").items()]
+    yield "memory", [f"{name} {_bytes(value)}" for name, value in _table(summary, "memory").items()]
+    yield "cost", [f"{name} {_number(value)}" for name, value in _table(summary, "cost").items()]
+    yield "donation", [f"argument {n} to {result}" for n, result in _table(summary, "donation").items()]
+
+
+def _table(summary: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = summary.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _by_count(item: tuple[str, Any]) -> tuple[float, str]:
+    return (-item[1] if isinstance(item[1], (int, float)) else 0, item[0])
+
+
+def _short(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _argument(row: Mapping[str, Any]) -> str:
+    shape = row.get("shape")
+    sizes = ",".join(map(str, shape)) if isinstance(shape, list) else ""
+    more = [str(row[key]) for key in ("sharding", "memory_kind") if row.get(key)]
+    more += ["donated"] if row.get("donated") else []
+    return f"{row.get('path', '')} {row.get('dtype', '')}[{sizes}]" + (f" ({', '.join(more)})" if more else "")
+
+
+def _metrics(table: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{name.replace('_', ' ')} {_bytes(value) if 'bytes' in name else _number(value)}"
+        for name, value in table.items()
+        if not name.startswith("ops.")
+    ]
+
+
+def _placement(table: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"{count} ops on {place}" for place, count in _table(table, "compute").items())
+    for space, row in _table(table, "memory").items():
+        yield f"{_number(_table({'': row}, '').get('values'))} values, {_bytes(row.get('bytes'))} in {space}"
+    for kind, word in (("parameters", "argument"), ("results", "result")):
+        for number, row in _table(table, kind).items():
+            parts = (
+                [f"{key.replace('_', ' ')} {value}" for key, value in row.items()] if isinstance(row, Mapping) else []
+            )
+            yield f"{word} {number}: {', '.join(parts)}"
+
+
+def _collective(name: str, row: Any) -> str:
+    row = row if isinstance(row, Mapping) else {}
+    asynchronous = f", {row['async']} of them async" if row.get("async") else ""
+    return f"{name} {row.get('count')} ({_bytes(row.get('bytes'))}{asynchronous})"
+
+
+def _bytes(value: Any) -> str:
+    return bytes_in_words(value) if isinstance(value, (int, float)) else str(value)
+
+
+def _number(value: Any) -> str:
+    return count_in_words(value) if isinstance(value, (int, float)) else str(value)
+
+
+def _wrapped(title: str, words: list[str]) -> Iterator[str]:
+    line = f"  {title:<20}"
+    for number, word in enumerate(words):
+        piece = word if number == len(words) - 1 else word + ", "
+        if len(line.strip()) and len(line) + len(piece.rstrip()) > _WIDTH and len(line) > 22:
+            yield line.rstrip()
+            line = " " * 22
+        line += piece
+    yield line.rstrip()

@@ -1,0 +1,248 @@
+"""What OLD and NEW of `hlodiff diff` name: a program file, a folder, or a git revision; each is a set of programs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from hlodiff.cli.recording import STAGES
+from hlodiff.errors import ConfigError, HlodiffError, StoreError, UsageError
+from hlodiff.ir.model import Module, Stage
+from hlodiff.store import FolderTree, GitTree, Key, Tree, attach_source, open_revision, read_snapshot
+from hlodiff.store.names import SUMMARY, is_safe
+
+_SUFFIXES = (".hlo", ".txt", ".mlir", ".pb")
+_DUMP = re.compile(r"(?:.*/)?module_(\d+)\.([^/.]+)\.[^/]*?(before|after)_optimizations\.txt$")
+_HEAD = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One program on one side.
+
+    Args:
+        name: function and case, or the relative path without suffix.
+        target: None where it is not known.
+        stage: by the file's suffix; a single file says itself what it is when it is read.
+        load: reads it.
+        where: the file, for messages.
+        content: its bytes, for telling equal programs of one name apart.
+        facts: numbers from summary.yaml; none for plain files.
+        recorded: whether it comes from a snapshot, whose text no longer holds what only raw text shows.
+    """
+
+    name: str
+    target: str | None
+    stage: Stage
+    load: Callable[[], Module]
+    where: str
+    content: Callable[[], bytes]
+    facts: Callable[[], Mapping[str, float]] = dict
+    recorded: bool = False
+
+
+@dataclass(slots=True)
+class Sides:
+    """All programs of one side, what it is called, its toolchains by target, and what must be said of it."""
+
+    label: str
+    programs: list[Side] = field(default_factory=list)
+    toolchains: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    single: bool = False
+
+
+def open_side(spec: str, project: Path) -> Sides:
+    """Find the programs that OLD or NEW names.
+
+    Args:
+        spec: a path, or a git revision such as `main`, `HEAD~3` or `v1.2:snapshots`. A path that exists wins.
+        project: where the configuration is looked for, when a revision names no folder.
+
+    Returns:
+        its programs, not read yet.
+
+    Raises:
+        UsageError: it is neither a path nor a revision.
+        StoreError: the revision or its folder cannot be read.
+
+    Example:
+        >>> open_side("snapshots", Path(".")).label  # doctest: +SKIP
+        'snapshots'
+    """
+    path = Path(spec)
+    if path.is_dir():
+        return _tree_side(spec, FolderTree(path), FolderTree(path, links=True), PurePosixPath(path.absolute().name))
+    if path.exists():
+        return Sides(spec, [_file_side(path, spec)], single=True)
+    tree = _revision(spec, project)
+    return _tree_side(spec, tree, tree, PurePosixPath(spec.rpartition(":")[2].strip("/") or "."))
+
+
+def _revision(spec: str, project: Path) -> GitTree:
+    try:
+        return open_revision(project, spec, _snapshots_folder(project))
+    except StoreError as error:
+        if spec.endswith(_SUFFIXES) or ("/" in spec and ":" not in spec):
+            raise UsageError("no such file, folder or git revision", where=spec) from None
+        what = f"neither a file, a folder nor a git revision ({error.what})"
+        raise UsageError(what, where=spec, hint=error.hint) from None
+
+
+def _snapshots_folder(project: Path) -> Path:
+    from hlodiff.config import load
+
+    try:
+        return load(project).snapshots
+    except ConfigError:
+        return project.absolute() / "snapshots"
+
+
+def _file_side(path: Path, spec: str) -> Side:
+    from hlodiff.ir import read
+
+    stage: Stage = "stablehlo" if path.name.endswith(".mlir") else "compiled"
+    return Side(_stem(path.name), None, stage, lambda: read(spec), spec, path.read_bytes)
+
+
+def _stem(name: str) -> str:
+    name = name.removesuffix(".gz")
+    for suffix in _SUFFIXES:
+        name = name.removesuffix(suffix)
+    return name
+
+
+def _tree_side(label: str, tree: Tree, plain: Tree, here: PurePosixPath) -> Sides:
+    files = tree.files()
+    if any(PurePosixPath(file).name == SUMMARY for file in files):
+        return _snapshot_side(label, tree, files, here)
+    sides = Sides(label)
+    dumps = {file: match for file in files if (match := _DUMP.match(file))}
+    if dumps:
+        _add_dumps(sides, plain, dumps)
+    else:
+        _add_files(sides, plain, files)
+    if not sides.programs:
+        known = ", ".join(_SUFFIXES)
+        sides.notes.append(f"{label} holds no snapshot and no program file ({known})")
+    return sides
+
+
+def _snapshot_side(label: str, tree: Tree, files: tuple[str, ...], here: PurePosixPath) -> Sides:
+    """A snapshots folder, the folder of one function, or one snapshot."""
+    sides = Sides(label)
+    folders = sorted(file.rpartition("/")[0] for file in files if PurePosixPath(file).name == SUMMARY)
+    for folder in folders:
+        # A folder inside `snapshots` gets the parts of its name that stand above it from where it lies.
+        parts = folder.split("/") if folder else []
+        missing = max(0, 2 - len(parts))
+        above = [part for part in here.parts if part not in ("/", ".")][-missing:] if missing else []
+        if missing and isinstance(tree, FolderTree):
+            above = list(tree.root.absolute().parts[-missing:])
+        full = [*above, *parts]
+        if len(full) not in (2, 3) or not all(map(is_safe, full)):
+            sides.notes.append(f"{folder or label}: a summary.yaml, but no snapshot's place; left out")
+            continue
+        key = Key(full[0], full[1] if len(full) == 3 else "", full[-1])
+        _add_snapshot(sides, tree, key, folder)
+    sides.single = len(folders) == 1 and folders[0] == ""
+    return sides
+
+
+def _add_snapshot(sides: Sides, tree: Tree, key: Key, folder: str) -> None:
+    from hlodiff.cli.summary import stage_facts
+    from hlodiff.ir import read_text
+
+    moved = _Moved(tree, folder, key.folder)
+    where = f"{tree.where}/{folder}" if folder else tree.where
+    try:
+        snapshot = read_snapshot(moved, key)
+    except HlodiffError as error:
+        for stage in STAGES:
+            sides.programs.append(Side(key.name, key.target, stage, _raising(error), where, bytes))
+        return
+    toolchain = snapshot.summary.get("toolchain")
+    if isinstance(toolchain, Mapping):
+        sides.toolchains.setdefault(key.target, toolchain)
+
+    def add(stage: Stage, text: str, name: str) -> None:
+        source = (snapshot.source or {}).get(stage)
+        sides.programs.append(
+            Side(
+                key.name, key.target, stage, lambda: attach_source(read_text(text, path=f"{where}/{name}"), source),
+                where, text.encode, lambda: stage_facts(snapshot.summary, stage), True,
+            )
+        )  # fmt: skip
+
+    add("stablehlo", snapshot.stablehlo, "stablehlo.mlir")
+    add("compiled", snapshot.compiled, "compiled.hlo")
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """A tree in which one folder is called by its snapshot's full name."""
+
+    tree: Tree
+    folder: str
+    name: str
+
+    @property
+    def where(self) -> str:
+        return self.tree.where
+
+    def files(self) -> tuple[str, ...]:
+        return self.tree.files()
+
+    def read(self, names: Any, limit: int = 1 << 28) -> dict[str, bytes]:
+        prefix = f"{self.folder}/" if self.folder else ""
+        actual = {name: prefix + name.removeprefix(self.name + "/") for name in names}
+        found = self.tree.read(list(actual.values()), limit)
+        return {name: found[real] for name, real in actual.items() if real in found}
+
+
+def _raising(error: HlodiffError) -> Callable[[], Module]:
+    def load() -> Module:
+        raise error
+
+    return load
+
+
+def _add_dumps(sides: Sides, tree: Tree, dumps: Mapping[str, re.Match[str]]) -> None:
+    """Programs of an XLA dump: `module_0001.jit_f.cpu_after_optimizations.txt` is `jit_f`."""
+    for file, match in sorted(dumps.items(), key=lambda item: (int(item[1].group(1)), item[0])):
+        name = match.group(2) + ("" if match.group(3) == "after" else ".before_optimizations")
+        sides.programs.append(_plain_side(tree, file, name))
+
+
+def _add_files(sides: Sides, tree: Tree, files: tuple[str, ...]) -> None:
+    left_out = 0
+    for file in files:
+        if not file.removesuffix(".gz").endswith(_SUFFIXES):
+            continue
+        if file.endswith(".txt") and not _is_program(tree, file):
+            left_out += 1
+            continue
+        sides.programs.append(_plain_side(tree, file, _stem(file)))
+    if left_out:
+        sides.notes.append(f"{sides.label}: {left_out} .txt files do not start with `HloModule` and were left out")
+
+
+def _is_program(tree: Tree, file: str) -> bool:
+    """Whether a text file is meant to be a program, whole or not."""
+    head = tree.read([file]).get(file, b"")[:_HEAD]
+    lines = [line for line in head.split(b"\n") if line.strip() and not line.startswith(b"//")]
+    return bool(lines) and lines[0].startswith((b"HloModule", b"module"))
+
+
+def _plain_side(tree: Tree, file: str, name: str) -> Side:
+    from hlodiff.ir import read_bytes
+
+    def content() -> bytes:
+        return tree.read([file]).get(file, b"")
+
+    where = f"{tree.where}/{file}"
+    stage: Stage = "stablehlo" if file.removesuffix(".gz").endswith(".mlir") else "compiled"
+    return Side(name, None, stage, lambda: read_bytes(content(), path=where), where, content)

@@ -1,0 +1,174 @@
+"""`hlodiff update`: compile registered functions and write what changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from hlodiff.capture import Captured, NotChecked, Outcome, discover
+from hlodiff.cli import options
+from hlodiff.cli.capturing import captured
+from hlodiff.cli.output import emit, tell
+from hlodiff.cli.recording import Stored, compare, parse, record
+from hlodiff.cli.registered import Chosen, choose, load_stored, requests_for
+from hlodiff.config import Config, load
+from hlodiff.errors import HlodiffError, StoreError
+from hlodiff.report.escape import printable
+from hlodiff.report.headline import headline
+from hlodiff.store import Key, remove_snapshot, write_snapshot, writing
+
+_STATUSES = ("new", "changed", "repaired", "facts", "unchanged", "orphaned", "deleted", "not checked", "failed")
+
+
+@click.command("update")
+@options.names
+@options.target
+@click.option("--prune", is_flag=True, help="Delete snapshots of functions that are registered no more.")
+@options.plain_form
+@options.output
+@options.jobs
+@options.project
+def command(
+    names: tuple[str, ...],
+    targets: tuple[str, ...],
+    prune: bool,
+    form: str,
+    output: str | None,
+    jobs: int | None,
+    project: Path,
+) -> int:
+    """Compile registered functions and record those whose program changed.
+
+    NAME is a function, a case (`function/case`) or a pattern (`train*`); all functions where none is given. A snapshot
+    whose program is the same is not touched. A program that cannot be compiled here keeps the snapshot it has.
+    """
+    config = load(project)
+    with writing(config.snapshots):
+        chosen = choose(config, discover(config), names, targets)
+        run = _Run(config)
+        try:
+            run.update_all(chosen, jobs)
+            run.orphans(chosen, prune)
+        except KeyboardInterrupt:
+            done = sum(row.status in ("new", "changed", "repaired", "facts") for row in run.rows.values())
+            tell(f"interrupted after {done} recorded programs; the others are as they were")
+            raise
+    rows = [run.rows[key] for key in (*chosen.registered, *chosen.orphaned) if key in run.rows]
+    notes = [f"{folder}: a summary.yaml, but no snapshot's place" for folder in chosen.strays]
+    emit(_json(rows) if form == "json" else "".join(line + "\n" for line in _text(rows, notes, config)), output)
+    return 2 if any(row.status == "failed" for row in rows) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What became of one program."""
+
+    key: Key
+    status: str
+    what: tuple[str, ...] = ()
+    log: str = ""
+
+
+@dataclass(slots=True)
+class _Run:
+    """What has been done so far."""
+
+    config: Config
+    rows: dict[Key, _Row] = field(default_factory=dict)
+
+    def update_all(self, chosen: Chosen, jobs: int | None) -> None:
+        stored, broken = load_stored(self.config, chosen.registered)
+        with closing(captured(self.config, requests_for(chosen.registered, stored), jobs)) as outcomes:
+            for key, outcome in outcomes:
+                self.rows[key] = self.update_one(key, outcome, stored.get(key), key in broken)
+
+    def update_one(self, key: Key, outcome: Outcome, old: Stored | None, broken: bool) -> _Row:
+        if isinstance(outcome, NotChecked):
+            advice = (f"hint: {outcome.advice}",) if outcome.advice else ()
+            return _Row(key, "not checked", (outcome.reason, *advice))
+        if not isinstance(outcome, Captured):
+            return _Row(key, "failed", (outcome.what,), outcome.log_tail)
+        if outcome.unchanged:
+            return _Row(key, "unchanged")
+        try:
+            snapshot = record(outcome, str(self.config.root))
+            written = write_snapshot(self.config.snapshots, snapshot, self.config.max_file_bytes)
+            if not written:
+                return _Row(key, "unchanged")
+            if old is None:
+                return _Row(key, "repaired" if broken else "new")
+            return _difference(key, old, parse(snapshot, key.name))
+        except StoreError:
+            raise  # nothing can be written: the next program would only say so again
+        except HlodiffError as error:
+            return _Row(key, "failed", tuple(str(error).split("\n")))
+
+    def orphans(self, chosen: Chosen, prune: bool) -> None:
+        for key in chosen.orphaned:
+            if prune:
+                remove_snapshot(self.config.snapshots, key)
+            self.rows[key] = _Row(key, "deleted" if prune else "orphaned")
+
+
+def _difference(key: Key, old: Stored, new: Stored) -> _Row:
+    if (old.snapshot.stablehlo, old.snapshot.compiled) == (new.snapshot.stablehlo, new.snapshot.compiled):
+        return _Row(key, "facts")
+    words = {"stablehlo": "StableHLO", "compiled": "compiled"}
+    return _Row(key, "changed", tuple(f"{words[p.stage]}: {headline(p)}" for p in compare(old, new)))
+
+
+def _text(rows: list[_Row], notes: list[str], config: Config) -> Iterator[str]:
+    wide = max((len(f"{row.key.name}  {row.key.target}") for row in rows), default=0)
+    same: dict[tuple[str, ...], list[_Row]] = {}
+    for row in rows:
+        if row.status == "not checked":
+            same.setdefault(row.what, []).append(row)
+        elif row.status != "unchanged":
+            yield from _told(row, wide)
+    for reason, group in same.items():
+        more = f" and {len(group) - 3} more" if len(group) > 3 else ""
+        yield f"not checked: {', '.join(f'{row.key.name} on {row.key.target}' for row in group[:3])}{more}"
+        yield from (f"  {printable(line)}" for part in reason for line in part.split("\n"))
+    yield from (f"note: {printable(note)}" for note in notes)
+    yield _totals(rows, config)
+
+
+def _told(row: _Row, wide: int) -> Iterator[str]:
+    words = {"facts": "same program, other toolchain or figures", "repaired": "recorded anew: the old one was broken"}
+    yield f"{f'{row.key.name}  {row.key.target}':<{wide}}  {words.get(row.status, row.status)}"
+    yield from (f"  {printable(line)}" for line in row.what)
+    yield from (f"    | {printable(line)}" for line in row.log.rstrip().split("\n")[-12:] if row.log)
+
+
+def _totals(rows: list[_Row], config: Config) -> str:
+    counts = [(status, sum(row.status == status for row in rows)) for status in _STATUSES]
+    words = {"facts": "with new facts only"}
+    said = ", ".join(f"{count} {words.get(status, status)}" for status, count in counts if count)
+    recorded = any(count for status, count in counts if status in ("new", "changed", "repaired", "facts", "deleted"))
+    if any(row.status == "orphaned" for row in rows):
+        following = "hlodiff update --prune"
+    else:
+        following = f"git add {_relative(config)}" if recorded else "hlodiff check"
+    return f"{said or 'nothing is registered'}; next: {following}"
+
+
+def _relative(config: Config) -> str:
+    """The snapshots folder as it would be typed here."""
+    try:
+        return str(config.snapshots.relative_to(Path.cwd()))
+    except ValueError:
+        return str(config.snapshots)
+
+
+def _json(rows: list[_Row]) -> str:
+    programs = [
+        {"name": row.key.name, "target": row.key.target, "status": row.status.replace(" ", "_"), "what": list(row.what)}
+        for row in rows
+    ]
+    totals = {status.replace(" ", "_"): sum(row.status == status for row in rows) for status in _STATUSES}
+    return json.dumps({"format_version": "1.0", "programs": programs, "totals": totals}, indent=1) + "\n"

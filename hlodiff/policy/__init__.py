@@ -1,0 +1,8 @@
+"""Judging: comparisons -> findings -> exit code. Budgets and graph rules will stand beside these few."""
+
+from hlodiff.policy.findings import CLEAN as CLEAN
+from hlodiff.policy.findings import FAILED as FAILED
+from hlodiff.policy.findings import UNJUDGED as UNJUDGED
+from hlodiff.policy.findings import Finding as Finding
+from hlodiff.policy.findings import exit_code as exit_code
+from hlodiff.policy.findings import judge as judge

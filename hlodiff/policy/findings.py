@@ -1,0 +1,84 @@
+"""What makes `check` fail: a changed program, one without a snapshot, a snapshot without a function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from hlodiff.diff.compared import Compared
+
+# "broken": no verdict was possible. It outranks every error, since nobody knows what else is wrong.
+Severity = Literal["broken", "error", "warning", "info"]
+CLEAN, FAILED, UNJUDGED = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing a policy has to say.
+
+    Args:
+        severity: only "error" and "broken" fail.
+        rule: a short fixed name: "changed", "new", "orphaned", "not-checked", "broken".
+        program: function and case.
+        target: what it is compiled for; None where that is not known.
+        what: one sentence.
+        advice: what to type next; "" when there is nothing.
+    """
+
+    severity: Severity
+    rule: str
+    program: str
+    target: str | None
+    what: str
+    advice: str = ""
+
+
+def judge(programs: Iterable[Compared]) -> tuple[Finding, ...]:
+    """Judge compared programs.
+
+    Args:
+        programs: both stages of each.
+
+    Returns:
+        at most one finding of a rule for each function, case and target, in the order of the programs.
+
+    Example:
+        >>> judge([Compared("f", "cpu", "compiled", "added")])[0].what
+        'has no snapshot'
+    """
+    findings: dict[tuple[str, str, str | None], Finding] = {}
+    for program in programs:
+        found = _finding(program)
+        if found:
+            findings.setdefault((found.rule, found.program, found.target), found)
+    return tuple(findings.values())
+
+
+def exit_code(findings: Iterable[Finding]) -> int:
+    """0 clean, 1 a finding fails, 2 no verdict was possible.
+
+    Example:
+        >>> exit_code([Finding("info", "not-checked", "f", "cpu", "libtpu is not installed")])
+        0
+    """
+    severities = {finding.severity for finding in findings}
+    if "broken" in severities:
+        return UNJUDGED
+    return FAILED if "error" in severities else CLEAN
+
+
+def _finding(program: Compared) -> Finding | None:
+    name, target = program.name, program.target
+    if program.status == "identical":
+        return None
+    if program.status == "changed":
+        return Finding("error", "changed", name, target, "compiles to another program than the snapshot")
+    if program.status == "added":
+        return Finding("error", "new", name, target, "has no snapshot", f"hlodiff update {name}")
+    if program.status == "removed":
+        what = "has a snapshot, but nothing of this name is registered for this target any more"
+        return Finding("error", "orphaned", name, target, what, "hlodiff update --prune")
+    if program.broken:
+        return Finding("broken", "broken", name, target, program.reason, program.advice)
+    return Finding("info", "not-checked", name, target, program.reason, program.advice)

@@ -1,0 +1,162 @@
+"""Edits in words: what, how often, where in Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hlodiff.diff.result import Edit, FieldChange, FusionChange, Site
+from hlodiff.diff.words import sharding_in_words
+from hlodiff.ir.model import Frame
+from hlodiff.report.numbers import bytes_in_words, many
+
+PLACEMENT_FIELDS = ("memory_space", "sharding", "compute_type", "replica_groups", "alias", "execution_thread")
+_FIELD_WORDS = {
+    "element_type": "element type",
+    "memory_space": "memory space",
+    "compute_type": "runs on",
+    "replica_groups": "replica groups",
+    "fusion_kind": "fusion kind",
+    "custom_call_target": "custom call target",
+    "backend_config": "backend config",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EditRow:
+    """One edit ready to be laid out: kind, count, what in words, where in Python, and the scope."""
+
+    kind: str
+    count: int
+    what: str
+    where: str
+    scope: str
+
+
+def edit_row(edit: Edit) -> EditRow:
+    """One edit as words, without markup and not yet escaped.
+
+    Example:
+        >>> edit_row(Edit("changed", ("alias",), changes=(FieldChange("alias", "result 1", "none"),))).what
+        'donated to: result 1 -> none'
+    """
+    return EditRow(edit.kind, edit.count, _what(edit), place(edit.source), edit.op_name or "")
+
+
+def change_in_words(change: FieldChange) -> str:
+    """One changed field: `memory space: device -> host`.
+
+    Example:
+        >>> change_in_words(FieldChange("sharding", "{replicated}", "{devices=[2,1]<=[2]}"))
+        'sharding: replicated -> split over 2 devices on dimension 0'
+    """
+    old, new = change.old or "none", change.new or "none"
+    if change.field == "sharding":
+        return f"sharding: {sharding_in_words(old)} -> {sharding_in_words(new)}"
+    if change.field == "alias":
+        return _donation(old, new)
+    name = _FIELD_WORDS.get(change.field, change.field.removeprefix("attribute:"))
+    return f"{name}: {old} -> {new}"
+
+
+def _donation(old: str, new: str) -> str:
+    if "donated" in new:  # the differ has said it in a sentence
+        return new
+    if "donated" in old:
+        return old
+    return f"donated to: {old} -> {new}"
+
+
+def _what(edit: Edit) -> str:
+    site = edit.new or edit.old
+    if edit.kind in ("added", "removed"):
+        return site.text if site else "; ".join(map(change_in_words, edit.changes))
+    words = [change_in_words(change) for change in edit.changes if change.field != "opcode"]
+    if not words:
+        words = [field.replace("_", " ") for field in edit.fields if field != "opcode"]
+    opcode = next((change for change in edit.changes if change.field == "opcode"), None)
+    head = f"{opcode.old} -> {opcode.new}" if opcode else _named(site)
+    if edit.kind == "moved" and edit.old and edit.new:
+        head += f" from {edit.old.computation_name} to {edit.new.computation_name}"
+        words = [word for word in words if word != "computation" and not word.startswith("computation:")]
+    return f"{head}: {'; '.join(words)}" if head and words else head or "; ".join(words)
+
+
+def _named(site: Site | None) -> str:
+    return f"{site.opcode} %{site.name}" if site else ""
+
+
+def place(source: tuple[Frame, ...]) -> str:
+    """The innermost frame of the user's own code: `model.py:31 (loss)`.
+
+    Example:
+        >>> place((Frame("jax/_src/nn.py", 9, "gelu"), Frame("model.py", 31, "loss")))
+        'model.py:31 (loss)'
+    """
+    own = [frame for frame in source if not _is_library(frame.file)]
+    if not source:
+        return ""
+    frame = (own or source)[0]
+    function = frame.function.replace("<locals>.", "")
+    return f"{frame.file}:{frame.line}" + (f" ({function})" if function else "")
+
+
+def _is_library(file: str) -> bool:
+    path = file.replace("\\", "/")
+    libraries = ("jax", "jaxlib", "equinox", "optax", "diffrax", "lineax", "optimistix", "flax", "haiku", "numpy")
+    return "/site-packages/" in path or "/lib/python3" in path or path.split("/")[0] in (*libraries, "<frozen")
+
+
+def fusion_lines(changes: tuple[FusionChange, ...]) -> list[str]:
+    """Fusions that became others, equal sentences once with their count, in the order of the differ.
+
+    Example:
+        >>> fusion_lines((FusionChange("removed", (), ()), FusionChange("removed", (), ())))
+        ['2x fusion removed']
+    """
+    counts: dict[str, int] = {}
+    for change in changes:
+        words = fusion_in_words(change)
+        counts[words] = counts.get(words, 0) + 1
+    return [f"{count}x {words}" if count > 1 else words for words, count in counts.items()]
+
+
+def fusion_in_words(change: FusionChange) -> str:
+    """Fusions that became others: `1 fusion became 2, 48.0 KiB more between them`.
+
+    Example:
+        >>> fusion_in_words(FusionChange("split", (), (), intermediate_bytes=1024))
+        '0 fusions became 0, 1.0 KiB more between them'
+    """
+    if change.kind in ("added", "removed", "dissolved", "formed", "grew", "shrank"):
+        words = f"fusion {change.kind}"
+    else:
+        words = f"{many(len(change.old), 'fusion')} became {len(change.new)}"
+    parts = [words]
+    if change.moved_in:
+        parts.append(f"{many(change.moved_in, 'instruction')} moved in")
+    if change.moved_out:
+        parts.append(f"{many(change.moved_out, 'instruction')} moved out")
+    if change.intermediate_bytes:
+        size = bytes_in_words(abs(change.intermediate_bytes))
+        parts.append(f"{size} {'more' if change.intermediate_bytes > 0 else 'less'} between them")
+    return ", ".join(parts)
+
+
+def placement_lines(edits: tuple[Edit, ...]) -> list[str]:
+    """Changes of placement in words, equal ones once with their count, most frequent first.
+
+    Example:
+        >>> placement_lines((Edit("changed", ("memory_space",), 3, changes=(FieldChange("memory_space", "a", "b"),)),))
+        ['memory space: a -> b (3 instructions)']
+    """
+    counts: dict[str, int] = {}
+    single: dict[str, None] = {}
+    for edit in edits:
+        for change in edit.changes:
+            if change.field in PLACEMENT_FIELDS:
+                words = change_in_words(change)
+                counts[words] = counts.get(words, 0) + edit.count
+                if change.field == "alias":
+                    single[words] = None
+    ranked = sorted(counts, key=lambda words: -counts[words])
+    return [words if words in single else f"{words} ({many(counts[words], 'instruction')})" for words in ranked]

@@ -1,0 +1,61 @@
+"""Numbers as people read them: 12.5 KiB, 1.2 M, +17 %."""
+
+from __future__ import annotations
+
+
+def bytes_in_words(count: float) -> str:
+    """Bytes with a binary unit.
+
+    Example:
+        >>> bytes_in_words(512), bytes_in_words(12800), bytes_in_words(3 * 1024**3)
+        ('512 B', '12.5 KiB', '3.0 GiB')
+    """
+    size = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(size) < 1024:
+            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} TiB"
+
+
+def count_in_words(count: float) -> str:
+    """A count: exact up to a million, then with a unit.
+
+    Example:
+        >>> count_in_words(12), count_in_words(123456), count_in_words(2.5e9)
+        ('12', '123,456', '2.50 G')
+    """
+    if abs(count) < 1e6:
+        return f"{count:,.0f}" if float(count).is_integer() else f"{count:,.2f}"
+    for unit in ("M", "G", "T"):
+        count /= 1e3 if unit != "M" else 1e6
+        if abs(count) < 1e3:
+            return f"{count:.2f} {unit}"
+    return f"{count:.3g} T"
+
+
+def change_in_words(old: float, new: float) -> str:
+    """By how much a number changed.
+
+    Example:
+        >>> change_in_words(100, 117), change_in_words(0, 3), change_in_words(4, 0)
+        ('+17 %', 'was 0', 'now 0')
+    """
+    if not old:
+        return "was 0"
+    if not new:
+        return "now 0"
+    percent = 100 * (new - old) / abs(old)
+    if abs(percent) < 0.05:
+        return f"{new - old:+g}"
+    return f"{percent:+.1f} %" if abs(percent) < 10 else f"{percent:+.0f} %"
+
+
+def many(count: int, one: str, several: str = "") -> str:
+    """A count and its noun.
+
+    Example:
+        >>> many(1, "edit"), many(3, "edit"), many(0, "copy", "copies")
+        ('1 edit', '3 edits', '0 copies')
+    """
+    return f"{count:,} {one if count == 1 else several or one + 's'}"

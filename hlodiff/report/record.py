@@ -1,0 +1,92 @@
+"""The one record that every report is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hlodiff.diff.compared import STATUSES, Compared
+from hlodiff.policy import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class ToolchainChange:
+    """A version or flag that differs between the two sides: `("jax", "0.9.2", "0.10.2", ("cpu",))`."""
+
+    what: str
+    old: str
+    new: str
+    targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a command found out.
+
+    Args:
+        command: "check" or "diff".
+        old, new: what the sides are called.
+        programs: every compared program, in the order in which they are shown.
+        findings: what the policy says; empty for `diff`.
+        toolchain: differences of the toolchains, said before anything else.
+        notes: what else must be said: files that were left out, folders that are no snapshots.
+        next: the command to type next; "" where there is none.
+    """
+
+    command: Literal["check", "diff"]
+    old: str
+    new: str
+    programs: tuple[Compared, ...]
+    findings: tuple[Finding, ...] = ()
+    toolchain: tuple[ToolchainChange, ...] = ()
+    notes: tuple[str, ...] = ()
+    next: str = ""
+
+    def totals(self) -> dict[str, int]:
+        """Programs in all, and by status; the same numbers in every format."""
+        counts: dict[str, int] = {"programs": len(self.programs), **dict.fromkeys(map(str, STATUSES), 0)}
+        for program in self.programs:
+            counts[program.status] += 1
+        return counts
+
+    def targets(self) -> tuple[str, ...]:
+        """Targets that were compared, in order of appearance."""
+        return tuple(dict.fromkeys(p.target for p in self.programs if p.target and p.status != "not_checked"))
+
+    def groups(self) -> tuple[tuple[Compared, ...], ...]:
+        """Programs of one name and target together, StableHLO first: what was written, then what became of it."""
+        found: dict[tuple[str, str | None], list[Compared]] = {}
+        for program in self.programs:
+            found.setdefault((program.name, program.target), []).append(program)
+        return tuple(tuple(sorted(group, key=lambda p: p.stage != "stablehlo")) for group in found.values())
+
+
+def toolchain_changes(
+    pairs: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]],
+) -> tuple[ToolchainChange, ...]:
+    """What differs between toolchains, each difference once with all its targets.
+
+    Args:
+        pairs: target, old and new toolchain table.
+
+    Returns:
+        differences in the order of the tables.
+
+    Example:
+        >>> toolchain_changes([("cpu", {"jax": "0.9.2"}, {"jax": "0.10.2"})])[0].new
+        '0.10.2'
+    """
+    found: dict[tuple[str, str, str], dict[str, None]] = {}
+    for target, old, new in pairs:
+        for key in dict.fromkeys([*old, *new]):
+            if old.get(key) != new.get(key):
+                change = (key, _value(old.get(key)), _value(new.get(key)))
+                found.setdefault(change, {})[target] = None
+    return tuple(ToolchainChange(*change, tuple(targets)) for change, targets in found.items())
+
+
+def _value(value: Any) -> str:
+    if value is None or value == "" or value == []:
+        return "none"
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
