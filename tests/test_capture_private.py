@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -45,6 +47,22 @@ def test_jax_tells_devices_and_kept_arguments_of_a_lowered_function() -> None:
     lowered = jax.jit(lambda x, unused, y: x + y).lower(jnp.ones(3), jnp.ones(4), jnp.ones(3))
     assert private.devices(lowered) == (jax.devices()[0],)
     assert sorted(private.kept_shardings(lowered)) == [0, 2]
+
+
+def test_jax_leaves_frames_out_of_locations(tmp_path: Path) -> None:
+    for name, body in (("inner", "def g(x): return x * 2"), ("outer", "import inner\ndef f(x): return inner.g(x)")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.py").write_text(body)
+    program = """
+import sys, jax
+from hlodiff.capture import private
+sys.path += [f"{sys.argv[1]}/inner", f"{sys.argv[1]}/outer"]
+import outer
+private.leave_out_frames(f"{sys.argv[1]}/outer")
+print(jax.jit(outer.f).lower(1.0).as_text(debug_info=True))
+"""
+    run = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True)
+    assert "inner.py" in run.stdout and "outer.py" not in run.stdout
 
 
 def test_jax_tells_weak_types() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +28,10 @@ _PACKAGE_PARENT = Path(__file__).resolve().parent.parent.parent
 _START = f"import sys; sys.path.append({str(_PACKAGE_PARENT)!r}); from hlodiff.capture.worker import main; main({{}})"
 _REHEARSAL = Setting(attached=False, cpu_devices=256)  # as many as the largest target has; they cost half a second
 _TAIL = 4000
+# What absl says before anything has gone wrong: its own start, and lines of severity I (INFO).
+_CHATTER = re.compile(
+    r"WARNING: (All log messages before|Logging before InitGoogle)|I\d{4} \d\d:\d\d:\d\d|I0000 00:00:"
+)
 
 
 def discover(config: Config) -> Discovery:
@@ -163,7 +168,8 @@ class _Worker:
     def log_tail(self) -> str:
         with self.log.open("rb") as stream:
             stream.seek(max(self.log_start, self.log.stat().st_size - _TAIL))
-            return stream.read().decode(errors="replace").strip()
+            text = stream.read().decode(errors="replace")
+        return "\n".join(line for line in text.splitlines() if not _CHATTER.match(line)).strip()
 
     def death(self) -> str:
         """How the process ended, in words."""

@@ -72,6 +72,17 @@ def kept_shardings(lowered: Any) -> dict[int, Any]:
         raise _moved("jax", "Lowered._lowering.compile_args", str(error)) from None
 
 
+def leave_out_frames(folder: str) -> None:
+    """Keep the frames of hlodiff's own files out of the locations of programs. Missing: a public way to say so."""
+    try:
+        from jax._src import source_info_util
+
+        source_info_util.register_exclusion(folder)
+        source_info_util.register_exclusion("<string>")  # the worker's first line, and what dataclasses generate
+    except (ImportError, AttributeError) as error:
+        raise _moved("jax", "source_info_util.register_exclusion", str(error)) from None
+
+
 def is_weak(info: Any) -> bool:
     """Whether an argument is weakly typed, as a Python number is. Missing: `ArgInfo` shows shape and dtype only."""
     try:

@@ -29,6 +29,7 @@ class Bench:
     """
 
     def __init__(self, root: Path, environment: dict[str, str]) -> None:
+        private.leave_out_frames(str(Path(__file__).parent))
         self.root = root
         self.environment = environment
         self._targets: dict[str, Target] = {}
