@@ -6,8 +6,9 @@ from hlodiff.ir.hlo_printer import print_hlo
 from hlodiff.ir.model import Module
 from hlodiff.normalize.compiled_rules import COMPILED_RULES
 from hlodiff.normalize.rule import Rule
+from hlodiff.normalize.stablehlo_rules import STABLEHLO_RULES
 
-RULES: tuple[Rule, ...] = COMPILED_RULES
+RULES: tuple[Rule, ...] = (*COMPILED_RULES, *STABLEHLO_RULES)
 
 __all__ = ["RULES", "Rule", "normalize", "normalize_counted", "to_text"]
 

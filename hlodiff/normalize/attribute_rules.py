@@ -36,15 +36,13 @@ def frontend_attributes(module: Module) -> tuple[Module, int]:
     """Drop exactly the frontend attributes that mean nothing, sort the others by name."""
     found, count = map_attribute(module, "frontend_attributes", _frontend)
     header: Attributes = tuple(
-        (key, new) for key, value in module.attributes if (new := _frontend(value) if _is_frontend(key) else value) is not None
+        (key, new)
+        for key, value in module.attributes
+        if (new := _frontend(value) if key == "frontend_attributes" else value) is not None
     )
     if header == module.attributes:
         return found, count
     return with_header(found, header), count + 1
-
-
-def _is_frontend(key: str) -> bool:
-    return key == "frontend_attributes"
 
 
 def _frontend(value: str) -> str | None:
@@ -66,12 +64,16 @@ def _is_noise(key: str, value: str) -> bool:
 
 
 def attribute_order(module: Module) -> tuple[Module, int]:
-    """Print attributes sorted by name: printers of different versions have different orders."""
+    """Print attributes sorted by name, the long ones last: printers of different versions have different orders."""
     return map_instructions(module, _sorted)
 
 
 def _sorted(it: Instruction) -> Instruction:
     if len(it.attributes) < 2:
         return it
-    attributes = tuple(sorted(it.attributes))
+    attributes = tuple(sorted(it.attributes, key=_rank))
     return it if attributes == it.attributes else with_attributes(it, attributes)
+
+
+def _rank(pair: tuple[str, str]) -> tuple[bool, bool, tuple[str, str]]:
+    return pair[0] == "backend_config", pair[0] == "frontend_attributes", pair

@@ -48,7 +48,7 @@ COMPILED_RULES: tuple[Rule, ...] = (
     ),
     _rule(
         frontend_attributes,
-        "Fingerprints, layout modes, memory space modes, empty meshes and empty kernel metadata; the order of the rest.",
+        "Fingerprints, layout and memory space modes, empty meshes, empty kernel metadata; the order of the rest.",
         "A layout or memory space that JAX asked for but XLA did not give.",
     ),
     _rule(

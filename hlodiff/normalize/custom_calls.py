@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from hashlib import sha256
 from typing import Any
 
 from hlodiff.ir.hlo_tokens import unquote
 from hlodiff.ir.model import Instruction, Module
 from hlodiff.normalize.backend_config import parse_config, print_config
-from hlodiff.normalize.mosaic import kernel_hash
+from hlodiff.normalize.embedded_kernels import MARK, base64_digest
 from hlodiff.normalize.rewrite import map_instructions, with_attribute
 
 # A pointer is all the text there is. Ten digits: the smallest heap address seen has 14, the largest plain number 4.
@@ -17,6 +16,7 @@ _POINTER = re.compile(r"(?:\d{10,20}|0x[0-9a-fA-F]{8,16})$")
 POINTER = '"pointer"'
 # Text from which an opaque configuration is a serialized kernel and no settings that a person reads.
 _LONG = 1000
+_KERNEL = 16
 
 
 def process_pointers(module: Module) -> tuple[Module, int]:
@@ -40,13 +40,13 @@ def _without_kernel(it: Instruction) -> Instruction:
     if not it.opcode.startswith("custom-call"):
         return it
     value = it.attribute("backend_config")
-    if value is None or len(value) < 100:
+    if value is None or len(value) < _KERNEL:
         return it
     config = parse_config(value)
     if config is None:
         if len(value) < _LONG:
             return it
-        return with_attribute(it, "backend_config", f'"{opaque(unquote(value))}"')
+        return with_attribute(it, "backend_config", f'"{base64_digest(unquote(value))}"')
     hashed = _hashed(config)
     return it if hashed == config else with_attribute(it, "backend_config", print_config(hashed))
 
@@ -56,14 +56,6 @@ def _hashed(value: Any, key: str = "") -> Any:
         return {name: _hashed(part, name) for name, part in value.items()}
     if isinstance(value, list):
         return [_hashed(part) for part in value]
-    if isinstance(value, str) and (key == "body" or len(value) >= _LONG):
-        kernel = kernel_hash(value)
-        if kernel is not None:
-            return f"mlir sha256:{kernel}"
-        return opaque(value) if len(value) >= 100 else value
+    if isinstance(value, str) and not value.startswith(MARK) and len(value) >= (_KERNEL if key == "body" else _LONG):
+        return base64_digest(value)
     return value
-
-
-def opaque(text: str) -> str:
-    """A kernel that nobody could decode: its length and the hash of its text, so that any change shows."""
-    return f"opaque {len(text)} characters sha256:{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -5,23 +5,30 @@ from __future__ import annotations
 import re
 from math import prod
 
+from hlodiff.ir.devices import canonical_groups, iota, numbers
 from hlodiff.ir.hlo_tokens import split_commas
-from hlodiff.ir.model import Module
-from hlodiff.normalize.devices import iota, numbers, parse_groups, print_groups
-from hlodiff.normalize.rewrite import map_attribute
+from hlodiff.ir.model import Instruction, Module
+from hlodiff.normalize.rewrite import map_attribute, map_instructions, with_attribute
 
 _DEVICES = re.compile(r"devices=\[([\d,]+)\]\s*(<=\[[\d,]+\](?:T\([\d,]+\))?|[\d,]+)(.*)$", re.DOTALL)
 
 
 def replica_groups(module: Module) -> tuple[Module, int]:
     """Spell out replica groups; groups ordered by their first member, the order inside a group as it is."""
-    return map_attribute(module, "replica_groups", canonical_groups)
+    return map_instructions(module, _with_groups)
 
 
-def canonical_groups(value: str) -> str:
-    """`[2,2]<=[4]` -> `{{0,1},{2,3}}`; a spelling we do not know stays."""
-    groups = parse_groups(value)
-    return value if groups is None else print_groups(tuple(sorted(groups)))
+def _with_groups(it: Instruction) -> Instruction:
+    value = it.attribute("replica_groups") if it.attributes else None
+    if value is None:
+        return it
+    # A mesh with explicit devices has a comma of its own: `mesh['a'=4], device_ids=([2,2]T(1,0)) {'a'}`.
+    ids = it.attribute("device_ids") if value.startswith("mesh[") and not value.endswith("}") else None
+    whole = value if ids is None else f"{value}, device_ids={ids}"
+    groups = canonical_groups(whole)
+    if groups == value:
+        return it
+    return with_attribute(with_attribute(it, "replica_groups", groups), "device_ids", None)
 
 
 def shardings(module: Module) -> tuple[Module, int]:

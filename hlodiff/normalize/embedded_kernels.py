@@ -19,9 +19,10 @@ from hlodiff.normalize.rewrite import map_instructions, with_attributes
 MARK = "hlodiff:"
 _BODY = re.compile(r"(\\22body\\22:\s*\\22)([A-Za-z0-9+/=]{16,})(?=\\22)")
 _BYTECODE = re.compile(r'\b(ir|module) = "(ML\\EFR(?:[^"\\]|\\.)*)"')
+_STRING = r'"(?:[^"\\]|\\.)*"'
 # `kernel_hash` is taken over the bytes with their debug info; `name` is the Python function's.
-_NOISE = re.compile(r'\b(?:kernel_hash|name) = "(?:[^"\\]|\\.)*"(, )?')
-_EMPTY_METADATA = re.compile(r'kernel_metadata = "\{\}"(, )?')
+_HASH_AND_NAME = rf"\b(?:kernel_hash|name) = {_STRING}"
+_EMPTY_METADATA = r'\bkernel_metadata = "\{\}"'
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)", re.DOTALL)
 _SYMBOL = re.compile(r'sym_name = "((?:[^"\\]|\\.)*)"')
 _NAMES = frozenset(["kernel_name"])
@@ -41,12 +42,17 @@ def _hashed(it: Instruction) -> Instruction:
 
 
 def _without_kernel(text: str) -> str:
-    text = _EMPTY_METADATA.sub("", text)
+    text = _without_entry(text, _EMPTY_METADATA)
     text = _BODY.sub(lambda found: found[1] + base64_digest(found[2]), text)
     if _BYTECODE.search(text):
-        text = _NOISE.sub("", text)
+        text = _without_entry(text, _HASH_AND_NAME)
         text = _BYTECODE.sub(lambda found: f'{found[1]} = "{kernel_digest(_unescaped(found[2]))}"', text)
     return text
+
+
+def _without_entry(text: str, entry: str) -> str:
+    """The text of an MLIR dictionary without the entries that match."""
+    return re.sub(rf", {entry}|{entry}, |{entry}", "", text)
 
 
 def base64_digest(body: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from hashlib import blake2b
 
-from hlodiff.ir.content import is_commutative
+from hlodiff.ir.content import context, is_commutative
 from hlodiff.ir.hlo_printer import callees_first
 from hlodiff.ir.model import Computation, Instruction, Module
 from hlodiff.normalize.backend_config import parse_config, print_config
@@ -65,10 +65,12 @@ def _parameter_order(
         return None
     if any(len(operands) != count for operands in passed):
         return None
-    keys: list[Sequence[bytes]] = [hashes]
+    deep: list[Sequence[bytes]] = [hashes]
     if _has_tie(computation, hashes):
-        keys.append(_coloured(computation, hashes, passed, fused))
-    return _first_uses(computation, parameters, keys)
+        # First by who uses them inside, so that equal bodies stay equal whatever their callers pass.
+        deep.append(context(computation, hashes))
+        deep.append(_coloured(computation, hashes, passed, fused))
+    return _first_uses(computation, parameters, deep)
 
 
 def _has_tie(computation: Computation, hashes: Sequence[bytes]) -> bool:
@@ -89,7 +91,12 @@ def _coloured(
     return down(computation, labels, fused)
 
 
-def _first_uses(computation: Computation, parameters: Sequence[int], keys: Sequence[Sequence[bytes]]) -> list[int]:
+# Levels of operands that are looked at before hashes of everything below: an edit far down then seldom flips the
+# order of two operands, and with it the numbers of all parameters. Measured in names.py.
+_LEVELS = 3
+
+
+def _first_uses(computation: Computation, parameters: Sequence[int], deep: Sequence[Sequence[bytes]]) -> list[int]:
     """Depth first from the root, then from the rest; commutative operands by content, twins in printed order."""
     number = {position: n for n, position in enumerate(parameters)}
     order: list[int] = []
@@ -106,9 +113,27 @@ def _first_uses(computation: Computation, parameters: Sequence[int], keys: Seque
             it = computation.instructions[position]
             below: Sequence[int] = it.operands
             if len(below) == 2 and is_commutative(it):
-                below = sorted(below, key=lambda n: (*(key[n] for key in keys), number.get(n, 0)))
+                below = sorted(below, key=lambda n: _commutative_key(computation, n, deep, number))
             stack.extend(reversed(below))
     return order
+
+
+def _commutative_key(
+    computation: Computation, position: int, deep: Sequence[Sequence[bytes]], number: dict[int, int]
+) -> tuple[object, ...]:
+    near = tuple(_outline(computation, position, level) for level in range(_LEVELS))
+    return (*near, *(key[position] for key in deep), number.get(position, 0))
+
+
+def _outline(computation: Computation, position: int, levels: int) -> str:
+    """The opcodes under an instruction down to some level, operands of bags sorted: `add(multiply,tanh)`."""
+    it = computation.instructions[position]
+    if not levels or not it.operands:
+        return it.opcode
+    below = [_outline(computation, operand, levels - 1) for operand in it.operands]
+    if is_commutative(it) or it.opcode == "fusion":
+        below.sort()
+    return f"{it.opcode}({','.join(below)})"
 
 
 def _renumbered(computation: Computation, order: Sequence[int]) -> Computation:

@@ -49,5 +49,7 @@ def down(computation: Computation, labels: Sequence[bytes], fused: Sequence[bool
         below = [found[operand] for operand in it.operands]
         if len(below) > 1 and (is_commutative(it) or (it.opcode == "fusion" and all(fused[c] for c in it.called))):
             below.sort()
-        found[position] = blake2b(labels[position] + b"".join(below), digest_size=12).digest() if below else labels[position]
+        found[position] = (
+            blake2b(labels[position] + b"".join(below), digest_size=12).digest() if below else labels[position]
+        )
     return found

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import blake2b
-from itertools import count
 
 from hlodiff.ir.content import is_commutative
-from hlodiff.ir.model import Computation, Instruction, Module
+from hlodiff.ir.model import Computation, Instruction, Module, Shape
 from hlodiff.normalize.order import legal_order
 from hlodiff.normalize.roles import call_sites, role
 
@@ -28,9 +28,7 @@ def names(module: Module) -> tuple[Module, int]:
         computations.append(computation if same else _named(computation, titles[index], inside))
     if not changed:
         return module, 0
-    named = Module(
-        module.name, module.stage, tuple(computations), module.entry, module.attributes, module.frames
-    )
+    named = Module(module.name, module.stage, tuple(computations), module.entry, module.attributes, module.frames)
     return named, changed
 
 
@@ -48,45 +46,67 @@ def _named(computation: Computation, title: str, inside: Sequence[str]) -> Compu
     )  # fmt: skip
 
 
-def instruction_names(computation: Computation) -> list[str]:
-    """A name for each instruction: parameters by number, others by opcode and the opcodes around them.
+# Opcodes that programs are full of. All others are landmarks: what follows one is named after it, so that an edit
+# shifts the count of its twins up to the next landmark only. Measured as median and mean of changed lines (`diff`),
+# seven kinds of single edits (literal, opcode, insert, delete, layout, shape, operand swap) over 26 programs of three
+# backends: counting opcodes with operand opcodes 5 and 10.6, widening the context until it is unique 6 and 10.6,
+# content-defined chunks 3 and 9.5, landmarks by opcode 3 and 7.7, landmarks by opcode and shape 4 and 8.5; but a
+# fusion inserted between two others costs 54 lines in the median with the former and 19 with the latter.
+_COMMON = frozenset(
+    ["add", "and", "bitcast", "broadcast", "compare", "constant", "convert", "copy", "copy-done", "copy-start",
+     "divide", "get-tuple-element", "maximum", "minimum", "multiply", "negate", "or", "parameter", "reshape", "select", "slice",
+     "subtract", "transpose", "tuple", "xor"]
+)  # fmt: skip
 
-    Clashes are counted in an order that content decides, scheduled or not.
+
+def instruction_names(computation: Computation) -> list[str]:
+    """A name for each instruction: parameters by number, others by opcode, landmark and a count of their twins.
+
+    The count runs in an order that content decides, scheduled or not.
     """
-    keys = _keys(computation)
-    found = [""] * len(keys)
-    used: dict[str, int] = {}
+    found = [""] * len(computation.instructions)
+    seen: dict[str, int] = {}
+    names = _Names()
+    landmark = ""
     for position in legal_order(computation):
         it = computation.instructions[position]
         if it.opcode == "parameter":
-            base = f"p{it.literal}"
-        else:
-            base = f"{it.opcode}.{keys[position]}"
-        number = used[base] = used.get(base, 0) + 1
-        found[position] = base if number == 1 else f"{base}.{number}"
+            found[position] = names.give(f"p{it.literal}")
+            continue
+        if it.opcode not in _COMMON:
+            kind = f"{it.opcode} {_sizes(it)}"
+            seen[kind] = seen.get(kind, 0) + 1
+            landmark = f"{kind} {seen[kind]}"
+        found[position] = names.give(f"{it.opcode}.{short(f'{landmark} {_own(computation, it)}')}")
     return found
 
 
-def _keys(computation: Computation) -> list[str]:
-    instructions = computation.instructions
-    opcodes = [it.opcode for it in instructions]
-    users: list[list[str]] = [[] for _ in instructions]
-    for it in instructions:
-        if not it.operands:
-            continue
-        for operand in it.operands:
-            if not instructions[operand].operands:
-                users[operand].append(it.opcode)
-    return [short(_context(it, opcodes, users[n])) for n, it in enumerate(instructions)]
+def _own(computation: Computation, it: Instruction) -> str:
+    """What tells an instruction from its neighbours: dimensions, index, and the parameters it uses."""
+    marks = [f"{key}={value}" for key, value in it.attributes if key in ("dimensions", "index", "slice", "direction")]
+    numbers = [other.literal or "" for o in it.operands if (other := computation.instructions[o]).opcode == "parameter"]
+    return " ".join([*marks, *(sorted(numbers) if is_commutative(it) else numbers)])
 
 
-def _context(it: Instruction, opcodes: Sequence[str], users: list[str]) -> str:
-    below = [opcodes[o] for o in it.operands]
-    if is_commutative(it):
-        below.sort()
-    return f"{it.opcode}({','.join(below)}){','.join(sorted(users))}"
+class _Names:
+    """Gives each name once: `a`, `a.2`, `a.3`."""
+
+    def __init__(self) -> None:
+        self.used: set[str] = set()
+        self.last: dict[str, int] = {}
+
+    def give(self, base: str) -> str:
+        number = self.last.get(base, 0) + 1
+        name = base if number == 1 else f"{base}.{number}"
+        while name in self.used:
+            number += 1
+            name = f"{base}.{number}"
+        self.last[base] = number
+        self.used.add(name)
+        return name
 
 
+@lru_cache(maxsize=65536)
 def short(text: str, length: int = 4) -> str:
     """A few letters that stand for the text."""
     number = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
@@ -99,15 +119,11 @@ def short(text: str, length: int = 4) -> str:
 
 def _computation_names(module: Module) -> list[str]:
     sites = call_sites(module)
-    found: list[str] = []
-    used: set[str] = set()
-    for index, computation in enumerate(module.computations):
-        base = "main" if index == module.entry else _title(module, index, sites[index])
-        numbered = (base if n == 1 else f"{base}.{n}" for n in count(1))
-        name = next(name for name in numbered if name not in used)
-        used.add(name)
-        found.append(name)
-    return found
+    names = _Names()
+    return [
+        names.give("main" if index == module.entry else _title(module, index, sites[index]))
+        for index in range(len(module.computations))
+    ]
 
 
 def _title(module: Module, index: int, sites: Sequence[tuple[int, int, str]]) -> str:
@@ -115,8 +131,13 @@ def _title(module: Module, index: int, sites: Sequence[tuple[int, int, str]]) ->
     roles = sorted({role(module.computations[c].instructions[p].opcode, name) for c, p, name in sites}) or ["unused"]
     root = computation.instructions[computation.root]
     signature = [_sizes(computation.instructions[p]) for p in computation.parameters()]
-    return f"{roles[0]}_{root.opcode}.{short(','.join([*signature, _sizes(root)]))}"
+    return f"{roles[0]}_{root.opcode}.{short(','.join([*sorted(signature), _sizes(root)]))}"
 
 
 def _sizes(it: Instruction) -> str:
-    return ";".join(f"{leaf.element_type}{list(leaf.dimensions)}" for leaf in it.shape.leaves())
+    return _shape_sizes(it.shape)
+
+
+@lru_cache(maxsize=65536)
+def _shape_sizes(shape: Shape) -> str:
+    return ";".join(f"{leaf.element_type}{list(leaf.dimensions)}" for leaf in shape.leaves())

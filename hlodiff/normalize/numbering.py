@@ -8,9 +8,10 @@ collective does not renumber the others.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Any
 
 from hlodiff.ir.content import contents, shape_text
 from hlodiff.ir.model import Instruction, Module
@@ -42,7 +43,9 @@ class Number:
 
 CHANNEL = Number("channel_id", re.compile(r"()(\d+)()"), lambda it: True)
 RENDEZVOUS = Number("frontend_attributes", _RENDEZVOUS, lambda it: it.opcode.startswith(("send", "recv")))
-CALLBACK = Number("backend_config", _CALLBACK, lambda it: "callback" in (it.attribute("custom_call_target") or ""), True)
+CALLBACK = Number(
+    "backend_config", _CALLBACK, lambda it: "callback" in (it.attribute("custom_call_target") or ""), True
+)
 
 
 def channel_ids(module: Module) -> tuple[Module, int]:
@@ -84,7 +87,7 @@ def _with_numbers(module: Module, kind: Number, places: dict[_Place, str]) -> tu
     for (index, position), number in places.items():
         it = computations[index].instructions[position]
         old = it.attribute(kind.attribute) or ""
-        value = kind.pattern.sub(lambda m, n=number: m.group(1) + n + m.group(3), old, count=1)
+        value = kind.pattern.sub(rf"\g<1>{number}\g<3>", old, count=1)
         if value != old:
             inside = changed.setdefault(index, list(computations[index].instructions))
             inside[position] = with_attribute(it, kind.attribute, value)
@@ -96,13 +99,13 @@ def _with_numbers(module: Module, kind: Number, places: dict[_Place, str]) -> tu
 
 def _new_numbers(module: Module, kind: Number, groups: dict[int, list[_Place]]) -> dict[int, int]:
     keys = {number: _group_key(module, members) for number, members in groups.items()}
-    exact: dict[int, Hashable] = dict(keys)
-    order = sorted(groups, key=lambda number: keys[number])
-    if len(set(keys.values())) < len(keys):  # only twins need to know where in the program they stand
+    exact: dict[int, Any] = dict(keys)
+    # Only twins, and what is counted in program order, need to know where in the program they stand.
+    if kind.counted or len(set(keys.values())) < len(keys):
         where = _instances(module, groups)
-        exact = {number: (keys[number], where[number]) for number in groups}
-        order.sort(key=lambda number: (keys[number], where[number]))
-    given: dict[Hashable, int] = {}
+        exact = {number: (where[number] if kind.counted else (keys[number], where[number])) for number in groups}
+    order = sorted(groups, key=exact.__getitem__)
+    given: dict[Any, int] = {}
     used: set[int] = set()
     for number in order:
         if exact[number] in given:
@@ -153,4 +156,3 @@ def _instances(module: Module, groups: dict[int, list[_Place]]) -> dict[int, tup
         number: tuple(sorted({(found[index].hash, positions[index][position]) for index, position in members}))
         for number, members in groups.items()
     }
-

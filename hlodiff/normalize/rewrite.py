@@ -88,16 +88,7 @@ def reordered(computation: Computation, order: Sequence[int]) -> Computation:
     new = [0] * len(order)
     for position, old in enumerate(order):
         new[old] = position
-    instructions = []
-    for old in order:
-        it = computation.instructions[old]
-        instructions.append(
-            Instruction(
-                it.name, it.opcode, it.shape, tuple([new[o] for o in it.operands]), it.results, it.attributes, it.calls,
-                tuple([new[o] for o in it.control_predecessors]), it.literal, it.op_name, it.frame, it.metadata,
-                it.line,
-            )  # fmt: skip
-        )
+    instructions = [_moved(computation.instructions[old], new) for old in order]
     return Computation(
         computation.name,
         tuple(instructions),
@@ -106,3 +97,10 @@ def reordered(computation: Computation, order: Sequence[int]) -> Computation:
         computation.attributes,
         computation.line,
     )
+
+
+def _moved(it: Instruction, new: Sequence[int]) -> Instruction:
+    return Instruction(
+        it.name, it.opcode, it.shape, tuple([new[o] for o in it.operands]), it.results, it.attributes, it.calls,
+        tuple([new[o] for o in it.control_predecessors]), it.literal, it.op_name, it.frame, it.metadata, it.line,
+    )  # fmt: skip

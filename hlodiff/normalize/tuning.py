@@ -43,8 +43,8 @@ def split_backend_config(text: str) -> tuple[str, str]:
         JSON is all program.
 
     Example:
-        >>> split_backend_config('{"fusion_backend_config":{"kind":"__triton","block_level_fusion_config":{"num_warps":"2"}}}')
-        ('{"fusion_backend_config":{"kind":"__triton"}}', '{"fusion_backend_config":{"block_level_fusion_config":{"num_warps":"2"}}}')
+        >>> split_backend_config('{"device_type":"GPU","sizes":["16"]}')
+        ('{"device_type":"GPU"}', '{"sizes":["16"]}')
     """
     config = parse_config(text)
     if config is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 _IOTA = re.compile(r"<=\[([\d,]+)\](?:T\(([\d,]+)\))?$")
@@ -60,9 +60,17 @@ def parse_groups(text: str) -> Groups | None:
     return _rows(devices, sizes[-1]) if prod(sizes) == len(devices) else None
 
 
-def print_groups(groups: Groups) -> str:
-    """`{{0,1},{2,3}}`."""
-    return "{" + ",".join("{" + ",".join(map(str, group)) + "}" for group in groups) + "}"
+def canonical_groups(text: str) -> str:
+    """Replica groups spelled out, ordered by their first member; a spelling we do not know stays.
+
+    Example:
+        >>> canonical_groups("[2,2]<=[4]")
+        '{{0,1},{2,3}}'
+    """
+    groups = parse_groups(text)
+    if groups is None:
+        return text
+    return "{" + ",".join("{" + ",".join(map(str, group)) + "}" for group in sorted(groups)) + "}"
 
 
 def _rows(devices: Sequence[int], size: int) -> Groups:
@@ -114,9 +122,9 @@ def _sub_axes(sizes: dict[str, int], used: list[tuple[str, int, int]]) -> tuple[
     pieces: list[tuple[str, int, int]] = []
     for name in sizes:
         edges = sorted(cuts[name])
-        if any(after % before for before, after in zip(edges, edges[1:], strict=False)):
+        if any(after % before for before, after in pairwise(edges)):
             return None
-        pieces += [(name, before, after // before) for before, after in zip(edges, edges[1:], strict=False)]
+        pieces += [(name, before, after // before) for before, after in pairwise(edges)]
     chosen: list[int] = []
     for name, pre, size in used:
         end = pre * (size or sizes[name] // pre)
