@@ -17,6 +17,8 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 _TYPES = {"f32": "f64", "f64": "f32", "bf16": "f16", "f16": "bf16", "s32": "s64", "s64": "s32", "u32": "u64"}
 _GROUPS = ("{{0,1,2,3}}", "{{0,1},{2,3}}", "{{0,2},{1,3}}", "{{0},{1},{2},{3}}")
 _SHARDINGS = ("{replicated}", "{devices=[4,1]<=[4]}", "{devices=[2,1,2]<=[4] last_tile_dim_replicate}", "{maximal device=0}")
+# They take no time, so that it means nothing to order them.
+_FREE = ("parameter", "constant", "get-tuple-element", "tuple", "bitcast")
 _LEAVES = ("constant", "iota", "parameter")
 
 
@@ -236,12 +238,12 @@ def tuning(bench: Bench) -> Made | None:
 
 def control_edge(bench: Bench) -> Made | None:
     """A control predecessor more: the schedule channel, not the program."""
-    for body, node in bench.shuffled(lambda n: n.opcode not in ("parameter", "constant") and not n.control):
+    for body, node in bench.shuffled(lambda n: n.opcode not in _FREE and not n.control):
         if in_fusion(bench, body):
             continue
-        later = descendants(body, node)
-        others = [n for n in body.nodes if id(n) not in later and n.opcode not in ("parameter", "constant")]
-        others = [n for n in others if n not in node.operands]
+        # Neither after it nor implied by what it is computed from, and printed before it: the order stays legal.
+        before = body.nodes[: body.nodes.index(node)]
+        others = [n for n in before if n.opcode not in _FREE and id(node) not in descendants(body, n)]
         if not others:
             continue
         node.control = [bench.chance.choice(others)]

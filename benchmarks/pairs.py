@@ -103,25 +103,29 @@ def _placed(edit: TrueEdit, places: dict[int, Place], landed: dict[Place, Place]
 def line_up(written: Module, read: Module) -> dict[Place, Place]:
     """Places in a module that was printed -> places in what is read from the print; both hold the same instructions in order.
 
+    Parameters are matched by number: those for values from outside a region of StableHLO stand where they are first used.
+
     Raises:
         AssertionError: the print is not the same program.
     """
-    pairs = [(written.entry, read.entry)]
     by_name = {c.name: n for n, c in enumerate(read.computations)}
     called = {c for owner in written.computations for it in owner.instructions for c in it.called}
+    pairs = [(written.entry, read.entry)]
     pairs += [(n, by_name[c.name]) for n, c in enumerate(written.computations) if n not in called and n != written.entry]
-    found: dict[int, int] = {}
+    seen: set[int] = set()
+    found: dict[Place, Place] = {}
     for ours, theirs in pairs:
-        if ours in found:
+        if ours in seen:
             continue
-        found[ours] = theirs
-        one, two = written.computations[ours].instructions, read.computations[theirs].instructions
-        assert [it.opcode for it in one] == [it.opcode for it in two], (written.computations[ours].name, "reads differently")
-        for a, b in zip(one, two, strict=True):
-            pairs += zip(a.called, b.called, strict=True)
-    return {
-        (ours, n): (theirs, n) for ours, theirs in found.items() for n in range(len(written.computations[ours].instructions))
-    }
+        seen.add(ours)
+        one, two = written.computations[ours], read.computations[theirs]
+        lists = [(*c.parameters(), *(n for n, it in enumerate(c.instructions) if it.opcode != "parameter")) for c in (one, two)]
+        for a, b in zip(*lists, strict=True):
+            old, new = one.instructions[a], two.instructions[b]
+            assert old.opcode == new.opcode, f"{one.name} / {old.name} is read as {new.opcode}"
+            found[ours, a] = (theirs, b)
+            pairs += zip(old.called, new.called, strict=True)
+    return found
 
 
 def plain_copy(text: str) -> str:
