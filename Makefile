@@ -17,7 +17,7 @@ check: $(STAMP) ## compile the examples for every target and compare with snapsh
 
 test: $(STAMP) ## run the tests, fast ones first
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow --dist loadfile
 
 update: $(STAMP) ## record the examples anew in snapshots/
 	$(BIN)/hlodiff update

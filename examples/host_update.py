@@ -1,7 +1,7 @@
 """A step whose update runs on the host's processor (`compute_on("device_host")`).
 
 Catches: a lost `compute_on`. The update then runs on the accelerator, next to the gradient, and nothing but the
-compiled program says so. `cpu` is the host already, so there the mark is only in StableHLO.
+compiled program says so. `cpu` is the host already: there only the mark on the instructions goes.
 """
 
 import jax
