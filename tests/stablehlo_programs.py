@@ -177,8 +177,8 @@ def scaled(x: Any, *, scale: float) -> Any:
 
 
 def calls() -> None:
-    sin = lambda x: jax.pure_callback(np.sin, arr(8), x)  # noqa: E731
-    add("callback", lambda x: sin(x) * jax.pure_callback(np.cos, arr(8), x), arr(8))
+    callback: Any = jax.pure_callback
+    add("callback", lambda x: callback(np.sin, arr(8), x) * callback(np.cos, arr(8), x), arr(8))
     add("debug_print", printed, arr(8))
     add("ordered_callback", lambda x: io_callback(lambda v: v, arr(8), x, ordered=True), arr(8))
     add(
@@ -191,7 +191,8 @@ def calls() -> None:
     add("composite", lambda x: scaled(x, scale=2.0) + scaled(x, scale=2.0), arr(8))
     add("compute_on_host", lambda x: on_host(x) + 1, arr(8))
     twice = lambda x: jnp.sin(jnp.sin(x)).sum()  # noqa: E731
-    add("checkpoint", lambda x: jax.grad(jax.checkpoint(twice))(x), arr(8))
+    checkpointed: Any = jax.checkpoint(twice)
+    add("checkpoint", lambda x: jax.grad(checkpointed)(x), arr(8))
     add_for("platforms", ("tpu", "cpu"), lambda x: lax.platform_dependent(x, cpu=jnp.sin, tpu=jnp.cos), arr(8))
 
 
@@ -210,7 +211,8 @@ def kernels() -> None:
 def dynamic() -> str:
     (size,) = export.symbolic_shape("b")
     shape = jax.ShapeDtypeStruct((size, 4), "float32")
-    return export.export(jax.jit(lambda x: (x @ x.T).sum(0) + jnp.arange(x.shape[0])))(shape).mlir_module()
+    exported = export.export(jax.jit(lambda x: (x @ x.T).sum(0) + jnp.arange(x.shape[0])))(shape)
+    return str(exported.mlir_module())
 
 
 for group in (control_flow, arrays, sharding, calls, kernels):

@@ -124,7 +124,7 @@ def test_bounds_are_dynamic_dimensions() -> None:
     assert shape_of("tensor<?xi32>").dimensions == (-1,)
 
 
-NESTED = '''
+NESTED = """
 import os
 os.environ["JAX_PLATFORMS"] = "cpu"
 import jax, jax.numpy as jnp
@@ -134,7 +134,7 @@ def outer(x):
     y = inner(x)
     return y * inner(y)
 print(jax.jit(outer).lower(1.0).as_text(debug_info=True))
-'''
+"""
 
 
 def test_the_python_stack_of_an_operation(tmp_path: Path) -> None:
@@ -154,13 +154,13 @@ def test_the_python_stack_of_an_operation(tmp_path: Path) -> None:
 
 
 def test_other_spellings_of_locations() -> None:
-    module = read_stablehlo('''
+    module = read_stablehlo("""
     func.func @main(%x: tensor<f32>) -> tensor<f32> {
       %a = stablehlo.sine %x : tensor<f32> loc(fused["jit(f)/sin"("a.py":3:1), "b.py":4:1])
       %b = stablehlo.sine %a : tensor<f32> loc("f"("c.py":5:2 to 6:9))
       %c = stablehlo.sine %b : tensor<f32> loc("call:"("jit(f)/say \\22loc(#loc1)\\22"("d.py":7:1)))
       return %c : tensor<f32> loc(unknown)
-    } loc(unknown)''')
+    } loc(unknown)""")
     _, a, b, c, root = module.entry_computation.instructions
     assert (a.op_name, module.stack(a.frame)) == ("jit(f)/sin", (Frame("a.py", 3, ""),))
     assert (b.op_name, module.stack(b.frame)) == ("", (Frame("c.py", 5, "f"),))

@@ -22,21 +22,27 @@ def _load(name: str) -> Any:
     """A jaxlib module by name, with a sentence instead of a traceback where it is missing."""
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name == "jaxlib":
-            raise HlodiffError(
-                "reading StableHLO and HLO protos needs jaxlib, which is missing", hint=_INSTALL
-            ) from None
-        raise _too_old(name) from None
+    except ModuleNotFoundError:
+        raise _too_old(name) if _version() else _missing() from None
     except ImportError as error:
         raise HlodiffError(f"jaxlib is installed but does not load: {error}", hint=_INSTALL) from None
 
 
+def _version() -> str:
+    """The installed jaxlib's version, "" where there is none."""
+    try:
+        return str(importlib.import_module("jaxlib").__version__)
+    except ModuleNotFoundError:
+        return ""
+
+
+def _missing() -> HlodiffError:
+    return HlodiffError("reading StableHLO and HLO protos needs jaxlib, which is missing", hint=_INSTALL)
+
+
 def _too_old(what: str) -> HlodiffError:
-    version = getattr(importlib.import_module("jaxlib"), "__version__", "unknown")
-    return HlodiffError(
-        f"jaxlib {version} has no `{what}`: it is older or newer than what hlodiff knows", hint=_INSTALL
-    )
+    text = f"jaxlib {_version()} has no `{what}`: it is older or newer than what hlodiff knows"
+    return HlodiffError(text, hint=_INSTALL)
 
 
 @functools.cache
@@ -53,14 +59,15 @@ def mlir() -> Any:
     return _load("jaxlib.mlir.ir")
 
 
-@functools.cache
 def context() -> Any:
-    """One MLIR context with every dialect that JAX programs use, as `jax` itself sets it up."""
+    """A new MLIR context with every dialect that JAX programs use, as `jax` itself sets it up.
+
+    One for each program: a context never frees the constants it has seen, and renames resources it has seen before.
+    """
     try:
         found = mlir().Context()
-        registry = mlir().DialectRegistry()
-        _load("jaxlib.mlir._mlir_libs._jax_mlir_ext").register_dialects(registry)
-        found.append_dialect_registry(registry)
+        found.enable_multithreading(False)  # a context starts threads of its own: more time than they save
+        found.append_dialect_registry(_registry())
         found.load_all_available_dialects()
         for name in ("sdy", "mpmd", "chlo", "stablehlo"):
             _load(f"jaxlib.mlir.dialects.{name}").register_dialect(found)
@@ -68,6 +75,12 @@ def context() -> Any:
     except AttributeError as error:
         raise _too_old(str(error)) from None
     return found
+
+
+def _registry() -> Any:
+    registry = mlir().DialectRegistry()
+    _load("jaxlib.mlir._mlir_libs._jax_mlir_ext").register_dialects(registry)
+    return registry
 
 
 def parse_mlir(text: str, path: str = "") -> Any:
@@ -149,9 +162,7 @@ def pretty_text(module: Any) -> str:
 def _kernel_context() -> Any:
     """A context for kernels inside custom calls: also Mosaic's and Triton's dialects, and operations nobody knows."""
     found = mlir().Context()
-    registry = mlir().DialectRegistry()
-    _load("jaxlib.mlir._mlir_libs._jax_mlir_ext").register_dialects(registry)
-    found.append_dialect_registry(registry)
+    found.append_dialect_registry(_registry())
     found.load_all_available_dialects()
     found.allow_unregistered_dialects = True
     for name in ("jaxlib.mosaic.python.tpu", "jaxlib.triton.dialect"):
@@ -187,13 +198,12 @@ def _hlo() -> Any:
     """The jaxlib module that holds `HloModule`: `jaxlib._hlo` since 0.10, `jaxlib._jax` before."""
     for name in ("jaxlib._hlo", "jaxlib._jax"):
         try:
-            found = _load(name)
-        except HlodiffError:
-            importlib.import_module("jaxlib")
+            found = importlib.import_module(name)
+        except ModuleNotFoundError:
             continue
         if hasattr(found, "HloModule"):
             return found
-    raise _too_old("HloModule")
+    raise _too_old("HloModule") if _version() else _missing()
 
 
 def hlo_from_proto(data: bytes) -> Any:

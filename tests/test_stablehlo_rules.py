@@ -1,0 +1,182 @@
+"""The StableHLO rules: what each takes away, and what must hold for all together."""
+
+from __future__ import annotations
+
+import base64
+import difflib
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hlodiff.ir import bindings
+from hlodiff.ir.model import Module
+from hlodiff.ir.stablehlo_printer import print_stablehlo
+from hlodiff.ir.stablehlo_reader import read_stablehlo
+from hlodiff.normalize.embedded_kernels import kernel_digest
+from hlodiff.normalize.rule import Rule
+from hlodiff.normalize.stablehlo_constants import hash_constants
+from hlodiff.normalize.stablehlo_rules import STABLEHLO_RULES
+from tests.stablehlo_fixture import lower_programs
+from tests.stablehlo_fixture import programs as programs
+
+FIXTURES = Path(__file__).with_name("fixtures") / "normalize"
+
+
+def normalized(module: Module) -> Module:
+    for rule in STABLEHLO_RULES:
+        module, _ = rule.apply(module)
+    return module
+
+
+def text_of(raw: str) -> str:
+    return print_stablehlo(normalized(read_stablehlo(raw)))
+
+
+@pytest.mark.parametrize("rule", STABLEHLO_RULES, ids=lambda rule: rule.name)
+def test_before_and_after(rule: Rule) -> None:
+    before = read_stablehlo((FIXTURES / rule.name / "before.mlir").read_text(encoding="utf-8"))
+    after = (FIXTURES / rule.name / "after.mlir").read_text(encoding="utf-8")
+    module, count = rule.apply(before)
+    assert print_stablehlo(module) == after
+    assert count > 0
+    assert rule.apply(module) == (module, 0)
+
+
+def test_every_rule_says_what_it_drops_and_hides() -> None:
+    names = [rule.name for rule in STABLEHLO_RULES]
+    assert len(set(names)) == len(names)
+    assert all(r.drops.endswith(".") and r.hides.endswith(".") for r in STABLEHLO_RULES)
+
+
+def test_normalized_twice_is_normalized_once(programs: Path) -> None:
+    for path in sorted(programs.glob("*.mlir")):
+        once = text_of(path.read_text(encoding="utf-8"))
+        module = read_stablehlo(once)
+        counts = [rule.name for rule in STABLEHLO_RULES if rule.apply(module)[1]]
+        assert (text_of(once), counts) == (once, []), path.name
+
+
+def test_what_is_stored_reads_back_equal_names_included(programs: Path) -> None:
+    """source.json finds instructions by name, so the names in the file must be those in memory."""
+    for path in sorted(programs.glob("*.mlir")):
+        module = normalized(read_stablehlo(path.read_text(encoding="utf-8")))
+        assert _without_lines(read_stablehlo(print_stablehlo(module))) == _without_lines(module), path.name
+
+
+def test_the_same_bytes_from_another_process(programs: Path, tmp_path: Path) -> None:
+    """Another hash seed, path and order of tracing, shifted lines, a renamed kernel and a renamed helper."""
+    source = (programs_script := Path(__file__).with_name("stablehlo_programs.py")).read_text(encoding="utf-8")
+    moved = tmp_path / "elsewhere" / programs_script.name
+    moved.parent.mkdir()
+    changed = "\n" * 40 + re.sub(r"\b(sine_kernel|on_host|printed)\b", r"renamed_\1", source)
+    moved.write_text(changed, encoding="utf-8")
+    other = lower_programs(tmp_path / "programs", "--reverse", script=moved, seed="7")
+    names = sorted(path.name for path in programs.glob("*.mlir"))
+    assert names == sorted(path.name for path in other.glob("*.mlir"))
+    for name in names:
+        ours, theirs = (text_of((folder / name).read_text(encoding="utf-8")) for folder in (programs, other))
+        assert ours == theirs, name
+
+
+LAYERS = """
+module {{
+  func.func public @main(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %v: tensor<4x4xf32>) -> tensor<4x4xf32> {{
+    {first}
+    %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] \
+: (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = stablehlo.tanh %1 : tensor<4x4xf32>
+    %3 = stablehlo.multiply %2, %1 : tensor<4x4xf32>
+    %4 = stablehlo.dot_general %3, %v, contracting_dims = [1] x [0] \
+: (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %5 = stablehlo.tanh %4 : tensor<4x4xf32>
+    %6 = stablehlo.multiply %5, %4 : tensor<4x4xf32>
+    %7 = stablehlo.add %6, %3 : tensor<4x4xf32>
+    {last}
+    return %8 : tensor<4x4xf32>
+  }}
+}}
+"""
+SINE = "%0 = stablehlo.sine %x : tensor<4x4xf32>"
+LAST = "%8 = stablehlo.negate %7 : tensor<4x4xf32>"
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "lines"),
+    [
+        ("%0 = stablehlo.cosine %x : tensor<4x4xf32>", LAST, 8),  # its line, its user, and what is named after them
+        (SINE, "%8 = stablehlo.abs %7 : tensor<4x4xf32>", 4),
+        ("%9 = stablehlo.abs %x : tensor<4x4xf32>\n%0 = stablehlo.sine %9 : tensor<4x4xf32>", LAST, 3),
+    ],
+)
+def test_one_edit_changes_a_handful_of_lines(first: str, last: str, lines: int) -> None:
+    old = text_of(LAYERS.format(first=SINE, last=LAST)).splitlines()
+    new = text_of(LAYERS.format(first=first, last=last)).splitlines()
+    changed = [line for line in difflib.ndiff(old, new) if line[0] in "+-"]
+    assert len(changed) == lines, "\n".join(changed)
+
+
+def test_a_changed_shape_or_attribute_renames_nothing() -> None:
+    old = LAYERS.format(first=SINE, last=LAST)
+    wide, narrow = text_of(old), text_of(old.replace("xf32", "xbf16"))
+    assert wide.replace("xf32", "xbf16") == narrow
+
+
+def test_an_argument_that_moves_is_seen() -> None:
+    swapped = LAYERS.format(first=SINE, last=LAST).replace("%w:", "%t:").replace("%v:", "%w:").replace("%t:", "%v:")
+    assert text_of(swapped) != text_of(LAYERS.format(first=SINE, last=LAST))
+
+
+def test_donation_is_kept_as_it_is_spelled() -> None:
+    text = "func.func public @main(%a: tensor<f32> {{{}}}) -> tensor<f32> {{ return %a : tensor<f32> }}"
+    aliased, donated = (text_of(text.format(s)) for s in ("tf.aliasing_output = 0 : i32", "jax.buffer_donor = true"))
+    assert "tf.aliasing_output = 0 : i32" in aliased
+    assert "jax.buffer_donor = true" in donated
+
+
+def test_another_table_is_another_hash_and_the_limit_can_be_moved() -> None:
+    line = "%c = stablehlo.constant dense<[1, 2, 3, {}]> : tensor<4xi32>"
+    text = f"func.func @main() -> tensor<4xi32> {{{{ {line}\n return %c : tensor<4xi32> }}}}"
+    one, two = (print_stablehlo(hash_constants(read_stablehlo(text.format(n)), limit=8)[0]) for n in (4, 5))
+    assert "dense<0>" in one and "16 bytes" in one
+    assert one != two
+    assert "dense<[1, 2, 3, 4]>" in print_stablehlo(hash_constants(read_stablehlo(text.format(4)), limit=16)[0])
+
+
+@pytest.mark.parametrize(
+    ("element_type", "values"),
+    [("i1", "[true, false, true]"), ("complex<f32>", "[(1.0,2.0), (3.0,4.0), (5.0,6.0)]"), ("bf16", "[1.0, 2.0, 3.0]"),
+     ("f8E4M3FN", "[1.0, 2.0, 3.0]"), ("ui8", "[1, 2, 3]"), ("i4", "[1, 2, 3]")],
+)  # fmt: skip
+def test_a_hashed_constant_of_any_type_is_valid_and_stays(element_type: str, values: str) -> None:
+    type_ = f"tensor<3x{element_type}>"
+    text = f"func.func @main() -> {type_} {{ %c = stablehlo.constant dense<{values}> : {type_}\n return %c : {type_} }}"
+    module, count = hash_constants(read_stablehlo(text), limit=0)
+    assert count == 1
+    again = read_stablehlo(print_stablehlo(module))
+    assert _without_lines(again) == _without_lines(module)
+    assert hash_constants(again, limit=0)[1] == 0
+
+
+def test_a_kernel_that_does_not_decode_says_so() -> None:
+    assert re.fullmatch(r"hlodiff:opaque:9:sha256:[0-9a-f]{64}", kernel_digest(b"not MLIR!"))
+
+
+def test_a_kernel_is_decoded_without_its_paths() -> None:
+    before = (FIXTURES / "embedded_kernels" / "before.mlir").read_text(encoding="utf-8")
+    texts = [bindings.kernel_text(_body(b)) or "" for b in re.findall(r"body\\22: \\22([^\\]*)", before)]
+    assert len(texts) == 3
+    assert all("stable_mosaic.math.sin" in text and ".py" not in text for text in texts)
+
+
+def _body(base64_text: str) -> bytes:
+    return base64.b64decode(base64_text)
+
+
+def _without_lines(module: Module) -> Module:
+    computations = (
+        replace(c, line=0, instructions=tuple(replace(it, line=0) for it in c.instructions))
+        for c in module.computations
+    )
+    return replace(module, computations=tuple(computations))
