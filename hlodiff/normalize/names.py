@@ -50,13 +50,16 @@ def _named(computation: Computation, title: str, inside: Sequence[str]) -> Compu
 # shifts the count of its twins up to the next landmark only. Measured as median and mean of changed lines (`diff`),
 # seven kinds of single edits (literal, opcode, insert, delete, layout, shape, operand swap) over 26 programs of three
 # backends: counting opcodes with operand opcodes 5 and 10.6, widening the context until it is unique 6 and 10.6,
-# content-defined chunks 3 and 9.5, landmarks by opcode 3 and 7.7, landmarks by opcode and shape 4 and 8.5; but a
-# fusion inserted between two others costs 54 lines in the median with the former and 19 with the latter.
+# content-defined chunks 3 and 9.5, landmarks by opcode 3 and 7.7, landmarks by opcode and shape 4 and 8.5, with the
+# shapes of operands 4 and 9. What decided is a fusion inserted on an edge of the entry: 54 lines in the median with
+# landmarks by opcode, 19 by opcode and shape, 9 with the shapes of operands.
 _COMMON = frozenset(
     ["add", "and", "bitcast", "broadcast", "compare", "constant", "convert", "copy", "copy-done", "copy-start",
      "divide", "get-tuple-element", "maximum", "minimum", "multiply", "negate", "or", "parameter", "reshape", "select", "slice",
      "subtract", "transpose", "tuple", "xor"]
 )  # fmt: skip
+# Operands that are looked at: the tuple of a large loop has thousands.
+_WIDTH = 8
 
 
 def instruction_names(computation: Computation) -> list[str]:
@@ -74,17 +77,21 @@ def instruction_names(computation: Computation) -> list[str]:
             found[position] = names.give(f"p{it.literal}")
             continue
         if it.opcode not in _COMMON:
-            kind = f"{it.opcode} {_sizes(it)}"
+            kind = " ".join([it.opcode, *(_sizes(one) for one in (it, *_operands(computation, it)))])
             seen[kind] = seen.get(kind, 0) + 1
             landmark = f"{kind} {seen[kind]}"
         found[position] = names.give(f"{it.opcode}.{short(f'{landmark} {_own(computation, it)}')}")
     return found
 
 
+def _operands(computation: Computation, it: Instruction) -> list[Instruction]:
+    return [computation.instructions[operand] for operand in it.operands[:_WIDTH]]
+
+
 def _own(computation: Computation, it: Instruction) -> str:
     """What tells an instruction from its neighbours: dimensions, index, and the parameters it uses."""
     marks = [f"{key}={value}" for key, value in it.attributes if key in ("dimensions", "index", "slice", "direction")]
-    numbers = [other.literal or "" for o in it.operands if (other := computation.instructions[o]).opcode == "parameter"]
+    numbers = [other.literal or "" for other in _operands(computation, it) if other.opcode == "parameter"]
     return " ".join([*marks, *(sorted(numbers) if is_commutative(it) else numbers)])
 
 
