@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hlodiff.cli.summary import build_summary, stage_facts
 from hlodiff.diff.compared import Compared
 from hlodiff.ir.model import Module, Stage
-from hlodiff.store import Snapshot, attach_source, source_of
+from hlodiff.store import Snapshot, attach_source, numbered, restored, source_of
 
 if TYPE_CHECKING:
     from hlodiff.capture import Captured
@@ -36,7 +36,7 @@ def record(captured: Captured, root: str) -> Snapshot:
         "stablehlo": read_text(captured.stablehlo, path=f"{label}: stablehlo.mlir"),
         "compiled": read_text(captured.compiled or "", path=f"{label}: compiled.hlo"),
     }
-    modules = {stage: normalize(module) for stage, module in raw.items()}
+    modules = {stage: restored(normalize(numbered(module)), module) for stage, module in raw.items()}
     fingerprints = {stage: fingerprint(module) for stage, module in modules.items()}
     return Snapshot(
         captured.function,

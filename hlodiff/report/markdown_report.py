@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hlodiff.diff.compared import Compared
-from hlodiff.report.edits import edit_row
-from hlodiff.report.escape import clip, code, markdown
+from hlodiff.report.escape import clip, code, markdown, printable
 from hlodiff.report.headline import headline
 from hlodiff.report.record import Report
-from hlodiff.report.sections import sections
+from hlodiff.report.sections import Story, stories
 from hlodiff.report.totals import checked_in_words, totals_in_words
 
 _MOST_PROGRAMS = 100
@@ -46,15 +45,16 @@ def _lines(report: Report) -> Iterator[str]:
         yield f"- toolchain differs: {markdown(change.what)} {code(change.old)} -> {code(change.new)}{on}"
     if report.toolchain:
         yield ""
-    told = [program for group in report.groups() for program in group if program.status not in ("identical",)]
+    told = [program for program in report.programs if program.status != "identical"]
     if told:
         yield from ("| program | target | stage | change |", "| --- | --- | --- | --- |")
         yield from (_row(program, report) for program in told[:_MOST_PROGRAMS])
         if len(told) > _MOST_PROGRAMS:
             yield f"| ... and {len(told) - _MOST_PROGRAMS} more, see --format json | | | |"
         yield ""
-    for program in [program for program in told if program.diff][:_MOST_PROGRAMS]:
-        yield from _details(program)
+    for name, programs in list(report.by_name().items())[:_MOST_PROGRAMS]:
+        for story in stories(program for program in programs if program.status == "changed"):
+            yield from _details(name, story)
     for note in report.notes:
         yield from (f"- note: {markdown(note)}", "")
     if report.command == "check":
@@ -78,19 +78,22 @@ def _row(program: Compared, report: Report) -> str:
     return f"| {code(program.name)} | {code(program.target or '')} | {_STAGES[program.stage]} | {change} |"
 
 
-def _details(program: Compared) -> Iterator[str]:
-    diff = program.diff
-    assert diff is not None
-    head = " ".join(["<code>" + markdown(program.label).replace("`", "'") + "</code>", _STAGES[program.stage]])
-    yield from (f"<details><summary>{head}</summary>", "")
-    for title, lines in sections(program):
+def _details(name: str, story: Story) -> Iterator[str]:
+    on = f" on {', '.join(story.targets)}" if story.targets else ""
+    yield f"<details><summary>{_html(f'{name}: {_STAGES[story.stage]}{on}')}</summary>"
+    yield ""
+    for title, lines in story.sections:
         yield from (f"- **{title}**: {markdown(clip(line, 4 * _WIDEST))}" for line in lines)
     yield ""
-    rows = [edit_row(edit) for edit in diff.edits]
-    if rows:
+    if story.edits:
         yield from ("| edit | times | what | where |", "| --- | ---: | --- | --- |")
-    for row in rows[:_MOST_EDITS]:
+    for row in story.edits[:_MOST_EDITS]:
         yield f"| {row.kind} | {row.count} | {code(clip(row.what, _WIDEST))} | {code(clip(row.where, _WIDEST))} |"
-    if len(rows) > _MOST_EDITS:
-        yield f"| ... | | {len(rows) - _MOST_EDITS} more, see --format json | |"
+    if len(story.edits) > _MOST_EDITS:
+        yield f"| ... | | {len(story.edits) - _MOST_EDITS} more, see --format json | |"
     yield from ("", "</details>", "")
+
+
+def _html(text: str) -> str:
+    """Inside an HTML block Markdown is not read, so only HTML must be escaped."""
+    return "".join(f"&#{ord(c)};" if c in "&<>@`*_[]\\" else c for c in printable(text))

@@ -54,12 +54,12 @@ class Report:
         """Targets that were compared, in order of appearance."""
         return tuple(dict.fromkeys(p.target for p in self.programs if p.target and p.status != "not_checked"))
 
-    def groups(self) -> tuple[tuple[Compared, ...], ...]:
-        """Programs of one name and target together, StableHLO first: what was written, then what became of it."""
-        found: dict[tuple[str, str | None], list[Compared]] = {}
+    def by_name(self) -> dict[str, list[Compared]]:
+        """Programs of one name together, in order of appearance: both stages, all targets."""
+        found: dict[str, list[Compared]] = {}
         for program in self.programs:
-            found.setdefault((program.name, program.target), []).append(program)
-        return tuple(tuple(sorted(group, key=lambda p: p.stage != "stablehlo")) for group in found.values())
+            found.setdefault(program.name, []).append(program)
+        return found
 
 
 def toolchain_changes(

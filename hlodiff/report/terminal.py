@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlodiff.diff.compared import Compared
-from hlodiff.report.edits import EditRow, edit_row
+from hlodiff.report.edits import EditRow
 from hlodiff.report.escape import clip, printable
-from hlodiff.report.headline import headline
 from hlodiff.report.record import Report
-from hlodiff.report.sections import sections
+from hlodiff.report.sections import Story, stories
 from hlodiff.report.totals import checked_in_words, totals_in_words
 
 if TYPE_CHECKING:
@@ -71,9 +70,9 @@ def _lines(report: Report) -> Iterator[_Line]:
         yield _Line(0, f"toolchain differs: {change.what} {change.old} -> {change.new}{on}", style="bold", wrap=True)
     if report.toolchain:
         yield _Line(0, "")
-    shown = [group for group in report.groups() if any(_is_told(program) for program in group)]
-    for group in shown[:_MOST_GROUPS]:
-        yield from _group(group, report)
+    shown = {name: programs for name, programs in report.by_name().items() if any(map(_is_told, programs))}
+    for name, programs in list(shown.items())[:_MOST_GROUPS]:
+        yield from _one(name, programs, report)
         yield _Line(0, "")
     if len(shown) > _MOST_GROUPS:
         yield _Line(0, f"... and {len(shown) - _MOST_GROUPS} more, {_MORE}")
@@ -90,34 +89,34 @@ def _is_told(program: Compared) -> bool:
     return program.status in ("changed", "added", "removed") or bool(diff and (diff.schedule or diff.tuning))
 
 
-def _group(group: tuple[Compared, ...], report: Report) -> Iterator[_Line]:
-    first = group[0]
-    words = [program.status for program in group]
-    status = "changed" if "changed" in words else words[0]
-    said = _WORDS.get(status, status) if report.command == "check" else status
-    style = _STYLES.get(status, "")
-    yield _Line(0, "  ".join([first.name, *([first.target] if first.target else [])]), f"  {said}", f"bold {style}")
-    for program in group:
-        if program.status == "identical" and not _is_told(program):
-            yield _Line(2, f"{_STAGES[program.stage]}: the same program")
-        elif program.diff:
-            yield from _program(program)
+def _one(name: str, programs: list[Compared], report: Report) -> Iterator[_Line]:
+    """One function or file: what became of it on which targets, then the stories."""
+    targets: dict[str, dict[str, None]] = {}
+    for program in programs:
+        if program.status in _STYLES:
+            targets.setdefault(program.status, {})[program.target or ""] = None
+    said = []
+    for status, on in targets.items():
+        word = _WORDS.get(status, status) if report.command == "check" else status
+        said.append(f"{word} on {', '.join(on)}" if any(on) else word)
+    style = _STYLES[next(iter(targets))] if targets else ""
+    yield _Line(0, f"{name}  {'; '.join(said)}", style=f"bold {style}", wrap=True)
+    for story in stories(programs):
+        yield from _story(story)
 
 
-def _program(program: Compared) -> Iterator[_Line]:
-    diff = program.diff
-    assert diff is not None
-    yield _Line(2, f"{_STAGES[program.stage]}: {headline(program)}", wrap=True)
-    for title, lines in sections(program):
+def _story(story: Story) -> Iterator[_Line]:
+    on = f" on {', '.join(story.targets)}" if story.targets else ""
+    yield _Line(2, f"{_STAGES[story.stage]}{on}: {story.headline}", wrap=True)
+    for title, lines in story.sections:
         for number, line in enumerate(lines):
             yield _Line(4, line, title="" if number else title, wrap=True)
-    rows = [edit_row(edit) for edit in diff.edits]
-    if rows:
+    if story.edits:
         yield _Line(4, "edits")
-    for row in rows[:_MOST_EDITS]:
+    for row in story.edits[:_MOST_EDITS]:
         yield _edit(row)
-    if len(rows) > _MOST_EDITS:
-        yield _Line(6, f"... and {len(rows) - _MOST_EDITS} more, {_MORE}")
+    if len(story.edits) > _MOST_EDITS:
+        yield _Line(6, f"... and {len(story.edits) - _MOST_EDITS} more, {_MORE}")
 
 
 def _edit(row: EditRow) -> _Line:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
 from pathlib import PurePath
 from typing import Any
 
@@ -42,6 +43,43 @@ def source_of(module: Module, root: str) -> dict[str, Any]:
             table[computation.name] = rows
     frames = [[portable_path(f.file, root), f.line, f.function, f.parent] for f in module.frames]
     return {"frames": frames, "op_names": list(scopes), "instructions": table}
+
+
+def numbered(module: Module) -> Module:
+    """The module with every instruction's `line` its serial number, so that it can be found again after normalizing.
+
+    StableHLO with debug info has no lines of its own: its locations point into Python.
+    """
+    serial = count()
+    computations = tuple(
+        replace(c, instructions=tuple(replace(i, line=next(serial)) for i in c.instructions))
+        for c in module.computations
+    )
+    return replace(module, computations=computations)
+
+
+def restored(normalized: Module, raw: Module) -> Module:
+    """A normalized module with the scopes and frames that normalizing dropped.
+
+    Args:
+        normalized: what came of `normalize(numbered(raw))`.
+        raw: the program as the compiler printed it.
+
+    Returns:
+        the normalized program with provenance; it prints the same.
+
+    Example:
+        >>> restored(numbered(Module("m", "compiled", (), 0)), Module("m", "compiled", (), 0)).frames
+        ()
+    """
+    known = [instruction for computation in raw.computations for instruction in computation.instructions]
+
+    def put_back(instruction: Instruction) -> Instruction:
+        origin = known[instruction.line] if 0 <= instruction.line < len(known) else instruction
+        return replace(instruction, op_name=origin.op_name, frame=origin.frame)
+
+    computations = tuple(replace(c, instructions=tuple(map(put_back, c.instructions))) for c in normalized.computations)
+    return replace(normalized, computations=computations, frames=raw.frames)
 
 
 def attach_source(module: Module, source: Mapping[str, Any] | None) -> Module:
