@@ -13,6 +13,8 @@ from hlodiff.ir.model import Computation, Instruction
 EXACT, OWN, VALUE, STRUCTURE, TYPE, ANY = range(6)
 LEVELS = ("exact", "own", "value", "structure", "type", "any")
 
+CALLS = frozenset(["fusion", "while", "conditional", "call", "async-start", "func.call"])
+
 Intern = dict[Any, int]
 
 
@@ -74,14 +76,16 @@ def _labels(it: Instruction, hashes: Sequence[str], intern: Intern) -> tuple[int
     kind = shape_text(it.shape, False)
     attributes = tuple(sorted(it.attributes))
     called = tuple((name, *(hashes[callee] for callee in group)) for name, group in it.calls)
+    # A call and an operation that stands alone are never each other: what is inside would be lost from sight.
+    call = it.opcode if it.calls and it.opcode in CALLS else ""
     own = (it.opcode, shape_text(it.shape), literal, attributes)
     rows: tuple[Any, ...] = (
         (EXACT, *own, called),
         (OWN, *own),
         (VALUE, it.opcode, kind, literal, len(it.operands)),
         (STRUCTURE, it.opcode),
-        (TYPE, kind),
-        (ANY,),
+        (TYPE, kind, call),
+        (ANY, call),
     )
     return tuple(intern.setdefault(row, len(intern)) for row in rows)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from typing import Any
 
 from hlodiff.diff.result import FieldChange
 from hlodiff.ir.content import shape_text
@@ -122,8 +124,39 @@ def _attribute_changes(old: Instruction, new: Instruction) -> list[FieldChange]:
             field = field_of(name)
             if field == "compute_type":
                 a, b = (unquote(value) or "device" for value in (a, b))
+            elif field == "backend_config":
+                a, b = _config_words(a, b)
             changes.setdefault(field, FieldChange(field, a, b))
     return list(changes.values())
+
+
+def _config_words(old: str, new: str) -> tuple[str, str]:
+    """Of two JSON configurations only the entries that differ: `window_config.kernel_window_bounds=["8"]`."""
+    leaves = [_leaves(text) for text in (old, new)]
+    if leaves[0] is None or leaves[1] is None:
+        return old, new
+    keys = [k for k in sorted({*leaves[0], *leaves[1]}) if leaves[0].get(k) != leaves[1].get(k)]
+    words = [", ".join(f"{k}={side[k]}" for k in keys if k in side) for side in leaves if side is not None]
+    return words[0], words[1]
+
+
+def _leaves(text: str) -> dict[str, str] | None:
+    if not text:
+        return {}
+    try:
+        config = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(config, dict):
+        return None
+    found: dict[str, str] = {}
+    waiting: list[tuple[str, Any]] = [("", config)]
+    for path, value in waiting:
+        if isinstance(value, dict) and value:
+            waiting += [(f"{path}.{key}" if path else str(key), inner) for key, inner in value.items()]
+        else:
+            found[path] = json.dumps(value, sort_keys=True)
+    return found
 
 
 def field_of(attribute: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from hlodiff.diff.features import OWN, STRUCTURE, TYPE, VALUE, Pairing, Side
+from hlodiff.diff.features import ANY, OWN, STRUCTURE, TYPE, VALUE, Pairing, Side
 
 # Scoring takes 10 us a pair, so 0.4 s for 200 x 200; larger leftovers are unrelated programs, where pairs mean little.
 _LARGEST = 200
@@ -56,6 +56,8 @@ def _assign_once(old: Side, new: Side, pairing: Pairing, olds: list[int], news: 
 
 def _score(old: Side, new: Side, pairing: Pairing, one: int, other: int) -> float:
     """How much two instructions have in common; 0 where they may not pair."""
+    if old.labels[ANY][one] != new.labels[ANY][other]:
+        return 0.0
     same = [old.labels[level][one] == new.labels[level][other] for level in (OWN, VALUE, STRUCTURE, TYPE)]
     if not (same[2] or same[3]) or _is_parameter(old, one) != _is_parameter(new, other):
         return 0.0

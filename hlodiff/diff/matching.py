@@ -11,13 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
-from hlodiff.diff.features import ANY, EXACT, LEVELS, OWN, STRUCTURE, TYPE, VALUE, Intern, Pairing, Side, op_name_of
+from hlodiff.diff.features import (
+    ANY,
+    CALLS,
+    EXACT,
+    LEVELS,
+    OWN,
+    STRUCTURE,
+    TYPE,
+    VALUE,
+    Intern,
+    Pairing,
+    Side,
+    op_name_of,
+)
 
 # Weaker levels pair only beside something that is paired; each round may open new neighbours. Eight rounds were
 # enough for everything in the corpus; the loop ends earlier when a round pairs nothing.
 _ROUNDS = 8
-
-_CALLS = frozenset(["fusion", "while", "conditional", "call"])
 
 Key = Callable[[int], Hashable | None]
 
@@ -156,7 +167,7 @@ def _ties(old: Side, new: Side, pairing: Pairing, intern: Intern, level: int) ->
 def _body_key(side: Side) -> Key:
     """Calls that are equal with all they call: a body says more than its neighbours."""
     instructions = side.computation.instructions
-    return lambda p: side.labels[EXACT][p] if instructions[p].opcode in _CALLS else None
+    return lambda p: side.labels[EXACT][p] if instructions[p].opcode in CALLS else None
 
 
 def _is_enclosed(side: Side, partners: Sequence[int], position: int) -> bool:

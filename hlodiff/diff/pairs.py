@@ -86,7 +86,8 @@ def correspond(old: Program, new: Program) -> Correspondence:
             pairs[child].callers.append((*key, embedded))
     _count(pairs)
     ordered = tuple(pairs.values())
-    return Correspondence(ordered, _alone(old.module, ordered, 0), _alone(new.module, ordered, 1))
+    modules = (old.module, new.module)
+    return Correspondence(ordered, _alone(modules, ordered, 0), _alone(modules, ordered, 1))
 
 
 def _open(
@@ -160,8 +161,9 @@ def _callers_first(pairs: dict[tuple[int, int], PairedComputations]) -> list[tup
     return order
 
 
-def _alone(module: Module, pairs: tuple[PairedComputations, ...], which: int) -> dict[int, int]:
+def _alone(modules: tuple[Module, Module], pairs: tuple[PairedComputations, ...], which: int) -> dict[int, int]:
     """Computations behind calls that have no partner, and how many such calls there are."""
+    module = modules[which]
     paired = {(pair.old, pair.new)[which] for pair in pairs}
     alone: dict[int, int] = {}
     waiting: list[tuple[int, int]] = []
@@ -169,21 +171,32 @@ def _alone(module: Module, pairs: tuple[PairedComputations, ...], which: int) ->
         if pair.pairing is None:
             continue
         partners = (pair.pairing.old, pair.pairing.new)[which]
-        computation = module.computations[(pair.old, pair.new)[which]]
+        mine = module.computations[(pair.old, pair.new)[which]].instructions
+        theirs = modules[1 - which].computations[(pair.new, pair.old)[which]].instructions
         for position, partner in enumerate(partners):
-            if partner < 0:
-                waiting += _behind(computation.instructions[position], pair.count, paired)
+            it = mine[position]
+            if it.calls:
+                met = _met(it, theirs[partner]) if partner >= 0 else set()
+                waiting += _behind(it, pair.count, paired, met)
     for callee, count in waiting:
         alone[callee] = alone.get(callee, 0) + count
         for it in module.computations[callee].instructions:
-            waiting += _behind(it, count, paired)
+            waiting += _behind(it, count, paired, set())
     return alone
 
 
-def _behind(it: Instruction, count: int, paired: set[int]) -> list[tuple[int, int]]:
-    """What an instruction without a partner takes with it; a reducer that others still use stays."""
+def _met(it: Instruction, partner: Instruction) -> set[tuple[str, int]]:
+    """Which calls of an instruction, by attribute and position, have a counterpart in its partner."""
+    theirs = {name: len(group) for name, group in partner.calls}
+    return {(name, n) for name, group in it.calls for n in range(min(len(group), theirs.get(name, 0)))}
+
+
+def _behind(it: Instruction, count: int, paired: set[int], met: set[tuple[str, int]]) -> list[tuple[int, int]]:
+    """What an instruction calls and its partner does not; a reducer that others still use stays."""
     found = []
     for name, group in it.calls:
         embedded = is_embedded(it, name)
-        found += [(callee, 1 if embedded else count) for callee in group if not (embedded and callee in paired)]
+        for number, callee in enumerate(group):
+            if (name, number) not in met and not (embedded and callee in paired):
+                found.append((callee, 1 if embedded else count))
     return found
