@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import difflib
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from hlodiff.normalize.embedded_kernels import kernel_digest
 from hlodiff.normalize.rule import Rule
 from hlodiff.normalize.stablehlo_constants import hash_constants
 from hlodiff.normalize.stablehlo_rules import STABLEHLO_RULES
+from hlodiff.store.provenance import attach_source, numbered, restored, source_of
 from tests.stablehlo_fixture import lower_programs
 from tests.stablehlo_fixture import programs as programs
 
@@ -180,3 +182,18 @@ def _without_lines(module: Module) -> Module:
         for c in module.computations
     )
     return replace(module, computations=tuple(computations))
+
+
+def test_provenance_is_found_again_by_name(programs: Path) -> None:
+    """What source.json records by computation and instruction name fits the file that is stored beside it."""
+    for path in sorted(programs.glob("*.mlir")):
+        raw = read_stablehlo(path.read_text(encoding="utf-8"))
+        module = restored(normalized(numbered(raw)), raw)
+        back = attach_source(read_stablehlo(print_stablehlo(module)), source_of(module, "/"))
+        assert list(_provenance(back)) == list(_provenance(module)), path.name
+
+
+def _provenance(module: Module) -> Iterator[tuple[str, str, tuple[tuple[int, str], ...]]]:
+    for computation in module.computations:
+        for it in computation.instructions:
+            yield it.name, it.op_name, tuple((frame.line, frame.function) for frame in module.stack(it.frame))

@@ -161,14 +161,16 @@ class _Reader:
         """
         for number, value in enumerate(block.arguments):
             own = tuple((a.name, self.attr_text(a.attr)) for a in attributes[number]) if attributes else ()
-            label, _, (line, column) = self.place_of(_location_text(value.location))
+            label, frame, (line, column) = self.place_of(_location_text(value.location))
             unseen = owner if not self.debug else ""
             name = self.source_name(line, column) or unseen or value.get_name(state=self.names)[1:]
             self.value_names[value] = name
             shape = self.shape(value.type)
             scope.parameter(
                 value,
-                Instruction(name, "parameter", shape, attributes=own, literal=str(number), op_name=label, line=line),
+                Instruction(
+                    name, "parameter", shape, attributes=own, literal=str(number), op_name=label, frame=frame, line=line
+                ),
             )
 
     def result_attributes(self, scope: _Scope, attributes: list[Any]) -> None:
@@ -225,7 +227,7 @@ class _Reader:
         captured: list[Any] = []
         for number, region in enumerate(regions):
             attribute = region_name(opcode, number, len(regions))
-            inner = _Scope(f"{scope.name}.{name}.{attribute}")
+            inner = _Scope(f"{scope.name}.{name}.{region_title(opcode, number, len(regions))}")
             blocks = list(region.blocks)
             if len(blocks) != 1:
                 raise self.unsupported(f"a region with {len(blocks)} blocks", op)
@@ -340,3 +342,9 @@ def region_name(opcode: str, number: int, count: int) -> str:
     if opcode == "case":
         return "branches"
     return "body" if count == 1 else f"region{number}"
+
+
+def region_title(opcode: str, number: int, count: int) -> str:
+    """The last part of a region's name, one for each region: `region_title("case", 1, 3) == "branches1"`."""
+    attribute = region_name(opcode, number, count)
+    return f"{attribute}{number}" if attribute == "branches" else attribute

@@ -14,6 +14,7 @@ from hashlib import blake2b
 
 from hlodiff.ir.model import Computation, Instruction, Module
 from hlodiff.ir.stablehlo_printer import is_captured, is_function, shared_names, split_operands
+from hlodiff.ir.stablehlo_reader import region_title
 from hlodiff.normalize.rewrite import with_computations
 
 RADIUS = 8  # reaches the weights from every operation of one transformer layer; beyond it equals are numbered
@@ -72,14 +73,14 @@ def _apply(
         results = it.results or (0,) * len(it.operands)
         values = [_value_name(computation, found, o, r) for o, r in zip(it.operands, results, strict=True)]
         captured = iter(values[inside:])
-        attributes = [name for name, group in it.calls for n in group if n in regions]
         named = replace(it, name=found[position])
-        for number, (region, attribute) in enumerate(zip(regions, attributes, strict=True)):
+        for number, region in enumerate(regions):
+            region_name = region_title(it.opcode, number, len(regions))
             below = module.computations[region]
             free = {n: next(captured) for n in below.parameters() if is_captured(below.instructions[n])}
             renamed = [_with_names(module.computations[n], n, names) for n in regions]
             _apply(
-                module, region, f"{title}.{found[position]}.{attribute}", out, names,
+                module, region, f"{title}.{found[position]}.{region_name}", out, names,
                 {**shared_names(named, renamed, number), **free},
             )  # fmt: skip
     instructions = tuple(
