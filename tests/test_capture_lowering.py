@@ -36,7 +36,7 @@ class Layer(eqx.Module):
 
     @eqx.filter_jit
     def jitted(self, x: jax.Array, factor: Any = 1.0) -> jax.Array:
-        return self(x) * factor
+        return jnp.multiply(self(x), factor)
 
 
 def layer() -> Layer:

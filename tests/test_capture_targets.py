@@ -83,7 +83,7 @@ PLUGIN = {"jax-cuda12-plugin": "0.10.2", "jax-cuda12-pjrt": "0.10.2"}
 def pretend(monkeypatch: pytest.MonkeyPatch, versions: dict[str, str], *, ptxas: bool = True) -> None:
     monkeypatch.setattr(availability, "_version", versions.get)
     monkeypatch.setattr(availability, "ptxas_folder", lambda: Path("/nvcc/bin") if ptxas else None)
-    monkeypatch.setattr(availability.shutil, "which", lambda name: None)
+    monkeypatch.setattr("shutil.which", lambda name: None)
 
 
 @pytest.mark.parametrize(

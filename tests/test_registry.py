@@ -50,11 +50,11 @@ def test_two_functions_of_one_name_are_both_named() -> None:
         if value:
 
             @register(name="same")
-            def one() -> Case: ...
+            def one() -> None: ...
         else:
 
             @register(name="same")
-            def two() -> Case: ...
+            def two() -> None: ...
 
     make(0)
     make(1)
@@ -64,10 +64,10 @@ def test_two_functions_of_one_name_are_both_named() -> None:
 
 def test_names_that_a_case_insensitive_disk_would_merge() -> None:
     @register(name="Step")
-    def one() -> Case: ...
+    def one() -> None: ...
 
     @register(name="step")
-    def two() -> Case: ...
+    def two() -> None: ...
 
     with pytest.raises(RegistryError, match="differ only in upper and lower case"):
         registrations()
@@ -76,7 +76,7 @@ def test_names_that_a_case_insensitive_disk_would_merge() -> None:
 def test_a_module_that_is_imported_again_replaces_its_own() -> None:
     def load() -> None:
         @register
-        def again() -> Case: ...
+        def again() -> None: ...
 
     load()
     load()
@@ -92,7 +92,7 @@ def test_names_that_are_no_safe_folders(name: str) -> None:
     with pytest.raises(RegistryError, match=r"test_registry.py:\d+: .* cannot be the name of a function"):
 
         @register(name=name)
-        def function() -> Case: ...
+        def function() -> None: ...
 
 
 @pytest.mark.parametrize("name", ["step", "train_step", "Model.forward", "layer-24", "_private", "console", "x" * 100])
@@ -109,7 +109,7 @@ def test_parameters_that_nothing_can_give() -> None:
     with pytest.raises(RegistryError, match="`step` needs the parameters x, y"):
 
         @register
-        def step(x: int, y: int) -> Case: ...
+        def step(x: int, y: int) -> None: ...
 
 
 @pytest.mark.parametrize("targets", ["cpu", [], [3]])
@@ -117,7 +117,7 @@ def test_targets_are_a_list_of_names(targets: list[str]) -> None:
     with pytest.raises(RegistryError, match="`targets` of `function` must be a list of names"):
 
         @register(targets=targets)
-        def function() -> Case: ...
+        def function() -> None: ...
 
 
 def test_only_functions_are_registered() -> None:

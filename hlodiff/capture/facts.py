@@ -12,6 +12,7 @@ from jax.tree_util import keystr, tree_flatten_with_path, tree_leaves
 
 from hlodiff.capture import private
 from hlodiff.capture.environment import flags_that_matter
+from hlodiff.capture.gpus import GPUS
 from hlodiff.capture.leaves import ORDINARY_MEMORY, describe
 from hlodiff.capture.targets import TargetName
 
@@ -42,7 +43,7 @@ def toolchain(target: TargetName, environment: dict[str, str]) -> dict[str, Any]
         "jax": jax.__version__,
         "jaxlib": version("jaxlib"),
         "plugin": _plugin(target),
-        "device": jax.devices()[0].device_kind if target.kind == "attached" else None,
+        "device": _device(target),
         "xla_flags": flags_that_matter(environment.get("XLA_FLAGS", "")),
         "libtpu_init_args": flags_that_matter(environment.get("LIBTPU_INIT_ARGS", "")) if target.kind == "tpu" else [],
         "x64": bool(settings["x64"]),
@@ -60,6 +61,13 @@ _SETTINGS = {
     "threefry_partitionable": "threefry_partitionable",
     "prng": "default_prng_impl",
 }
+
+
+def _device(target: TargetName) -> str | None:
+    """Whose figures the compiler worked with, where the name of the target does not say it all."""
+    if target.kind == "attached":
+        return str(jax.devices()[0].device_kind)
+    return GPUS[target.model].name if target.kind == "cuda" else None
 
 
 def _plugin(target: TargetName) -> str | None:

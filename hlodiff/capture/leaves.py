@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax.sharding import NamedSharding, Sharding, SingleDeviceSharding
+from jax.tree_util import tree_flatten, tree_map, tree_unflatten
 
 from hlodiff.errors import RegistryError
 
@@ -86,3 +87,43 @@ def _axis(part: Any) -> str:
     if isinstance(part, tuple):
         return "(" + ", ".join(map(str, part)) + ")"
     return "None" if part is None else str(part)
+
+
+def split(tree: Any, *, scalars: bool) -> tuple[Any, Any]:
+    """The traced leaves and the static leaves of a tree, None in place of the others.
+
+    Args:
+        tree: any tree.
+        scalars: whether Python numbers are traced; those inside an Equinox module never are.
+    """
+    module = module_type()
+
+    def one(leaf: Any) -> tuple[Any, Any]:
+        if isinstance(leaf, module):
+            leaves, treedef = tree_flatten(leaf)
+            halves = [(x, None) if is_traced(x) else (None, x) for x in leaves]
+            return tree_unflatten(treedef, [h[0] for h in halves]), tree_unflatten(treedef, [h[1] for h in halves])
+        return (leaf, None) if is_traced(leaf) or (scalars and is_scalar(leaf)) else (None, leaf)
+
+    leaves, treedef = tree_flatten(tree, is_leaf=lambda node: isinstance(node, module))
+    halves = [one(leaf) for leaf in leaves]
+    return tree_unflatten(treedef, [half[0] for half in halves]), tree_unflatten(treedef, [half[1] for half in halves])
+
+
+def join(traced: Any, static: Any) -> Any:
+    """The tree that `split` took apart."""
+    return tree_map(lambda a, b: b if a is None else a, traced, static, is_leaf=lambda leaf: leaf is None)
+
+
+def is_traced(leaf: Any) -> bool:
+    """Whether a leaf is an array, with or without numbers, or one that is being traced."""
+    return is_array(leaf) or isinstance(leaf, jax.core.Tracer)
+
+
+def module_type() -> tuple[type, ...]:
+    """Equinox's modules, for `isinstance`; nothing where Equinox is not installed."""
+    try:
+        import equinox as eqx
+    except ImportError:
+        return ()
+    return (eqx.Module,)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import inspect
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import jax
-from jax.tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_map, tree_unflatten
+from jax.tree_util import keystr, tree_flatten_with_path, tree_leaves, tree_map
 
 from hlodiff.capture import private
-from hlodiff.capture.leaves import is_array, is_scalar, without_numbers
+from hlodiff.capture.leaves import is_array, module_type, without_numbers
+from hlodiff.capture.plain import jit_plain, positional_names
 from hlodiff.errors import RegistryError
-from hlodiff.registry import Case, Donate
+from hlodiff.registry import Case
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ def _call(case: Case, device: Any) -> _Call:
     if _is_jitted(fn):
         _reject_options(case, "jax.jit")
         return _Call(fn, place((*bound, *case.args)), place({**keywords, **case.kwargs}), None)
-    return _plain(case, fn, bound, keywords, place)
+    return _Call(*jit_plain(case, fn, bound, keywords, place), None)
 
 
 def _place(device: Any, tree: Any) -> Any:
@@ -105,7 +104,7 @@ def _open(fn: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
             bound, fn = (fn.__self__, *bound), fn.__func__
         elif hasattr(fn, "func") and hasattr(fn, "args") and hasattr(fn, "keywords"):
             bound, keywords, fn = (*fn.args, *bound), {**fn.keywords, **keywords}, fn.func
-        elif isinstance(fn, _module_type()) and _holds_something(fn):
+        elif isinstance(fn, module_type()) and _holds_something(fn):
             bound, fn = (fn, *bound), type(fn).__call__
         else:
             break
@@ -131,7 +130,7 @@ def _reject_options(case: Case, jitted_by: str) -> None:
 def _filter_jitted(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: Callable[[Any], Any]) -> _Call:
     """An `eqx.filter_jit` function, as its call compiles it: arrays traced, all else static, its own donation."""
     names: dict[str, tuple[str | None, ...]] = {}
-    parameters = _positional_names(fn.__wrapped__, len(args) + len(kwargs))
+    parameters = positional_names(fn.__wrapped__, len(args) + len(kwargs))
 
     def split(key: str, part: Any) -> tuple[Any, Any]:
         flat, treedef = tree_flatten_with_path(place(part))
@@ -153,127 +152,3 @@ def _name(key: str, path: tuple[Any, ...], parameters: tuple[str, ...]) -> str:
     in_keywords, position = path[0].idx == 1, path[1]
     name = str(position.key) if in_keywords else parameters[position.idx + 1]
     return name + keystr(path[2:])
-
-
-def _positional_names(fn: Any, count: int) -> tuple[str, ...]:
-    """What the first `count` positional arguments of a function are called."""
-    names: list[str] = []
-    for parameter in inspect.signature(fn).parameters.values():
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            names += [f"{parameter.name}[{i}]" for i in range(count - len(names))]
-        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            names.append(parameter.name)
-    return (*names, "", "")  # Equinox's own None stands behind the last argument
-
-
-def _plain(case: Case, fn: Any, bound: tuple[Any, ...], keywords: dict[str, Any], place: Callable[[Any], Any]) -> _Call:
-    """A function that is not jitted, as `jax.jit` compiles it, with what `jax.jit` would refuse held static.
-
-    What partials and methods bind comes before the other arguments, its Python numbers static, as `jax.jit` has them.
-    """
-    static = _static_positions(case, fn, len(bound))
-    parts = [_split(place(arg), scalars=False) for arg in bound]
-    parts += [(None, arg) if i in static else _split(place(arg), scalars=True) for i, arg in enumerate(case.args)]
-    named = {name: _split(place(value), scalars=False) for name, value in keywords.items()}
-    for name, value in case.kwargs.items():
-        named[name] = (None, value) if name in case.static_argnames else _split(place(value), scalars=True)
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        joined = [_join(traced, part[1]) for traced, part in zip(args, parts, strict=True)]
-        result = fn(*joined, **{name: _join(traced, named[name][1]) for name, traced in kwargs.items()})
-        return _split(result, scalars=True)[0]
-
-    _dress(call, fn, case.fn)
-    jitted = jax.jit(call, **_jit_options(case, static, len(bound)))
-    return _Call(jitted, tuple(part[0] for part in parts), {name: part[0] for name, part in named.items()}, None)
-
-
-def _split(tree: Any, *, scalars: bool) -> tuple[Any, Any]:
-    """The traced leaves and the static leaves of a tree, None in place of the others.
-
-    Args:
-        tree: any tree.
-        scalars: whether Python numbers are traced; those inside an Equinox module never are.
-    """
-    module = _module_type()
-
-    def one(leaf: Any) -> tuple[Any, Any]:
-        if isinstance(leaf, module):
-            leaves, treedef = tree_flatten(leaf)
-            halves = [(x, None) if is_traced(x) else (None, x) for x in leaves]
-            return tree_unflatten(treedef, [h[0] for h in halves]), tree_unflatten(treedef, [h[1] for h in halves])
-        return (leaf, None) if is_traced(leaf) or (scalars and is_scalar(leaf)) else (None, leaf)
-
-    leaves, treedef = tree_flatten(tree, is_leaf=lambda node: isinstance(node, module))
-    halves = [one(leaf) for leaf in leaves]
-    return tree_unflatten(treedef, [half[0] for half in halves]), tree_unflatten(treedef, [half[1] for half in halves])
-
-
-def _join(traced: Any, static: Any) -> Any:
-    return tree_map(lambda a, b: b if a is None else a, traced, static, is_leaf=lambda leaf: leaf is None)
-
-
-def is_traced(leaf: Any) -> bool:
-    """Whether a leaf is an array, with or without numbers, or one that is being traced."""
-    return is_array(leaf) or isinstance(leaf, jax.core.Tracer)
-
-
-def _module_type() -> tuple[type, ...]:
-    try:
-        import equinox as eqx
-    except ImportError:
-        return ()
-    return (eqx.Module,)
-
-
-def _static_positions(case: Case, fn: Any, shift: int) -> frozenset[int]:
-    """Positions in the case that are static, by number or, as `jax.jit` has it too, by the name of the parameter."""
-    positions = [_position(case, i, "static_argnums") for i in case.static_argnums]
-    if case.static_argnames:
-        names = _positional_names(fn, shift + len(case.args))[shift:]
-        positions += [i for i, name in enumerate(names[: len(case.args)]) if name in case.static_argnames]
-    return frozenset(positions)
-
-
-def _position(case: Case, i: object, option: str) -> int:
-    count = len(case.args)
-    if not isinstance(i, int) or not -count <= i < count:
-        raise RegistryError(f"{option} names position {i!r}, and the case has {count} positional arguments")
-    return i % count
-
-
-def _dress(call: Any, fn: Any, registered: Any) -> None:
-    """Give a wrapper the name and the parameters of its function: JAX names programs and arguments by them."""
-    named = registered
-    while not isinstance(getattr(named, "__name__", None), str) and (
-        hasattr(named, "__wrapped__") or hasattr(named, "func")
-    ):
-        named = named.__wrapped__ if hasattr(named, "__wrapped__") else named.func
-    name = getattr(named, "__name__", None)
-    call.__name__ = call.__qualname__ = name if isinstance(name, str) else type(named).__name__
-    with contextlib.suppress(TypeError, ValueError):  # builtins have no signature
-        call.__signature__ = inspect.signature(fn)
-
-
-def _jit_options(case: Case, static: frozenset[int], shift: int) -> dict[str, Any]:
-    options: dict[str, Any] = {"donate_argnums": tuple(i + shift for i in _donated(case) if i not in static)}
-    if case.donate in ("all", "all-except-first"):
-        options["donate_argnames"] = tuple(name for name in case.kwargs if name not in case.static_argnames)
-    if case.out_shardings is not None:
-        options["out_shardings"] = case.out_shardings
-    if case.in_shardings is not None:
-        each = case.in_shardings if isinstance(case.in_shardings, tuple) else (case.in_shardings,) * len(case.args)
-        options["in_shardings"] = (None,) * shift + each
-    return options
-
-
-def _donated(case: Case) -> tuple[int, ...]:
-    donate: Donate = case.donate
-    if donate is None or donate == "none":
-        return ()
-    if donate in ("all", "all-except-first"):
-        return tuple(range(int(donate != "all"), len(case.args)))
-    if isinstance(donate, str) or not isinstance(donate, int | Sequence):
-        raise RegistryError(f"donate={donate!r}", hint='donate is None, "all", "all-except-first", or positions')
-    positions = (donate,) if isinstance(donate, int) else tuple(donate)
-    return tuple(_position(case, i, "donate") for i in positions)

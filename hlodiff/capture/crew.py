@@ -1,0 +1,171 @@
+"""The parent's side of worker processes: starting them, talking to them, outliving them, ending them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, Pipe, wait
+from pathlib import Path
+from typing import Any, cast
+
+from hlodiff.capture.environment import Setting, worker_environment
+from hlodiff.capture.outcomes import Event, Failed, Outcome, Request
+from hlodiff.config import Config, process_environment
+from hlodiff.errors import CaptureError
+
+_PACKAGE_PARENT = Path(__file__).resolve().parent.parent.parent
+# The package is found even where it is not installed, after everything else, so that it shadows nothing.
+_START = f"import sys; sys.path.append({str(_PACKAGE_PARENT)!r}); from hlodiff.capture.worker import main; main({{}})"
+_TAIL = 4000
+# What absl says before anything has gone wrong: its own start, and lines of severity I (INFO).
+_CHATTER = re.compile(
+    r"WARNING: (All log messages before|Logging before InitGoogle)|I\d{4} \d\d:\d\d:\d\d|I0000 00:00:"
+)
+
+
+@dataclass(slots=True, eq=False)
+class Worker:
+    """A process, the connection to it and what it is doing."""
+
+    setting: Setting
+    process: subprocess.Popen[bytes]
+    connection: Connection[Any, Any]
+    log: Path
+    ready: bool = False
+    request: Request | None = None
+    log_start: int = 0  # where the log of the request begins
+
+    def log_tail(self) -> str:
+        with self.log.open("rb") as stream:
+            stream.seek(max(self.log_start, self.log.stat().st_size - _TAIL))
+            text = stream.read().decode(errors="replace")
+        return "\n".join(line for line in text.splitlines() if not _CHATTER.match(line)).strip()
+
+    def death(self) -> str:
+        """How the process ended, in words."""
+        code = self.process.wait()
+        if code >= 0:
+            return f"the worker left with exit code {code}"
+        name = signal.Signals(-code).name if -code in signal.valid_signals() else f"signal {-code}"
+        return f"the worker was ended by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")
+
+
+@dataclass(slots=True)
+class Crew:
+    """All workers of one run. Leaving it, in whatever way, ends them and removes their logs."""
+
+    config: Config
+    workers: list[Worker] = field(default_factory=list)
+    folder: tempfile.TemporaryDirectory[str] = field(
+        default_factory=lambda: tempfile.TemporaryDirectory(prefix="hlodiff-", ignore_cleanup_errors=True)
+    )
+    started: int = 0
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in list(self.workers):
+            self.dismiss(worker)
+        self.folder.cleanup()
+
+    def hire(self, setting: Setting, *, with_modules: bool) -> Worker:
+        ours, theirs = Pipe()
+        self.started += 1
+        log = Path(self.folder.name, f"{self.started}.log")
+        environment = worker_environment(self.config, setting, process_environment())
+        with log.open("wb") as stream, theirs:
+            process = subprocess.Popen(
+                # -P: the folder in which the command was typed must not decide what is imported.
+                [sys.executable, "-P", "-X", "faulthandler", "-c", _START.format(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                pass_fds=[theirs.fileno()],
+                env=environment,
+                cwd=self.config.root,
+                start_new_session=True,  # Ctrl-C is for the parent, which ends the whole group
+            )
+        worker = Worker(setting, process, ours, log)
+        self.workers.append(worker)
+        ours.send((self.config, with_modules))
+        return worker
+
+    def dismiss(self, worker: Worker) -> None:
+        self.workers.remove(worker)
+        worker.connection.close()
+        with contextlib.suppress(ProcessLookupError):  # it is gone already
+            os.killpg(worker.process.pid, signal.SIGKILL)
+        worker.process.wait()
+
+    def staff(self, queues: dict[Setting, deque[Request]], jobs: int) -> None:
+        """Start workers for what waits, as long as there is room."""
+        for setting, queue in queues.items():
+            idle = sum(worker.setting == setting and worker.request is None for worker in self.workers)
+            busy = sum(worker.setting == setting for worker in self.workers)
+            wanted = len(queue) - idle if not setting.attached else int(bool(queue) and not busy)
+            for _ in range(min(wanted, jobs - len(self.workers))):
+                self.hire(setting, with_modules=True)
+
+    def wait(self) -> list[Worker]:
+        ready = wait([worker.connection for worker in self.workers])
+        return [worker for worker in self.workers if worker.connection in ready]
+
+    def receive(self, worker: Worker) -> Outcome | None:
+        """The outcome of the worker's request; None where it has only become ready."""
+        try:
+            kind, payload = worker.connection.recv()
+        except (EOFError, ConnectionError):
+            return self._died(worker)
+        if kind == "error":
+            raise payload
+        worker.ready, worker.request = True, None
+        return cast("Outcome | None", payload)
+
+    def employ(self, worker: Worker, queue: deque[Request], tell: Callable[[Event], None]) -> None:
+        """Give a worker its next request, or let it go."""
+        if worker not in self.workers:
+            return
+        if not queue:
+            self.dismiss(worker)
+            return
+        request = queue.popleft()
+        worker.request, worker.log_start = request, worker.log.stat().st_size
+        tell(Event("started", request.function, request.case, request.target))
+        with contextlib.suppress(ConnectionError):  # it died while idle; the next wait reads the end and says so
+            worker.connection.send(("capture", request))
+
+    def _died(self, worker: Worker) -> Failed:
+        what, tail, request = worker.death(), worker.log_tail(), worker.request
+        self.dismiss(worker)
+        if request is None:
+            raise CaptureError(f"{what} before it could start; the end of its log:\n{tail}")
+        return Failed(request.function, request.case, request.target, what, tail)
+
+    def ask(self, setting: Setting, what: str, payload: object, *, with_modules: bool = False) -> object:
+        """One question to a worker of its own setting, which stays for the next."""
+        worker = next((w for w in self.workers if w.setting == setting), None)
+        if worker is None:
+            worker = self.hire(setting, with_modules=with_modules)
+            self._answer(worker)
+        worker.connection.send((what, payload))
+        return self._answer(worker)
+
+    def _answer(self, worker: Worker) -> object:
+        try:
+            kind, payload = worker.connection.recv()
+        except (EOFError, ConnectionError):
+            what, tail = worker.death(), worker.log_tail()
+            self.dismiss(worker)
+            raise CaptureError(f"{what}; the end of its log:\n{tail}") from None
+        if kind == "error":
+            raise payload
+        return payload
