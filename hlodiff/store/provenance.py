@@ -127,9 +127,9 @@ def portable_path(file: str, root: str) -> str:
     """A file's path without the machine: relative to the project, its package or Python's library, else its name.
 
     Example:
-        >>> portable_path("/home/me/project/model.py", "/home/me/project")
+        >>> portable_path("/srv/project/model.py", "/srv/project")
         'model.py'
-        >>> portable_path("/venv/lib/python3.11/site-packages/equinox/nn/_mlp.py", "/home/me/project")
+        >>> portable_path("/venv/lib/python3.11/site-packages/equinox/nn/_mlp.py", "/srv/project")
         'equinox/nn/_mlp.py'
     """
     # Packages first: a virtual environment often lies inside the project.

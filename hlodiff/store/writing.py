@@ -219,7 +219,7 @@ def _install_files(ready: Path, place: Path) -> None:
 def _partial(root: Path) -> Path:
     folder = root / PARTIAL
     if not folder.is_dir():
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / ".gitignore").write_text("*\n")
     return folder
 
