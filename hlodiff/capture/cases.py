@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from hlodiff.capture.devices import Target
 
 
-def build_cases(registration: Registration, target: Target, root: Path) -> dict[str, Case]:
+def build_cases(registration: Registration, target: Target | None, root: Path) -> dict[str, Case]:
     """Call a registered function.
 
     Args:
         registration: the function.
-        target: what it gets where it has a parameter `target`.
+        target: what it gets where it has a parameter `target`; None only where it has none.
         root: the folder that errors tell files relative to.
 
     Returns:

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 from typing import Any, cast
 
-from hlodiff.capture.environment import Setting, worker_environment
+from hlodiff.capture.environment import Purpose, Setting, worker_environment
 from hlodiff.capture.outcomes import Event, Failed, Outcome, Request
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError
@@ -39,7 +39,6 @@ class Worker:
     process: subprocess.Popen[bytes]
     connection: Connection[Any, Any]
     log: Path
-    ready: bool = False
     request: Request | None = None
     log_start: int = 0  # where the log of the request begins
 
@@ -77,7 +76,7 @@ class Crew:
             self.dismiss(worker)
         self.folder.cleanup()
 
-    def hire(self, setting: Setting, *, with_modules: bool) -> Worker:
+    def hire(self, setting: Setting, purpose: Purpose) -> Worker:
         ours, theirs = Pipe()
         self.started += 1
         log = Path(self.folder.name, f"{self.started}.log")
@@ -96,7 +95,7 @@ class Crew:
             )
         worker = Worker(setting, process, ours, log)
         self.workers.append(worker)
-        ours.send((self.config, with_modules))
+        ours.send((self.config, purpose))
         return worker
 
     def dismiss(self, worker: Worker) -> None:
@@ -113,7 +112,7 @@ class Crew:
             busy = sum(worker.setting == setting for worker in self.workers)
             wanted = len(queue) - idle if not setting.attached else int(bool(queue) and not busy)
             for _ in range(min(wanted, jobs - len(self.workers))):
-                self.hire(setting, with_modules=True)
+                self.hire(setting, "capture")
 
     def wait(self) -> list[Worker]:
         ready = wait([worker.connection for worker in self.workers])
@@ -127,7 +126,7 @@ class Crew:
             return self._died(worker)
         if kind == "error":
             raise payload
-        worker.ready, worker.request = True, None
+        worker.request = None
         return cast("Outcome | None", payload)
 
     def employ(self, worker: Worker, queue: deque[Request], tell: Callable[[Event], None]) -> None:
@@ -150,11 +149,11 @@ class Crew:
             raise CaptureError(f"{what} before it could start; the end of its log:\n{tail}")
         return Failed(request.function, request.case, request.target, what, tail)
 
-    def ask(self, setting: Setting, what: str, payload: object, *, with_modules: bool = False) -> object:
+    def ask(self, setting: Setting, what: Purpose, payload: object) -> object:
         """One question to a worker of its own setting, which stays for the next."""
         worker = next((w for w in self.workers if w.setting == setting), None)
         if worker is None:
-            worker = self.hire(setting, with_modules=with_modules)
+            worker = self.hire(setting, what)
             self._answer(worker)
         worker.connection.send((what, payload))
         return self._answer(worker)

@@ -6,8 +6,11 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from hlodiff.config import Config
+
+Purpose = Literal["discover", "capture", "probe"]
 
 
 @dataclass(frozen=True, slots=True)

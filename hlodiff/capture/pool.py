@@ -43,7 +43,7 @@ def discover(config: Config) -> Discovery:
             error.where = f"[{TABLE}] targets"
             raise
     with Crew(config) as crew:
-        return cast(Discovery, crew.ask(_REHEARSAL, "discover", None, with_modules=True))
+        return cast(Discovery, crew.ask(_REHEARSAL, "discover", None))
 
 
 def probe(config: Config, names: Sequence[TargetName]) -> dict[str, str]:

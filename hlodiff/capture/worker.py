@@ -15,9 +15,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from hlodiff.capture.environment import Purpose
 from hlodiff.capture.imports import import_modules, one_line, relative, user_frame
 from hlodiff.capture.outcomes import Discovered, Discovery
-from hlodiff.capture.targets import parse
+from hlodiff.capture.targets import TargetName, parse
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, RegistryError, UsageError
 from hlodiff.registry import Registration, registrations
@@ -31,9 +32,9 @@ def main(descriptor: int) -> None:
     """
     threading.Thread(target=_leave_with_parent, args=(os.getppid(),), daemon=True).start()
     with Connection(descriptor) as connection:
-        config, with_modules = connection.recv()
+        config, purpose = connection.recv()
         try:
-            server = _Server(config, with_modules=with_modules)
+            server = _Server(config, purpose)
         except HlodiffError as error:
             connection.send(("error", error))
             return
@@ -65,14 +66,16 @@ def _leave_with_parent(parent: int) -> None:
 class _Server:
     """Answers requests, one method each."""
 
-    def __init__(self, config: Config, *, with_modules: bool) -> None:
+    def __init__(self, config: Config, purpose: Purpose) -> None:
         self.config = config
-        if with_modules:
+        if purpose != "probe":
             import_modules(config)
         # After the user's modules: they may set JAX's configuration before it starts.
         from hlodiff.capture.program import Bench
 
         self.bench = Bench(config.root, process_environment())
+        if purpose == "capture":
+            _start_xla(self.bench.environment)
 
     def capture(self, request: Any) -> Any:
         from hlodiff.capture.program import capture_program
@@ -98,7 +101,13 @@ class _Server:
         root = self.config.root
         names = registration.targets if registration.targets is not None else self.config.targets
         place = relative(registration.where, root)
-        listed = [(name, *self._case_names(registration, name, place)) for name in names]
+        for name in names:
+            _check_target(registration, name, place)
+        if registration.takes_target:
+            listed = [(name, *self._case_names(registration, parse(name))) for name in names]
+        else:
+            once = self._case_names(registration, None)
+            listed = [(name, *once) for name in names]
         # Where one target has too few devices to tell, the cases of the others are what it would have.
         elsewhere = tuple(dict.fromkeys(case for _, cases, _ in listed for case in cases)) or ("",)
         programs = tuple((name, cases or elsewhere) for name, cases, _ in listed)
@@ -106,21 +115,19 @@ class _Server:
         file, _, line = place.rpartition(":")
         return Discovered(registration.name, registration.module, file, int(line), programs, problem)
 
-    def _case_names(self, registration: Registration, name: str, place: str) -> tuple[tuple[str, ...], str]:
+    def _case_names(self, registration: Registration, name: TargetName | None) -> tuple[tuple[str, ...], str]:
         """The names alone: devices of this machine's CPU stand in for those of the target, which need not be here."""
         import jax
 
         from hlodiff.capture.cases import build_cases
         from hlodiff.capture.devices import Target, TooFewDevices
 
+        target = None
+        if name is not None:
+            devices = jax.devices("cpu")
+            target = Target(name, devices[: name.devices] if name.devices else devices)
         try:
-            target = parse(name)
-        except UsageError as error:
-            raise RegistryError(f"`{registration.name}`: {error.what}", where=place, hint=error.hint) from None
-        devices = jax.devices("cpu")
-        stand_in = Target(target, devices[: target.devices] if target.devices else devices)
-        try:
-            return tuple(build_cases(registration, stand_in, self.config.root)), ""
+            return tuple(build_cases(registration, target, self.config.root)), ""
         except HlodiffError:
             raise
         except TooFewDevices as error:
@@ -128,6 +135,21 @@ class _Server:
         except Exception as error:
             frame = user_frame(error, self.config.root)
             return (), f"{frame}: {one_line(error)}" if frame else one_line(error)
+
+
+def _start_xla(environment: dict[str, str]) -> None:
+    """Flags that XLA does not know end the process: here, before any program is blamed for it."""
+    import jax
+
+    if environment.get("JAX_PLATFORMS") == "cpu":
+        jax.devices("cpu")
+
+
+def _check_target(registration: Registration, name: str, place: str) -> None:
+    try:
+        parse(name)
+    except UsageError as error:
+        raise RegistryError(f"`{registration.name}`: {error.what}", where=place, hint=error.hint) from None
 
 
 if __name__ == "__main__":
