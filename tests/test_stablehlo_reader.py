@@ -168,6 +168,27 @@ def test_other_spellings_of_locations() -> None:
     assert (root.op_name, root.frame) == ("", -1)
 
 
+def test_operations_beside_functions_keep_their_locations_to_themselves() -> None:
+    module = read_stablehlo("""
+    module @inner {
+      func.func @f() { return loc("a"("a.py":1:1)) } loc("b"("a.py":2:1))
+    } loc("c"("a.py":3:1))
+    func.func @main() { return loc("jit(f)/d"("a.py":4:1)) } loc(unknown)""")
+    root = module.entry_computation.instructions[-1]
+    assert (root.op_name, module.stack(root.frame)) == ("jit(f)/d", (Frame("a.py", 4, ""),))
+    assert [name for name, _ in module.attributes] == ["builtin.module @inner"]
+
+
+def test_the_word_loc_in_a_string_is_no_location() -> None:
+    text = """
+    func.func @main(%x: tensor<f32>) -> tensor<f32> {
+      %named = stablehlo.custom_call @"say loc(here)"(%x) : (tensor<f32>) -> tensor<f32>
+      return %named : tensor<f32>
+    }"""
+    call = read_stablehlo(text).entry_computation.instructions[1]
+    assert (call.name, call.line) == ("named", 3)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

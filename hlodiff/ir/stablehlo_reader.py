@@ -31,6 +31,7 @@ _REGION_NAMES = {
 _FUNCTION_KEYS = ("sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs")
 _RESOURCES = re.compile(r"^\{-#.*^#-\}", re.MULTILINE | re.DOTALL)
 _SYMBOLS = re.compile(r'@(?:"(?:[^"\\]|\\.)*"|[\w.$-]+)')
+_DEBUG = re.compile(r'\bloc\((?:"|#loc\d*\)|callsite\(|fused[<\[]|unknown\))')
 _NAME = re.compile(r"\s*%([\w.$-]+)")
 CAPTURED = ("captured", "true")
 
@@ -80,7 +81,7 @@ class _Reader:
         self.text, self.path, self.module = text, path, module
         self.lines = text.splitlines()
         self.names = bindings.mlir().AsmState(module.operation)
-        self.debug = "loc(" in text
+        self.debug = _DEBUG.search(text) is not None
         self.locations, order = read_locations(bindings.generic_text(module) if self.debug else "")
         self.order = iter(order)
         self.functions: dict[str, int] = {}
@@ -101,7 +102,8 @@ class _Reader:
                 self.function(op)
             else:
                 attributes.append(self.module_level(op))
-                next(self.order, None)
+                for _ in range(bindings.count_operations(op)):
+                    next(self.order, None)
         if resources := _RESOURCES.search(self.text):
             attributes.append(("dialect_resources", resources[0]))
         computations = tuple(c for c in self.computations if c is not None)
