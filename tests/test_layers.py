@@ -208,8 +208,10 @@ def test_no_drawer_for_odds_and_ends() -> None:
 
 
 # Written so that this file does not hold what it forbids.
-# `me` and `someone` are nobody's account: examples of what hlodiff takes out of paths need an absolute one.
-MACHINE_PATH = re.compile(r"(?<![\w.])/(?:[r]oot|[h]ome|[w]ork|[t]mp|[U]sers|[m]nt)/(?!(?:me|someone)\b)[\w.-]+")
+# `me`, `someone` and single letters are nobody's account: tests of what hlodiff takes out of paths need an absolute one.
+MACHINE_PATH = re.compile(
+    r"(?<![\w.])/(?:(?:[r]oot|[w]ork|[t]mp|[m]nt)/|(?:[h]ome|[U]sers)/(?!(?:me|someone|[a-z])\b))[\w.-]+"
+)
 REGISTRY = re.compile(
     r"(?:[p]ypi\.org|[p]ythonhosted\.org|[r]egistry\.npmjs|[c]rates\.io|[a]naconda\.org|[p]roxy\.golang)"
 )
