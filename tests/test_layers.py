@@ -208,7 +208,7 @@ def test_no_drawer_for_odds_and_ends() -> None:
 
 
 # Written so that this file does not hold what it forbids.
-# `me`, `someone` and single letters are nobody's account: tests of what hlodiff takes out of paths need an absolute one.
+# `me`, `someone` and single letters are nobody: tests of what hlodiff takes out of paths need an absolute one.
 MACHINE_PATH = re.compile(
     r"(?<![\w.])/(?:(?:[r]oot|[w]ork|[t]mp|[m]nt)/|(?:[h]ome|[U]sers)/(?!(?:me|someone|[a-z])\b))[\w.-]+"
 )
