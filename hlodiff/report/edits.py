@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from hlodiff.diff.result import Edit, FieldChange, FusionChange, Site
@@ -10,6 +11,8 @@ from hlodiff.ir.model import Frame
 from hlodiff.report.numbers import bytes_in_words, many
 
 PLACEMENT_FIELDS = ("memory_space", "sharding", "compute_type", "replica_groups", "alias", "execution_thread")
+_NOT_DONATED = ("none", "not donated")
+_PARAMETER = re.compile(r"parameter\((\d+)\)")
 _FIELD_WORDS = {
     "element_type": "element type",
     "memory_space": "memory space",
@@ -37,13 +40,20 @@ def edit_row(edit: Edit) -> EditRow:
 
     Example:
         >>> edit_row(Edit("changed", ("alias",), changes=(FieldChange("alias", "result 1", "none"),))).what
-        'donated to: result 1 -> none'
+        'an argument is no longer donated'
     """
     return EditRow(edit.kind, edit.count, _what(edit), place(edit.source), edit.op_name or "")
 
 
-def change_in_words(change: FieldChange) -> str:
-    """One changed field: `memory space: device -> host`.
+def change_in_words(change: FieldChange, edit: Edit | None = None) -> str:
+    """One changed field: `memory space: device -> host`, `argument 0 is no longer donated`.
+
+    Args:
+        change: the field with both values.
+        edit: the edit it belongs to: donation is said of its arguments.
+
+    Returns:
+        words without markup.
 
     Example:
         >>> change_in_words(FieldChange("sharding", "{replicated}", "{devices=[2,1]<=[2]}"))
@@ -53,24 +63,33 @@ def change_in_words(change: FieldChange) -> str:
     if change.field == "sharding":
         return f"sharding: {sharding_in_words(old)} -> {sharding_in_words(new)}"
     if change.field == "alias":
-        return _donation(old, new)
+        return _donation(old, new, edit)
     name = _FIELD_WORDS.get(change.field, change.field.removeprefix("attribute:"))
     return f"{name}: {old} -> {new}"
 
 
-def _donation(old: str, new: str) -> str:
-    if "donated" in new:  # the differ has said it in a sentence
-        return new
-    if "donated" in old:
-        return old
-    return f"donated to: {old} -> {new}"
+def _donation(old: str, new: str, edit: Edit | None) -> str:
+    sites = [site for pair in (edit.sites if edit else ()) for site in pair[:1] if site]
+    numbers = [match.group(1) for site in sites if (match := _PARAMETER.search(site.text))]
+    many_ = len(numbers) > 1
+    who = f"argument{'s' * many_} {', '.join(numbers)}" if numbers else "an argument"
+    if edit and edit.op_name and len(numbers) == 1:
+        who += f" ({edit.op_name})"
+    verb = "are" if many_ else "is"
+    if new in _NOT_DONATED:
+        return f"{who} {verb} no longer donated"
+    if old in _NOT_DONATED:
+        return f"{who} {verb} donated now"
+    return f"{who} {verb} donated to {new} instead of {old}"
 
 
 def _what(edit: Edit) -> str:
     site = edit.new or edit.old
     if edit.kind in ("added", "removed"):
         return site.text if site else "; ".join(map(change_in_words, edit.changes))
-    words = [change_in_words(change) for change in edit.changes if change.field != "opcode"]
+    words = [change_in_words(change, edit) for change in edit.changes if change.field != "opcode"]
+    if edit.fields == ("alias",):
+        return "; ".join(words)
     if not words:
         words = [field.replace("_", " ") for field in edit.fields if field != "opcode"]
     opcode = next((change for change in edit.changes if change.field == "opcode"), None)
@@ -154,7 +173,7 @@ def placement_lines(edits: tuple[Edit, ...]) -> list[str]:
     for edit in edits:
         for change in edit.changes:
             if change.field in PLACEMENT_FIELDS:
-                words = change_in_words(change)
+                words = change_in_words(change, edit)
                 counts[words] = counts.get(words, 0) + edit.count
                 if change.field == "alias":
                     single[words] = None

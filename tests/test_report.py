@@ -1,0 +1,342 @@
+"""Reports: what a reviewer reads, the same numbers in every form, and nothing that others wrote breaks out."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from hlodiff.diff import diff
+from hlodiff.diff.compared import Compared, Status
+from hlodiff.diff.result import Edit, FieldChange, ModuleDiff
+from hlodiff.ir.hlo_reader import read_hlo
+from hlodiff.ir.model import Module
+from hlodiff.policy import Finding, exit_code, judge
+from hlodiff.report import Report, ToolchainChange, to_json, to_markdown, to_terminal, toolchain_changes
+from hlodiff.report.edits import change_in_words
+from hlodiff.report.escape import clip, printable
+from hlodiff.report.numbers import bytes_in_words, count_in_words
+from hlodiff.report.numbers import change_in_words as by_how_much
+
+HEAD = """HloModule m
+
+FileNames
+1 "model.py"
+
+FunctionNames
+1 "loss"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=31 end_line=31 column=1 end_column=2}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=0}
+
+"""
+OLD = read_hlo(
+    HEAD + "ENTRY e {\n  %p = f32[8]{0} parameter(0)\n"
+    '  %t = f32[8]{0} tanh(%p), metadata={op_name="jit(f)/tanh" stack_frame_id=1}\n'
+    "  ROOT %n = f32[8]{0} negate(%t)\n}\n"
+)
+NEW = read_hlo(
+    HEAD + "ENTRY e {\n  %p = f32[8]{0} parameter(0)\n"
+    '  %t = f32[8]{0:S(5)} exponential(%p), metadata={op_name="jit(f)/exp" stack_frame_id=1}\n'
+    "  ROOT %n = f32[8]{0} negate(%t)\n}\n"
+)
+
+
+def changed(name: str = "f", target: str | None = "cpu", found: ModuleDiff | None = None, **facts: Any) -> Compared:
+    return Compared(name, target, "compiled", "changed", found or diff(OLD, NEW), **facts)
+
+
+def report(*programs: Compared, **more: Any) -> Report:
+    return Report(more.pop("command", "check"), "snapshots", "this work tree", programs, judge(programs), **more)
+
+
+def with_edits(*edits: Edit) -> ModuleDiff:
+    return ModuleDiff(OLD, NEW, edits)
+
+
+# --- what a reviewer reads -------------------------------------------------------------------------------------------
+
+
+def test_the_whole_report_of_one_change() -> None:
+    memory = {"memory.temp": 1024.0, "cost.flops": 100.0}
+    program = changed(old_facts=memory, new_facts={"memory.temp": 3072.0, "cost.flops": 90.0})
+    same = Compared("f", "cpu", "stablehlo", "identical", diff(OLD, OLD))
+    other = Compared("g", "cpu", "compiled", "identical", diff(OLD, OLD))
+    absent = Compared("f", "tpu-v5e-2x2", "compiled", "not_checked", reason="no libtpu", advice="pip install libtpu")
+    text = to_terminal(report(program, same, other, absent, next="hlodiff update f"))
+    assert text == (
+        "f  changed on cpu\n"
+        "  StableHLO on cpu: the same program\n"
+        "  compiled on cpu: placement, structure: 1 changed of 3 instructions\n"
+        "    ops        exponential 0 -> 1, tanh 1 -> 0\n"
+        "    placement  memory space: device -> host (1 instruction)\n"
+        "    memory     temp 1.0 KiB -> 3.0 KiB (+200 %)\n"
+        "    cost       flops 100 -> 90 (-10 %)\n"
+        "    edits\n"
+        "      changed  tanh -> exponential: memory space: device -> host  model.py:31 (loss)\n"
+        "\n"
+        "not checked: f on tpu-v5e-2x2\n"
+        "  no libtpu\n"
+        "  hint: pip install libtpu\n"
+        "\n"
+        "checked 3 programs of 2 functions on cpu\n"
+        "1 changed, 1 not checked, 2 unchanged; next: hlodiff update f\n"
+    )
+
+
+def test_new_and_orphaned_programs_and_the_toolchain_first() -> None:
+    programs = [Compared("f", "cpu", "compiled", "added"), Compared("g", "cpu", "compiled", "removed")]
+    text = to_terminal(report(*programs, toolchain=(ToolchainChange("jax", "0.9.2", "0.10.2", ("cpu", "tpu")),)))
+    assert text.split("\n")[0] == "toolchain differs: jax 0.9.2 -> 0.10.2 (cpu, tpu)"
+    assert "f  new: no snapshot on cpu" in text
+    assert "g  orphaned: no such function any more on cpu" in text
+    assert text.endswith("1 new, 1 orphaned\n")
+
+
+def test_a_story_that_holds_for_several_targets_is_told_once() -> None:
+    text = to_terminal(report(changed(target="cpu"), changed(target="tpu-v5e-2x2"), changed(target="cuda-h100")))
+    assert text.count("compiled on cpu, tpu-v5e-2x2, cuda-h100: placement, structure") == 1
+    assert text.count("tanh -> exponential") == 1
+    assert text.endswith("3 changed\n")
+
+
+def test_one_line_for_each_reason_of_what_is_not_checked() -> None:
+    programs = [
+        Compared(f"f{n}", "tpu-v4-2x2x1", "compiled", "not_checked", reason="no libtpu", advice="") for n in range(9)
+    ]
+    text = to_terminal(report(*programs))
+    assert text.count("no libtpu") == 1
+    assert "f0 on tpu-v4-2x2x1, f1 on tpu-v4-2x2x1, f2 on tpu-v4-2x2x1 and 6 more" in text
+    assert text.endswith("9 not checked\n")
+
+
+def test_long_lists_are_cut_and_say_so() -> None:
+    edits = tuple(Edit("changed", ("literal",), changes=(FieldChange("literal", str(n), "x"),)) for n in range(5000))
+    programs = [changed(f"f{n}", found=with_edits(*edits)) for n in range(300)]
+    for text in (to_terminal(report(*programs)), to_markdown(report(*programs))):
+        assert text.count("\n") < 8000
+        assert "more, see --format json" in text
+    assert len(json.loads(to_json(report(*programs[:2])))["programs"][0]["edits"]) == 5000
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_a_narrow_window(width: int) -> None:
+    text = to_terminal(report(changed(), next="hlodiff update f"), width=width)
+    assert max(map(len, text.split("\n"))) <= width
+    assert "model.py:31" in text
+    assert text.split("\n")[-2].endswith("hlodiff update f")
+
+
+def test_colour_changes_nothing_but_colour() -> None:
+    plain, colored = (to_terminal(report(changed()), color=color) for color in (False, True))
+    assert "\x1b[" in colored
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == plain
+    assert "\x1b" not in plain
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (FieldChange("memory_space", "device", "host"), "memory space: device -> host"),
+        (
+            FieldChange("sharding", "{replicated}", "{devices=[2,1]<=[2]}"),
+            "sharding: replicated -> split over 2 devices on dimension 0",
+        ),
+        (FieldChange("compute_type", "host", "device"), "runs on: host -> device"),
+        (FieldChange("attribute:dimensions", "{0}", "{1}"), "dimensions: {0} -> {1}"),
+        (FieldChange("precision", "", "{highest}"), "precision: none -> {highest}"),
+    ],
+)
+def test_fields_in_words(change: FieldChange, words: str) -> None:
+    assert change_in_words(change) == words
+
+
+def test_a_lost_donation_in_words() -> None:
+    header = ", input_output_alias={ {}: (0, {}, may-alias) }"
+    text = "HloModule m%s\nENTRY e {\n  %%p = f32[8]{0} parameter(0)\n  ROOT %%n = f32[8]{0} negate(%%p)\n}\n"
+    found = diff(read_hlo(text % header), read_hlo(text % ""))
+    for form in (to_terminal(report(changed(found=found))), to_markdown(report(changed(found=found)))):
+        assert "interface" in form
+        assert form.count("argument 0 is no longer donated") == 2, "placement and edits"
+    back = diff(read_hlo(text % ""), read_hlo(text % header))
+    assert "argument 0 is donated now" in to_terminal(report(changed(found=back)))
+
+
+def test_numbers_in_words() -> None:
+    assert [bytes_in_words(n) for n in (0, 1023, 1024, 5 * 1024**4)] == ["0 B", "1023 B", "1.0 KiB", "5.0 TiB"]
+    assert [count_in_words(n) for n in (999_999, 1_000_000, 3e12, 7e15)] == ["999,999", "1.00 M", "3.00 T", "7e+03 T"]
+    assert [by_how_much(*pair) for pair in ((0, 5), (5, 0), (100, 105), (100, 250), (-10, -5))] == [
+        "was 0",
+        "now 0",
+        "+5.0 %",
+        "+150 %",
+        "+50 %",
+    ]
+
+
+def test_toolchains_are_compared_key_by_key() -> None:
+    old = {"jax": "0.9.2", "xla_flags": [], "x64": False}
+    new = {"jax": "0.10.2", "xla_flags": ["--a", "--b"], "x64": False}
+    changes = toolchain_changes([("cpu", old, new), ("tpu", old, new), ("cuda", new, new)])
+    assert changes == (
+        ToolchainChange("jax", "0.9.2", "0.10.2", ("cpu", "tpu")),
+        ToolchainChange("xla_flags", "none", "--a --b", ("cpu", "tpu")),
+    )
+
+
+# --- JSON ------------------------------------------------------------------------------------------------------------
+
+
+def test_json_is_what_the_design_says() -> None:
+    value = json.loads(to_json(report(changed(), command="diff")))
+    assert value["format_version"] == "1.0"
+    program = value["programs"][0]
+    assert {k: program[k] for k in ("name", "target", "stage", "status", "summary", "limits")} == {
+        "name": "f",
+        "target": "cpu",
+        "stage": "compiled",
+        "status": "changed",
+        "summary": {"added": 0, "removed": 0, "changed": 1, "moved": 0},
+        "limits": [],
+    }
+    assert program["op_counts"]["tanh"] == [1, 0]
+    assert program["metrics"]["ops"] == [2, 2]
+    edit = program["edits"][0]
+    assert (edit["kind"], edit["fields"], edit["count"]) == ("changed", ["opcode", "memory_space"], 1)
+    assert edit["old"] == {
+        "computation": edit["old"]["computation"],
+        "name": edit["old"]["name"],
+        "opcode": "tanh",
+        "text": edit["old"]["text"],
+    }
+    assert edit["source"] == [{"file": "model.py", "line": 31, "function": "loss"}]
+    assert set(program["channels"]) == {"schedule", "tuning"}
+    assert value["totals"] == {
+        "programs": 1,
+        "identical": 0,
+        "changed": 1,
+        "added": 0,
+        "removed": 0,
+        "not_checked": 0,
+    }
+
+
+@pytest.mark.parametrize("status", ["added", "removed", "not_checked", "identical"])
+def test_json_of_programs_without_a_diff_has_the_same_members(status: Status) -> None:
+    one = Compared("f", None, "compiled", status, op_counts={"add": 2}, reason="why" if status == "not_checked" else "")
+    value = json.loads(to_json(report(one)))["programs"][0]
+    whole = json.loads(to_json(report(changed())))["programs"][0]
+    assert set(whole) <= set(value)
+    counts = {"added": [0, 2], "removed": [2, 0], "not_checked": [2, 2], "identical": [2, 2]}
+    assert value["op_counts"] == {"add": counts[status]}
+    assert value["summary"] == {"added": 0, "removed": 0, "changed": 0, "moved": 0}
+
+
+def test_all_forms_have_the_same_totals() -> None:
+    statuses: list[Status] = ["changed", "added", "removed", "not_checked", "identical", "identical"]
+    programs = [
+        changed(f"p{n}") if status == "changed" else Compared(f"p{n}", "cpu", "compiled", status, reason="r")
+        for n, status in enumerate(statuses)
+    ]
+    totals = json.loads(to_json(report(*programs)))["totals"]
+    assert (totals["programs"], totals["identical"]) == (6, 2)
+    last = "1 changed, 1 new, 1 orphaned, 1 not checked, 2 unchanged"
+    assert to_terminal(report(*programs)).split("\n")[-2] == last
+    assert to_markdown(report(*programs)).split("\n")[-2] == last
+
+
+# --- what others wrote -----------------------------------------------------------------------------------------------
+
+HOSTILE = [
+    "\x1b[2J\x1b]0;owned\x07",
+    "[bold red]x[/] [link=http://evil]y[/link]",
+    "<script>alert(1)</script><img src=x onerror=alert(1)>",
+    "a|b\n\n# heading\n| c | d |",
+    "`code` ``` ${{ secrets.X }}",
+    "\u202eright to left",
+    "@everyone ![x](http://evil)",
+    "</details></summary>",
+]
+
+
+def hostile_report(text: str) -> Report:
+    program = changed(
+        name=text, found=with_edits(Edit("changed", ("x",), 2, (), (FieldChange(text, text, text),), text))
+    )
+    absent = Compared(text, text, "compiled", "not_checked", reason=text, advice=text, log=text, broken=True)
+    return report(program, absent, notes=(text,), toolchain=(ToolchainChange(text, text, text, (text,)),), next=text)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("color", [False, True])
+def test_nothing_breaks_out_of_the_terminal(text: str, color: bool) -> None:
+    out = to_terminal(hostile_report(text), color=color)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", out) if color else out
+    assert all(c.isprintable() or c == "\n" for c in plain)
+    if "[bold" in text:
+        assert "[bold red]x[/]" in plain, "rich markup is shown, not obeyed"
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_breaks_out_of_markdown(text: str) -> None:
+    out = to_markdown(hostile_report(text))
+    assert all(c.isprintable() or c in "\n\u200b" for c in out)
+    outside = re.sub(r"`[^`\n]*`", "", out)  # in code spans nothing is obeyed
+    assert set(re.findall(r"<[a-z/!][^>]*>", outside)) <= {"<details>", "</details>", "<summary>", "</summary>"}
+    assert outside.count("<details>") == outside.count("</details>") == 1
+    assert "](http" not in outside
+    assert "@everyone" not in outside
+    rows = [line for line in out.split("\n") if line.startswith("|")]
+    for row in rows:
+        assert len(re.findall(r"(?<!\\)\|", row)) == 5, row
+
+
+def test_json_holds_hostile_text_as_text() -> None:
+    for text in HOSTILE:
+        assert json.loads(to_json(hostile_report(text)))["programs"][0]["name"] == text
+
+
+def test_escapes() -> None:
+    assert printable("plain") == "plain"
+    assert printable("a\x00\tb\u2028") == "a\\x00\\tb\\u2028"
+    assert printable("a\nb", lines=True) == "a\nb"
+    assert clip("abcdef", 6) == "abcdef"
+
+
+# --- policy ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "broken", "code"),
+    [
+        ("identical", False, 0),
+        ("not_checked", False, 0),
+        ("changed", False, 1),
+        ("added", False, 1),
+        ("removed", False, 1),
+        ("not_checked", True, 2),
+    ],
+)
+def test_what_fails(status: Status, broken: bool, code: int) -> None:
+    assert exit_code(judge([Compared("f", "cpu", "compiled", status, broken=broken, reason="r")])) == code
+
+
+def test_findings_are_one_for_each_program_and_the_worst_decides() -> None:
+    programs = [Compared("f", "cpu", stage, "added") for stage in ("stablehlo", "compiled")]
+    programs.append(Compared("g", "cpu", "compiled", "not_checked", reason="broken file", broken=True))
+    findings = judge(programs)
+    assert findings == (
+        Finding("error", "new", "f", "cpu", "has no snapshot", "hlodiff update f"),
+        Finding("broken", "broken", "g", "cpu", "broken file"),
+    )
+    assert exit_code(findings) == 2
+
+
+def test_a_module_is_enough_for_a_diff_without_entry_instructions() -> None:
+    empty = Module("m", "compiled", OLD.computations, OLD.entry)
+    assert diff(empty, OLD).identical
