@@ -11,7 +11,9 @@ from benchmarks import scorer, speed
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print both; 1 where the differ crashed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--large", action="store_true", help="also the 82,000-instruction step (half a minute to compile)")
+    parser.add_argument(
+        "--large", action="store_true", help="also the 82,000-instruction step (half a minute to compile)"
+    )
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     parser.add_argument("--pairs", type=int, default=120, help="known edits to score")
     options = parser.parse_args(arguments)

@@ -72,7 +72,7 @@ def _insert(bench: Bench, all_users: bool) -> Made | None:
         users = body.users(node)
         if in_async(bench, body) or any(is_paired(u) or not bench.free(u) for u in users):
             continue
-        if all_users and not users and node is not body.root or not all_users and len(users) < 2:
+        if (all_users and not users and node is not body.root) or (not all_users and len(users) < 2):
             continue
         near = {n.opcode for n in (node, *node.operands, *users)}
         choices = [c for c in _unary_choices(node) if c not in near]
@@ -146,7 +146,10 @@ def opcode(bench: Bench) -> Made | None:
         others = [c for c in choices if c != node.opcode]
         if node.opcode not in choices or not others:
             continue
-        if any(is_paired(site) or site.opcode in ("all-reduce", "reduce-scatter") for _, site in bench.piece.call_sites(body)):
+        if any(
+            is_paired(site) or site.opcode in ("all-reduce", "reduce-scatter")
+            for _, site in bench.piece.call_sites(body)
+        ):
             continue
         node.record = replace(node.record, opcode=bench.chance.choice(others))
         return Made((changed(node, "opcode"),), around(body, node))
@@ -181,7 +184,9 @@ def _outside(bench: Bench, body: Body, a: Node, b: Node) -> tuple[Node, ...]:
 
 def layer(bench: Bench) -> Made | None:
     """A stretch of the program a second time, between its end and those who use it: one more layer of many."""
-    for body, end in bench.shuffled(lambda n: n.shape.is_array and bool(n.shape.dimensions) and len(n.operands) > 0)[:60]:
+    for body, end in bench.shuffled(lambda n: n.shape.is_array and bool(n.shape.dimensions) and len(n.operands) > 0)[
+        :60
+    ]:
         users = body.users(end)
         if not users or any(is_paired(u) for u in users) or in_async(bench, body):
             continue

@@ -16,7 +16,12 @@ from hlodiff.ir.model import Layout, Shape
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 _TYPES = {"f32": "f64", "f64": "f32", "bf16": "f16", "f16": "bf16", "s32": "s64", "s64": "s32", "u32": "u64"}
 _GROUPS = ("{{0,1,2,3}}", "{{0,1},{2,3}}", "{{0,2},{1,3}}", "{{0},{1},{2},{3}}")
-_SHARDINGS = ("{replicated}", "{devices=[4,1]<=[4]}", "{devices=[2,1,2]<=[4] last_tile_dim_replicate}", "{maximal device=0}")
+_SHARDINGS = (
+    "{replicated}",
+    "{devices=[4,1]<=[4]}",
+    "{devices=[2,1,2]<=[4] last_tile_dim_replicate}",
+    "{maximal device=0}",
+)
 # They take no time, so that it means nothing to order them.
 _FREE = ("parameter", "constant", "get-tuple-element", "tuple", "bitcast")
 _LEAVES = ("constant", "iota", "parameter")
@@ -148,7 +153,7 @@ def _sharding(bench: Bench, body: Body, node: Node) -> bool:
 def _mlir_sharding(bench: Bench, node: Node) -> bool:
     now = node.record.attribute("sdy.sharding")
     meshes = [v for k, v in bench.piece.attributes if k.startswith("sdy.mesh") and '"d"=2' in v]
-    if now is None or not meshes or "{}" not in now and '{"' not in now:
+    if now is None or not meshes or ("{}" not in now and '{"' not in now):
         return False
     found = re.search(r'\{\}|\{"\w+"\}', now)
     if found is None:
@@ -225,7 +230,9 @@ def _backend_config(bench: Bench, body: Body, node: Node) -> bool:
 
 def tuning(bench: Bench) -> Made | None:
     """Another tile, warp count or stage count chosen for a GPU kernel."""
-    for body, node in bench.shuffled(lambda n: "block_level_fusion_config" in (n.record.attribute("backend_config") or "")):
+    for body, node in bench.shuffled(
+        lambda n: "block_level_fusion_config" in (n.record.attribute("backend_config") or "")
+    ):
         config = read_config(node)
         if config is None:
             continue
@@ -268,6 +275,8 @@ memory_space = _simple(("memory_space",), lambda n: n.shape.is_array, _memory_sp
 sharding = _simple(("sharding",), lambda n: n.opcode in ("parameter", "custom-call"), _sharding)
 fusion_kind = _simple(("fusion_kind",), lambda n: n.opcode == "fusion", _fusion_kind)
 replica_groups = _simple(("replica_groups",), lambda n: True, _replica_groups)
-custom_call_target = _simple(("custom_call_target",), lambda n: n.opcode in ("custom-call", "custom_call"), _custom_call_target)
+custom_call_target = _simple(
+    ("custom_call_target",), lambda n: n.opcode in ("custom-call", "custom_call"), _custom_call_target
+)
 direction = _simple(("attribute:direction",), lambda n: n.opcode == "compare", _direction)
 backend_config = _simple(("backend_config",), lambda n: True, _backend_config)

@@ -116,7 +116,12 @@ def _cut(bench: Bench, body: Body) -> tuple[Node, list[Node]] | None:
             inside += [o for o in node.operands if o.opcode != "parameter" and o not in inside]
         leaks = any(u not in inside for n in inside if n is not value for u in body.users(n))
         rest = len(body.nodes) - len(inside) - len(body.parameters())
-        if not leaks and len(inside) >= 2 and rest >= 2 and any(o.opcode == "parameter" for n in inside for o in n.operands):
+        if (
+            not leaks
+            and len(inside) >= 2
+            and rest >= 2
+            and any(o.opcode == "parameter" for n in inside for o in n.operands)
+        ):
             return value, [n for n in topological(body) if n in inside]
     return None
 

@@ -335,9 +335,7 @@ JOBS: dict[str, Job] = {
     "transformer_4_step": Job(transformer_step, ([_layer()] * 4, "f32[2,16,64]"), (0,)),
     "scanned_transformer": Job(scanned_transformer, (_stacked(6, _layer()), "f32[2,16,64]")),
     "sharded_gradient": Job(sharded_gradient, ("f32[64,256]@.m", "f32[256,64]@m.", "f32[32,64]@d.")),
-    "sharded_step": Job(
-        sharded_step, ("f32[64,256]@dm", "f32[256,64]@md", "f32[32,64]@d.", "f32[32,64]@d."), (0, 1)
-    ),
+    "sharded_step": Job(sharded_step, ("f32[64,256]@dm", "f32[256,64]@md", "f32[32,64]@d.", "f32[32,64]@d."), (0, 1)),
 }
 # Large ones, compiled only when they are asked for: thousands of instructions, up to half a minute each.
 LARGE: dict[str, Job] = {

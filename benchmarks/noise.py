@@ -209,7 +209,9 @@ def _header(piece: Workpiece, chance: Random) -> None:
 def _rename(piece: Workpiece, chance: Random) -> None:
     keep_entry = piece.stage == "stablehlo"
     for number, body in enumerate(piece.bodies):
-        body.record = replace(body.record, name=body.record.name if keep_entry and body is piece.entry else f"c{number}.x")
+        body.record = replace(
+            body.record, name=body.record.name if keep_entry and body is piece.entry else f"c{number}.x"
+        )
         numbers = list(range(len(body.nodes)))
         chance.shuffle(numbers)
         for node, n in zip(body.nodes, numbers, strict=True):
@@ -219,5 +221,3 @@ def _rename(piece: Workpiece, chance: Random) -> None:
 def is_scheduled(piece: Workpiece) -> bool:
     """Whether the printed order is the order of execution."""
     return piece.attribute("is_scheduled") == "true"
-
-

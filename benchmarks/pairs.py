@@ -111,7 +111,9 @@ def line_up(written: Module, read: Module) -> dict[Place, Place]:
     by_name = {c.name: n for n, c in enumerate(read.computations)}
     called = {c for owner in written.computations for it in owner.instructions for c in it.called}
     pairs = [(written.entry, read.entry)]
-    pairs += [(n, by_name[c.name]) for n, c in enumerate(written.computations) if n not in called and n != written.entry]
+    pairs += [
+        (n, by_name[c.name]) for n, c in enumerate(written.computations) if n not in called and n != written.entry
+    ]
     seen: set[int] = set()
     found: dict[Place, Place] = {}
     for ours, theirs in pairs:
@@ -119,7 +121,10 @@ def line_up(written: Module, read: Module) -> dict[Place, Place]:
             continue
         seen.add(ours)
         one, two = written.computations[ours], read.computations[theirs]
-        lists = [(*c.parameters(), *(n for n, it in enumerate(c.instructions) if it.opcode != "parameter")) for c in (one, two)]
+        lists = [
+            (*c.parameters(), *(n for n, it in enumerate(c.instructions) if it.opcode != "parameter"))
+            for c in (one, two)
+        ]
         for a, b in zip(*lists, strict=True):
             old, new = one.instructions[a], two.instructions[b]
             assert old.opcode == new.opcode, f"{one.name} / {old.name} is read as {new.opcode}"

@@ -84,7 +84,12 @@ def snapshots(stage: str = "compiled", folder: Path = ROOT / "snapshots") -> lis
 
 def _compile_elsewhere(names: list[str] | None, target: str, folder: Path) -> None:
     """In a process of its own: platforms and device counts are process-wide, and libtpu chatters."""
-    settings = {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "TPU_MIN_LOG_LEVEL": "3"}
+    settings = {
+        "JAX_PLATFORMS": "cpu",
+        "TPU_SKIP_MDS_QUERY": "1",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "TPU_MIN_LOG_LEVEL": "3",
+    }
     command = [sys.executable, "-m", "benchmarks.programs", str(folder), target, *(names or [])]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **settings}, capture_output=True, text=True)
     if done.returncode:
@@ -94,6 +99,7 @@ def _compile_elsewhere(names: list[str] | None, target: str, folder: Path) -> No
 def compile_corpus(folder: Path, target: str, names: Sequence[str]) -> None:
     """Compile functions for one target and write them under `folder`; only ever run in a process of its own."""
     import jax
+
     from benchmarks.functions import JOBS, LARGE
     from hlodiff.capture.devices import open_target
     from hlodiff.capture.targets import parse

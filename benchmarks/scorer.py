@@ -69,8 +69,8 @@ def run(
         before = made
         for index in range(len(programs) * len(wanted)):
             # Neighbouring kinds go to different programs, so that a short run sees many of both.
-            kind = wanted[index % len(wanted)]
-            program = programs[(index + index // len(wanted) + rounds) % len(programs)]
+            turn, number = divmod(index, len(wanted))
+            kind, program = wanted[number], programs[(number + turn) % len(programs)]
             name = f"{seed}/{program.target}/{program.name}/{program.stage}/{kind}/{at_once}/{rounds}"
             result = _one(program, kind, name, at_once, noise, failures)
             if result is None:
@@ -84,7 +84,9 @@ def run(
             return
 
 
-def _one(program: Program, kind: str, name: str, at_once: int, noise: Noise | None, failures: Path | None) -> Result | None:
+def _one(
+    program: Program, kind: str, name: str, at_once: int, noise: Noise | None, failures: Path | None
+) -> Result | None:
     if kind not in ("noise", "several") and kind not in kinds(program.stage):
         return None
     chance = Random(name)
@@ -182,9 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     programs = snapshots(options.stage) if options.snapshots else _corpus(options)
     wanted = ["several"] if options.edits_at_once > 1 else options.kind or ["noise", *kinds(options.stage)]
-    results = list(
-        run(programs, wanted, options.pairs, options.seed, options.edits_at_once, failures=options.failures)
-    )
+    results = list(run(programs, wanted, options.pairs, options.seed, options.edits_at_once, failures=options.failures))
     table(results, wanted)
     return sum(r.score is None for r in results)
 

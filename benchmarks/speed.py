@@ -130,7 +130,9 @@ def _memory(old: str, new: str) -> float:
 def growth(rows: Sequence[Measured]) -> float:
     """Exponent of read + diff over the number of instructions, between the smallest and the largest."""
     first, last = min(rows, key=lambda r: r.instructions), max(rows, key=lambda r: r.instructions)
-    return math.log((last.read + last.diff) / (first.read + first.diff)) / math.log(last.instructions / first.instructions)
+    return math.log((last.read + last.diff) / (first.read + first.diff)) / math.log(
+        last.instructions / first.instructions
+    )
 
 
 def pairs_by_size(sizes: Sequence[int]) -> list[Measured]:
