@@ -38,8 +38,8 @@ EDITS: dict[str, Maker] = {
 }
 # What stays valid MLIR: its verifier knows shapes, so a leaf cannot change its shape alone.
 STABLEHLO = (
-    "insert-all", "insert-one", "delete", "opcode", "operand-order", "literal", "sharding", "custom-call-target", "donation",
-    "layer",
+    "insert-all", "insert-one", "delete", "opcode", "operand-order", "literal", "sharding", "custom-call-target",
+    "donation", "layer",
 )  # fmt: skip
 # Edits of which several are made at once: each is one true edit in the program channel, at one place.
 SEVERAL = (

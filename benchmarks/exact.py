@@ -1,8 +1,8 @@
-"""The exact minimum number of edits between two small computations, by integer programming: what the differ is measured against.
+"""The exact minimum number of edits between two small computations, by integer programming.
 
-A pairing of instructions is chosen; its price is counted by DESIGN.md section 7: one for each instruction without partner,
-one for each pair that differs in a field or whose operands are not each other's partners, where an operand that only stands
-behind something inserted or removed counts as unchanged.
+A pairing of instructions is chosen; its price is counted by DESIGN.md section 7: one for each instruction without
+partner, one for each pair that differs in a field or whose operands are not each other's partners, where an operand
+that only stands behind something inserted or removed counts as unchanged. The differ is measured against it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def minimum_edits(old: Computation, new: Computation) -> int:
     """The least number of edits that make `new` of `old`.
 
     Args:
-        old, new: computations of at most LARGEST instructions, without noise; what they call is compared by attribute only.
+        old, new: computations of at most LARGEST instructions, without noise, that call nothing.
 
     Returns:
         The minimum over all pairings.
@@ -120,7 +120,7 @@ class _Problem:
         self.rows.append(({p: 1.0, c: -1.0, **dict.fromkeys(chosen, -1.0)}, 0.0))
 
     def _explain(self, switch: int, x: int, y: int) -> None:
-        """`switch` may be 1 only where some partners (u, v) stand at or above x and y with nothing paired in between."""
+        """`switch` may be 1 only where partners stand at or above x and y with nothing paired in between."""
         ways = []
         for u, v in itertools.product(self._above(self.old, x), self._above(self.new, y)):
             if (u[-1], v[-1]) not in self.p:
@@ -141,7 +141,8 @@ class _Problem:
 
     def _above(self, owner: Computation, start: int) -> list[tuple[int, ...]]:
         """Paths from an operand upwards, itself first: what a value may be seen through."""
-        paths, queue = [(start,)], [(start,)]
+        paths: list[tuple[int, ...]] = [(start,)]
+        queue = paths.copy()
         for path in queue:
             for operand in dict.fromkeys(owner.instructions[path[-1]].operands):
                 if len(paths) < 60:

@@ -1,4 +1,4 @@
-"""The functions that the corpus compiles: small, real, and between them every kind of instruction XLA knows how to move.
+"""The functions that the corpus compiles: small, real, and between them most kinds of instruction there are.
 
 Only `benchmarks/programs.py` imports this file, in a process of its own: it needs JAX.
 """

@@ -101,9 +101,9 @@ def _placed(edit: TrueEdit, places: dict[int, Place], landed: dict[Place, Place]
 
 
 def line_up(written: Module, read: Module) -> dict[Place, Place]:
-    """Places in a module that was printed -> places in what is read from the print; both hold the same instructions in order.
+    """Places in a module that was printed -> places in what is read from the print: the same instructions in order.
 
-    Parameters are matched by number: those for values from outside a region of StableHLO stand where they are first used.
+    Parameters are matched by number: those for values from outside a region stand where they are first used.
 
     Raises:
         AssertionError: the print is not the same program.

@@ -1,4 +1,4 @@
-"""The corpus: real programs compiled on the spot (once, kept under .hlodiff/bench), and those of committed snapshots."""
+"""The corpus: real programs compiled on the spot (once, kept under .hlodiff/bench), and committed snapshots."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def compile_corpus(folder: Path, target: str, names: Sequence[str]) -> None:
             arguments = jax.tree.map(lambda text: _abstract(text, devices), job.arguments)
             lowered = jax.jit(job.run, donate_argnums=job.donate).lower(*arguments)
             _write(here / f"{name}.mlir", lowered.as_text(debug_info=True))
-            _write(here / f"{name}.hlo", lowered.compile().as_text())
+            _write(here / f"{name}.hlo", str(lowered.compile().as_text()))
         except Exception as error:  # whatever a compiler raises; the reason is kept beside the others
             _write(here / f"{name}.missing.txt", f"{type(error).__name__}: {error}\n")
     if not names:
@@ -130,7 +130,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _abstract(text: str, target: Any) -> Any:
-    """`f32[64,256]@dm`: an argument, sharded along axis d (data) and m (model) of a 2x2 mesh; without @ on one device."""
+    """`f32[64,256]@dm`: an argument sharded along axes d and m of a 2x2 mesh; without @ on one device."""
     import jax
     import numpy as np
     from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding

@@ -1,6 +1,7 @@
 """Speed as ratios: our reading, normalizing and diffing against the time jaxlib's C++ parser takes to read both sides.
 
-Every figure is taken in one run on one machine, ours and theirs in turn, the best of several: ratios travel, seconds do not.
+Every figure is taken in one run on one machine, ours and theirs in turn, the best of several: ratios travel, seconds
+do not.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MOST_MEMORY = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Seconds for one pair of texts; `parser` is jaxlib reading both, `memory` our peak in bytes per byte of both texts."""
+    """Seconds for one pair of texts; `parser` is jaxlib reading both, `memory` our peak per byte of both texts."""
 
     name: str
     instructions: int
@@ -48,15 +49,15 @@ class Measured:
 
 def parse_with_xla(text: str) -> Any:
     """Read HLO text with XLA's own parser."""
-    from jaxlib import _hlo
+    import importlib
 
-    return _hlo.hlo_module_from_text(text)
+    return importlib.import_module("jaxlib._hlo").hlo_module_from_text(text)
 
 
 def repeated(module: Module, times: int) -> Module:
     """A program `times` as long: copies of the entry's instructions, computations and all, one after the other.
 
-    The copies share the parameters; the root is a tuple of all roots. Called computations are copied with their callers.
+    The copies share the parameters; the root is a tuple of all roots. Called computations are copied too.
     """
     piece = take_apart(module)
     roots = [piece.entry.root, *(_append(piece, take_apart(module), number) for number in range(1, times))]
@@ -97,15 +98,16 @@ def noisy_edit(module: Module, seed: int = 0) -> Module:
 
 def measure(name: str, old: str, new: str, rounds: int = 3) -> Measured:
     """Time both texts; the best of several rounds of each kind, in turn."""
-    best = [math.inf] * 4
-    for _ in range(rounds):
-        parser = _seconds(lambda: (parse_with_xla(old), parse_with_xla(new)))
-        read = _seconds(lambda: (read_hlo(old), read_hlo(new)))
-        modules = read_hlo(old), read_hlo(new)
-        plain = _seconds(lambda m=modules: (normalize(m[0]), normalize(m[1])))
-        found = _seconds(lambda m=modules: diff(*m))
-        best = [min(pair) for pair in zip(best, (parser, read, plain, found), strict=True)]
-    return Measured(name, read_hlo(old).instruction_count(), *best, _memory(old, new))
+    modules = read_hlo(old), read_hlo(new)
+    work: tuple[Callable[[], object], ...] = (
+        lambda: (parse_with_xla(old), parse_with_xla(new)),
+        lambda: (read_hlo(old), read_hlo(new)),
+        lambda: (normalize(modules[0]), normalize(modules[1])),
+        lambda: diff(modules[0], modules[1]),
+    )
+    turns = [[_seconds(one) for one in work] for _ in range(rounds)]
+    parser, read, plain, found = (min(turn[n] for turn in turns) for n in range(len(work)))
+    return Measured(name, modules[0].instruction_count(), parser, read, plain, found, _memory(old, new))
 
 
 def _seconds(work: Callable[[], object]) -> float:

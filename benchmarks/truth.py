@@ -18,8 +18,8 @@ class TrueEdit:
         fields: the fields that changed, sorted.
         old: place in the old program; None for added and for facts of the module.
         node: the node of the new program; None for removed and for facts of the module.
-        elsewhere: further nodes at which the same change may rightly be reported (operands of a fusion swapped outside or
-            inside of it are the same thing).
+        elsewhere: further nodes at which the same change may rightly be reported (operands of a fusion swapped
+            outside or inside of it are the same thing).
         channel: program, schedule or tuning.
         anywhere: True where equal layers make the place ambiguous: opcode and shape must fit, the place need not.
     """

@@ -99,7 +99,7 @@ def _sites(pair: Pair, edits: Iterable[Edit]) -> list[Said]:
 
 
 def _names(module: Module) -> dict[tuple[str, str], Place]:
-    """Names are unique within one text, so they say which place of it a report means; they are compared with nothing else."""
+    """Names are unique within one text, so they say which place of it a report means; nothing else is asked of them."""
     return {
         (computation.name, it.name): (c, n)
         for c, computation in enumerate(module.computations)

@@ -1,7 +1,7 @@
 """A program taken apart into linked nodes, so that it can be edited and shuffled while each node keeps its identity.
 
-`take_apart` and `put_together` go from Module to Workpiece and back. Names and positions may all change in between: where a
-node came from (`Node.old`) and where it lands (the places that `put_together` returns) are what the truth is told in.
+`take_apart` and `put_together` go from Module to Workpiece and back. Names and positions may all change in between:
+where a node came from (`Node.old`) and where it lands (what `put_together` returns) are what the truth is told in.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Module to text as a compiler prints it: computations in the module's own order, debug tables and metadata included."""
+"""Module to text as a compiler prints it: computations in the module's own order, debug tables and metadata too."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def _tables(module: Module) -> list[str]:
     files = {name: n for n, name in enumerate(dict.fromkeys(f.file for f in module.frames), 1)}
     functions = {name: n for n, name in enumerate(dict.fromkeys(f.function for f in module.frames), 1)}
     places = [
-        f"{n} {{file_name_id={files[f.file]} function_name_id={functions[f.function]} line={f.line} end_line={f.line} column=1 end_column=9}}"
+        f"{n} {{file_name_id={files[f.file]} function_name_id={functions[f.function]} "
+        f"line={f.line} end_line={f.line} column=1 end_column=9}}"
         for n, f in enumerate(module.frames, 1)
     ]
     stack = [f"{n} {{file_location_id={n} parent_frame_id={f.parent + 2}}}" for n, f in enumerate(module.frames, 1)]
