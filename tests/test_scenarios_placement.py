@@ -65,6 +65,57 @@ def test_p6_replica_groups_and_their_spelling() -> None:
     assert lines(compare(REDUCE, REDUCE.replace("{{0,1},{2,3}}", "[2,2]<=[4]"))) == []
 
 
+def test_p7_an_all_reduce_becomes_asynchronous() -> None:
+    new = REDUCE.replace("ROOT r = f32[8]{0} all-reduce(p)", "s = f32[8]{0} all-reduce-start(p)")
+    new = new.replace("to_apply=sum\n}", "to_apply=sum\n  ROOT r = f32[8]{0} all-reduce-done(s)\n}")
+    found = compare(REDUCE, new)
+    assert lines(found) == ["changed all-reduce->all-reduce-start attribute:asynchronous"]
+    assert found.metrics["collectives"] == (1, 1)
+    assert found.metrics["collective_bytes"] == (32, 32)
+
+
+HOST = """
+on_host {
+  a = f32[8]{0} parameter(0)
+  s = f32[8]{0} sine(a)
+  ROOT c = f32[8]{0} cosine(s)
+}, execution_thread="host"
+
+ENTRY main {
+  p = f32[8]{0} parameter(0)
+  n = f32[8]{0} negate(p)
+  start = ((f32[8]), f32[8], u32[]) custom-call-start(n), custom_call_target="Host", called_computations={on_host}
+  done = f32[8]{0} custom-call-done(start)
+  ROOT e = f32[8]{0} exponential(done)
+}
+"""
+DEVICE = """
+fused {
+  a = f32[8]{0} parameter(0)
+  s = f32[8]{0} sine(a)
+  ROOT c = f32[8]{0} cosine(s)
+}
+
+ENTRY main {
+  p = f32[8]{0} parameter(0)
+  n = f32[8]{0} negate(p)
+  f = f32[8]{0} fusion(n), kind=kLoop, calls=fused
+  ROOT e = f32[8]{0} exponential(f)
+}
+"""
+
+
+def test_p4_host_execution_becomes_a_device_fusion() -> None:
+    found = compare(HOST, DEVICE)
+    moved = [edit for edit in found.edits if edit.kind == "moved"]
+    assert sorted(line(edit) for edit in moved) == [
+        "moved cosine computation,compute_type",
+        "moved sine computation,compute_type",
+    ]
+    assert {(c.old, c.new) for edit in moved for c in edit.changes if c.field == "compute_type"} == {("host", "device")}
+    assert found.summary == {"added": 1, "removed": 2, "changed": 0, "moved": 2}, lines(found)
+
+
 SPLIT = """
 fused {
   a = f32[64]{0} parameter(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from hlodiff.diff.asynchronous import with_asynchronous
 from hlodiff.diff.channels import channel_changes, with_channels
 from hlodiff.diff.edits import raw_edits
 from hlodiff.diff.fusions import fusion_changes
@@ -48,6 +49,7 @@ def diff(old: Module, new: Module) -> ModuleDiff:
     found = correspond(bare[0], bare[1])
     edits = with_moves(bare[0].module, bare[1].module, found, raw_edits(bare[0], bare[1], found))
     edits = with_channels(edits, channel_changes(bare[0], bare[1], tuned, found.pairs))
+    edits = with_asynchronous(bare[0], bare[1], found, edits)
     edits += header_edits(bare[0].module, bare[1].module, _entry_numbers(bare[0], bare[1], found))
     edits += entry_layout_edit(bare[0].module, bare[1].module, edits)
     counts = [op_counts(module) for module in tuned]

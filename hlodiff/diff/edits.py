@@ -9,6 +9,7 @@ from hlodiff.diff.fields import field_changes, in_order
 from hlodiff.diff.operands import operands_changed
 from hlodiff.diff.pairs import Correspondence, PairedComputations, Program, is_embedded, paired_calls
 from hlodiff.diff.result import FieldChange, Kind
+from hlodiff.diff.words import platform_of
 from hlodiff.ir.hlo_printer import print_instruction
 from hlodiff.ir.model import Instruction, Module
 
@@ -57,6 +58,7 @@ def _inside(old: Module, new: Module, pair: PairedComputations, pairs: Pairs) ->
     assert pair.pairing and pair.old_side and pair.new_side
     plumbing = bool(pair.callers)
     numbers = _moved_numbers(old, new, pair) if not plumbing else {}
+    platform = platform_of(new)
     for position, partner in enumerate(pair.pairing.old):
         one = pair.old_side.computation.instructions[position]
         place = (pair.old, position)
@@ -65,7 +67,7 @@ def _inside(old: Module, new: Module, pair: PairedComputations, pairs: Pairs) ->
                 yield RawEdit("removed", place, None, count=pair.count)
             continue
         other = pair.new_side.computation.instructions[partner]
-        changes = field_changes(one, other) + numbers.get(position, [])
+        changes = field_changes(one, other, platform) + numbers.get(position, [])
         changes += _called_changes(old, new, one, other)
         if one.operands or other.operands:
             through = _through(one, other, pair, pairs)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from hlodiff.diff.result import FieldChange
+from hlodiff.diff.words import memory_space_in_words
 from hlodiff.ir.content import shape_text
 from hlodiff.ir.hlo_shapes import print_layout
 from hlodiff.ir.hlo_tokens import Unbalanced, split_commas, unquote
@@ -37,16 +38,17 @@ _NAMED = {
     "tf.aliasing_output": "alias",
     "jax.buffer_donor": "alias",
 }
+_T = TypeVar("_T")
 _FRONTEND = frozenset(["frontend_attributes", "mhlo.frontend_attributes"])
 _COMPUTE_TYPE = "_xla_compute_type"
-_SPACES = {0: "device", 5: "host"}
 
 
-def field_changes(old: Instruction, new: Instruction) -> list[FieldChange]:
+def field_changes(old: Instruction, new: Instruction, platform: str = "") -> list[FieldChange]:
     """Everything but operands, parameter numbers and calls; in the order of FIELDS.
 
     Args:
         old, new: paired instructions, without noise and tuning.
+        platform: "tpu", "cuda" or "": what memory spaces are called.
 
     Returns:
         One FieldChange per field, empty where the two are the same.
@@ -55,7 +57,7 @@ def field_changes(old: Instruction, new: Instruction) -> list[FieldChange]:
     if old.opcode != new.opcode:
         changes.append(FieldChange("opcode", old.opcode, new.opcode))
     if old.shape is not new.shape and old.shape != new.shape:
-        changes += _shape_changes(old.shape, new.shape)
+        changes += _shape_changes(old.shape, new.shape, platform)
     if old.literal != new.literal and "parameter" not in (old.opcode, new.opcode):
         changes.append(FieldChange("literal", old.literal or "", new.literal or ""))
     if old.attributes != new.attributes:
@@ -68,7 +70,7 @@ def in_order(changes: list[FieldChange]) -> list[FieldChange]:
     return sorted(changes, key=lambda c: (FIELDS.index(c.field) if c.field in FIELDS else len(FIELDS), c.field))
 
 
-def _shape_changes(old: Shape, new: Shape) -> Iterator[FieldChange]:
+def _shape_changes(old: Shape, new: Shape, platform: str) -> Iterator[FieldChange]:
     pairs = list(zip(old.leaves(), new.leaves(), strict=False))
     if _skeleton(old) != _skeleton(new):
         yield FieldChange("shape", shape_text(old, False), shape_text(new, False))
@@ -87,9 +89,11 @@ def _shape_changes(old: Shape, new: Shape) -> Iterator[FieldChange]:
     ]
     if any(a != b for a, b in layouts):
         yield FieldChange("layout", *_first(layouts))
-    spaces = [(memory_space(a), memory_space(b)) for a, b in pairs]
+    spaces = [(_memory_space(a), _memory_space(b)) for a, b in pairs]
     if any(a != b for a, b in spaces):
-        yield FieldChange("memory_space", *_first(spaces))
+        old_space, new_space = _first(spaces)
+        words = memory_space_in_words(old_space, platform), memory_space_in_words(new_space, platform)
+        yield FieldChange("memory_space", *words)
 
 
 def _skeleton(shape: Shape) -> object:
@@ -99,7 +103,7 @@ def _skeleton(shape: Shape) -> object:
     return shape.is_array
 
 
-def _first(pairs: list[tuple[str, str]]) -> tuple[str, str]:
+def _first(pairs: list[tuple[_T, _T]]) -> tuple[_T, _T]:
     return next((a, b) for a, b in pairs if a != b)
 
 
@@ -109,10 +113,8 @@ def _arrangement(layout: Layout | None) -> str:
     return "{" + print_layout(Layout(layout.minor_to_major, layout.tiling, 0, layout.other)) + "}"
 
 
-def memory_space(shape: Shape) -> str:
-    """Where the bytes live: "device", "host", or the number that the compiler gave."""
-    number = shape.layout.memory_space if shape.layout else 0
-    return _SPACES.get(number, f"memory space {number}")
+def _memory_space(shape: Shape) -> int:
+    return shape.layout.memory_space if shape.layout else 0
 
 
 def _attribute_changes(old: Instruction, new: Instruction) -> list[FieldChange]:
@@ -124,10 +126,18 @@ def _attribute_changes(old: Instruction, new: Instruction) -> list[FieldChange]:
             field = field_of(name)
             if field == "compute_type":
                 a, b = (unquote(value) or "device" for value in (a, b))
+            elif field == "alias":
+                a, b = (_donation(name, value) for value in (a, b))
             elif field == "backend_config":
                 a, b = _config_words(a, b)
             changes.setdefault(field, FieldChange(field, a, b))
     return list(changes.values())
+
+
+def _donation(name: str, value: str) -> str:
+    if not value:
+        return "not donated"
+    return f"output {value.partition(' ')[0]}" if name == "tf.aliasing_output" else "any output"
 
 
 def _config_words(old: str, new: str) -> tuple[str, str]:

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.diff.edits import Place, RawEdit
-from hlodiff.diff.fields import field_changes
+from hlodiff.diff.fields import field_changes, in_order
 from hlodiff.diff.pairs import Correspondence
 from hlodiff.diff.result import FieldChange
+from hlodiff.diff.words import platform_of
 from hlodiff.ir.content import is_commutative, shape_text
 from hlodiff.ir.model import Instruction, Module
 
@@ -57,7 +58,8 @@ def with_moves(old: Module, new: Module, found: Correspondence, edits: list[RawE
         groups = [
             ([a for a in olds if a not in moves], [b for b in news if b not in moves.values()]) for olds, news in groups
         ]
-    return list(_replaced(old, new, edits, removed, added, moves))
+    threads = ((old, threads_of(old)), (new, threads_of(new)))
+    return list(_replaced(threads, edits, removed, added, moves))
 
 
 def _may_move(it: Instruction) -> bool:
@@ -140,37 +142,57 @@ def _around(module: Module) -> _Around:
 
 
 def _single_sites(module: Module) -> dict[int, Place | None]:
-    """For each computation called by a fusion or call from one place only, that place."""
+    """For each computation called as a step of the program from one place only, that place."""
     sites: dict[int, Place | None] = {}
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
             for callee in it.called:
-                fits = it.opcode in ("fusion", "call") and callee not in sites
+                fits = _is_step(it) and callee not in sites
                 sites[callee] = (index, position) if fits else None
     return sites
 
 
+def _is_step(it: Instruction) -> bool:
+    return it.opcode in ("fusion", "call") or it.opcode.startswith(("custom-call", "async-start"))
+
+
 def _resolve(module: Module, sites: dict[int, Place | None], place: Place) -> Place:
-    """Through parameters up to the caller's operand, through fusions down to their root."""
+    """Through borders to what a value really is, see `_behind`."""
     for _ in range(1000):  # nesting is shallow in real programs; a hostile call cycle ends here
-        it = _at(module, place)
-        site = sites.get(place[0])
-        if it.opcode == "parameter" and site is not None:
-            call = _at(module, site)
-            number = int(it.literal or 0)
-            if number >= len(call.operands):
-                return place
-            place = (site[0], call.operands[number])
-        elif it.opcode in ("fusion", "call") and it.called and sites.get(it.called[0]) is not None:
-            place = (it.called[0], module.computations[it.called[0]].root)
-        else:
+        behind = _behind(module, sites, place)
+        if behind is None:
             return place
+        place = behind
     return place
 
 
+def _behind(module: Module, sites: dict[int, Place | None], place: Place) -> Place | None:
+    """A parameter is its caller's operand, a call the root of what it calls, an element what the tuple was made of."""
+    it = _at(module, place)
+    site = sites.get(place[0])
+    if it.opcode == "parameter" and site is not None:
+        operands = _at(module, site).operands
+        number = int(it.literal or 0)
+        return (site[0], operands[number]) if number < len(operands) else None
+    if it.opcode in ("bitcast", "copy-done") or (it.opcode.endswith("-done") and it.operands):
+        return place[0], it.operands[0]
+    if it.opcode == "copy-start":
+        return place[0], it.operands[0]
+    if len(it.called) == 1 and _is_step(it) and sites.get(it.called[0]) is not None:
+        return it.called[0], module.computations[it.called[0]].root
+    if it.opcode == "get-tuple-element" and (it.attribute("index") or "").isdigit():
+        source = _resolve(module, sites, (place[0], it.operands[0]))
+        made = _at(module, source)
+        index = int(it.attribute("index") or 0)
+        return (source[0], made.operands[index]) if made.opcode == "tuple" and index < len(made.operands) else None
+    return None
+
+
+_Side = tuple[Module, dict[int, str]]
+
+
 def _replaced(
-    old: Module,
-    new: Module,
+    sides: tuple[_Side, _Side],
     edits: list[RawEdit],
     removed: dict[Place, RawEdit],
     added: dict[Place, RawEdit],
@@ -180,7 +202,7 @@ def _replaced(
     for edit in edits:
         if edit.kind == "removed" and edit.old in moves:
             target = moves[edit.old]
-            yield _move(old, new, edit.old, target, min(edit.count, added[target].count))
+            yield _move(sides, edit.old, target, min(edit.count, added[target].count))
             if edit.count > added[target].count:
                 yield replace(edit, count=edit.count - added[target].count)
         elif edit.kind == "added" and edit.new in taken:
@@ -190,7 +212,23 @@ def _replaced(
             yield edit
 
 
-def _move(old: Module, new: Module, source: Place, target: Place, count: int) -> RawEdit:
+def _move(sides: tuple[_Side, _Side], source: Place, target: Place, count: int) -> RawEdit:
+    (old, ours), (new, theirs) = sides
     names = old.computations[source[0]].name, new.computations[target[0]].name
-    changes = [FieldChange("computation", *names), *field_changes(_at(old, source), _at(new, target))]
-    return RawEdit("moved", source, target, changes, count, "moved")
+    changes = field_changes(_at(old, source), _at(new, target), platform_of(new))
+    threads = ours.get(source[0], "device"), theirs.get(target[0], "device")
+    if threads[0] != threads[1]:
+        changes = in_order([*changes, FieldChange("compute_type", *threads)])
+    return RawEdit("moved", source, target, [FieldChange("computation", *names), *changes], count, "moved")
+
+
+def threads_of(module: Module) -> dict[int, str]:
+    """Computations that do not run on the device's main thread, those called from them included, and where they run."""
+    threads = {n: c.execution_thread for n, c in enumerate(module.computations) if c.execution_thread}
+    for caller in list(threads):
+        waiting = [caller]
+        for index in waiting:
+            fresh = [c for it in module.computations[index].instructions for c in it.called if c not in threads]
+            threads.update(dict.fromkeys(fresh, threads[caller]))
+            waiting += fresh
+    return threads

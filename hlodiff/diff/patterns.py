@@ -28,6 +28,9 @@ def group(old: Module, new: Module, edits: Sequence[RawEdit]) -> tuple[Edit, ...
 
 
 def _signature(old: Module, new: Module, edit: RawEdit) -> tuple[object, ...]:
+    if [change.field for change in edit.changes] == ["alias"]:  # arguments given away or kept together are one story
+        (change,) = edit.changes
+        return (edit.kind, "alias", change.old == "not donated", change.new == "not donated")
     sides = tuple(_identity(module, place) for module, place in ((old, edit.old), (new, edit.new)))
     changes = tuple((c.field, c.old, c.new) if c.field not in _OWN_WORDS else (c.field,) for c in edit.changes)
     return (edit.kind, *sides, changes)

@@ -10,10 +10,10 @@ from hlodiff.normalize.tuning import split_backend_config
 
 # Rules that only make a file easy to read and to compare by eye. The differ sees through all of them, and needs what
 # they take away: op_names are evidence, names and order are what the user knows a program by.
-PRESENTATION = frozenset(["metadata", "locations", "names", "module_name", "instruction_order", "computation_order",
-                          "equal_computations", "equal_functions", "function_names", "value_names"])  # fmt: skip
-
-
+PRESENTATION = frozenset(
+    ["metadata", "module_name", "instruction_order", "equal_computations", "computation_order", "names", "locations",
+     "stablehlo_module_name", "equal_functions", "function_names", "value_names"]
+)  # fmt: skip
 CHANNELS = ("channel_id", "channel_handle")
 _STRIPPED = frozenset(["backend_config", *CHANNELS])
 
