@@ -205,7 +205,8 @@ def layer(bench: Bench) -> Made | None:
         at = max(body.nodes.index(node) for node in inside) + 1
         body.nodes[at:at] = new
         body.nodes = topological(body)
-        edits = tuple(TrueEdit("added", node=node, anywhere=True) for node in new)
+        within = [inner for node in new for inner in _everything_in(node)]
+        edits = tuple(TrueEdit("added", node=node, anywhere=True) for node in (*new, *within))
         return Made(edits, (*body.nodes,))
     return None
 
@@ -231,13 +232,32 @@ def _stretch(bench: Bench, body: Body, end: Node) -> tuple[Node, list[Node]] | N
 
 
 def _may_repeat(bench: Bench, inside: list[Node]) -> bool:
-    """A region of StableHLO belongs to one operation; a computation of compiled HLO may be called twice."""
+    """A region of StableHLO belongs to one operation and would have to be copied with what it captures."""
     if bench.piece.stage == "stablehlo":
         return not any(node.callees for node in inside)
     return not any(node.opcode in ("while", "conditional", "custom-call") for node in inside)
 
 
 def _copy(bench: Bench, node: Node, copies: dict[int, Node]) -> Node:
+    """A node and all it calls once more, as XLA clones: computations are never shared between two fusions."""
     record = replace(node.record, name=bench.piece.fresh(node.opcode))
     operands = [copies.get(id(operand), operand) for operand in node.operands]
-    return Node(record, operands, calls=list(node.calls))
+    if bench.piece.stage == "stablehlo":
+        return Node(record, operands, calls=list(node.calls))
+    return Node(record, operands, calls=[(name, [_clone(bench, b) for b in group]) for name, group in node.calls])
+
+
+def _clone(bench: Bench, body: Body) -> Body:
+    copies: dict[int, Node] = {}
+    for node in topological(body):
+        copies[id(node)] = _copy(bench, node, copies)
+    nodes = [copies[id(node)] for node in body.nodes]
+    clone = Body(replace(body.record, name=bench.piece.fresh("clone")), nodes, copies[id(body.root)])
+    bench.piece.bodies.insert(bench.piece.bodies.index(body) + 1, clone)
+    return clone
+
+
+def _everything_in(node: Node) -> list[Node]:
+    """What stands in the computations that a node calls, and they in turn; parameters are only the call's operands."""
+    inner = [n for body in node.callees for n in body.nodes if n.opcode != "parameter"]
+    return [*inner, *(deeper for n in inner for deeper in _everything_in(n))]

@@ -191,7 +191,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _corpus(options: argparse.Namespace) -> list[Program]:
     found = corpus(options.program, options.target or TARGETS, options.stage)
-    return [p for p in found if options.program or p.path.stat().st_size < _BIG]
+    small = [p for p in found if options.program or p.path.stat().st_size < _BIG]
+    return sorted(small, key=lambda p: (p.name, TARGETS.index(p.target)))  # a short run sees all targets
 
 
 if __name__ == "__main__":

@@ -55,6 +55,8 @@ def judge(pair: Pair, found: ModuleDiff) -> Score:
     if pair.story:
         return _judge_fusions(pair, found, said["program"])
     here = [edit for edit in pair.script if edit.channel == "program"]
+    if any(edit.anywhere for edit in here):
+        said["program"] = [s for s in said["program"] if not _is_inner_parameter(pair, s)]
     why = _compare(pair, here, said["program"])
     for channel in ("schedule", "tuning"):
         aside = [edit for edit in pair.script if edit.channel == channel]
@@ -63,10 +65,15 @@ def judge(pair: Pair, found: ModuleDiff) -> Score:
             why = f"{channel}: {why}" if why else ""
     if said["tuning"] and not why and all(edit.channel != "tuning" for edit in pair.script):
         why = "tuning reported where none was done"
-    count = sum(edit.count for edit in found.edits)
-    if count != len(said["program"]) and not why:
-        why = f"counts {count} edits and shows {len(said['program'])}"
+    count, shown = sum(edit.count for edit in found.edits), sum(len(edit.sites) or edit.count for edit in found.edits)
+    if count != shown and not why:
+        why = f"counts {count} edits and shows {shown}"
     return Score(not why, len(here) >= count and (count > 0 or not here), count, len(here), why)
+
+
+def _is_inner_parameter(pair: Pair, said: Said) -> bool:
+    """A parameter of a called computation that was added with its call: no more than the call's operands."""
+    return said.kind == "added" and said.opcode == "parameter" and (said.new or (-1,))[0] != pair.new.entry
 
 
 def _judge_fusions(pair: Pair, found: ModuleDiff, said: list[Said]) -> Score:
