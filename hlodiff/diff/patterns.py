@@ -5,10 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hlodiff.diff.edits import Place, RawEdit, text_of
+from hlodiff.diff.provenance import Origins
 from hlodiff.diff.result import KINDS, Edit, FieldChange, Site
 from hlodiff.ir.content import shape_text
 from hlodiff.ir.model import Instruction, Module
 
+_FIRST = frozenset(["memory_space", "sharding", "compute_type", "alias", "replica_groups", "element_type", "precision"])
+_CARRIERS = frozenset(
+    [
+        "parameter",
+        "tuple",
+        "get-tuple-element",
+        "bitcast",
+        "constant",
+        "broadcast",
+        "broadcast_in_dim",
+        "reshape",
+        "return",
+    ]
+)
 # A literal or operand list of this pattern may differ from site to site.
 _OWN_WORDS = frozenset(["operands", "schedule"])
 
@@ -23,8 +38,19 @@ def group(old: Module, new: Module, edits: Sequence[RawEdit]) -> tuple[Edit, ...
     groups: dict[tuple[object, ...], list[RawEdit]] = {}
     for edit in edits:
         groups.setdefault(_signature(old, new, edit), []).append(edit)
-    found = [_edit(old, new, members) for members in groups.values()]
-    return tuple(sorted(found, key=lambda e: (-e.count, KINDS.index(e.kind))))  # stable: else program order
+    origins = (Origins(old), Origins(new))
+    found = [_edit(old, new, origins, members) for members in groups.values()]
+    return tuple(sorted(found, key=lambda e: (_weight(e), -e.count, KINDS.index(e.kind))))  # stable: else program order
+
+
+def _weight(edit: Edit) -> int:
+    """What a reviewer wants to see first: placement and numbers, then operations, then what only carries values."""
+    if not _FIRST.isdisjoint(edit.fields):
+        return 0
+    site = edit.new or edit.old
+    if edit.kind in ("added", "removed") and site is not None and site.opcode in _CARRIERS:
+        return 2
+    return 1
 
 
 def _signature(old: Module, new: Module, edit: RawEdit) -> tuple[object, ...]:
@@ -48,18 +74,17 @@ def _instruction(module: Module, place: Place) -> Instruction:
     return module.computations[place[0]].instructions[place[1]]
 
 
-def _edit(old: Module, new: Module, members: Sequence[RawEdit]) -> Edit:
+def _edit(old: Module, new: Module, origins: tuple[Origins, Origins], members: Sequence[RawEdit]) -> Edit:
     first = members[0]
-    module, place = (new, first.new) if first.new else (old, first.old)
-    it = _instruction(module, place) if place else None
+    origin, place = (origins[1], first.new) if first.new else (origins[0], first.old)
     return Edit(
         first.kind,
         tuple(change.field for change in first.changes),
         sum(member.count for member in members),
         tuple((_site(old, m.old), _site(new, m.new)) for m in members),
         tuple(FieldChange(c.field, _cut(c.old), _cut(c.new)) for c in first.changes),
-        (it.op_name or None) if it else None,
-        module.stack(it.frame) if it else (),
+        (origin.op_name(*place) or None) if place else None,
+        origin.stack(*place) if place else (),
         first.matcher,
     )
 

@@ -1,0 +1,54 @@
+"""Where an instruction came from: its own scope and frames, or those of the call that leads to it.
+
+In StableHLO what stands inside a jitted function of JAX (`silu`) has no Python frame; the call has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hlodiff.ir.model import Frame, Instruction, Module
+
+
+@dataclass(slots=True)
+class Origins:
+    """Scopes and frames of one module's instructions; call sites are found once, when first asked for."""
+
+    module: Module
+    _callers: dict[int, tuple[int, int]] | None = field(default=None)
+
+    def stack(self, computation: int, instruction: int) -> tuple[Frame, ...]:
+        """Python frames, innermost first: the instruction's own, else those of the nearest caller that has any."""
+        for it in self._chain(computation, instruction):
+            if it.frame >= 0:
+                return self.module.stack(it.frame)
+        return ()
+
+    def op_name(self, computation: int, instruction: int) -> str:
+        """JAX's scope; inside a StableHLO function behind the scope of the call: `jit(f)/jit(silu)/neg`."""
+        own, *callers = self._chain(computation, instruction)
+        if self.module.stage == "compiled" or own.op_name.startswith("jit("):
+            return own.op_name
+        outer = next((it.op_name for it in callers if it.op_name), "")
+        return f"{outer}/{own.op_name}" if outer and own.op_name else own.op_name or outer
+
+    def _chain(self, computation: int, instruction: int) -> list[Instruction]:
+        """The instruction and the calls that lead to it, nearest first."""
+        if self._callers is None:
+            self._callers = _first_callers(self.module)
+        chain = [self.module.computations[computation].instructions[instruction]]
+        seen = {computation}
+        while (caller := self._callers.get(computation)) is not None and caller[0] not in seen:
+            computation = caller[0]
+            seen.add(computation)
+            chain.append(self.module.computations[computation].instructions[caller[1]])
+        return chain
+
+
+def _first_callers(module: Module) -> dict[int, tuple[int, int]]:
+    callers: dict[int, tuple[int, int]] = {}
+    for index, computation in enumerate(module.computations):
+        for position, it in enumerate(computation.instructions):
+            for callee in it.called:
+                callers.setdefault(callee, (index, position))
+    return callers
