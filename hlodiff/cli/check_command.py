@@ -13,7 +13,7 @@ import click
 from hlodiff.capture import Captured, NotChecked, Outcome, discover
 from hlodiff.cli import options
 from hlodiff.cli.capturing import captured
-from hlodiff.cli.output import emit_report
+from hlodiff.cli.output import emit_report, near
 from hlodiff.cli.recording import STAGES, Stored, compare, one_sided, parse, record
 from hlodiff.cli.registered import Chosen, choose, load_stored, requests_for
 from hlodiff.config import Config, load
@@ -55,7 +55,7 @@ def command(
     code = exit_code(findings)
     report = Report(
         "check",
-        str(config.snapshots),
+        str(near(config.snapshots)),
         "this work tree",
         programs,
         findings,

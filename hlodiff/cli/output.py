@@ -64,6 +64,12 @@ def tell(message: str) -> None:
     click.echo(printable(message, lines=True), err=True)
 
 
+def near(path: Path) -> Path:
+    """The path as it would be typed here: relative where it lies below this folder."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 def color() -> bool:
     """Whether stdout takes colours: a terminal that is not dumb, and NO_COLOR is not set."""
     wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hlodiff.capture import Discovery, Request
+from hlodiff.cli.output import near
 from hlodiff.cli.recording import Stored, parse
 from hlodiff.cli.selecting import select
 from hlodiff.config import Config
@@ -67,7 +68,7 @@ def load_stored(config: Config, keys: Sequence[Key]) -> tuple[dict[Key, Stored],
     Returns:
         what was read, its fingerprints verified, and what is broken and why; a program in neither has no snapshot.
     """
-    tree = FolderTree(config.snapshots)
+    tree = FolderTree(near(config.snapshots))
     there = dict.fromkeys(list_snapshots(tree).keys)
     stored: dict[Key, Stored] = {}
     broken: dict[Key, HlodiffError] = {}

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from hlodiff.cli import options
-from hlodiff.cli.output import emit
+from hlodiff.cli.output import emit, near
 from hlodiff.cli.selecting import select
 from hlodiff.config import load
 from hlodiff.errors import UsageError
@@ -41,7 +41,7 @@ def command(
         found = [_file_summary(Path(name))]
     else:
         config = load(project)
-        tree = open_revision(project, revision, config.snapshots) if revision else FolderTree(config.snapshots)
+        tree = open_revision(project, revision, config.snapshots) if revision else FolderTree(near(config.snapshots))
         keys = list_snapshots(tree).keys
         if not keys:
             raise UsageError("there are no snapshots", where=tree.where, hint="hlodiff update")

@@ -13,14 +13,14 @@ import click
 from hlodiff.capture import Captured, NotChecked, Outcome, discover
 from hlodiff.cli import options
 from hlodiff.cli.capturing import captured
-from hlodiff.cli.output import emit, tell
+from hlodiff.cli.output import emit, near, tell
 from hlodiff.cli.recording import Stored, compare, parse, record
 from hlodiff.cli.registered import Chosen, choose, load_stored, requests_for
 from hlodiff.config import Config, load
 from hlodiff.errors import HlodiffError, StoreError
 from hlodiff.report.escape import printable
 from hlodiff.report.headline import headline
-from hlodiff.store import Key, remove_snapshot, write_snapshot, writing
+from hlodiff.store import FutureFormatError, Key, remove_snapshot, write_snapshot, writing
 
 _STATUSES = ("new", "changed", "repaired", "facts", "unchanged", "orphaned", "deleted", "not checked", "failed")
 
@@ -48,7 +48,7 @@ def command(
     whose program is the same is not touched. A program that cannot be compiled here keeps the snapshot it has.
     """
     config = load(project)
-    with writing(config.snapshots):
+    with writing(near(config.snapshots)):
         chosen = choose(config, discover(config), names, targets)
         run = _Run(config)
         try:
@@ -83,7 +83,11 @@ class _Run:
 
     def update_all(self, chosen: Chosen, jobs: int | None) -> None:
         stored, broken = load_stored(self.config, chosen.registered)
-        with closing(captured(self.config, requests_for(chosen.registered, stored), jobs)) as outcomes:
+        for key, error in broken.items():
+            if isinstance(error, FutureFormatError):
+                self.rows[key] = _Row(key, "failed", tuple(str(error).split("\n")))
+        wanted = [key for key in chosen.registered if key not in self.rows]
+        with closing(captured(self.config, requests_for(wanted, stored), jobs)) as outcomes:
             for key, outcome in outcomes:
                 self.rows[key] = self.update_one(key, outcome, stored.get(key), key in broken)
 
@@ -97,7 +101,7 @@ class _Run:
             return _Row(key, "unchanged")
         try:
             snapshot = record(outcome, str(self.config.root))
-            written = write_snapshot(self.config.snapshots, snapshot, self.config.max_file_bytes)
+            written = write_snapshot(near(self.config.snapshots), snapshot, self.config.max_file_bytes)
             if not written:
                 return _Row(key, "unchanged")
             if old is None:
@@ -153,16 +157,8 @@ def _totals(rows: list[_Row], config: Config) -> str:
     if any(row.status == "orphaned" for row in rows):
         following = "hlodiff update --prune"
     else:
-        following = f"git add {_relative(config)}" if recorded else "hlodiff check"
+        following = f"git add {near(config.snapshots)}" if recorded else "hlodiff check"
     return f"{said or 'nothing is registered'}; next: {following}"
-
-
-def _relative(config: Config) -> str:
-    """The snapshots folder as it would be typed here."""
-    try:
-        return str(config.snapshots.relative_to(Path.cwd()))
-    except ValueError:
-        return str(config.snapshots)
 
 
 def _json(rows: list[_Row]) -> str:

@@ -25,3 +25,4 @@ from hlodiff.store.writing import remove_snapshot as remove_snapshot
 from hlodiff.store.writing import write_snapshot as write_snapshot
 from hlodiff.store.writing import writing as writing
 from hlodiff.store.yaml_text import FORMAT_VERSION as FORMAT_VERSION
+from hlodiff.store.yaml_text import FutureFormatError as FutureFormatError

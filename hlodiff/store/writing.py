@@ -46,9 +46,11 @@ def writing(root: Path) -> Iterator[None]:
         _lock(handle, root)
         with _clear_errors(root):
             recover(root)
-        yield
-        with _clear_errors(root):
-            shutil.rmtree(root / PARTIAL, ignore_errors=True)
+        try:
+            yield
+        finally:
+            if not is_unfinished(root):
+                shutil.rmtree(root / PARTIAL, ignore_errors=True)
     finally:
         os.close(handle)  # releases the lock, as the end of a killed process does
 

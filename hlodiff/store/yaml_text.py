@@ -17,6 +17,10 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
+class FutureFormatError(StoreError):
+    """A snapshot was written by a newer hlodiff: it is neither read nor overwritten."""
+
+
 class _Row(dict[str, Any]):
     """A mapping that is printed on one line."""
 
@@ -85,7 +89,7 @@ def _check_version(summary: Mapping[str, Any], where: str) -> None:
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise StoreError(f"`format_version` is {version!r}, not a positive number", where=where)
     if version > FORMAT_VERSION:
-        raise StoreError(
+        raise FutureFormatError(
             f"format version {version} is newer than this hlodiff reads (up to {FORMAT_VERSION})",
             where=where,
             hint="pip install --upgrade hlodiff",

@@ -1,0 +1,476 @@
+"""`hlodiff update`, `check`, `list` and `show` around a stand-in for the compiler: what is written, said and returned.
+
+The real compiler is asked in test_cli_capture.py.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hlodiff.capture import Captured, Discovered, Discovery, Event, Failed, NotChecked, Outcome, Request
+from hlodiff.cli import run
+from hlodiff.config import Config
+from hlodiff.errors import RegistryError
+
+TANH = "HloModule jit_f\n\nENTRY e {\n  %p.1 = f32[8]{0} parameter(0)\n  ROOT %n.2 = f32[8]{0} tanh(%p.1)\n}\n"
+EXP = TANH.replace("tanh", "exponential")
+STABLEHLO = """module @jit_f {
+  func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+    return %a : tensor<8xf32>
+  }
+}
+"""
+FIRST = (("f", "", "cpu"), ("f", "", "tpu-v5e-2x2"), ("g", "small", "cpu"), ("g", "large", "cpu"))
+
+Answer = str | Outcome | BaseException
+
+
+class Compiler:
+    """Answers requests: a compiled program as text, an outcome, or an exception that is raised."""
+
+    def __init__(self) -> None:
+        self.answers: dict[tuple[str, str, str], Answer] = dict.fromkeys(FIRST, TANH)
+        self.toolchain: dict[str, Any] = {"jax": "0.10.2", "x64": False}
+        self.compiled: list[str] = []
+        self.problems: dict[str, str] = {}
+
+    def discover(self, config: Config) -> Discovery:
+        functions = []
+        for name in dict.fromkeys(key[0] for key in self.answers):
+            targets: dict[str, list[str]] = {}
+            for function, case, target in self.answers:
+                if function == name:
+                    targets.setdefault(target, []).append(case)
+            programs = tuple((target, tuple(cases)) for target, cases in targets.items())
+            functions.append(Discovered(name, "m", "m.py", 3, programs, self.problems.get(name, "")))
+        return Discovery(tuple(functions))
+
+    def capture(
+        self, config: Config, requests: Any, *, jobs: int | None = None, on_event: Callable[[Event], None] | None = None
+    ) -> Iterator[Outcome]:
+        for request in requests:
+            yield self.answer(request)
+
+    def answer(self, request: Request) -> Outcome:
+        where = (request.function, request.case, request.target)
+        answer = self.answers[where]
+        if isinstance(answer, BaseException):
+            raise answer
+        if not isinstance(answer, str):
+            return answer
+        facts = {"toolchain": self.toolchain, "arguments": [], "results": [], "devices": 1}
+        if request.known_stablehlo and request.known_toolchain == self.toolchain and answer == TANH:
+            return Captured(*where, STABLEHLO, None, facts, {}, unchanged=True)
+        self.compiled.append("/".join(filter(None, where)))
+        facts |= {"memory": {"temp": 8 if answer == TANH else 24, "alias": None}, "cost": {"flops": 8.0}}
+        return Captured(*where, STABLEHLO, answer, facts, {})
+
+
+@pytest.fixture
+def compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Compiler:
+    (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["m.py"]\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    stand_in = Compiler()
+    for name in ("check", "update", "list"):
+        monkeypatch.setattr(f"hlodiff.cli.{name}_command.discover", stand_in.discover)
+    monkeypatch.setattr("hlodiff.cli.capturing.capture", stand_in.capture)
+    return stand_in
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    def ask(*arguments: str) -> tuple[int, str, str]:
+        code = run(arguments)
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return code, out, err
+
+    return ask
+
+
+Ask = Callable[..., tuple[int, str, str]]
+
+
+def files() -> dict[str, int]:
+    return {str(p): p.stat().st_mtime_ns for p in sorted(Path("snapshots").rglob("*")) if p.is_file()}
+
+
+def findings(out: str) -> list[tuple[str, str, str]]:
+    return [(f["rule"], f["program"], f["target"]) for f in json.loads(out)["findings"]]
+
+
+# --- update ----------------------------------------------------------------------------------------------------------
+
+
+def test_update_records_and_then_leaves_alone(compiler: Compiler, said: Ask) -> None:
+    assert said("update") == (
+        0,
+        "f  cpu          new\n"
+        "f  tpu-v5e-2x2  new\n"
+        "g/small  cpu    new\n"
+        "g/large  cpu    new\n"
+        "4 new; next: git add snapshots\n",
+        "",
+    )
+    before = files()
+    assert sorted({str(Path(name).parent) for name in before}) == [
+        "snapshots/f/cpu",
+        "snapshots/f/tpu-v5e-2x2",
+        "snapshots/g/large/cpu",
+        "snapshots/g/small/cpu",
+    ]
+    compiler.compiled.clear()
+    assert said("update") == (0, "4 unchanged; next: hlodiff check\n", "")
+    assert files() == before
+    assert compiler.compiled == [], "nothing is compiled where StableHLO and toolchain are the same"
+
+
+def test_update_says_what_changed(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    before = files()
+    compiler.answers["f", "", "cpu"] = EXP
+    assert said("update") == (
+        0,
+        "f  cpu          changed\n"
+        "  StableHLO: the same program\n"
+        "  compiled: structure: 1 changed of 2 instructions\n"
+        "1 changed, 3 unchanged; next: git add snapshots\n",
+        "",
+    )
+    changed = sorted(name for name, stamp in files().items() if before[name] != stamp)
+    assert {str(Path(name).parent) for name in changed} == {"snapshots/f/cpu"}
+
+
+def test_a_new_toolchain_with_the_same_program_changes_the_summary_alone(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    before = files()
+    compiler.toolchain = {"jax": "0.11.0", "x64": False}
+    code, out, _ = said("update", "f", "--target", "cpu")
+    assert (code, out.split("\n")[0]) == (0, "f  cpu  same program, other toolchain or figures")
+    assert [name for name, stamp in files().items() if before[name] != stamp] == ["snapshots/f/cpu/summary.yaml"]
+
+
+def test_a_target_that_is_missing_keeps_its_snapshot(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    before = files()
+    tpu = ("f", "", "tpu-v5e-2x2")
+    compiler.answers[tpu] = NotChecked(*tpu, "libtpu is not installed", "pip install libtpu")
+    code, out, _ = said("update", "--prune")
+    assert code == 0
+    assert out == (
+        "not checked: f on tpu-v5e-2x2\n"
+        "  libtpu is not installed\n"
+        "  hint: pip install libtpu\n"
+        "3 unchanged, 1 not checked; next: hlodiff check\n"
+    )
+    assert files() == before
+
+
+def test_one_failed_compile_does_not_stop_the_others(compiler: Compiler, said: Ask) -> None:
+    compiler.answers["f", "", "cpu"] = Failed("f", "", "cpu", "the worker was ended by SIGKILL", "first\nlast words")
+    code, out, _ = said("update")
+    assert code == 2
+    assert "the worker was ended by SIGKILL" in out
+    assert "    | last words" in out
+    assert out.endswith("3 new, 1 failed; next: git add snapshots\n")
+    assert len(files()) == 12
+
+
+def test_update_repairs_broken_snapshots(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    whole = Path("snapshots/f/cpu/compiled.hlo").read_text()
+    Path("snapshots/f/cpu/compiled.hlo").write_text(whole[:40])
+    Path("snapshots/g/small/cpu/summary.yaml").write_text("<<<<<<< HEAD\n")
+    Path("snapshots/g/large/cpu/summary.yaml").unlink()
+    code, out, _ = said("update")
+    assert code == 0
+    assert out.count("recorded anew: the old one was broken") == 3
+    assert Path("snapshots/f/cpu/compiled.hlo").read_text() == whole
+    assert said("check")[0] == 0
+
+
+def test_prune_deletes_orphans_among_what_was_asked_for(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    del compiler.answers["f", "", "tpu-v5e-2x2"]
+    del compiler.answers["g", "small", "cpu"]
+    code, out, _ = said("update", "f", "--prune")
+    assert code == 0
+    assert "deleted" in out
+    assert not Path("snapshots/f/tpu-v5e-2x2").exists()
+    assert Path("snapshots/g/small/cpu").exists(), "a run with a pattern does not touch what it did not look at"
+    assert "1 orphaned; next: hlodiff update --prune" in said("update")[1]
+    assert said("update", "--prune")[1].startswith("g/small  cpu  deleted")
+    assert not Path("snapshots/g/small").exists()
+
+
+def test_ctrl_c_keeps_what_was_recorded(compiler: Compiler, said: Ask) -> None:
+    compiler.answers["g", "small", "cpu"] = KeyboardInterrupt()
+    code, out, err = said("update")
+    assert (code, out) == (2, "")
+    assert "interrupted after 2 recorded programs; the others are as they were" in err
+    assert len(files()) == 8
+    compiler.answers["g", "small", "cpu"] = TANH
+    assert said("update")[1].endswith("2 new, 2 unchanged; next: git add snapshots\n")
+
+
+def test_update_as_json(compiler: Compiler, said: Ask) -> None:
+    value = json.loads(said("update", "f", "--format", "json")[1])
+    assert value["programs"][0] == {"name": "f", "target": "cpu", "status": "new", "what": []}
+    assert value["totals"]["new"] == 2
+
+
+def test_an_unwritable_folder(compiler: Compiler, said: Ask) -> None:
+    Path("snapshots").write_text("a file")
+    code, out, err = said("update")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert "snapshots: cannot be written: " in err
+
+
+# --- check -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_clean_check(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    before = files()
+    assert said("check") == (
+        0,
+        "checked 8 programs of 2 functions on cpu, tpu-v5e-2x2\n8 unchanged\n",
+        "",
+    )
+    assert files() == before
+
+
+def test_a_changed_program_fails(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    before = files()
+    compiler.answers["f", "", "cpu"] = EXP
+    code, out, err = said("check")
+    assert (code, err) == (1, "")
+    assert out == (
+        "f  changed on cpu\n"
+        "  StableHLO on cpu, tpu-v5e-2x2: the same program\n"
+        "  compiled on cpu: structure: 1 changed of 2 instructions\n"
+        "    ops        exponential 0 -> 1, tanh 1 -> 0\n"
+        "    memory     temp 8 B -> 24 B (+200 %)\n"
+        "    edits\n"
+        "      changed  tanh -> exponential\n"
+        "  compiled on tpu-v5e-2x2: the same program\n"
+        "\n"
+        "checked 8 programs of 2 functions on cpu, tpu-v5e-2x2\n"
+        "1 changed, 7 unchanged; next: hlodiff update f\n"
+    )
+    assert files() == before
+    assert findings(said("check", "--format", "json")[1]) == [("changed", "f", "cpu")]
+
+
+def test_new_and_orphaned_fail_and_not_checked_does_not(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    tpu = ("f", "", "tpu-v5e-2x2")
+    compiler.answers[tpu] = NotChecked(*tpu, "libtpu is not installed", "pip install libtpu")
+    code, out, _ = said("check")
+    assert code == 0
+    assert "libtpu is not installed" in out
+    assert out.endswith("2 not checked, 6 unchanged\n")
+    compiler.answers["h", "", "cpu"] = TANH
+    code, out, _ = said("check", "--format", "json")
+    assert (code, findings(out)) == (1, [("not-checked", "f", "tpu-v5e-2x2"), ("new", "h", "cpu")])
+    del compiler.answers["h", "", "cpu"]
+    del compiler.answers["g", "large", "cpu"]
+    code, out, _ = said("check")
+    assert code == 1
+    assert "g/large  orphaned: no such function any more on cpu" in out
+    assert out.endswith("2 orphaned, 2 not checked, 4 unchanged; next: hlodiff update --prune\n")
+    assert said("check", "f")[0] == 0, "a run with a pattern does not blame what it did not look at"
+
+
+def test_cases_that_cannot_be_listed_are_no_orphans(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    del compiler.answers["g", "small", "cpu"]
+    del compiler.answers["g", "large", "cpu"]
+    compiler.answers["g", "", "cpu"] = Failed("g", "", "cpu", "m.py:7: no such file", "")
+    compiler.problems["g"] = "m.py:7: no such file"
+    code, out, _ = said("check")
+    assert code == 2
+    assert "orphaned" not in out
+    assert "m.py:7: no such file" in out
+
+
+def damage(how: str) -> str:
+    """Break the snapshot of f on cpu; returns what must be said."""
+    folder = Path("snapshots/f/cpu")
+    compiled, summary = folder / "compiled.hlo", folder / "summary.yaml"
+    if how == "truncated":
+        compiled.write_text(compiled.read_text()[:60])
+        return "snapshots/f/cpu/compiled.hlo:"
+    if how == "conflict":
+        compiled.write_text("<<<<<<< HEAD\n" + compiled.read_text())
+        return "compiled.hlo:1: has merge conflict markers"
+    if how == "future":
+        summary.write_text(summary.read_text().replace("format_version: 1", "format_version: 99"))
+        return "format version 99 is newer than this hlodiff reads (up to 1)"
+    if how == "tags":
+        summary.write_text("format_version: !!python/object/apply:os.system [exit]\n")
+        return "broken YAML"
+    (folder / "stablehlo.mlir").unlink()
+    return "stablehlo.mlir: is missing"
+
+
+@pytest.mark.parametrize("how", ["truncated", "conflict", "future", "tags", "missing"])
+def test_a_broken_snapshot_is_said_and_the_others_are_judged(how: str, compiler: Compiler, said: Ask) -> None:
+    said("update")
+    words = damage(how)
+    compiler.answers["g", "small", "cpu"] = EXP
+    code, out, err = said("check")
+    assert (code, err) == (2, "")
+    assert words in out
+    assert "could not be judged: f on cpu\n" in out
+    assert "g/small  changed on cpu" in out
+    assert "hint: " in out
+    assert out.split("\n")[-2].startswith("1 changed, 2 could not be judged, 5 unchanged")
+    if how == "future":  # somebody with a newer hlodiff has recorded it: an old one must not overwrite it
+        assert said("update")[0] == 2
+        assert "format_version: 99" in Path("snapshots/f/cpu/summary.yaml").read_text()
+    else:
+        assert out.endswith("; next: hlodiff update f --target cpu\n")
+        assert said("update")[0] == 0
+        assert said("check")[0] == 0
+
+
+def test_an_edited_snapshot_is_compiled_again(compiler: Compiler, said: Ask) -> None:
+    """Equal StableHLO and toolchain prove nothing where somebody has touched the stored program."""
+    said("update")
+    path = Path("snapshots/f/cpu/compiled.hlo")
+    path.write_text(path.read_text().replace("tanh(", "sine("))
+    compiler.compiled.clear()
+    code, out, _ = said("check")
+    assert (code, compiler.compiled) == (1, ["f/cpu"])
+    assert "sine -> tanh" in out
+
+
+def test_another_toolchain_is_said_first(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    compiler.toolchain = {"jax": "0.11.0", "x64": False}
+    code, out, _ = said("check")
+    assert code == 0
+    assert out.startswith("toolchain differs: jax 0.10.2 -> 0.11.0 (cpu, tpu-v5e-2x2)\n")
+    assert out.endswith("8 unchanged\n")
+
+
+def test_a_failed_compile_is_no_verdict(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    compiler.answers["f", "", "cpu"] = Failed("f", "", "cpu", "XLA gave up", "\x1b[31mthe end of the log")
+    code, out, _ = said("check")
+    assert code == 2
+    assert "XLA gave up" in out
+    assert "    | \\x1b[31mthe end of the log" in out
+
+
+def test_formats_and_files(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    compiler.answers["f", "", "cpu"] = EXP
+    assert said("check", "--format", "markdown", "-o", "report.md") == (1, "", "")
+    assert Path("report.md").read_text().endswith("1 changed, 7 unchanged; next\\: `hlodiff update f`\n")
+    value = json.loads(said("check", "--format", "json")[1])
+    assert value["totals"]["changed"] == 1
+    assert value["totals"]["identical"] == 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "programs"),
+    [
+        (["f"], {"f"}),
+        (["g"], {"g/small", "g/large"}),
+        (["g/small"], {"g/small"}),
+        (["g/*", "f"], {"g/small", "g/large", "f"}),
+        (["--target", "tpu-*"], {"f"}),
+    ],
+)
+def test_selection(arguments: list[str], programs: set[str], compiler: Compiler, said: Ask) -> None:
+    said("update")
+    value = json.loads(said("check", *arguments, "--format", "json")[1])
+    assert {program["name"] for program in value["programs"]} == programs
+
+
+@pytest.mark.parametrize("command", ["check", "update", "list"])
+def test_a_pattern_that_matches_nothing(command: str, compiler: Compiler, said: Ask) -> None:
+    code, out, err = said(command, "g/smal")
+    assert (code, out) == (2, "")
+    assert err == "error: no function matches `g/smal`\nhint: did you mean `g/small`?\n"
+    assert "no target matches `gpu-*`" in said(command, "--target", "gpu-*")[2]
+
+
+def test_errors_of_registering_and_configuring(compiler: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(config: Config) -> Discovery:
+        raise RegistryError("m.py raises ValueError: oh no", where="m.py:3", hint="repair it")
+
+    monkeypatch.setattr("hlodiff.cli.check_command.discover", fail)
+    assert said("check") == (2, "", "error: m.py:3: m.py raises ValueError: oh no\nhint: repair it\n")
+    Path("pyproject.toml").write_text('[tool.hlodiff]\ntagets = ["cpu"]\n')
+    code, _, err = said("check")
+    assert (code, err) == (
+        2,
+        "error: pyproject.toml: unknown key `tagets` in [tool.hlodiff]\nhint: did you mean `targets`?\n",
+    )
+
+
+# --- list and show ---------------------------------------------------------------------------------------------------
+
+
+def test_list(compiler: Compiler, said: Ask) -> None:
+    said("update", "f")
+    del compiler.answers["f", "", "tpu-v5e-2x2"]
+    assert said("list")[1] == (
+        "f  (m.py:3)\n"
+        "  cpu recorded, tpu-v5e-2x2 orphaned\n"
+        "g  (m.py:3)\n"
+        "  small: cpu new\n"
+        "  large: cpu new\n"
+        "2 functions, 1 recorded, 2 new, 1 orphaned; next: hlodiff update\n"
+    )
+    rows = json.loads(said("list", "--format", "json", "g/small")[1])["programs"]
+    assert rows == [{"function": "g", "case": "small", "target": "cpu", "snapshot": "new", "registered_at": "m.py:3"}]
+
+
+def test_show(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    out = said("show", "f", "--target", "cpu")[1]
+    assert out == (
+        "f  cpu\n"
+        "  toolchain           jax 0.10.2\n"
+        "  StableHLO counts    functions 1, instructions 2\n"
+        "  compiled ops        tanh 1\n"
+        "  compiled counts     instructions 2, ops 1\n"
+        "  compiled placement  1 ops on device, 2 values, 64 B in device\n"
+        "  memory              temp 8 B\n"
+        "  cost                flops 8\n"
+    )
+    value = json.loads(said("show", "g/*", "--format", "json")[1])
+    assert [program["case"] for program in value["programs"]] == ["large", "small"]
+    assert "no function matches `h`" in said("show", "h")[2]
+
+
+def test_show_of_a_program_file(compiler: Compiler, said: Ask) -> None:
+    Path("a.hlo").write_text(TANH)
+    code, out, _ = said("show", "a.hlo")
+    assert code == 0
+    assert "  compiled ops        tanh 1\n" in out
+
+
+def test_show_without_snapshots(compiler: Compiler, said: Ask) -> None:
+    code, _, err = said("show", "f")
+    assert (code, err.endswith("there are no snapshots\nhint: hlodiff update\n")) == (2, True)
+
+
+def test_ctrl_c_outside_of_a_capture(compiler: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hlodiff.cli.check_command.discover", lambda config: signal.raise_signal(signal.SIGINT))
+    code, _, err = said("check")
+    assert code == 2
+    assert "interrupted: every snapshot is whole" in err
