@@ -1,0 +1,176 @@
+"""The real command with the real compiler, in a temporary project of its own."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+COMMAND = [sys.executable, "-m", "hlodiff"]
+
+
+def hlodiff(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a newcomer has after `hlodiff init` and `hlodiff update`, committed; the path has a space."""
+    folder = tmp_path_factory.mktemp("a project")
+    git(folder, "init", "-q", "-b", "main")
+    assert hlodiff(folder, "init").returncode == 0
+    update = hlodiff(folder, "update")
+    assert (update.returncode, update.stdout) == (
+        0,
+        "first_gradient  cpu  new\n1 new; next: git add snapshots\n",
+    ), update.stderr
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "first")
+    return folder
+
+
+@pytest.fixture
+def clean(project: Path) -> Path:
+    """The project as it was committed."""
+    git(project, "checkout", "-q", "--", ".")
+    git(project, "clean", "-qfd")
+    return project
+
+
+def test_a_newcomer_is_done(clean: Path) -> None:
+    check = hlodiff(clean, "check")
+    assert (check.returncode, check.stderr) == (0, "")
+    assert check.stdout == "checked 2 programs of 1 function on cpu\n2 unchanged\n"
+    assert git(clean, "status", "--short") == ""
+
+
+def test_a_renamed_helper_and_forty_lines_change_nothing(clean: Path) -> None:
+    path = clean / "hlodiff_programs.py"
+    path.write_text(path.read_text().replace("def loss", "\n" * 40 + "def cost").replace("(loss)", "(cost)"))
+    path.write_text(path.read_text().replace("grad(loss)", "grad(cost)"))
+    update = hlodiff(clean, "update")
+    assert update.stdout == "1 unchanged; next: hlodiff check\n", update.stderr
+    assert git(clean, "status", "--short") == " M hlodiff_programs.py\n"
+
+
+def test_one_edited_line_is_explained(clean: Path) -> None:
+    path = clean / "hlodiff_programs.py"
+    path.write_text(path.read_text().replace("jnp.mean(", "jnp.sum("))
+    line = 1 + path.read_text().split("\n").index("    return jnp.sum((predicted - y) ** 2)")
+    check = hlodiff(clean, "check")
+    assert check.returncode == 1
+    assert "first_gradient  changed on cpu" in check.stdout
+    assert f"hlodiff_programs.py:{line} (loss)" in check.stdout
+    assert check.stdout.endswith("2 changed; next: hlodiff update first_gradient\n")
+    update = hlodiff(clean, "update", "--format", "json")
+    assert json.loads(update.stdout)["programs"][0]["status"] == "changed"
+    assert "source.json" in git(clean, "status", "--short"), "provenance goes with its program"
+    against = hlodiff(clean, "diff", "HEAD", "snapshots", "--exit-code")
+    assert against.returncode == 1
+    assert f"hlodiff_programs.py:{line} (loss)" in against.stdout
+    assert hlodiff(clean, "check").returncode == 0
+
+
+def test_a_module_that_raises_on_import(clean: Path) -> None:
+    path = clean / "hlodiff_programs.py"
+    path.write_text(path.read_text() + "\nraise ValueError('not today')\n")
+    check = hlodiff(clean, "check")
+    assert (check.returncode, check.stdout) == (2, "")
+    assert "not today" in check.stderr
+    assert "hlodiff_programs.py" in check.stderr
+    assert git(clean, "status", "--short", "snapshots") == ""
+
+
+WAITING = """
+
+@hlodiff.register
+def waiting():
+    import pathlib, time
+    folder = pathlib.Path(__file__).parent
+    if (folder / "wait").exists():
+        (folder / "waits").touch()
+        while (folder / "wait").exists():
+            time.sleep(0.05)
+    return hlodiff.Case(jnp.sin, hlodiff.abstract((4,), "float32"))
+"""
+
+
+def start_and_wait(folder: Path) -> subprocess.Popen[str]:
+    """An `update` of two functions that has recorded the first and hangs in the second."""
+    path = folder / "hlodiff_programs.py"
+    path.write_text(path.read_text().replace("gelu", "silu") + WAITING)
+    assert hlodiff(folder, "list").returncode == 0
+    (folder / "wait").touch()
+    process = subprocess.Popen(
+        [*COMMAND, "update", "--jobs", "1"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    until(lambda: (folder / "waits").exists(), process)
+    return process
+
+
+def until(condition: object, process: subprocess.Popen[str]) -> None:
+    assert callable(condition)
+    for _ in range(2400):
+        if condition():
+            return
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    process.kill()
+    pytest.fail("waited two minutes")
+
+
+def release(folder: Path) -> None:
+    for name in ("wait", "waits"):
+        (folder / name).unlink(missing_ok=True)
+
+
+def workers(folder: Path) -> list[str]:
+    """Processes whose working folder is the project."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            try:
+                if (process / "cwd").samefile(folder):
+                    found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode()[:200])
+            except OSError:
+                continue
+    return found
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_update_that_is_ended_leaves_whole_snapshots_and_no_workers(how: signal.Signals, clean: Path) -> None:
+    process = start_and_wait(clean)
+    second = hlodiff(clean, "update")
+    assert (second.returncode, second.stdout) == (2, "")
+    assert "another `hlodiff update` is writing here" in second.stderr
+    process.send_signal(how)
+    out, err = process.communicate(timeout=60)
+    assert "Traceback" not in out + err
+    if how == signal.SIGINT:
+        assert process.returncode == 2
+        assert "interrupted" in err
+    release(clean)
+    deadline = time.monotonic() + 30
+    while workers(clean) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert workers(clean) == []
+    assert hlodiff(clean, "show", "first_gradient").returncode == 0
+    again = hlodiff(clean, "update")
+    assert again.returncode == 0
+    assert "waiting" in again.stdout
+    assert hlodiff(clean, "check").returncode == 0
+    assert not (clean / "snapshots/.partial").exists()
