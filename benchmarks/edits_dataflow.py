@@ -78,13 +78,14 @@ def _insert(bench: Bench, all_users: bool) -> Made | None:
         choices = [c for c in _unary_choices(node) if c not in near]
         if not choices:
             continue
+        touched = around(body, node)
         new = insert_after(bench, body, node, bench.chance.choice(choices))
         chosen = users if all_users else [bench.chance.choice(users)]
         for user in chosen:
             user.operands = [new if operand is node else operand for operand in user.operands]
         if all_users and node is body.root:
             body.root = new
-        return Made((TrueEdit("added", node=new),), (*around(body, node), new))
+        return Made((TrueEdit("added", node=new),), (*touched, new))
     return None
 
 
@@ -165,13 +166,15 @@ def operand_order(bench: Bench) -> Made | None:
         a, b = node.operands[first], node.operands[second]
         if a is b or a.shape != b.shape or in_async(bench, body):
             continue
-        if node.opcode.startswith("dot") and a.shape.dimensions != b.shape.dimensions:
+        if not bench.free(*_outside(bench, body, a, b)) or (
+            node.opcode.startswith("dot") and a.shape.dimensions != b.shape.dimensions
+        ):
             continue
         operands = list(node.operands)
         operands[first], operands[second] = b, a
         node.operands = operands
         elsewhere = _outside(bench, body, a, b)
-        return Made((changed(node, "operands", elsewhere=elsewhere),), around(body, node))
+        return Made((changed(node, "operands", elsewhere=elsewhere),), (*around(body, node), *elsewhere))
     return None
 
 
