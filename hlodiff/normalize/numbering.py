@@ -83,17 +83,17 @@ def _number(it: Instruction, kind: Number) -> int | None:
 def _with_numbers(module: Module, kind: Number, places: dict[_Place, str]) -> tuple[Module, int]:
     count = 0
     computations = list(module.computations)
-    changed: dict[int, list[Instruction]] = {}
+    inside = {index: list(computations[index].instructions) for index in dict.fromkeys(index for index, _ in places)}
     for (index, position), number in places.items():
-        it = computations[index].instructions[position]
+        it = inside[index][position]
         old = it.attribute(kind.attribute) or ""
-        value = kind.pattern.sub(rf"\g<1>{number}\g<3>", old, count=1)
-        if value != old:
-            inside = changed.setdefault(index, list(computations[index].instructions))
-            inside[position] = with_attribute(it, kind.attribute, value)
+        match = kind.pattern.search(old)
+        if match is not None and match.group(2) != number:
+            value = old[: match.start(2)] + number + old[match.end(2) :]
+            inside[index][position] = with_attribute(it, kind.attribute, value)
             count += 1
-    for index, inside in changed.items():
-        computations[index] = with_instructions(computations[index], inside)
+    for index, instructions in inside.items():
+        computations[index] = with_instructions(computations[index], instructions)
     return (with_computations(module, computations), count) if count else (module, 0)
 
 
@@ -106,13 +106,16 @@ def _new_numbers(module: Module, kind: Number, groups: dict[int, list[_Place]]) 
         exact = {number: (where[number] if kind.counted else (keys[number], where[number])) for number in groups}
     order = sorted(groups, key=exact.__getitem__)
     given: dict[Any, int] = {}
+    free: dict[int, int] = {}  # where to look next: thousands of twins would otherwise look again from the same number
     used: set[int] = set()
     for number in order:
         if exact[number] in given:
             continue  # the same group in two equal computations, which will be one
-        candidate = len(given) if kind.counted else 1 + int.from_bytes(_hash(keys[number][0])[:4], "big") % _SPREAD
+        base = 0 if kind.counted else 1 + int.from_bytes(_hash(keys[number][0])[:4], "big") % _SPREAD
+        candidate = free.get(base, base)
         while candidate in used:
             candidate += 1
+        free[base] = candidate + 1
         used.add(candidate)
         given[exact[number]] = candidate
     return {number: given[exact[number]] for number in groups}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hlodiff.ir.content import computation_hashes
+from hlodiff.ir.content import computation_hashes, shape_text
 from hlodiff.ir.hlo_printer import callees_first
 from hlodiff.ir.model import Computation, Instruction, Module
 from hlodiff.normalize.rewrite import reordered, with_computations
@@ -68,7 +68,7 @@ def _sink_key(computation: Computation, position: int, hashes: Sequence[str]) ->
 
 def _own(it: Instruction, hashes: Sequence[str]) -> tuple[str, ...]:
     calls = [hashes[c] for c in it.called] if hashes else []
-    return (it.opcode, repr(it.shape), it.literal or "", repr(it.attributes), *calls)
+    return (it.opcode, shape_text(it.shape), it.literal or "", repr(it.attributes), *calls)
 
 
 def _visit(computation: Computation, start: int, order: dict[int, None]) -> None:
