@@ -197,7 +197,7 @@ def _beside(old: Side, new: Side, pairing: Pairing, level: int) -> None:
     while progress:
         progress = False
         for name in ("around", "users", "operands"):
-            if level == ANY and name != "around":
+            if level >= TYPE and name != "around":
                 continue
             keys = [_neighbour_key(side, pairing, which, level, name) for which, side in enumerate((old, new))]
             if _unique(pairing, keys[0], keys[1], f"{LEVELS[level]}:{name}"):

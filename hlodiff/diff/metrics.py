@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hlodiff.diff.weights import KINDS, Weight, is_continuation, weigh
+from hlodiff.ir import collectives as ir_collectives
 from hlodiff.ir.model import Computation, Instruction, Module, Shape
 
 # Moves no data and computes nothing; counted apart from the ops that cost.
@@ -19,10 +20,6 @@ LARGE_LITERAL_BYTES = 1024
 _HOST = 5
 _CYCLES = re.compile(r'"estimated_cycles":"?(\d+)')
 _REMAT = re.compile(r"\.remat\d*(?:\.|$)")
-_COLLECTIVES = frozenset(
-    ["all-reduce", "all-gather", "reduce-scatter", "all-to-all", "ragged-all-to-all", "collective-permute",
-     "collective-broadcast"]
-)  # fmt: skip
 _FIXED = (
     "instructions", "ops", *(f"ops.{kind}" for kind in KINDS), "ops_in_loops", "fusions", "transposes", "copies",
     "copies_in_loops", "copy_bytes", "memory_moves", "memory_move_bytes", "converts", "broadcasts", "loops",
@@ -42,7 +39,7 @@ class Counts:
         ops: by opcode, bookkeeping left out. Async pairs count once, one-op fusions as their op.
         bookkeeping: tuples, get-tuple-elements, bitcasts, parameters, calls.
         fusions: by XLA's fusion kind, one-op fusions included: on a GPU each is a launch.
-        collectives: by family, each with `count`, how many are `async`, and the `bytes` that one device puts in.
+        collectives: by family, each with `count`, how many are `async`, and the `bytes` of their results on one device.
         custom_calls: by target.
         plain: the other metrics by name.
     """
@@ -63,11 +60,14 @@ def count(module: Module) -> Counts:
         Counter()
     """
     counts = Counts()
-    for computation, weight in zip(module.computations, weigh(module), strict=True):
+    weights = weigh(module)
+    for computation, weight in zip(module.computations, weights, strict=True):
         if weight.total:
             counts.plain["instructions"] += weight.total * len(computation.instructions)
             for instruction in computation.instructions:
                 _count_instruction(counts, module, computation, instruction, weight)
+    for one in ir_collectives.collectives(module) if module.stage == "compiled" else ():
+        _count_collective(counts, one.family, one.bytes, one.asynchronous, weights[one.computation])
     return counts
 
 
@@ -262,12 +262,16 @@ def _count_channel(counts: Counts, _: Computation, it: Instruction, weight: Weig
     counts.plain["host_transfers"] += weight.total * to_host
 
 
-def _count_collective(counts: Counts, computation: Computation, it: Instruction, weight: Weight) -> None:
-    family = it.opcode.removesuffix("-start").replace("_", "-")
-    record = counts.collectives.setdefault(family, Counter(count=0, bytes=0, **{"async": 0}))
-    record["count"] += weight.total
-    record["async"] += weight.total * it.opcode.endswith("-start")
-    record["bytes"] += weight.total * sum(computation.instructions[operand].shape.bytes for operand in it.operands)
+def _count_stablehlo_collective(counts: Counts, _: Computation, it: Instruction, weight: Weight) -> None:
+    _count_collective(counts, it.opcode.replace("_", "-"), it.shape.bytes, False, weight)
+
+
+def _count_collective(counts: Counts, family: str, size: int, asynchronous: bool, weight: Weight) -> None:
+    if weight.total:
+        record = counts.collectives.setdefault(family, Counter(count=0, bytes=0, **{"async": 0}))
+        record["count"] += weight.total
+        record["async"] += weight.total * asynchronous
+        record["bytes"] += weight.total * size
 
 
 def _counting(metric: str) -> Callable[[Counts, Computation, Instruction, Weight], None]:
@@ -282,7 +286,7 @@ _SPECIAL: dict[str, Callable[[Counts, Computation, Instruction, Weight], None]] 
     **dict.fromkeys(["slice", "dynamic-slice", "dynamic-update-slice"], _count_move),
     **dict.fromkeys(["custom-call", "custom_call"], _count_custom_call),
     **dict.fromkeys(["send", "recv", "infeed", "outfeed"], _count_channel),
-    **dict.fromkeys([*_COLLECTIVES, *(name.replace("-", "_") for name in _COLLECTIVES)], _count_collective),
+    **dict.fromkeys([name.replace("-", "_") for name in ir_collectives.FAMILIES], _count_stablehlo_collective),
     "constant": _count_literal,
     "transpose": _counting("transposes"),
     "convert": _counting("converts"),

@@ -19,7 +19,7 @@ from hlodiff.ir.model import Instruction, Module
 
 _ROUNDS = 16  # a chain of n moved instructions is followed from both ends, one neighbour a round
 _LARGEST = 20_000  # pairs looked at in one group of equal instructions; beyond it the group stays removed and added
-_BORDERS = frozenset(["parameter", "fusion", "call", "while", "conditional"])
+_BORDERS = frozenset(["parameter", "fusion", "call", "while", "conditional", "func.call", "return"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,11 @@ def _around(module: Module) -> _Around:
             if it.opcode in _BORDERS:
                 continue
             numbers: Sequence[int] = (0, 0) if is_commutative(it) else range(len(it.operands))
-            resolved = [(_resolve(module, sites, (index, o)), n) for o, n in zip(it.operands, numbers, strict=True)]
+            results = it.results or (0,) * len(it.operands)
+            resolved = [
+                (_resolve(module, sites, (index, operand), result), number)
+                for operand, number, result in zip(it.operands, numbers, results, strict=True)
+            ]
             operands[index, position] = tuple(resolved)
             for place, slot in resolved:
                 users.setdefault(place, []).append(((index, position), slot))
@@ -153,16 +157,21 @@ def _single_sites(module: Module) -> dict[int, Place | None]:
 
 
 def _is_step(it: Instruction) -> bool:
-    return it.opcode in ("fusion", "call") or it.opcode.startswith(("custom-call", "async-start"))
+    return it.opcode in ("fusion", "call", "func.call") or it.opcode.startswith(("custom-call", "async-start"))
 
 
-def _resolve(module: Module, sites: dict[int, Place | None], place: Place) -> Place:
-    """Through borders to what a value really is, see `_behind`."""
+def _resolve(module: Module, sites: dict[int, Place | None], place: Place, result: int = 0) -> Place:
+    """Through borders to what a value really is, see `_behind`; `result` of an operation that has several."""
     for _ in range(1000):  # nesting is shallow in real programs; a hostile call cycle ends here
         behind = _behind(module, sites, place)
         if behind is None:
             return place
         place = behind
+        it = _at(module, place)
+        if it.opcode == "return":  # of a StableHLO function
+            if result >= len(it.operands):
+                return place
+            place, result = (place[0], it.operands[result]), it.results[result] if it.results else 0
     return place
 
 

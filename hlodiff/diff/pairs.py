@@ -166,7 +166,7 @@ def _alone(modules: tuple[Module, Module], pairs: tuple[PairedComputations, ...]
     module = modules[which]
     paired = {(pair.old, pair.new)[which] for pair in pairs}
     alone: dict[int, int] = {}
-    waiting: list[tuple[int, int]] = []
+    waiting: list[tuple[int, int, bool]] = []
     for pair in pairs:
         if pair.pairing is None:
             continue
@@ -178,7 +178,12 @@ def _alone(modules: tuple[Module, Module], pairs: tuple[PairedComputations, ...]
             if it.calls:
                 met = _met(it, theirs[partner]) if partner >= 0 else set()
                 waiting += _behind(it, pair.count, paired, met)
-    for callee, count in waiting:
+    shared: set[int] = set()
+    for callee, count, embedded in waiting:
+        if embedded and callee in shared:
+            continue  # a function or reducer came or went once, however many call it
+        if embedded:
+            shared.add(callee)
         alone[callee] = alone.get(callee, 0) + count
         for it in module.computations[callee].instructions:
             waiting += _behind(it, count, paired, set())
@@ -191,12 +196,12 @@ def _met(it: Instruction, partner: Instruction) -> set[tuple[str, int]]:
     return {(name, n) for name, group in it.calls for n in range(min(len(group), theirs.get(name, 0)))}
 
 
-def _behind(it: Instruction, count: int, paired: set[int], met: set[tuple[str, int]]) -> list[tuple[int, int]]:
+def _behind(it: Instruction, count: int, paired: set[int], met: set[tuple[str, int]]) -> list[tuple[int, int, bool]]:
     """What an instruction calls and its partner does not; a reducer that others still use stays."""
     found = []
     for name, group in it.calls:
         embedded = is_embedded(it, name)
         for number, callee in enumerate(group):
             if (name, number) not in met and not (embedded and callee in paired):
-                found.append((callee, 1 if embedded else count))
+                found.append((callee, 1 if embedded else count, embedded))
     return found
