@@ -52,7 +52,7 @@ def _named(computation: Computation, title: str, inside: Sequence[str]) -> Compu
 # edits of each kind in each. Median and mean: counting twins by opcode and operand opcodes 5 and 10.6; widening the
 # context until it is unique 6 and 10.6; chunks cut by hash 3 and 9.5; landmarks by opcode 3 and 7.7; by opcode and
 # shape 4 and 8.5. A fusion inserted on an edge of the entry decided: 54 lines in the median by opcode, 19 by opcode
-# and shape, 9 with the shapes of operands. With these the whole stands at 4 and 12.8 (some 350 edits): literal and layout
+# and shape, 9 with the shapes of operands. With these the whole stands at 4 and 12.8 (some 350 edits): literal, layout
 # 2, insert and shape 6, opcode 8, swap 12, delete 15. Where the edit hits one of several equal computations, which
 # are stored once, the edited one is printed anew: 8 and 20.5.
 _COMMON = frozenset(
