@@ -142,7 +142,7 @@ def test_collectives_inside_async_wrappers_count_once() -> None:
         "%gather (a: f32[8]) -> f32[16] {\n  %a = f32[8]{0} parameter(0)\n"
         "  ROOT %g = f32[16]{0} all-gather(%a), dimensions={0}\n}\n",
     )
-    assert collectives(module) == {"all-gather": {"count": 1, "async": 0, "bytes": 32}}
+    assert collectives(module) == {"all-gather": {"count": 1, "async": 1, "bytes": 64}}
     assert op_counts(module) == {"all-gather": 1}
 
 

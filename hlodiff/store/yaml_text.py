@@ -21,7 +21,7 @@ class FutureFormatError(StoreError):
     """A snapshot was written by a newer hlodiff: it is neither read nor overwritten."""
 
 
-class _Row(dict[str, Any]):
+class _Row(dict[int | str, Any]):
     """A mapping that is printed on one line."""
 
 
@@ -99,7 +99,7 @@ def _check_version(summary: Mapping[str, Any], where: str) -> None:
 def _plain(value: Any, in_list: bool = False) -> Any:
     """The value in types that YAML has; whole floats become integers, so that 12.0 and 12 are the same bytes."""
     if isinstance(value, Mapping):
-        items = {str(key): _plain(item) for key, item in value.items()}
+        items = {key if isinstance(key, int) else str(key): _plain(item) for key, item in value.items()}
         return _Row(items) if in_list else items
     if isinstance(value, (list, tuple)):
         return [_plain(item, in_list=True) for item in value]
