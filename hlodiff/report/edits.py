@@ -87,16 +87,17 @@ def _what(edit: Edit) -> str:
     site = edit.new or edit.old
     if edit.kind in ("added", "removed"):
         return site.text if site else "; ".join(map(change_in_words, edit.changes))
-    words = [change_in_words(change, edit) for change in edit.changes if change.field != "opcode"]
+    told = [change for change in edit.changes if change.field not in ("opcode", "computation")]
+    told.sort(key=lambda change: change.field not in PLACEMENT_FIELDS)  # where it runs and lives comes first
+    words = [change_in_words(change, edit) for change in told]
     if edit.fields == ("alias",):
         return "; ".join(words)
+    if edit.kind == "moved" and edit.old and edit.new:
+        words.append(f"from {edit.old.computation_name} to {edit.new.computation_name}")
     if not words:
         words = [field.replace("_", " ") for field in edit.fields if field != "opcode"]
     opcode = next((change for change in edit.changes if change.field == "opcode"), None)
     head = f"{opcode.old} -> {opcode.new}" if opcode else _named(site)
-    if edit.kind == "moved" and edit.old and edit.new:
-        head += f" from {edit.old.computation_name} to {edit.new.computation_name}"
-        words = [word for word in words if word != "computation" and not word.startswith("computation:")]
     return f"{head}: {'; '.join(words)}" if head and words else head or "; ".join(words)
 
 

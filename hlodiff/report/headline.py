@@ -41,10 +41,9 @@ def kinds_of_change(diff: ModuleDiff) -> tuple[str, ...]:
 
 
 def _kinds(edit: Edit) -> list[str]:
-    if edit.kind != "changed":
-        return ["structure"]
-    kinds = []
-    for field in edit.fields:
+    kinds = [] if edit.kind == "changed" else ["structure"]
+    # What was added or removed has no fields that changed; what moved may have changed its place with it.
+    for field in edit.fields if edit.kind in ("changed", "moved") else ():
         if field in _INTERFACE or (field in ("shape", "element_type", "sharding") and _is_argument(edit)):
             kinds.append("interface")
         elif field in _PLACEMENT:
