@@ -70,6 +70,11 @@ def test_r4_parameters_of_a_called_computation_exchanged_with_its_operands_are_n
     assert lines(compare(FUSED, half)) == ["changed fusion operands"]
 
 
+def test_operands_that_a_fusion_cannot_tell_apart_may_swap() -> None:
+    old = FUSED.replace("subtract(a, b)", "multiply(a, b)")
+    assert lines(compare(old, old.replace("(sin, p1)", "(p1, sin)"))) == []
+
+
 def test_r5_swapped_operands_of_a_subtraction_are_one_change() -> None:
     old = """
   p = f32[4]{0} parameter(0)

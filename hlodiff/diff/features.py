@@ -42,16 +42,17 @@ class Side:
         return len(self.computation.instructions)
 
 
-def side_of(computation: Computation, hashes: Sequence[str], intern: Intern) -> Side:
+def side_of(computation: Computation, hashes: Sequence[str], intern: Intern, *, entry: bool) -> Side:
     """Prepare one computation.
 
     Args:
         computation: without noise and tuning.
         hashes: content hash of every computation of its module.
         intern: shared by both sides, so that equal labels become equal numbers.
+        entry: True for the entry, whose arguments may become constants; other parameters come and go with their call.
     """
     instructions = computation.instructions
-    rows = [_labels(it, hashes, intern) for it in instructions]
+    rows = [_labels(it, hashes, intern, entry) for it in instructions]
     uses: list[list[tuple[int, int, int]]] = [[] for _ in instructions]
     slots: list[tuple[tuple[int, int, int], ...]] = []
     for position, it in enumerate(instructions):
@@ -70,7 +71,7 @@ def side_of(computation: Computation, hashes: Sequence[str], intern: Intern) -> 
     )
 
 
-def _labels(it: Instruction, hashes: Sequence[str], intern: Intern) -> tuple[int, ...]:
+def _labels(it: Instruction, hashes: Sequence[str], intern: Intern, entry: bool) -> tuple[int, ...]:
     """A parameter's number is no part of any label: parameters pair by their callers, uses and names."""
     literal = None if it.opcode == "parameter" else it.literal
     kind = shape_text(it.shape, False)
@@ -78,6 +79,8 @@ def _labels(it: Instruction, hashes: Sequence[str], intern: Intern) -> tuple[int
     called = tuple((name, *(hashes[callee] for callee in group)) for name, group in it.calls)
     # A call and an operation that stands alone are never each other: what is inside would be lost from sight.
     call = it.opcode if it.calls and it.opcode in CALLS else ""
+    if it.opcode == "parameter" or (it.opcode == "constant" and entry):
+        call = "argument" if entry else "parameter"
     own = (it.opcode, shape_text(it.shape), literal, attributes)
     rows: tuple[Any, ...] = (
         (EXACT, *own, called),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hlodiff.diff.features import Pairing, Side
 from hlodiff.ir.content import is_commutative
@@ -18,7 +18,12 @@ def slots_of(it: Instruction) -> list[Slot]:
 
 
 def operands_changed(
-    old: Side, new: Side, pairing: Pairing, position: int, through: Sequence[tuple[int, int]] | None
+    old: Side,
+    new: Side,
+    pairing: Pairing,
+    position: int,
+    through: Sequence[tuple[int, int]] | None,
+    interchangeable: Callable[[Sequence[int]], bool],
 ) -> bool:
     """True where an operand was swapped or rewired.
 
@@ -29,6 +34,7 @@ def operands_changed(
         position: a paired old instruction.
         through: for calls the pairs of parameter numbers of what they call, so that arguments may come, go and be
             permuted with the parameters; None pairs operands by position.
+        interchangeable: asked whether what is called, equal on both sides, cannot tell operands in another order apart.
     """
     one = old.computation.instructions[position]
     other = new.computation.instructions[pairing.old[position]]
@@ -40,9 +46,25 @@ def operands_changed(
         return not _subsequence(old, new, pairing, ours, theirs)
     if all(_same(old, new, pairing, a, b) for a, b in zip(ours, theirs, strict=True)):
         return False
+    order = _permutation(old, new, pairing, ours, theirs)
+    if order is not None and interchangeable(order):
+        return False
     if is_commutative(one) and is_commutative(other):
         return not all(_same(old, new, pairing, a, b) for a, b in zip(ours, reversed(theirs), strict=True))
     return True
+
+
+def _permutation(old: Side, new: Side, pairing: Pairing, ours: list[Slot], theirs: list[Slot]) -> list[int] | None:
+    """For each old operand the place at which the new instruction has it; None where it has others."""
+    free = list(range(len(theirs)))
+    order = []
+    for slot in ours:
+        place = next((n for n in free if _same(old, new, pairing, slot, theirs[n])), None)
+        if place is None:
+            return None
+        free.remove(place)
+        order.append(place)
+    return order
 
 
 def _same(old: Side, new: Side, pairing: Pairing, ours: Slot, theirs: Slot) -> bool:

@@ -93,14 +93,15 @@ def correspond(old: Program, new: Program) -> Correspondence:
 def _open(
     old: Program, new: Program, pair: PairedComputations, call: parameters.Operands | None, intern: Intern
 ) -> None:
-    pair.old_side = side_of(old.module.computations[pair.old], old.hashes, intern)
-    pair.new_side = side_of(new.module.computations[pair.new], new.hashes, intern)
+    entry = call is None
+    pair.old_side = side_of(old.module.computations[pair.old], old.hashes, intern, entry=entry)
+    pair.new_side = side_of(new.module.computations[pair.new], new.hashes, intern, entry=entry)
     pair.pairing = Pairing.empty(pair.old_side.size, pair.new_side.size)
     parameters.pair_first(pair.old_side, pair.new_side, pair.pairing, call)
     match(pair.old_side, pair.new_side, pair.pairing, intern)
     parameters.pair_rest(pair.old_side, pair.new_side, pair.pairing)
     assign(pair.old_side, pair.new_side, pair.pairing)
-    if call is None:
+    if entry:
         parameters.exchange(pair.old_side, pair.new_side, pair.pairing)
 
 

@@ -80,6 +80,40 @@ def computation_hashes(module: Module, *, layout: bool = True, schedule: bool = 
     return tuple(content.hash for content in contents(module, layout=layout, schedule=schedule))
 
 
+def computation_hash(module: Module, computation: int, renumber: Sequence[int] | None = None) -> str:
+    """The hash of one computation, as if its parameters had other numbers.
+
+    Args:
+        module: the module.
+        computation: index of the computation.
+        renumber: the new number of each parameter by its old one; None leaves them.
+    """
+    owner = module.computations[computation]
+    if renumber is not None:
+        parameters = {p: str(renumber[n]) for n, p in enumerate(owner.parameters())}
+        changed = (replace(it, literal=parameters.get(n, it.literal)) for n, it in enumerate(owner.instructions))
+        owner = replace(owner, instructions=tuple(changed))
+    computations = (*module.computations[:computation], owner, *module.computations[computation + 1 :])
+    called: dict[int, None] = {computation: None}
+    waiting = [computation]
+    for caller in waiting:
+        fresh = [c for it in computations[caller].instructions for c in it.called if c not in called]
+        called.update(dict.fromkeys(fresh))
+        waiting += fresh
+    number = {index: n for n, index in enumerate(called)}
+    part = tuple(
+        replace(
+            computations[index],
+            instructions=tuple(
+                replace(it, calls=tuple((name, tuple(number[c] for c in group)) for name, group in it.calls))
+                for it in computations[index].instructions
+            ),
+        )
+        for index in called
+    )
+    return contents(replace(module, computations=part, entry=0))[0].hash
+
+
 def canonical_order(module: Module, computation: int, hashes: Sequence[str]) -> tuple[int, ...]:
     """A legal order of a computation's instructions, operands first, that content alone decides.
 
@@ -119,7 +153,10 @@ def _uncalled(module: Module) -> list[int]:
 
 def _content(module: Module, index: int, found: dict[int, Content], layout: bool, schedule: bool) -> Content:
     owner = module.computations[index]
-    labels = tuple(_label(it, lambda callee: found[callee].hash if callee in found else "cycle", layout) for it in owner.instructions)
+    labels = tuple(
+        _label(it, lambda callee: found[callee].hash if callee in found else "cycle", layout)
+        for it in owner.instructions
+    )
     down = _down(owner, labels)
     order = _walk(owner, down)
     number = {position: n for n, position in enumerate(order)}
@@ -202,7 +239,7 @@ def operands_first(owner: Computation) -> list[int]:
 
 
 def _walk(owner: Computation, down: Sequence[bytes]) -> tuple[int, ...]:
-    """Depth first from the sinks along operands, operands first. The root's tree comes first, then dead ends by content.
+    """Depth first from the sinks along operands, operands first: the root's tree, then dead ends by content.
 
     Parameters lead, by number, as every printer of HLO has them.
     """
@@ -229,7 +266,7 @@ def _walk(owner: Computation, down: Sequence[bytes]) -> tuple[int, ...]:
 
 
 def context(owner: Computation, down: Sequence[bytes]) -> tuple[bytes, ...]:
-    """For each instruction a hash of what it is computed from and of everything that uses it, with operand positions."""
+    """For each instruction a hash of what it is computed from and of all that uses it, with operand positions."""
     above: list[bytes] = [b""] * len(down)
     uses: list[list[tuple[int, int]]] = [[] for _ in down]
     for position, it in enumerate(owner.instructions):
