@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hlodiff.capture import Captured, Discovered, Discovery, Event, Failed, NotChecked, Outcome, Request
+from hlodiff.capture import Captured, Discovered, Discovery, Event, Failed, NotChecked, Outcome, Request, TargetStatus
 from hlodiff.cli import run
 from hlodiff.config import Config
 from hlodiff.errors import RegistryError
@@ -232,6 +232,17 @@ def test_an_unwritable_folder(compiler: Compiler, said: Ask) -> None:
     assert (code, out) == (2, "")
     assert err.startswith("error: ")
     assert "snapshots: cannot be written: " in err
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_compiling(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    compiler.compiled.clear()
+    compiler.answers["f", "", "cpu"] = EXP
+    Path("snapshots/.partial").write_text("in the way")
+    code, out, err = said("update")
+    assert (code, out) == (2, "")
+    assert "snapshots/.partial: cannot be written: " in err
+    assert compiler.compiled == []
 
 
 # --- check -----------------------------------------------------------------------------------------------------------
@@ -467,6 +478,27 @@ def test_show_of_a_program_file(compiler: Compiler, said: Ask) -> None:
 def test_show_without_snapshots(compiler: Compiler, said: Ask) -> None:
     code, _, err = said("show", "f")
     assert (code, err.endswith("there are no snapshots\nhint: hlodiff update\n")) == (2, True)
+
+
+def test_targets(compiler: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = (
+        TargetStatus("cpu", True, "jaxlib 0.10.2", ""),
+        TargetStatus("tpu-v5e-2x2", False, "libtpu is not installed", "pip install libtpu"),
+    )
+    monkeypatch.setattr("hlodiff.capture.targets", lambda config: found)
+    assert said("targets") == (
+        0,
+        "cpu          yes  jaxlib 0.10.2\n"
+        "tpu-v5e-2x2  no   libtpu is not installed\n"
+        "                  install: pip install libtpu\n"
+        "1 of 2 targets available; next: hlodiff list\n",
+        "",
+    )
+    assert [row["name"] for row in json.loads(said("targets", "-t", "tpu*", "--format", "json")[1])["targets"]] == [
+        "tpu-v5e-2x2"
+    ]
+    Path("pyproject.toml").unlink()
+    assert said("targets")[0] == 0, "what a machine can compile for is no matter of a project"
 
 
 def test_ctrl_c_outside_of_a_capture(compiler: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,7 @@ def writing(root: Path) -> Iterator[None]:
         _lock(handle, root)
         with _clear_errors(root):
             recover(root)
+            _partial(root)  # a folder that cannot be written is told before minutes of compiling
         try:
             yield
         finally:
