@@ -11,6 +11,7 @@ from hlodiff.ir.model import Frame
 from hlodiff.report.numbers import bytes_in_words, many
 
 PLACEMENT_FIELDS = ("memory_space", "sharding", "compute_type", "replica_groups", "alias", "execution_thread")
+_ONE_FUSION = ("added", "removed", "dissolved", "formed", "grew", "shrank")
 _NOT_DONATED = ("none", "not donated")
 _PARAMETER = re.compile(r"parameter\((\d+)\)")
 _FIELD_WORDS = {
@@ -147,7 +148,7 @@ def fusion_in_words(change: FusionChange) -> str:
         >>> fusion_in_words(FusionChange("split", (), (), intermediate_bytes=1024))
         '0 fusions became 0, 1.0 KiB more between them'
     """
-    if change.kind in ("added", "removed", "dissolved", "formed", "grew", "shrank"):
+    if change.kind in _ONE_FUSION or (len(change.old), len(change.new)) == (1, 1):
         words = f"fusion {change.kind}"
     else:
         words = f"{many(len(change.old), 'fusion')} became {len(change.new)}"
