@@ -60,7 +60,41 @@ def proto_facts(data: bytes) -> set[Fact]:
                     _one(it, 35) == _one(computation, 6),
                 )
             )
-    return facts
+    return as_printed(facts)
+
+
+def as_printed(facts: set[Fact]) -> set[Fact]:
+    """XLA's protos beside XLA's texts: a while lists its body first, and `X-start` stands for an `async-start` that
+    calls a computation of its own with nothing but X in it (`HloPrintOptions::syntax_sugar_async_ops`)."""
+    inside: dict[str, list[Fact]] = {}
+    for fact in facts:
+        inside.setdefault(fact.computation, []).append(fact)
+    wrapped: dict[tuple[str, str], Fact] = {}
+    for fact in facts:
+        if fact.opcode == "async-start":
+            roots = [f for f in inside[fact.called[0]] if f.root]
+            if all(f.root or f.opcode == "parameter" for f in inside[fact.called[0]]):
+                wrapped[fact.computation, fact.name] = roots[0]
+    grew = True
+    while grew:  # updates and dones belong to the start that they hang on
+        more = {
+            (f.computation, f.name): wrapped[f.computation, f.operands[0]]
+            for f in facts
+            if f.opcode in ("async-update", "async-done") and (f.computation, f.operands[0]) in wrapped
+        }
+        grew = not more.keys() <= wrapped.keys()
+        wrapped |= more
+    gone = {f.called[0] for f in facts if (f.computation, f.name) in wrapped and f.called}
+    return {_printed(f, wrapped.get((f.computation, f.name))) for f in facts if f.computation not in gone}
+
+
+def _printed(fact: Fact, wrapped: Fact | None) -> Fact:
+    if fact.opcode == "while":
+        return fact._replace(called=fact.called[::-1])
+    if wrapped is None:
+        return fact
+    called = wrapped.called if fact.opcode == "async-start" else ()
+    return fact._replace(opcode=fact.opcode.replace("async", wrapped.opcode), called=called)
 
 
 def model_facts(module: Module) -> set[Fact]:
