@@ -19,6 +19,7 @@ _HEADER = re.compile(r"(ENTRY\s+)?%?([^\s({]+)\s*(?:\(.*)?\{\s*(?:/\*.*\*/\s*)?$
 _START = re.compile(r"\s*(ROOT\s+)?%?([^\s=%,]+)\s*=\s*")
 _OPCODE = re.compile(r"\s*([A-Za-z_][\w\-.]*)\(")
 _KEY = re.compile(r"([A-Za-z_][\w\-.]*)\s*=\s*", re.DOTALL)
+_ATTRIBUTE = re.compile(r"[A-Za-z_][\w\-.]*\s*(?:=|$)")
 # Attributes whose values name computations. `calls` of an async op and of a fusion are the same word.
 _CALLING = frozenset(
     ["calls", "to_apply", "condition", "body", "branch_computations", "true_computation", "false_computation",
@@ -298,7 +299,7 @@ def _read_attributes(reader: _Reader, text: str, number: int, column: int) -> _A
     body = text.strip()
     if body and not body.startswith(","):
         raise reader.error("expected `, attribute=value`", number, column)
-    for part in split_commas(body[1:]):
+    for part in _parts(body[1:]):
         key = _KEY.match(part)
         if key is None:
             attributes.append((part, ""))  # a bare flag
@@ -313,6 +314,18 @@ def _read_attributes(reader: _Reader, text: str, number: int, column: int) -> _A
         else:
             attributes.append((name, without_comments(value)))
     return tuple(attributes), tuple(calls), predecessors, metadata
+
+
+def _parts(text: str) -> list[str]:
+    """The attributes of an instruction; a comma that no attribute follows belongs to the value before it."""
+    parts: list[str] = []
+    for part in split_commas(text):
+        inside_mesh = part.startswith("device_ids=") and parts and "=mesh[" in parts[-1]
+        if parts and (inside_mesh or not _ATTRIBUTE.match(part)):
+            parts[-1] += ("," if part[:1] in "{[(" else ", ") + part
+        else:
+            parts.append(part)
+    return parts
 
 
 def _called_names(reader: _Reader, value: str) -> list[str]:

@@ -81,7 +81,7 @@ def print_shape(shape: Shape) -> str:
     sizes = []
     for index, size in enumerate(shape.dimensions):
         text = "?" if size < 0 else str(size)
-        sizes.append("<=" + text if index in shape.dynamic else text)
+        sizes.append("<=" + text if index in shape.dynamic and size >= 0 else text)
     layout = "" if shape.layout is None else "{" + print_layout(shape.layout) + "}"
     return f"{shape.element_type}[{','.join(sizes)}]{layout}"
 

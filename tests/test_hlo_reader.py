@@ -1,0 +1,161 @@
+"""Reading compiled HLO text: the traps of real output, debug tables, and XLA's own parser as a second opinion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hlodiff.config import load
+from hlodiff.ir import read, read_bytes, read_text
+from hlodiff.ir.hlo_printer import print_hlo
+from hlodiff.ir.hlo_reader import read_hlo
+from hlodiff.ir.hlo_shapes import print_shape, read_shape
+from hlodiff.ir.model import Layout, Module
+from tests.oracle import model_facts, xla_facts
+
+ROOT = Path(__file__).parents[1]
+
+
+def entry(body: str, before: str = "") -> Module:
+    return read_hlo(f"HloModule m\n\n{before}ENTRY main {{\n{body}\n}}\n")
+
+
+def test_tiled_layouts_with_a_memory_space() -> None:
+    shape = read_shape("bf16[8,128]{1,0:T(8,128)(2,1)S(1)}")
+    assert shape.layout == Layout((1, 0), "(8,128)(2,1)", 1)
+    assert (shape.elements, shape.bytes) == (1024, 2048)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f32[]",
+        "f32[]{:T(128)}",
+        "f32[2,3]{1,0}",
+        "s4[8]{0:T(8,128)E(4)S(5)}",
+        "f32[128,128]{1,0:T(1)L(1024)}",
+        "f32[<=8,4]{1,0}",
+        "f32[?,4]",
+        "pred[0]{0}",
+        "token[]",
+        "opaque[]",
+        "(f32[2]{0}, (s32[], token[]), bf16[4]{0:T(128)(2,1)S(1)})",
+        "()",
+        "c128[2]{0}",
+        "f8e4m3fn[16]{0}",
+        "f32[2]{0:D(D)T(8)SC(0:1)}",
+    ],
+)
+def test_shapes_print_as_they_were_read(text: str) -> None:
+    assert print_shape(read_shape(text)) == text
+
+
+def test_index_comments_in_long_tuples() -> None:
+    module = entry(
+        "  p = f32[] parameter(0)\n"
+        "  ROOT t = (f32[], f32[], f32[], f32[], f32[], /*index=5*/f32[]) tuple(p, p, p, p, p, /*index=5*/p)"
+    )
+    root = module.entry_computation.instructions[1]
+    assert root.operands == (0,) * 6
+    assert len(root.shape.tuple_shapes) == 6
+
+
+def test_braces_quotes_and_commas_in_strings() -> None:
+    module = entry(
+        "  p = f32[2]{0} parameter(0)\n"
+        '  ROOT c = f32[2]{0} custom-call(p), custom_call_target="a,b){%x", operand_layout_constraints={f32[2]{0}}, '
+        'frontend_attributes={note="}, kind=kLoop, metadata={op_name=\\"no\\"}"}, '
+        'metadata={op_name="jit(f)/a{b}\\"c" source_file="/x y/z.py" source_line=7}, '
+        'backend_config={"a":"}\\"{","b":[1,{"c":2}]}'
+    )
+    root = module.entry_computation.instructions[1]
+    assert dict(root.attributes) == {
+        "custom_call_target": '"a,b){%x"',
+        "operand_layout_constraints": "{f32[2]{0}}",
+        "frontend_attributes": '{note="}, kind=kLoop, metadata={op_name=\\"no\\"}"}',
+        "backend_config": '{"a":"}\\"{","b":[1,{"c":2}]}',
+    }
+    assert root.op_name == 'jit(f)/a{b}"c'
+    assert [(f.file, f.line) for f in module.stack(root.frame)] == [("/x y/z.py", 7)]
+
+
+def test_what_follows_the_closing_brace_of_a_computation() -> None:
+    module = entry(
+        "  p = f32[] parameter(0)\n  ROOT c = f32[] call(p), to_apply=work",
+        'work {\n  q = f32[] parameter(0)\n  ROOT n = f32[] negate(q)\n}, execution_thread="host"\n\n',
+    )
+    assert [c.execution_thread for c in module.computations] == ["host", ""]
+    assert 'execution_thread="host"' in print_hlo(module)
+
+
+def test_a_name_is_never_an_opcode() -> None:
+    module = entry("  %dot_general.3 = f32[] parameter(0)\n  ROOT %add = f32[] negate(%dot_general.3)")
+    assert [it.opcode for it in module.entry_computation.instructions] == ["parameter", "negate"]
+
+
+def test_debug_tables_give_whole_stacks() -> None:
+    module = read_hlo(
+        "HloModule m\n\n"
+        'FileNames\n1 "a.py"\n2 "b.py"\n\n'
+        'FunctionNames\n1 "main"\n2 "step"\n\n'
+        "FileLocations\n1 {file_name_id=1 function_name_id=1 line=3 end_line=3 column=1 end_column=2}\n"
+        "2 {file_name_id=2 function_name_id=2 line=9 end_line=9 column=1 end_column=2}\n\n"
+        "StackFrames\n1 {file_location_id=1 parent_frame_id=1}\n2 {file_location_id=2 parent_frame_id=2}\n\n\n"
+        'ENTRY main {\n  ROOT p = f32[] parameter(0), metadata={op_name="x" stack_frame_id=2}\n}\n'
+    )
+    stack = module.stack(module.entry_computation.instructions[0].frame)
+    assert [(f.file, f.line, f.function) for f in stack] == [("b.py", 9, "step"), ("a.py", 3, "main")]
+
+
+def test_operands_may_be_named_before_they_are_defined_and_carry_shapes() -> None:
+    module = entry("  ROOT n = f32[2]{0} negate(f32[2]{0} %p), control-predecessors={%k}\n"
+                   "  p = f32[2]{0} parameter(0)\n  k = s32[] constant(1)")  # fmt: skip
+    root = module.entry_computation.instructions[0]
+    assert (root.operands, root.control_predecessors) == ((1,), (2,))
+
+
+def test_literals_that_run_over_lines_and_hold_parentheses() -> None:
+    module = entry("  a = f32[2,2]{1,0} constant({\n    { 1, 2 },\n    { 3, 4 }\n  })\n"
+                   "  b = c64[1]{0} constant({(1, -2)})\n  ROOT t = (f32[2,2], c64[1]) tuple(a, b)")  # fmt: skip
+    literals = [it.literal for it in module.entry_computation.instructions]
+    assert literals == ["{\n    { 1, 2 },\n    { 3, 4 }\n  }", "{(1, -2)}", None]
+
+
+def test_unknown_opcodes_attributes_and_flags_are_kept() -> None:
+    line = "ROOT %z = f32[2]{0} frobnicate-start(%p), new_flag, weird=<[1],{2}>, other={a={b}}"
+    module = entry(f"  %p = f32[2]{{0}} parameter(0)\n  {line}")
+    assert line in print_hlo(module)
+
+
+def test_files_of_any_kind_go_through_one_door(tmp_path: Path) -> None:
+    import gzip
+
+    text = "HloModule m\n\nENTRY main {\n  ROOT p = f32[] parameter(0)\n}\n"
+    (tmp_path / "a.txt").write_text(text)
+    (tmp_path / "b.hlo.gz").write_bytes(gzip.compress(text.encode()))
+    (tmp_path / "c.mlir").write_text(
+        "func.func public @main(%a: tensor<f32>) -> tensor<f32> { return %a : tensor<f32> }"
+    )
+    assert read(tmp_path / "a.txt").stage == read(tmp_path / "b.hlo.gz").stage == "compiled"
+    assert read(tmp_path / "c.mlir").stage == "stablehlo"
+    assert read_bytes(text.replace("\n", "\r\n").encode()).instruction_count() == 1
+    assert read_text("// a comment\n" + text).stage == "compiled"
+
+
+@pytest.mark.slow
+def test_programs_compiled_now_are_read_as_xla_reads_them() -> None:
+    from hlodiff import capture
+
+    config = load(ROOT)
+    wanted = {"attention", "lstm_gradient", "host_update", "feed_forward_fsdp", "pallas_kernel"}
+    requests = [request for request in capture.discover(config).requests() if request.function in wanted]
+    seen: dict[str, int] = {}
+    for outcome in capture.capture(config, requests, jobs=2):
+        assert isinstance(outcome, capture.Captured), outcome
+        assert outcome.compiled is not None
+        module = read_hlo(outcome.compiled)
+        assert model_facts(module) == xla_facts(outcome.compiled), (outcome.function, outcome.target)
+        assert any(module.stack(it.frame) for c in module.computations for it in c.instructions)
+        seen[outcome.target.split("-")[0]] = seen.get(outcome.target.split("-")[0], 0) + 1
+    assert seen == {"cpu": 5, "tpu": 5, "cuda": 5}
