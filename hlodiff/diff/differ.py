@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from hlodiff.diff.asynchronous import with_asynchronous
 from hlodiff.diff.channels import channel_changes, with_channels
-from hlodiff.diff.edits import raw_edits
+from hlodiff.diff.edits import RawEdit, raw_edits
 from hlodiff.diff.fusions import fusion_changes
 from hlodiff.diff.header import entry_layout_edit, header_edits
 from hlodiff.diff.metrics import module_metrics, op_counts
+from hlodiff.diff.mirror import is_mirrored, mirrored_edits, mirrored_fusions
 from hlodiff.diff.moves import with_moves
 from hlodiff.diff.pairs import Correspondence, Program, correspond
 from hlodiff.diff.patterns import group
 from hlodiff.diff.prepare import without_channels, without_noise
-from hlodiff.diff.result import ModuleDiff
+from hlodiff.diff.result import FusionChange, ModuleDiff
 from hlodiff.diff.schedule import partners_of, schedule_edits
 from hlodiff.diff.tuning import tuning_edits
 from hlodiff.errors import DiffError
@@ -45,22 +47,16 @@ def diff(old: Module, new: Module) -> ModuleDiff:
             hint="compare two compiled programs (.hlo) or two StableHLO programs (.mlir)",
         )
     tuned, ignored = _prepare(old, new)
-    bare = [Program.of(without_channels(module)) for module in tuned]
-    found = correspond(bare[0], bare[1])
-    edits = with_moves(bare[0].module, bare[1].module, found, raw_edits(bare[0], bare[1], found))
-    edits = with_channels(edits, channel_changes(bare[0], bare[1], tuned, found.pairs))
-    edits = with_asynchronous(bare[0], bare[1], found, edits)
-    edits += header_edits(bare[0].module, bare[1].module, _entry_numbers(bare[0], bare[1], found))
-    edits += entry_layout_edit(bare[0].module, bare[1].module, edits)
+    found = _compare(tuned)
     counts = [op_counts(module) for module in tuned]
     metrics = [module_metrics(module) for module in tuned]
     return ModuleDiff(
         old,
         new,
-        group(tuned[0], tuned[1], edits),
-        group(tuned[0], tuned[1], list(schedule_edits(bare[0], bare[1], found.pairs))),
-        group(tuned[0], tuned[1], list(tuning_edits(bare[0], bare[1], tuned, found.pairs))),
-        fusion_changes(bare[0].module, bare[1].module, found, edits),
+        group(*tuned, found.edits),
+        group(*tuned, found.schedule),
+        group(*tuned, found.tuning),
+        found.fusions,
         ignored,
         {name: (metrics[0].get(name, 0), metrics[1].get(name, 0)) for name in _names(metrics)},
         {name: (counts[0].get(name, 0), counts[1].get(name, 0)) for name in _names(counts)},
@@ -76,6 +72,45 @@ def _prepare(old: Module, new: Module) -> tuple[tuple[Module, Module], dict[str,
     return (tuned_old, tuned_new), ignored
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Single edits by channel, and the story of fusions."""
+
+    edits: list[RawEdit]
+    schedule: list[RawEdit]
+    tuning: list[RawEdit]
+    fusions: tuple[FusionChange, ...]
+
+
+def _compare(tuned: tuple[Module, Module]) -> _Found:
+    """Work out the pair from the side that content decides."""
+    old, new = (Program.of(without_channels(module)) for module in tuned)
+    if not is_mirrored(old, new):
+        return _compare_programs(old, new, tuned)
+    found = _compare_programs(new, old, (tuned[1], tuned[0]))
+    return _Found(
+        mirrored_edits(found.edits),
+        mirrored_edits(found.schedule),
+        mirrored_edits(found.tuning),
+        mirrored_fusions(found.fusions),
+    )
+
+
+def _compare_programs(old: Program, new: Program, tuned: tuple[Module, Module]) -> _Found:
+    found = correspond(old, new)
+    edits = with_moves(old.module, new.module, found, raw_edits(old, new, found))
+    edits = with_channels(edits, channel_changes(old, new, tuned, found.pairs))
+    edits = with_asynchronous(old, new, found, edits)
+    edits += header_edits(old.module, new.module, _entry_numbers(old, new, found))
+    edits += entry_layout_edit(old.module, new.module, edits)
+    return _Found(
+        edits,
+        list(schedule_edits(old, new, found.pairs)),
+        list(tuning_edits(old, new, tuned, found.pairs)),
+        fusion_changes(old.module, new.module, found, edits),
+    )
+
+
 def _names(sides: Sequence[Mapping[str, object]]) -> list[str]:
     return sorted({*sides[0], *sides[1]})
 
@@ -84,9 +119,8 @@ def _entry_numbers(old: Program, new: Program, found: Correspondence) -> dict[in
     """Which new entry parameter each old one is, by number."""
     partners = partners_of(old, new, found.pairs[0])
     before, after = old.module.entry_computation.instructions, new.module.entry_computation.instructions
-    numbers = {
+    return {
         int(it.literal or 0): int(after[partners[n]].literal or 0)
         for n, it in enumerate(before)
         if it.opcode == "parameter" and n in partners and after[partners[n]].opcode == "parameter"
     }
-    return numbers

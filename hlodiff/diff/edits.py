@@ -60,7 +60,7 @@ def _inside(old: Module, new: Module, pair: PairedComputations, pairs: Pairs) ->
     assert pair.pairing and pair.old_side and pair.new_side
     plumbing = bool(pair.callers)
     numbers = _moved_numbers(old, new, pair) if not plumbing else {}
-    platform = platform_of(new)
+    platform = platform_of(new) or platform_of(old)
     for position, partner in enumerate(pair.pairing.old):
         one = pair.old_side.computation.instructions[position]
         place = (pair.old, position)

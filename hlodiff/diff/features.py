@@ -10,8 +10,8 @@ from hlodiff.ir.content import is_commutative, operands_first, shape_text
 from hlodiff.ir.model import Computation, Instruction
 
 # Labels from strong to weak. An instruction pairs at the strongest level at which its neighbourhood agrees.
-EXACT, OWN, VALUE, STRUCTURE, TYPE, ANY = range(6)
-LEVELS = ("exact", "own", "value", "structure", "type", "any")
+EXACT, SIGNED, OWN, VALUE, STRUCTURE, TYPE, ANY = range(7)
+LEVELS = ("exact", "signed", "own", "value", "structure", "type", "any")
 
 CALLS = frozenset(["fusion", "while", "conditional", "call", "async-start", "func.call"])
 
@@ -52,7 +52,8 @@ def side_of(computation: Computation, hashes: Sequence[str], intern: Intern, *, 
         entry: True for the entry, whose arguments may become constants; other parameters come and go with their call.
     """
     instructions = computation.instructions
-    rows = [_labels(it, hashes, intern, entry) for it in instructions]
+    kinds = [shape_text(it.shape, False) for it in instructions]
+    rows = [_labels(it, hashes, intern, entry, tuple([kinds[o] for o in it.operands])) for it in instructions]
     uses: list[list[tuple[int, int, int]]] = [[] for _ in instructions]
     slots: list[tuple[tuple[int, int, int], ...]] = []
     for position, it in enumerate(instructions):
@@ -71,7 +72,9 @@ def side_of(computation: Computation, hashes: Sequence[str], intern: Intern, *, 
     )
 
 
-def _labels(it: Instruction, hashes: Sequence[str], intern: Intern, entry: bool) -> tuple[int, ...]:
+def _labels(
+    it: Instruction, hashes: Sequence[str], intern: Intern, entry: bool, operand_kinds: tuple[str, ...]
+) -> tuple[int, ...]:
     """A parameter's number is no part of any label: parameters pair by their callers, uses and names."""
     literal = None if it.opcode == "parameter" else it.literal
     kind = shape_text(it.shape, False)
@@ -84,6 +87,7 @@ def _labels(it: Instruction, hashes: Sequence[str], intern: Intern, entry: bool)
     own = (it.opcode, shape_text(it.shape), literal, attributes)
     rows: tuple[Any, ...] = (
         (EXACT, *own, called),
+        (SIGNED, *own, operand_kinds),
         (OWN, *own),
         (VALUE, it.opcode, kind, literal, len(it.operands)),
         (STRUCTURE, it.opcode),

@@ -17,6 +17,7 @@ from hlodiff.diff.features import (
     EXACT,
     LEVELS,
     OWN,
+    SIGNED,
     STRUCTURE,
     TYPE,
     VALUE,
@@ -43,7 +44,7 @@ def match(old: Side, new: Side, pairing: Pairing, intern: Intern) -> None:
     """
     for _ in range(_ROUNDS):
         before = len(pairing.matchers)
-        for level in (EXACT, OWN):
+        for level in (EXACT, SIGNED, OWN):
             _refine(old, new, pairing, intern, level)
             if level == EXACT:
                 _unique(pairing, _body_key(old), _body_key(new), "exact:body")
@@ -177,18 +178,27 @@ def _is_enclosed(side: Side, partners: Sequence[int], position: int) -> bool:
 
 
 def _pair_by_name(old: Side, new: Side, pairing: Pairing, olds: list[int], news: list[int], matcher: str) -> None:
-    """Equal op_names first, each in order; what is left in order."""
-    by_name: dict[str, list[int]] = {}
-    for position in news:
-        by_name.setdefault(op_name_of(new, position), []).append(position)
-    for position in olds:
-        same = by_name.get(op_name_of(old, position))
-        if same:
-            pairing.add(position, same.pop(0), matcher)
-    rest_old = [p for p in olds if pairing.old[p] < 0]
-    rest_new = [p for p in news if pairing.new[p] < 0]
-    for one, other in zip(rest_old, rest_new, strict=False):
-        pairing.add(one, other, matcher)
+    """Those equal in more than the bucket asks first, then equal op_names, then what is left; each in order."""
+    for same in (_own_and_name, _own, op_name_of, _anything):
+        places: dict[Hashable, list[int]] = {}
+        for position in news:
+            if pairing.new[position] < 0:
+                places.setdefault(same(new, position), []).append(position)
+        for position in olds:
+            if pairing.old[position] < 0 and (free := places.get(same(old, position))):
+                pairing.add(position, free.pop(0), matcher)
+
+
+def _own_and_name(side: Side, position: int) -> Hashable:
+    return side.labels[OWN][position], op_name_of(side, position)
+
+
+def _own(side: Side, position: int) -> Hashable:
+    return side.labels[OWN][position]
+
+
+def _anything(side: Side, position: int) -> Hashable:
+    return None
 
 
 def _beside(old: Side, new: Side, pairing: Pairing, level: int) -> None:

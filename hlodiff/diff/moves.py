@@ -224,7 +224,7 @@ def _replaced(
 def _move(sides: tuple[_Side, _Side], source: Place, target: Place, count: int) -> RawEdit:
     (old, ours), (new, theirs) = sides
     names = old.computations[source[0]].name, new.computations[target[0]].name
-    changes = field_changes(_at(old, source), _at(new, target), platform_of(new))
+    changes = field_changes(_at(old, source), _at(new, target), platform_of(new) or platform_of(old))
     threads = ours.get(source[0], "device"), theirs.get(target[0], "device")
     if threads[0] != threads[1]:
         changes = in_order([*changes, FieldChange("compute_type", *threads)])
