@@ -32,6 +32,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a newcomer has after `hlodiff init` and `hlodiff update`, committed; the path has a space."""
     folder = tmp_path_factory.mktemp("a project")
     git(folder, "init", "-q", "-b", "main")
+    (folder / ".gitignore").write_text("__pycache__/\n")
     assert hlodiff(folder, "init").returncode == 0
     update = hlodiff(folder, "update")
     assert (update.returncode, update.stdout) == (
@@ -54,7 +55,7 @@ def clean(project: Path) -> Path:
 def test_a_newcomer_is_done(clean: Path) -> None:
     check = hlodiff(clean, "check")
     assert (check.returncode, check.stderr) == (0, "")
-    assert check.stdout == "checked 2 programs of 1 function on cpu\n2 unchanged\n"
+    assert check.stdout == ("checked 2 programs: 1 function on cpu, StableHLO and compiled HLO of each\n2 unchanged\n")
     assert git(clean, "status", "--short") == ""
 
 

@@ -253,7 +253,7 @@ def test_a_clean_check(compiler: Compiler, said: Ask) -> None:
     before = files()
     assert said("check") == (
         0,
-        "checked 8 programs of 2 functions on cpu, tpu-v5e-2x2\n8 unchanged\n",
+        "checked 8 programs: 2 functions on cpu, tpu-v5e-2x2, StableHLO and compiled HLO of each\n8 unchanged\n",
         "",
     )
     assert files() == before
@@ -267,15 +267,14 @@ def test_a_changed_program_fails(compiler: Compiler, said: Ask) -> None:
     assert (code, err) == (1, "")
     assert out == (
         "f  changed on cpu\n"
-        "  StableHLO on cpu, tpu-v5e-2x2: the same program\n"
+        "  StableHLO on cpu: the same program\n"
         "  compiled on cpu: structure: 1 changed of 2 instructions\n"
-        "    ops        exponential 0 -> 1, tanh 1 -> 0\n"
-        "    memory     temp 8 B -> 24 B (+200 %)\n"
+        "    ops          exponential 0 -> 1, tanh 1 -> 0\n"
+        "    memory       temp 8 B -> 24 B (+200 %)\n"
         "    edits\n"
         "      changed  tanh -> exponential\n"
-        "  compiled on tpu-v5e-2x2: the same program\n"
         "\n"
-        "checked 8 programs of 2 functions on cpu, tpu-v5e-2x2\n"
+        "checked 8 programs: 2 functions on cpu, tpu-v5e-2x2, StableHLO and compiled HLO of each\n"
         "1 changed, 7 unchanged; next: hlodiff update f\n"
     )
     assert files() == before

@@ -53,7 +53,7 @@ def test_two_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == (
         "b  changed\n"
         "  compiled: structure: 1 changed of 2 instructions\n"
-        "    ops        exponential 0 -> 1, tanh 1 -> 0\n"
+        "    ops          exponential 0 -> 1, tanh 1 -> 0\n"
         "    edits\n"
         "      changed  tanh -> exponential\n"
         "\n"

@@ -72,11 +72,12 @@ def test_the_whole_report_of_one_change() -> None:
     assert text == (
         "f  changed on cpu\n"
         "  StableHLO on cpu: the same program\n"
-        "  compiled on cpu: placement, structure: 1 changed of 3 instructions\n"
-        "    ops        exponential 0 -> 1, tanh 1 -> 0\n"
-        "    placement  memory space: device -> host (1 instruction)\n"
-        "    memory     temp 1.0 KiB -> 3.0 KiB (+200 %)\n"
-        "    cost       flops 100 -> 90 (-10 %)\n"
+        "  compiled on cpu: placement, structure: 1 value now in host memory instead of device memory; 1\n"
+        "    changed of 3 instructions\n"
+        "    ops          exponential 0 -> 1, tanh 1 -> 0\n"
+        "    placement    memory space: device -> host (1 instruction)\n"
+        "    memory       temp 1.0 KiB -> 3.0 KiB (+200 %)\n"
+        "    cost         flops 100 -> 90 (-10 %)\n"
         "    edits\n"
         "      changed  tanh -> exponential: memory space: device -> host  model.py:31 (loss)\n"
         "\n"
@@ -84,7 +85,7 @@ def test_the_whole_report_of_one_change() -> None:
         "  no libtpu\n"
         "  hint: pip install libtpu\n"
         "\n"
-        "checked 3 programs of 2 functions on cpu\n"
+        "checked 3 programs: 2 functions on cpu, StableHLO and compiled HLO of each\n"
         "1 changed, 1 not checked, 2 unchanged; next: hlodiff update f\n"
     )
 

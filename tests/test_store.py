@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from hlodiff.errors import StoreError
+from hlodiff.ir.frames import portable_file
 from hlodiff.ir.hlo_reader import read_hlo
 from hlodiff.store import (
     FolderTree,
@@ -24,7 +25,6 @@ from hlodiff.store import (
     list_snapshots,
     numbered,
     open_revision,
-    portable_path,
     read_snapshot,
     read_summary,
     remove_snapshot,
@@ -481,7 +481,7 @@ def test_a_source_table_that_does_not_fit_changes_nothing(source: dict[str, Any]
     ("file", "portable"),
     [
         ("/srv/project/pkg/model.py", "pkg/model.py"),
-        ("/srv/project/.venv/lib/python3.11/site-packages/equinox/nn/_mlp.py", "equinox/nn/_mlp.py"),
+        ("/srv/project/.venv/lib/python3.11/site-packages/equinox/nn/_mlp.py", "site-packages/equinox/nn/_mlp.py"),
         ("/usr/lib/python3.11/functools.py", "python3.11/functools.py"),
         ("/somewhere/else/secret/model.py", "model.py"),
         ("model.py", "model.py"),
@@ -489,4 +489,4 @@ def test_a_source_table_that_does_not_fit_changes_nothing(source: dict[str, Any]
     ],
 )
 def test_paths_without_the_machine(file: str, portable: str) -> None:
-    assert portable_path(file, "/srv/project") == portable
+    assert portable_file(file, "/srv/project") == portable

@@ -62,6 +62,7 @@ def command(
         toolchain_changes(run.toolchains),
         tuple(f"{folder}: a summary.yaml, but no snapshot's place" for folder in chosen.strays),
         _next(programs, code),
+        str(config.root),
     )
     emit_report(report, form, output)
     return code
@@ -99,7 +100,7 @@ class _Run:
         try:
             if outcome.unchanged and old is not None:
                 return _same(key, old)
-            new = parse(record(outcome, str(self.config.root)), key.name)
+            new = parse(record(outcome, str(self.config.root), self.config.large_constants), key.name)
             return one_sided(new, "added") if old is None else compare(old, new)
         except HlodiffError as error:
             return _both(key, error.what, error.hint, error=error)

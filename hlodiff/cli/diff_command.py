@@ -14,7 +14,7 @@ from hlodiff.cli.pairing import Pair, pair
 from hlodiff.cli.progress import progress
 from hlodiff.cli.sides import Side, Sides, open_side
 from hlodiff.diff.compared import Compared
-from hlodiff.errors import DiffError, HlodiffError, UsageError
+from hlodiff.errors import ConfigError, DiffError, HlodiffError, UsageError
 from hlodiff.ir.model import Module
 from hlodiff.report.record import Report, ToolchainChange, toolchain_changes
 
@@ -62,12 +62,22 @@ def command(
         "diff", old, new, tuple(programs),
         toolchain=_toolchains(*sides, programs),
         notes=(*sides[0].notes, *sides[1].notes),
+        root=str(_root(project)),
     )  # fmt: skip
     emit_report(report, form, output)
     if any(program.broken for program in programs):
         return 2
     differs = any(program.status in ("changed", "added", "removed") for program in programs)
     return int(exit_code and differs)
+
+
+def _root(project: Path) -> Path:
+    from hlodiff.config import load
+
+    try:
+        return load(project).root
+    except ConfigError:  # two files can be compared anywhere
+        return project.absolute()
 
 
 def _is_chosen(one: Pair, names: Sequence[str], targets: Sequence[str]) -> bool:

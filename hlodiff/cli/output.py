@@ -14,8 +14,8 @@ from hlodiff.report.escape import printable
 from hlodiff.report.record import Report
 
 FORMATS = ("text", "json", "markdown")
-# CI logs and pipes have no width; 120 columns fit their viewers.
-_NO_TERMINAL = 120
+# Files, CI logs and pipes have no width: wide enough that hardly any row is cut.
+_NO_TERMINAL = 160
 
 
 def emit(text: str, output: str | None) -> None:

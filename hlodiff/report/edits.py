@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from hlodiff.diff.result import Edit, FieldChange, FusionChange, Site
+from hlodiff.diff.result import Edit, FieldChange, FusionChange
 from hlodiff.diff.words import sharding_in_words
-from hlodiff.ir.model import Frame
+from hlodiff.report.headline import NOT_DONATED
+from hlodiff.report.instructions import added_in_words, named
 from hlodiff.report.numbers import bytes_in_words, many
+from hlodiff.report.places import place
 
 PLACEMENT_FIELDS = ("memory_space", "sharding", "compute_type", "replica_groups", "alias", "execution_thread")
+_WITH_LAYOUT = ("element_type", "shape", "memory_space", "compute_type")  # the layout goes with them
 _ONE_FUSION = ("added", "removed", "dissolved", "formed", "grew", "shrank")
-_NOT_DONATED = ("none", "not donated")
 _PARAMETER = re.compile(r"parameter\((\d+)\)")
 _FIELD_WORDS = {
     "element_type": "element type",
@@ -36,14 +38,21 @@ class EditRow:
     scope: str
 
 
-def edit_row(edit: Edit) -> EditRow:
+def edit_row(edit: Edit, root: str = "") -> EditRow:
     """One edit as words, without markup and not yet escaped.
+
+    Args:
+        edit: of any kind.
+        root: the project's folder, to which the Python file is named relative.
+
+    Returns:
+        what a report lays out.
 
     Example:
         >>> edit_row(Edit("changed", ("alias",), changes=(FieldChange("alias", "result 1", "none"),))).what
         'an argument is no longer donated'
     """
-    return EditRow(edit.kind, edit.count, _what(edit), place(edit.source), edit.op_name or "")
+    return EditRow(edit.kind, edit.count, _what(edit), place(edit.source, root), edit.op_name or "")
 
 
 def change_in_words(change: FieldChange, edit: Edit | None = None) -> str:
@@ -65,6 +74,8 @@ def change_in_words(change: FieldChange, edit: Edit | None = None) -> str:
         return f"sharding: {sharding_in_words(old)} -> {sharding_in_words(new)}"
     if change.field == "alias":
         return _donation(old, new, edit)
+    if change.field == "memory_space":
+        old, new = old.strip('"'), new.strip('"')
     name = _FIELD_WORDS.get(change.field, change.field.removeprefix("attribute:"))
     return f"{name}: {old} -> {new}"
 
@@ -77,9 +88,9 @@ def _donation(old: str, new: str, edit: Edit | None) -> str:
     if edit and edit.op_name and len(numbers) == 1:
         who += f" ({edit.op_name})"
     verb = "are" if many_ else "is"
-    if new in _NOT_DONATED:
+    if new in NOT_DONATED:
         return f"{who} {verb} no longer donated"
-    if old in _NOT_DONATED:
+    if old in NOT_DONATED:
         return f"{who} {verb} donated now"
     return f"{who} {verb} donated to {new} instead of {old}"
 
@@ -87,8 +98,10 @@ def _donation(old: str, new: str, edit: Edit | None) -> str:
 def _what(edit: Edit) -> str:
     site = edit.new or edit.old
     if edit.kind in ("added", "removed"):
-        return site.text if site else "; ".join(map(change_in_words, edit.changes))
+        return added_in_words(site) if site else "; ".join(map(change_in_words, edit.changes))
     told = [change for change in edit.changes if change.field not in ("opcode", "computation")]
+    if any(change.field in _WITH_LAYOUT for change in told):
+        told = [change for change in told if change.field != "layout"]
     told.sort(key=lambda change: change.field not in PLACEMENT_FIELDS)  # where it runs and lives comes first
     words = [change_in_words(change, edit) for change in told]
     if edit.fields == ("alias",):
@@ -98,47 +111,26 @@ def _what(edit: Edit) -> str:
     if not words:
         words = [field.replace("_", " ") for field in edit.fields if field != "opcode"]
     opcode = next((change for change in edit.changes if change.field == "opcode"), None)
-    head = f"{opcode.old} -> {opcode.new}" if opcode else _named(site)
+    head = f"{opcode.old} -> {opcode.new}" if opcode else named(site)
     return f"{head}: {'; '.join(words)}" if head and words else head or "; ".join(words)
 
 
-def _named(site: Site | None) -> str:
-    return f"{site.opcode} %{site.name}" if site else ""
-
-
-def place(source: tuple[Frame, ...]) -> str:
-    """The innermost frame of the user's own code: `model.py:31 (loss)`.
-
-    Example:
-        >>> place((Frame("jax/_src/nn.py", 9, "gelu"), Frame("model.py", 31, "loss")))
-        'model.py:31 (loss)'
-    """
-    own = [frame for frame in source if not _is_library(frame.file)]
-    if not source:
-        return ""
-    frame = (own or source)[0]
-    function = frame.function.replace("<locals>.", "")
-    return f"{frame.file}:{frame.line}" + (f" ({function})" if function else "")
-
-
-def _is_library(file: str) -> bool:
-    path = file.replace("\\", "/")
-    libraries = ("jax", "jaxlib", "equinox", "optax", "diffrax", "lineax", "optimistix", "flax", "haiku", "numpy")
-    return "/site-packages/" in path or "/lib/python3" in path or path.split("/")[0] in (*libraries, "<frozen")
-
-
 def fusion_lines(changes: tuple[FusionChange, ...]) -> list[str]:
-    """Fusions that became others, equal sentences once with their count, in the order of the differ.
+    """Fusions that became others: those that merely came and went as one line, then equal sentences once.
 
     Example:
         >>> fusion_lines((FusionChange("removed", (), ()), FusionChange("removed", (), ())))
-        ['2x fusion removed']
+        ['2 removed']
     """
-    counts: dict[str, int] = {}
+    plain: dict[str, int] = {}
+    told: dict[str, int] = {}
     for change in changes:
         words = fusion_in_words(change)
-        counts[words] = counts.get(words, 0) + 1
-    return [f"{count}x {words}" if count > 1 else words for words, count in counts.items()]
+        is_plain = words == f"fusion {change.kind}"
+        counts, key = (plain, change.kind) if is_plain else (told, words)
+        counts[key] = counts.get(key, 0) + 1
+    first = [", ".join(f"{count} {kind}" for kind, count in plain.items())] if plain else []
+    return first + [f"{count}x {words}" if count > 1 else words for words, count in told.items()]
 
 
 def fusion_in_words(change: FusionChange) -> str:

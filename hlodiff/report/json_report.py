@@ -7,6 +7,7 @@ from typing import Any
 
 from hlodiff.diff.compared import Compared
 from hlodiff.diff.result import KINDS
+from hlodiff.ir.frames import shown_file
 from hlodiff.report.record import Report
 
 FORMAT_VERSION = "1.0"
@@ -33,7 +34,7 @@ def to_json(report: Report) -> str:
         "toolchain": [
             {"what": c.what, "old": c.old, "new": c.new, "targets": list(c.targets)} for c in report.toolchain
         ],
-        "programs": [_program(program) for program in report.programs],
+        "programs": [_program(program, report.root) for program in report.programs],
         "findings": [
             {"severity": f.severity, "rule": f.rule, "program": f.program, "target": f.target, "what": f.what,
              "advice": f.advice}
@@ -45,9 +46,12 @@ def to_json(report: Report) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
-def _program(program: Compared) -> dict[str, Any]:
+def _program(program: Compared, root: str) -> dict[str, Any]:
     head = {"name": program.name, "target": program.target, "stage": program.stage, "status": program.status}
     body: dict[str, Any] = program.diff.to_json() if program.diff else _one_sided()
+    for edits in (body["edits"], *(channel["edits"] for channel in body["channels"].values())):
+        for edit in edits:
+            edit["source"] = [{**frame, "file": shown_file(frame["file"], root)} for frame in edit["source"]]
     body["metrics"] = {name: list(pair) for name, pair in program.metrics().items()}
     body["op_counts"] = {name: list(pair) for name, pair in program.op_count_pairs().items()}
     # The verdict on the program may know more than its text: the status is the comparison's, not the diff's.

@@ -53,7 +53,7 @@ def _lines(report: Report) -> Iterator[str]:
             yield f"| ... and {len(told) - _MOST_PROGRAMS} more, see --format json | | | |"
         yield ""
     for name, programs in list(report.by_name().items())[:_MOST_PROGRAMS]:
-        for story in stories(program for program in programs if program.status == "changed"):
+        for story in stories((p for p in programs if p.status == "changed"), report.root):
             yield from _details(name, story)
     for note in report.notes:
         yield from (f"- note: {markdown(note)}", "")
@@ -88,7 +88,7 @@ def _details(name: str, story: Story) -> Iterator[str]:
     if story.edits:
         yield from ("| edit | times | what | where |", "| --- | ---: | --- | --- |")
     for row in story.edits[:_MOST_EDITS]:
-        yield f"| {row.kind} | {row.count} | {code(clip(row.what, _WIDEST))} | {code(clip(row.where, _WIDEST))} |"
+        yield f"| {row.kind} | {row.count} | {code(clip(row.what, _WIDEST))} | {code(row.where)} |"
     if len(story.edits) > _MOST_EDITS:
         yield f"| ... | | {len(story.edits) - _MOST_EDITS} more, see --format json | |"
     yield from ("", "</details>", "")

@@ -32,6 +32,7 @@ class Report:
         toolchain: differences of the toolchains, said before anything else.
         notes: what else must be said: files that were left out, folders that are no snapshots.
         next: the command to type next; "" where there is none.
+        root: the project's folder: Python files are named relative to it, in every form.
     """
 
     command: Literal["check", "diff"]
@@ -42,6 +43,7 @@ class Report:
     toolchain: tuple[ToolchainChange, ...] = ()
     notes: tuple[str, ...] = ()
     next: str = ""
+    root: str = ""
 
     def totals(self) -> dict[str, int]:
         """Programs in all, and by status; the same numbers in every format."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.diff.compared import Compared
@@ -11,14 +11,18 @@ from hlodiff.report.edits import EditRow, edit_row, fusion_lines, placement_line
 from hlodiff.report.headline import headline
 from hlodiff.report.numbers import bytes_in_words, change_in_words, count_in_words
 
-# Metrics that have a section of their own, or whose parts the op counts say already.
-_ELSEWHERE = ("instructions", "ops", "transposes", "converts", "broadcasts", "loops", "custom_calls", "fusions")
-_BYTES = ("bytes",)
 _MOST_OPS = 10
 _MOST_LINES = 6
 
 # (title, what), in the order of the report.
 Section = tuple[str, list[str]]
+Metrics = Mapping[str, tuple[float, float]]
+# What a reviewer asks for: a metric and its bytes. JSON has all; the others say again what the op counts say.
+_MOVES = (
+    ("copies", "copy_bytes"), ("copies_in_loops", ""), ("memory_moves", "memory_move_bytes"), ("host_transfers", ""),
+    ("host_callbacks", ""),
+)  # fmt: skip
+_OTHERS = (("loops", ""), ("large_literals", "large_literal_bytes"), ("rematerialized", ""))
 
 
 def sections(program: Compared) -> list[Section]:
@@ -38,13 +42,16 @@ def sections(program: Compared) -> list[Section]:
     if diff is None:
         return []
     metrics = program.metrics()
+    lines = fusion_lines(diff.fusions)
     found = [
         ("ops", [_op_counts(program.op_count_pairs())]),
-        ("fusions", [_fusion_counts(metrics), *_cut(fusion_lines(diff.fusions))]),
+        ("fusions", ["; ".join(filter(None, (_fusion_counts(metrics), *lines[:1]))), *_cut(lines[1:])]),
         ("placement", _cut(placement_lines(diff.edits))),
-        ("counts", [_pairs(_others(metrics))]),
-        ("memory", [_pairs(_prefixed(metrics, "memory."), all_bytes=True)]),
-        ("cost", [_pairs(_prefixed(metrics, "cost."))]),
+        ("collectives", [_collectives(metrics)]),
+        ("moves", [_counted(metrics, _MOVES)]),
+        ("other", [_counted(metrics, _OTHERS), _pairs(_prefixed(metrics, "custom_calls."), str)]),
+        ("memory", [_pairs(_prefixed(metrics, "memory."), bytes_in_words)]),
+        ("cost", [_pairs(_costs(metrics))]),
         ("limits", list(diff.limits)),
     ]
     kept = [(title, [line for line in lines if line]) for title, lines in found]
@@ -70,11 +77,13 @@ class Story:
     edits: tuple[EditRow, ...]
 
 
-def stories(programs: Iterable[Compared]) -> tuple[Story, ...]:
+def stories(programs: Iterable[Compared], root: str = "") -> tuple[Story, ...]:
     """The stories of compared programs of one name, StableHLO first: what was written, then what became of it.
 
     Args:
-        programs: those without both sides are left out.
+        programs: those without both sides are left out, and those that are the same where nothing of their target
+            changed.
+        root: the project's folder, to which Python files are named relative.
 
     Returns:
         equal stories once, with all their targets.
@@ -84,13 +93,21 @@ def stories(programs: Iterable[Compared]) -> tuple[Story, ...]:
         ()
     """
     found: dict[object, tuple[Story, list[str]]] = {}
-    for program in sorted(programs, key=lambda p: p.stage != "stablehlo"):
-        if program.diff is not None or program.status == "identical":
-            edits = tuple(map(edit_row, program.diff.edits)) if program.diff else ()
+    ordered = sorted(programs, key=lambda p: p.stage != "stablehlo")
+    touched = {program.target for program in ordered if differs(program)}
+    for program in ordered:
+        if program.target in touched and (program.diff is not None or program.status == "identical"):
+            edits = tuple(edit_row(edit, root) for edit in program.diff.edits) if program.diff else ()
             story = Story(program.stage, (), headline(program), tuple(sections(program)), edits)
             targets = found.setdefault(repr(story), (story, []))[1]
             targets += [program.target] if program.target else []
     return tuple(replace(story, targets=tuple(targets)) for story, targets in found.values())
+
+
+def differs(program: Compared) -> bool:
+    """Whether there is anything to tell of a program that both sides have: edits, or another schedule or tuning."""
+    diff = program.diff
+    return diff is not None and bool(diff.edits or diff.schedule or diff.tuning)
 
 
 def _op_counts(pairs: Mapping[str, tuple[int, int]]) -> str:
@@ -101,7 +118,7 @@ def _op_counts(pairs: Mapping[str, tuple[int, int]]) -> str:
     return ", ".join(words + more)
 
 
-def _fusion_counts(metrics: Mapping[str, tuple[float, float]]) -> str:
+def _fusion_counts(metrics: Metrics) -> str:
     changed = {name: pair for name, pair in metrics.items() if name.startswith("fusions.") and pair[0] != pair[1]}
     total = metrics.get("fusions", (0, 0))
     if total[0] != total[1]:
@@ -110,25 +127,58 @@ def _fusion_counts(metrics: Mapping[str, tuple[float, float]]) -> str:
     return ", ".join(words).replace("fusions ", "", 1)
 
 
-def _others(metrics: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-    found = {}
+def _collectives(metrics: Metrics) -> str:
+    """Each kind with how many there are and what they carry: `all-reduce 2 -> 1 (68.0 KiB -> 32.0 KiB)`."""
+    words = []
     for name, pair in metrics.items():
-        own_section = name.startswith(("memory.", "cost.", "fusions.", "ops.", "ops_")) or name in _ELSEWHERE
-        if pair[0] != pair[1] and not own_section:
-            found[name] = pair
-    return found
+        family = name.removeprefix("collectives.")
+        size = metrics.get(f"collective_bytes.{family}", (0, 0))
+        if family != name and (pair[0] != pair[1] or size[0] != size[1]):
+            words.append(f"{family} {_count(pair)} ({_arrow(size, bytes_in_words)})")
+    asynchronous = metrics.get("async_collectives", (0, 0))
+    if asynchronous[0] != asynchronous[1]:
+        words.append(f"asynchronous {_count(asynchronous)}")
+    return ", ".join(words)
 
 
-def _prefixed(metrics: Mapping[str, tuple[float, float]], prefix: str) -> dict[str, tuple[float, float]]:
+def _counted(metrics: Metrics, names: Sequence[tuple[str, str]]) -> str:
+    """Counts that changed, each with its bytes where it has any: `copies 3 -> 10 (40.0 KiB -> 104.1 KiB)`."""
+    words = []
+    for name, size_name in names:
+        pair, size = metrics.get(name, (0, 0)), metrics.get(size_name, (0, 0))
+        if pair[0] != pair[1] or size[0] != size[1]:
+            carried = f" ({_arrow(size, bytes_in_words)})" if any(size) else ""
+            words.append(f"{name.replace('_', ' ')} {_count(pair)}{carried}")
+    return ", ".join(words)
+
+
+def _count(pair: tuple[float, float]) -> str:
+    return _arrow(pair, count_in_words)
+
+
+def _arrow(pair: tuple[float, float], show: Callable[[float], str]) -> str:
+    old, new = show(pair[0]), show(pair[1])
+    if old == new and pair[0] != pair[1]:  # 40,962 B and 40,960 B are 40.0 KiB both
+        old, new = f"{pair[0]:,.15g}", f"{pair[1]:,.15g}"
+    return f"{old} -> {new}" if pair[0] != pair[1] else old
+
+
+def _costs(metrics: Metrics) -> dict[str, tuple[float, float]]:
+    cycles = {name: pair for name, pair in metrics.items() if name == "estimated_cycles" and pair[0] != pair[1]}
+    return {**_prefixed(metrics, "cost."), **cycles}
+
+
+def _prefixed(metrics: Metrics, prefix: str) -> dict[str, tuple[float, float]]:
     chosen = {n.removeprefix(prefix): pair for n, pair in metrics.items() if n.startswith(prefix)}
     return {name: pair for name, pair in chosen.items() if pair[0] != pair[1]}
 
 
-def _pairs(pairs: Mapping[str, tuple[float, float]], all_bytes: bool = False) -> str:
+def _pairs(pairs: Metrics, show: Callable[[float], str] | None = None) -> str:
     words = []
-    for name, (old, new) in pairs.items():
-        show = bytes_in_words if all_bytes or any(part in name for part in _BYTES) else count_in_words
-        words.append(f"{name.replace('_', ' ')} {show(old)} -> {show(new)} ({change_in_words(old, new)})")
+    for name, pair in pairs.items():
+        each = show or (bytes_in_words if "bytes" in name else count_in_words)
+        by = "" if each is str else f" ({change_in_words(*pair)})"
+        words.append(f"{name.replace('_', ' ') if by else name} {_arrow(pair, each)}{by}")
     return ", ".join(words)
 
 

@@ -11,17 +11,18 @@ from hlodiff.diff.compared import Compared
 from hlodiff.report.edits import EditRow
 from hlodiff.report.escape import clip, printable
 from hlodiff.report.record import Report
-from hlodiff.report.sections import Story, stories
+from hlodiff.report.sections import Story, differs, stories
 from hlodiff.report.totals import checked_in_words, totals_in_words
 
 if TYPE_CHECKING:
     from rich.text import Text
 
 _MOST_EDITS = 12
+_MOST_MORE_EDITS = 6  # of each further story: what was written comes first, then what each compiler made of it
 _MOST_GROUPS = 50
 _MOST_LINES_OF_LOG = 12
 _MORE = "see --format json"
-_TITLES = 11
+_TITLES = 13
 _STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan"}
 _WORDS = {"added": "new: no snapshot", "removed": "orphaned: no such function any more"}
 _STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
@@ -85,8 +86,7 @@ def _lines(report: Report) -> Iterator[_Line]:
 
 
 def _is_told(program: Compared) -> bool:
-    diff = program.diff
-    return program.status in ("changed", "added", "removed") or bool(diff and (diff.schedule or diff.tuning))
+    return program.status in ("changed", "added", "removed") or differs(program)
 
 
 def _one(name: str, programs: list[Compared], report: Report) -> Iterator[_Line]:
@@ -101,11 +101,11 @@ def _one(name: str, programs: list[Compared], report: Report) -> Iterator[_Line]
         said.append(f"{word} on {', '.join(on)}" if any(on) else word)
     style = _STYLES[next(iter(targets))] if targets else ""
     yield _Line(0, f"{name}  {'; '.join(said)}", style=f"bold {style}", wrap=True)
-    for story in stories(programs):
-        yield from _story(story)
+    for number, story in enumerate(stories(programs, report.root)):
+        yield from _story(story, _MOST_EDITS if number == 0 else _MOST_MORE_EDITS)
 
 
-def _story(story: Story) -> Iterator[_Line]:
+def _story(story: Story, most: int) -> Iterator[_Line]:
     on = f" on {', '.join(story.targets)}" if story.targets else ""
     yield _Line(2, f"{_STAGES[story.stage]}{on}: {story.headline}", wrap=True)
     for title, lines in story.sections:
@@ -113,10 +113,10 @@ def _story(story: Story) -> Iterator[_Line]:
             yield _Line(4, line, title="" if number else title, wrap=True)
     if story.edits:
         yield _Line(4, "edits")
-    for row in story.edits[:_MOST_EDITS]:
+    for row in story.edits[:most]:
         yield _edit(row)
-    if len(story.edits) > _MOST_EDITS:
-        yield _Line(6, f"... and {len(story.edits) - _MOST_EDITS} more, {_MORE}")
+    if len(story.edits) > most:
+        yield _Line(6, f"... and {len(story.edits) - most} more, {_MORE}")
 
 
 def _edit(row: EditRow) -> _Line:
@@ -146,7 +146,7 @@ def _not_checked(report: Report) -> Iterator[_Line]:
 
 
 def _plain(line: _Line, width: int) -> list[str]:
-    """The line, cut or wrapped to the width; what stands at its end is kept whole where it fits."""
+    """The line, cut or wrapped to the width; what stands at its end is kept whole."""
     text, end = printable(line.text), printable(line.end)
     room = width - line.indent
     if line.title is not None:
@@ -156,8 +156,9 @@ def _plain(line: _Line, width: int) -> list[str]:
         return [" " * line.indent + head + part for head, part in zip(heads, parts, strict=True)]
     if line.wrap:
         return [" " * line.indent + part for part in _wrapped(text + end, room)]
-    if len(end) > room // 2:
-        end = clip(end, room // 2)
+    if len(end) > room // 2 and len(text) + len(end) > room:
+        # The place in Python is what a reviewer goes to: it gets a line of its own before any of it is lost.
+        return [" " * line.indent + clip(text, room), " " * line.indent + end]
     return [(" " * line.indent + clip(text, room - len(end)) + end).rstrip()]
 
 

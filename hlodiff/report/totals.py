@@ -33,8 +33,18 @@ def totals_in_words(report: Report) -> str:
 
 
 def checked_in_words(report: Report) -> str:
-    """How much was compared: `72 programs of 12 functions on cpu, tpu-v5e-2x2`."""
+    """How much was compared; a program is one stage of a function, case and target, as everywhere.
+
+    Example:
+        >>> checked_in_words(Report("check", "a", "b", ()))
+        '0 programs'
+    """
     compared = [program for program in report.programs if program.status != "not_checked"]
+    words = many(len(compared), "program")
+    if not compared:
+        return words
     functions = dict.fromkeys(program.name.partition("/")[0] for program in compared)
     on = f" on {', '.join(report.targets())}" if report.targets() else ""
-    return f"{many(len(compared), 'program')} of {many(len(functions), 'function')}{on}"
+    stages = {program.stage for program in compared}
+    each = ", StableHLO and compiled HLO of each" if len(stages) == 2 else ""
+    return f"{words}: {many(len(functions), 'function')}{on}{each}"

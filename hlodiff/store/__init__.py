@@ -5,7 +5,6 @@ from hlodiff.store.names import is_safe as is_safe
 from hlodiff.store.names import keys_of as keys_of
 from hlodiff.store.provenance import attach_source as attach_source
 from hlodiff.store.provenance import numbered as numbered
-from hlodiff.store.provenance import portable_path as portable_path
 from hlodiff.store.provenance import restored as restored
 from hlodiff.store.provenance import source_of as source_of
 from hlodiff.store.snapshot import Listing as Listing

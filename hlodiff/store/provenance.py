@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
-from pathlib import PurePath
 from typing import Any
 
+from hlodiff.ir.frames import portable_file
 from hlodiff.ir.model import Computation, Frame, Instruction, Module
-
-# What follows one of these is the same on every machine: `equinox/nn/_mlp.py`, `python3.11/functools.py`.
-_PACKAGES = re.compile(r".*[/\\](?:site-packages|dist-packages)[/\\]")
-_LIBRARY = re.compile(r".*[/\\](?=python3\.\d+[/\\])")
 
 
 def source_of(module: Module, root: str) -> dict[str, Any]:
@@ -41,7 +36,7 @@ def source_of(module: Module, root: str) -> dict[str, Any]:
                 rows[instruction.name] = [scope, instruction.frame]
         if rows:
             table[computation.name] = rows
-    frames = [[portable_path(f.file, root), f.line, f.function, f.parent] for f in module.frames]
+    frames = [[portable_file(f.file, root), f.line, f.function, f.parent] for f in module.frames]
     return {"frames": frames, "op_names": list(scopes), "instructions": table}
 
 
@@ -121,23 +116,3 @@ def _with_row(instruction: Instruction, row: list[int] | None, scopes: list[str]
     scope, frame = row
     op_name = scopes[scope] if 0 <= scope < len(scopes) else ""
     return replace(instruction, op_name=op_name, frame=frame if 0 <= frame < frames else -1)
-
-
-def portable_path(file: str, root: str) -> str:
-    """A file's path without the machine: relative to the project, its package or Python's library, else its name.
-
-    Example:
-        >>> portable_path("/srv/project/model.py", "/srv/project")
-        'model.py'
-        >>> portable_path("/venv/lib/python3.11/site-packages/equinox/nn/_mlp.py", "/srv/project")
-        'equinox/nn/_mlp.py'
-    """
-    # Packages first: a virtual environment often lies inside the project.
-    for pattern in (_PACKAGES, _LIBRARY):
-        match = pattern.match(file)
-        if match:
-            return file[match.end() :].replace("\\", "/")
-    path = PurePath(file)
-    if root and path.is_relative_to(root):
-        return path.relative_to(root).as_posix()
-    return path.as_posix() if not path.is_absolute() else path.name

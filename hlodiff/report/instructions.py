@@ -1,0 +1,72 @@
+"""One instruction in a few words: what it does first, its name last. Operand names tell a reviewer nothing."""
+
+from __future__ import annotations
+
+import re
+
+from hlodiff.diff.result import Site
+
+# Layouts that say no more than the order of dimensions and tiles; a memory space (`S(1)`) stays.
+_LAYOUT = re.compile(r"(?<=\])\{(?![^{}]*S\()[^{}]*\}")
+# What no reviewer reads: numbers of channels, the compiler's notes, the name of what is called.
+_UNTOLD = ("channel_id", "backend_config", "calls", "to_apply", "metadata", "use_global_device_ids", "sharding")
+_QUOTED = ("mhlo.frontend_attributes", "frontend_attributes")
+
+
+def named(site: Site | None) -> str:
+    """What a changed instruction is called: `multiply %multiply.c482 f32[32,64]`.
+
+    Example:
+        >>> named(Site(0, 0, "main", "t", "tanh", "%t = f32[8]{0} tanh(%p)"))
+        'tanh %t f32[8]'
+    """
+    if site is None:
+        return ""
+    return " ".join(filter(None, (site.opcode, f"%{site.name}", _shape(site))))
+
+
+def added_in_words(site: Site) -> str:
+    """An instruction that came or went: its opcode, shape and what its attributes say of it.
+
+    Example:
+        >>> text = "%a = f32[4]{0} all-gather(%p), channel_id=1, replica_groups={{0,1}}, dimensions={0}"
+        >>> added_in_words(Site(0, 0, "main", "a", "all-gather", text))
+        'all-gather %a f32[4], replica_groups={{0,1}}, dimensions={0}'
+        >>> added_in_words(Site(0, 0, "main", "c", "constant", "%c = f32[] constant(0.5)"))
+        'constant %c f32[] (0.5)'
+    """
+    operands, attributes = _parts(site)
+    literal = f" ({operands})" if site.opcode in ("constant", "parameter") and operands else ""
+    told = [part for part in attributes if part.partition("=")[0] not in _UNTOLD + _QUOTED or _is_sdy(site, part)]
+    return ", ".join([named(site) + literal, *told])
+
+
+def _is_sdy(site: Site, part: str) -> bool:
+    return site.opcode.startswith("sdy.") and part.startswith("sharding=")
+
+
+def _shape(site: Site) -> str:
+    head = site.text.partition(f" {site.opcode}(")[0]
+    shape = head.partition(" = ")[2] if " = " in head else ""
+    return _LAYOUT.sub("", shape)
+
+
+def _parts(site: Site) -> tuple[str, list[str]]:
+    """The text between the parentheses, and the attributes behind them, split at commas outside of brackets."""
+    rest = site.text.partition(f" {site.opcode}(")[2]
+    depth, quoted, start = 1, False, 0
+    inside = ""
+    parts: list[str] = []
+    for index, char in enumerate(rest):
+        quoted ^= char == '"' and rest[index - 1 : index] != "\\"
+        if quoted:
+            continue
+        depth += (char in "([{<") - (char in ")]}" or (char == ">" and rest[index - 1] != "-"))
+        if depth == 0 and not inside and not parts and start == 0:
+            inside, start = rest[:index], index + 1
+        elif depth == 0 and start and char == ",":
+            parts.append(rest[start:index])
+            start = index + 1
+    if start:
+        parts.append(rest[start:])
+    return inside, [part.strip() for part in parts if part.strip()]

@@ -1,0 +1,47 @@
+"""Where things are, in words: Python frames without the machine, memory spaces without quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hlodiff.ir.frames import is_library, shown_file
+from hlodiff.ir.model import Frame
+
+_SPACES = {"device": "device memory", "host": "host memory"}
+
+
+def own_frame(source: Iterable[Frame]) -> Frame | None:
+    """The innermost frame of the user's own code; the innermost of all where every frame is a library's.
+
+    Example:
+        >>> own_frame((Frame("site-packages/jax/nn.py", 9, "gelu"), Frame("model.py", 31, "loss"))).file
+        'model.py'
+    """
+    frames = tuple(source)
+    own = (frame for frame in frames if not is_library(frame.file))
+    return next(own, frames[0] if frames else None)
+
+
+def place(source: tuple[Frame, ...], root: str = "") -> str:
+    """Where an instruction comes from: `model.py:31 (loss)`.
+
+    Example:
+        >>> place((Frame("/opt/site-packages/jax/_src/nn.py", 9, "gelu"), Frame("model.py", 31, "loss")))
+        'model.py:31 (loss)'
+    """
+    frame = own_frame(source)
+    if frame is None:
+        return ""
+    function = frame.function.replace("<locals>.", "")
+    return f"{shown_file(frame.file, root)}:{frame.line}" + (f" ({function})" if function else "")
+
+
+def place_in_words(space: str) -> str:
+    """A memory space: `vmem`, `device memory`, `pinned_host`.
+
+    Example:
+        >>> place_in_words("host"), place_in_words('"pinned_host"'), place_in_words("")
+        ('host memory', 'pinned_host', 'device memory')
+    """
+    word = space.strip('"') or "device"
+    return _SPACES.get(word, word)

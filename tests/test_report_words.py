@@ -1,0 +1,245 @@
+"""The words of a report: kinds, headlines, instructions and places, on small programs whose difference is plain."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hlodiff.diff import diff
+from hlodiff.diff.compared import Compared
+from hlodiff.diff.result import Edit, FieldChange, ModuleDiff, Site
+from hlodiff.ir.frames import is_library, portable_file, shown_file
+from hlodiff.ir.hlo_reader import read_hlo
+from hlodiff.ir.model import Frame, Module
+from hlodiff.report import Report, to_json, to_markdown, to_terminal
+from hlodiff.report.headline import headline
+from hlodiff.report.instructions import added_in_words, named
+from hlodiff.report.places import place
+
+EMPTY = Module("m", "compiled", (), 0)
+HEAD = "HloModule m\n\n"
+ADD = HEAD + "ENTRY e {\n  %p = f32[8]{0} parameter(0)\n  ROOT %a = f32[8]{0} add(%p, %p)\n}\n"
+ON_HOST = (
+    HEAD
+    + """%inner (p0: f32[8]) -> f32[8] {
+  %p0 = f32[8]{0} parameter(0)
+  %m = f32[8]{0} multiply(%p0, %p0), frontend_attributes={_xla_compute_type="host"}
+  ROOT %n = f32[8]{0} negate(%m), frontend_attributes={_xla_compute_type="host"}
+}, execution_thread="host"
+
+ENTRY %e (p: f32[8]) -> f32[8] {
+  %p = f32[8]{0} parameter(0)
+  %s = ((f32[8]{0}), f32[8]{0}, u32[]) custom-call-start(%p), async_execution_thread="host", \
+custom_call_target="HostExecute", called_computations={%inner}
+  ROOT %d = f32[8]{0} custom-call-done(%s)
+}
+"""
+)
+ON_DEVICE = (
+    HEAD
+    + """ENTRY %e (p: f32[8]) -> f32[8] {
+  %p = f32[8]{0} parameter(0)
+  %m = f32[8]{0} multiply(%p, %p)
+  ROOT %n = f32[8]{0} negate(%m)
+}
+"""
+)
+GATHER = (
+    HEAD.replace("\n", ", num_partitions=2\n", 1)
+    + """ENTRY e {
+  %p = f32[8]{0} parameter(0)
+  %g = f32[16]{0} all-gather(%p), channel_id=1, replica_groups={{0,1}}, dimensions={0}, use_global_device_ids=true
+  ROOT %a = f32[16]{0} add(%g, %g)
+}
+"""
+)
+
+
+def line(old: str, new: str) -> str:
+    return headline(Compared("f", "cpu", "compiled", "changed", diff(read_hlo(old), read_hlo(new))))
+
+
+# --- headlines -------------------------------------------------------------------------------------------------------
+
+
+def test_what_ran_on_the_host_is_placement() -> None:
+    site = Site(0, 0, "main", "m", "multiply", "%m = f32[8]{0} multiply(%p, %p)")
+    start = Site(
+        0, 0, "main", "s", "custom-call-start", '%s = f32[] custom-call-start(), custom_call_target="HostExecute"'
+    )
+    done = Site(0, 1, "main", "d", "custom-call-done", "%d = f32[8]{0} custom-call-done(%s)")
+    changes = (FieldChange("computation", "a", "b"), FieldChange("compute_type", "host", "device"))
+    edits = (
+        Edit("moved", ("computation", "layout", "compute_type"), 8, ((site, site),), changes),
+        Edit("removed", sites=((start, None),)),
+        Edit("removed", sites=((done, None),)),
+    )
+    said = headline(Compared("f", None, "compiled", "changed", ModuleDiff(EMPTY, EMPTY, edits)))
+    assert said.startswith("placement: 8 operations now run on the device instead of the host; 2 removed, 8 moved of ")
+
+
+def test_a_call_of_the_host_that_came_or_went() -> None:
+    assert "1 computation moved from the host to the device; " in line(ON_HOST, ON_DEVICE)
+    assert "1 computation moved from the device to the host; " in line(ON_DEVICE, ON_HOST)
+
+
+def test_collectives_are_named_with_their_bytes() -> None:
+    assert "1 all-gather added (64 B)" in line(ADD, GATHER)
+    assert "1 all-gather gone (64 B)" in line(GATHER, ADD)
+    assert line(ADD, GATHER).startswith("structure: "), "an argument of the same shape is no change of the interface"
+
+
+def test_a_cast_is_numerics() -> None:
+    cast = ADD.replace("add(%p, %p)", "add(%c, %c)").replace(
+        "  ROOT", "  %b = bf16[8]{0} convert(%p)\n  %c = f32[8]{0} convert(%b)\n  ROOT"
+    )
+    assert line(ADD, cast).startswith("numerics: ")
+    integers = [text.replace("bf16", "u32").replace("f32", "s32") for text in (ADD, cast)]
+    assert line(*integers).startswith("structure: ")
+
+
+def test_an_argument_of_another_type_is_the_interface_and_an_inner_parameter_is_not() -> None:
+    assert line(ADD, ADD.replace("f32", "bf16")).startswith("interface, numerics: 2 values now bf16 instead of f32; ")
+    fused = (
+        HEAD
+        + """%fused {
+  %q = f32[8]{0} parameter(0)
+  ROOT %t = f32[8]{0} tanh(%q)
+}
+
+ENTRY e {
+  %p = f32[8]{0} parameter(0)
+  %x = f32[8]{0} exponential(%p)
+  ROOT %f = f32[8]{0} fusion(%x), kind=kLoop, calls=%fused
+}
+"""
+    )
+    other = fused.replace("%q = f32", "%q = bf16").replace("%x = f32", "%x = bf16")
+    assert line(fused, other).startswith("numerics: ")
+
+
+def test_a_memory_space_is_called_by_its_name() -> None:
+    spaced = ADD.replace("ROOT %a = f32[8]{0}", "ROOT %a = f32[8]{0:T(128)S(1)}")
+    plain = ADD.replace("ROOT %a = f32[8]{0}", "ROOT %a = f32[8]{0:T(128)}")
+    assert "1 value now in vmem instead of device memory" in line(plain, spaced)
+
+
+def test_at_most_three_facts_stand_before_the_counts() -> None:
+    kinds = [("sharding", "{a}", "{b}"), ("compute_type", "host", "device"), ("memory_space", "host", "device"),
+             ("memory_space", "device", "vmem"), ("element_type", "f32", "bf16")]  # fmt: skip
+    edits = tuple(Edit("changed", (f,), 2, changes=(FieldChange(f, a, b),)) for f, a, b in kinds)
+    said = headline(Compared("f", None, "compiled", "changed", ModuleDiff(EMPTY, EMPTY, edits)))
+    assert said == (
+        "placement, numerics: 2 operations now run on the device instead of the host; 2 values now in device memory "
+        "instead of host memory; 2 values now in vmem instead of device memory; 10 changed of 1 instruction"
+    )
+
+
+# --- instructions ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("opcode", "text", "words"),
+    [
+        ("add", "%a = f32[8]{1,0:T(8,128)} add(%x, %y)", "add %a f32[8]"),
+        ("add", "%a = f32[8]{0:T(128)S(1)} add(%x, %y)", "add %a f32[8]{0:T(128)S(1)}"),
+        ("parameter", "%a = f32[] parameter(3), sharding={replicated}", "parameter %a f32[] (3)"),
+        ("constant", '%a = u8[3] constant("a)b")', 'constant %a u8[3] ("a)b")'),
+        (
+            "custom-call",
+            '%a = f32[2]{0} custom-call(%x), custom_call_target="a,b", backend_config={"x":["y)"]}',
+            'custom-call %a f32[2], custom_call_target="a,b"',
+        ),
+        (
+            "sdy.sharding_constraint",
+            '%a = f32[2] sdy.sharding_constraint(%x), sharding=#sdy.sharding<@mesh, [{"d"}, {}]>',
+            'sdy.sharding_constraint %a f32[2], sharding=#sdy.sharding<@mesh, [{"d"}, {}]>',
+        ),
+        ("rng", "%a = f32[2] rng(%x", "rng %a f32[2]"),
+    ],
+)
+def test_instructions_in_words(opcode: str, text: str, words: str) -> None:
+    assert added_in_words(Site(0, 0, "main", "a", opcode, text)) == words
+
+
+def test_no_site_has_no_name() -> None:
+    assert named(None) == ""
+
+
+# --- places ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("file", "shown", "library"),
+    [
+        ("/home/me/project/pkg/model.py", "pkg/model.py", False),
+        ("/home/you/elsewhere/model.py", "model.py", False),
+        ("/home/me/project/.venv/lib/python3.11/site-packages/diffrax/_integrate.py", "diffrax/_integrate.py", True),
+        ("/usr/lib/python3/dist-packages/jax/_src/nn.py", "jax/_src/nn.py", True),
+        ("C:\\Users\\you\\venv\\Lib\\site-packages\\diffrax\\_integrate.py", "diffrax/_integrate.py", True),
+        ("C:\\Users\\you\\model.py", "model.py", False),
+        ("/usr/lib/python3.11/functools.py", "python3.11/functools.py", True),
+        ("site-packages/equinox/nn/_mlp.py", "equinox/nn/_mlp.py", True),
+        ("pkg/model.py", "pkg/model.py", False),
+        ("<stdin>", "<stdin>", True),
+    ],
+)
+def test_files_name_no_machine(file: str, shown: str, library: bool) -> None:
+    root = "/home/me/project"
+    assert (shown_file(file, root), is_library(file)) == (shown, library)
+    portable = portable_file(file, root)
+    assert (shown_file(portable), portable_file(portable, root), is_library(portable)) == (shown, portable, library)
+
+
+def test_the_innermost_frame_of_the_user_s_own_code() -> None:
+    library = Frame("/opt/lib/python3.12/site-packages/anything/deep.py", 12, "solve.<locals>.step")
+    own = Frame("/home/me/model.py", 31, "loss")
+    assert place((library, own, Frame("/home/me/train.py", 7, "main"))) == "model.py:31 (loss)"
+    assert place((library,)) == "anything/deep.py:12 (solve.step)"
+    assert place(()) == ""
+
+
+def traced(file: str) -> Report:
+    edit = Edit(
+        "changed", ("literal",), 1, (), (FieldChange("literal", "0" * 300, "1"),), None, (Frame(file, 31, "f"),)
+    )
+    program = Compared("f", "cpu", "compiled", "changed", ModuleDiff(EMPTY, EMPTY, (edit,)))
+    return Report("diff", "a", "b", (program,), root="/home/me")
+
+
+@pytest.mark.parametrize("width", [40, 80, 160])
+def test_the_place_in_python_is_never_cut(width: int) -> None:
+    long = "/".join(["a_folder_with_a_name"] * 8) + "/model.py"
+    for file in ("model.py", long):
+        assert f"{file}:31 (f)\n" in to_terminal(traced(f"/home/me/{file}"), width=width)
+        assert f"`{file}:31 (f)`" in to_markdown(traced(f"/home/me/{file}"))
+
+
+def test_json_names_no_machine() -> None:
+    value = json.loads(to_json(traced("/srv/venv/lib/python3.11/site-packages/diffrax/_integrate.py")))
+    assert value["programs"][0]["edits"][0]["source"][0]["file"] == "diffrax/_integrate.py"
+    assert json.loads(to_json(traced("/home/me/x/y.py")))["programs"][0]["edits"][0]["source"][0]["file"] == "x/y.py"
+
+
+# --- numbers that a reviewer reads -----------------------------------------------------------------------------------
+
+
+def test_counts_that_mean_little_are_left_out() -> None:
+    metrics: dict[str, tuple[float, float]] = {
+        "functions": (1, 3), "instructions": (9, 90), "copies": (3, 10), "copy_bytes": (1024, 4096),
+        "collectives": (2, 3), "collectives.all-reduce": (2, 2), "collective_bytes.all-reduce": (69632, 32768),
+        "collectives.all-gather": (0, 1), "collective_bytes.all-gather": (0, 512), "custom_calls.topk": (0, 2),
+        "memory.output": (40962, 40960), "estimated_cycles": (100, 301),
+    }  # fmt: skip
+    edits = (Edit("changed", ("schedule",), 1),)
+    found = ModuleDiff(EMPTY, EMPTY, edits, metrics=metrics)
+    text = to_terminal(Report("diff", "a", "b", (Compared("f", None, "compiled", "changed", found),)), width=160)
+    assert text.split("\n")[2:8] == [
+        "    collectives  all-reduce 2 (68.0 KiB -> 32.0 KiB), all-gather 0 -> 1 (0 B -> 512 B)",
+        "    moves        copies 3 -> 10 (1.0 KiB -> 4.0 KiB)",
+        "    other        topk 0 -> 2",
+        "    memory       output 40,962 -> 40,960 (-2)",
+        "    cost         estimated cycles 100 -> 301 (+201 %)",
+        "    edits",
+    ]
