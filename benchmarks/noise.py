@@ -60,8 +60,9 @@ def add_noise(piece: Workpiece, noise: Noise, chance: Random, keep: set[int]) ->
     if noise.config:
         _shuffle_config(piece, chance)
     if noise.order:
+        sites = piece.all_call_sites()
         for body in piece.bodies:
-            if _order_is_free(piece, body) or noise.schedule:
+            if _order_is_free(piece, body, sites) or noise.schedule:
                 _reorder(piece, body, chance)
     if noise.computations:
         piece.bodies = _reordered_bodies(piece, chance)
@@ -74,15 +75,15 @@ def add_noise(piece: Workpiece, noise: Noise, chance: Random, keep: set[int]) ->
 
 
 def _permute_parameters(piece: Workpiece, chance: Random, keep: set[int]) -> None:
+    sites = piece.all_call_sites()
     for _, node in list(piece.walk()):
         config = node.record.attribute("backend_config") or ""
         aliasing = '"indices"' in config or node.record.attribute("output_to_operand_aliasing") is not None
         if node.opcode != "fusion" or id(node) in keep or aliasing or len(node.operands) < 2:
             continue
         body = node.callees[0]
-        sites = piece.call_sites(body)
         # Kernels of libraries bind their operands by position, whatever the body says.
-        if len(sites) > 1 or node.record.attribute("kind") == "kCustom":
+        if len(sites[id(body)]) > 1 or node.record.attribute("kind") == "kCustom":
             continue
         order = list(range(len(node.operands)))
         chance.shuffle(order)
@@ -129,10 +130,10 @@ def _estimate(value: Any, chance: Random) -> Any:
     return str(number) if isinstance(value, str) else number
 
 
-def _order_is_free(piece: Workpiece, body: Body) -> bool:
+def _order_is_free(piece: Workpiece, body: Body, sites: dict[int, list[Node]]) -> bool:
     if piece.stage == "stablehlo" or piece.attribute("is_scheduled") != "true":
         return True
-    return body is not piece.entry and not any(node.opcode in _SEQUENTIAL for _, node in piece.call_sites(body))
+    return body is not piece.entry and not any(node.opcode in _SEQUENTIAL for node in sites[id(body)])
 
 
 def _reorder(piece: Workpiece, body: Body, chance: Random) -> None:

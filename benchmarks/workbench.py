@@ -88,6 +88,14 @@ class Workpiece:
         """Who calls a body."""
         return [(owner, node) for owner, node in self.walk() if any(callee is body for callee in node.callees)]
 
+    def all_call_sites(self) -> dict[int, list[Node]]:
+        """Who calls each body, by the `id` of the body: for steps that ask about all of them."""
+        sites: dict[int, list[Node]] = {id(body): [] for body in self.bodies}
+        for _, node in self.walk():
+            for body in {id(callee): callee for callee in node.callees}.values():
+                sites[id(body)].append(node)
+        return sites
+
     def fresh(self, stem: str) -> str:
         """A name that nothing has."""
         self.sizes += 1
