@@ -35,6 +35,8 @@ _NAMED = {
     "algorithm": "precision",
     "backend_config": "backend_config",
     "mhlo.backend_config": "backend_config",
+    "frontend_attributes.hlodiff_literal": "literal",  # what the normalizer puts in the place of large constants
+    "hlodiff.constant": "literal",
     "tf.aliasing_output": "alias",
     "jax.buffer_donor": "alias",
 }
