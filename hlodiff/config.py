@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 from hlodiff.errors import ConfigError
 
@@ -31,7 +31,8 @@ class Config:
         x64: whether 64-bit types are on; None leaves it to the environment and JAX.
         matmul_precision: JAX's default matmul precision; None leaves it to the environment and JAX.
         max_file_bytes: a snapshot file above this is stored compressed.
-        large_constant_bytes: a constant above this is stored as its hash.
+        large_constants: "hash" compares constants of more than 64 elements by their content, "ignore" only by type and
+            shape, as random weights need it.
 
     Example:
         >>> Config(root=Path("/project")).targets
@@ -50,7 +51,7 @@ class Config:
     x64: bool | None = None
     matmul_precision: str | None = None
     max_file_bytes: int = 1024 * 1024
-    large_constant_bytes: int = 1024
+    large_constants: Literal["hash", "ignore"] = "hash"
 
 
 def load(start: Path) -> Config:
@@ -192,6 +193,12 @@ def _flag(value: object, where: str) -> bool:
     return value
 
 
+def _constants(value: object, where: str) -> str:
+    if value not in ("hash", "ignore"):
+        raise _wrong(value, where, '"hash" or "ignore"')
+    return str(value)
+
+
 # What JAX takes for `jax_default_matmul_precision`, from its documentation.
 _PRECISIONS = (
     "default", "high", "highest", "bfloat16", "tensorfloat32", "float32",
@@ -213,11 +220,7 @@ _OWNED = (("XLA_FLAGS", "xla_flags"), ("LIBTPU_INIT_ARGS", "libtpu_init_args"), 
 def _env(value: object, where: str) -> tuple[tuple[str, str], ...]:
     if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
         raise _wrong(value, where, 'a table of strings, as in {NAME = "value"}')
-    for name, owner in (
-        ("XLA_FLAGS", "xla_flags"),
-        ("LIBTPU_INIT_ARGS", "libtpu_init_args"),
-        ("JAX_ENABLE_X64", "x64"),
-    ):
+    for name, owner in _OWNED:
         if name in value:
             raise ConfigError(f"{name} cannot be set here", where=where, hint=f"use the key `{owner}`")
     return tuple(sorted(value.items()))
@@ -236,7 +239,7 @@ _READERS: dict[str, Callable[[object, str], object]] = {
     "x64": _flag,
     "matmul_precision": _precision,
     "max_file_bytes": _count,
-    "large_constant_bytes": _count,
+    "large_constants": _constants,
 }
 
 assert {each.name for each in fields(Config)} == {"root", *_READERS}

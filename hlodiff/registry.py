@@ -157,14 +157,15 @@ def abstract(
         shape: its dimensions.
         dtype: its element type: a name such as "bfloat16", or what NumPy and JAX take.
         sharding: a `jax.sharding.Sharding` over a mesh of the target; None for an array that is on one device.
-        memory_kind: where its bytes live, such as "pinned_host"; with a sharding, give it to the sharding instead.
+        memory_kind: where its bytes live, such as "pinned_host". Give it here and not to the sharding: JAX drops the
+            memory kind of a sharding on a GPU that is not attached.
         weak_type: whether its type gives way to others, as that of `jnp.asarray(1.0)` and of Python numbers does.
 
     Returns:
         a `jax.ShapeDtypeStruct`.
 
     Raises:
-        RegistryError: both a sharding and a memory kind are given.
+        RegistryError: there is no such memory kind.
 
     Example:
         >>> abstract((32, 64), "bfloat16").shape  # doctest: +SKIP

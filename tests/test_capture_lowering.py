@@ -267,10 +267,13 @@ def test_options_that_do_not_fit(case: Case, says: str) -> None:
     assert says in str(caught.value)
 
 
-def test_abstract_takes_one_way_to_name_a_place() -> None:
-    sharding = jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0])
-    with pytest.raises(RegistryError, match="got a sharding and a memory kind"):
-        abstract((3,), "float32", sharding=sharding, memory_kind="pinned_host")
+def test_abstract_takes_a_sharding_and_a_memory_kind() -> None:
+    mesh = jax.make_mesh((1,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+    leaf = abstract((3,), "float32", sharding=sharding, memory_kind="pinned_host")
+    assert leaf.sharding == sharding.with_memory_kind("pinned_host")
+    text = lowered(Case(lambda x: jax.device_put(x, jax.memory.Space.Device) + 1, leaf))
+    assert 'mhlo.memory_kind = "pinned_host", sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>' in text
 
 
 def test_abstract_is_what_jax_takes_for_an_array() -> None:

@@ -44,7 +44,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     x64 = true
     matmul_precision = "highest"
     max_file_bytes = 10
-    large_constant_bytes = 20
+    large_constants = "ignore"
     """
     assert load(write(tmp_path, table)) == Config(
         root=tmp_path,
@@ -59,7 +59,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         x64=True,
         matmul_precision="highest",
         max_file_bytes=10,
-        large_constant_bytes=20,
+        large_constants="ignore",
     )
 
 
@@ -91,6 +91,7 @@ def test_no_table_anywhere_says_how_to_start(tmp_path: Path) -> None:
         ("xla_flags = ['xla_a=1']", "[tool.hlodiff] xla_flags: expected a flag, as in --name=value, found 'xla_a=1'"),
         ("env = { A = 1 }", "[tool.hlodiff] env: expected a table of strings"),
         ("env = { XLA_FLAGS = '--a' }", "XLA_FLAGS cannot be set here\nhint: use the key `xla_flags`"),
+        ("large_constants = 'drop'", '[tool.hlodiff] large_constants: expected "hash" or "ignore", found str'),
         ("matmul_precision = 'hihgest'", "expected one of default, high, highest"),
     ],
 )

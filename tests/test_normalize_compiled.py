@@ -307,6 +307,18 @@ def test_a_large_constant_is_its_hash_and_still_differs() -> None:
     assert one != to_text(literal("{" + ", ".join([*numbers[:-1], "98"]) + "}"))
 
 
+def test_numbers_of_large_constants_may_be_ignored() -> None:
+    texts = ["{" + ", ".join([*map(str, range(99)), last]) + "}" for last in ("99", "98")]
+    old, new = (read_hlo(program(f"ROOT c = s32[100]{{0}} constant({text})")) for text in texts)
+    ignored = to_text(normalize(old, large_constants="ignore"))
+    assert 'hlodiff_literal="s32[100] 400 bytes"' in ignored
+    assert ignored == to_text(normalize(new, large_constants="ignore"))
+    assert ignored == to_text(normalize(normalize(old), large_constants="ignore"))
+    assert to_text(normalize(old, large_constants="ignore")) != to_text(normalize(old))
+    small = program("ROOT c = s32[2]{0} constant({1, 2})")
+    assert "constant({1, 2})" in to_text(normalize(read_hlo(small), large_constants="ignore"))
+
+
 def test_a_small_constant_and_an_elided_one_stay() -> None:
     assert "constant({1, 2})" in to_text(literal("{1, 2}", 2))
     assert "constant({...})\n" in to_text(literal("{...}"))

@@ -15,6 +15,7 @@ from hlodiff.ir import bindings
 from hlodiff.ir.model import Module
 from hlodiff.ir.stablehlo_printer import print_stablehlo
 from hlodiff.ir.stablehlo_reader import read_stablehlo
+from hlodiff.normalize import normalize, to_text
 from hlodiff.normalize.embedded_kernels import kernel_digest
 from hlodiff.normalize.rule import Rule
 from hlodiff.normalize.stablehlo_constants import hash_constants
@@ -137,28 +138,42 @@ def test_donation_is_kept_as_it_is_spelled() -> None:
     assert "jax.buffer_donor = true" in donated
 
 
-def test_another_table_is_another_hash_and_the_limit_can_be_moved() -> None:
-    line = "%c = stablehlo.constant dense<[1, 2, 3, {}]> : tensor<4xi32>"
-    text = f"func.func @main() -> tensor<4xi32> {{{{ {line}\n return %c : tensor<4xi32> }}}}"
-    one, two = (print_stablehlo(hash_constants(read_stablehlo(text.format(n)), limit=8)[0]) for n in (4, 5))
-    assert "dense<0>" in one and "16 bytes" in one
+def table(values: list[str], element_type: str) -> str:
+    type_ = f"tensor<{len(values)}x{element_type}>"
+    line = f"%c = stablehlo.constant dense<[{', '.join(values)}]> : {type_}"
+    return f"func.func @main() -> {type_} {{ {line}\n return %c : {type_} }}"
+
+
+def test_another_table_is_another_hash_unless_tables_are_ignored() -> None:
+    old, new = (read_stablehlo(table([*map(str, range(64)), last], "i32")) for last in ("64", "65"))
+    one, two = (print_stablehlo(hash_constants(module)[0]) for module in (old, new))
+    assert "dense<0>" in one and "260 bytes" in one
     assert one != two
-    assert "dense<[1, 2, 3, 4]>" in print_stablehlo(hash_constants(read_stablehlo(text.format(4)), limit=16)[0])
+    assert to_text(normalize(old)) != to_text(normalize(new))
+    ignored = to_text(normalize(old, large_constants="ignore"))
+    assert ignored == to_text(normalize(new, large_constants="ignore"))
+    assert 'hlodiff.constant = "260 bytes"' in ignored
+    assert ignored == to_text(normalize(read_stablehlo(to_text(normalize(old))), large_constants="ignore"))
+
+
+def test_a_table_of_64_elements_stays() -> None:
+    module = read_stablehlo(table([str(n) for n in range(64)], "i32"))
+    assert hash_constants(module) == (module, 0)
+    assert "dense<[0, 1, 2" in to_text(normalize(module, large_constants="ignore"))
 
 
 @pytest.mark.parametrize(
     ("element_type", "values"),
-    [("i1", "[true, false, true]"), ("complex<f32>", "[(1.0,2.0), (3.0,4.0), (5.0,6.0)]"), ("bf16", "[1.0, 2.0, 3.0]"),
-     ("f8E4M3FN", "[1.0, 2.0, 3.0]"), ("ui8", "[1, 2, 3]"), ("i4", "[1, 2, 3]")],
+    [("i1", ["true", "false", "true"]), ("complex<f32>", ["(1.0,2.0)", "(3.0,4.0)", "(5.0,6.0)"]),
+     ("bf16", ["1.0", "2.0", "3.0"]), ("f8E4M3FN", ["1.0", "2.0", "3.0"]), ("ui8", ["1", "2", "3"]),
+     ("i4", ["1", "2", "3"])],
 )  # fmt: skip
-def test_a_hashed_constant_of_any_type_is_valid_and_stays(element_type: str, values: str) -> None:
-    type_ = f"tensor<3x{element_type}>"
-    text = f"func.func @main() -> {type_} {{ %c = stablehlo.constant dense<{values}> : {type_}\n return %c : {type_} }}"
-    module, count = hash_constants(read_stablehlo(text), limit=0)
+def test_a_hashed_constant_of_any_type_is_valid_and_stays(element_type: str, values: list[str]) -> None:
+    module, count = hash_constants(read_stablehlo(table(values * 22, element_type)))
     assert count == 1
     again = read_stablehlo(print_stablehlo(module))
     assert _without_lines(again) == _without_lines(module)
-    assert hash_constants(again, limit=0)[1] == 0
+    assert hash_constants(again)[1] == 0
 
 
 def test_a_kernel_that_does_not_decode_says_so() -> None:

@@ -30,9 +30,11 @@ class Target:
     """
 
     def __init__(self, name: TargetName, devices: Sequence[Any]) -> None:
+        self.target = name
         self.name = name.name
         self.kind = name.kind
         self.devices = tuple(devices)
+        self.honours_memory_kinds: bool | None = None  # not asked yet; `hlodiff.capture.memory` asks
 
     def mesh(self, shape: Sequence[int], axis_names: Sequence[str], *, axis_types: Any = None) -> Mesh:
         """A mesh of the first devices of the target.

@@ -13,13 +13,86 @@ from hlodiff.errors import RegistryError
 
 # What JAX calls the default memory of every platform; compile-only GPUs cannot be asked for theirs.
 ORDINARY_MEMORY = "device"
+HOST_MEMORIES = ("pinned_host", "unpinned_host")
 
 
 class PlacedStruct(jax.ShapeDtypeStruct):
-    """A `ShapeDtypeStruct` on one device, whose memory kind is known before the device is."""
+    """A `ShapeDtypeStruct` whose memory kind is known before its device is."""
 
     __slots__ = ("wanted_memory_kind",)
     wanted_memory_kind: str
+
+
+class KeptOnDevice(SingleDeviceSharding):
+    """A sharding on one device that keeps its memory kind even where the device lists no memories."""
+
+    def __init__(self, device: Any, memory_kind: str) -> None:
+        super().__init__(device)
+        self._kept = (device, memory_kind)
+
+    @property
+    def memory_kind(self) -> str:
+        return self._kept[1]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KeptOnDevice) and other._kept == self._kept
+
+    def __hash__(self) -> int:
+        return hash(self._kept)
+
+
+class KeptOnMesh(NamedSharding):
+    """The same over a mesh."""
+
+    def __init__(self, mesh: Any, spec: Any, memory_kind: str) -> None:
+        super().__init__(mesh, spec)
+        self._kept = (mesh, spec, memory_kind)
+
+    @property
+    def memory_kind(self) -> str:
+        return self._kept[2]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KeptOnMesh) and other._kept == self._kept
+
+    def __hash__(self) -> int:
+        return hash(self._kept)
+
+
+def keeps_memory_kinds(device: Any) -> bool:
+    """Whether a sharding on the device keeps the memory kind it is given: not where the device lists no memories."""
+    return bool(device.addressable_memories())
+
+
+def ordinary(memory_kind: str | None) -> bool:
+    """Whether a memory kind is the one that a device has anyway."""
+    return memory_kind in (None, ORDINARY_MEMORY)
+
+
+def on_device(device: Any, memory_kind: str) -> Sharding:
+    """A sharding on one device, in one of its memories."""
+    if ordinary(memory_kind) or keeps_memory_kinds(device):
+        return SingleDeviceSharding(device, memory_kind=memory_kind)
+    return KeptOnDevice(device, _known(memory_kind))
+
+
+def in_memory(sharding: Sharding, memory_kind: str) -> Sharding:
+    """A sharding as it is, in another memory of its devices."""
+    device = next(iter(sharding.device_set))
+    if ordinary(memory_kind) or keeps_memory_kinds(device):
+        return sharding.with_memory_kind(memory_kind)
+    if isinstance(sharding, NamedSharding):
+        return KeptOnMesh(sharding.mesh, sharding.spec, _known(memory_kind))
+    return KeptOnDevice(device, _known(memory_kind))
+
+
+def _known(memory_kind: str) -> str:
+    """What JAX itself checks on devices that list their memories."""
+    if memory_kind not in HOST_MEMORIES:
+        raise RegistryError(
+            f"there is no memory kind {memory_kind!r}", hint=f"one of device, {', '.join(HOST_MEMORIES)}"
+        )
+    return memory_kind
 
 
 def abstract_leaf(
@@ -29,10 +102,8 @@ def abstract_leaf(
     if memory_kind is None:
         return jax.ShapeDtypeStruct(shape, dtype, sharding=sharding, weak_type=weak_type)
     if sharding is not None:
-        raise RegistryError(
-            "`abstract` got a sharding and a memory kind", hint="sharding.with_memory_kind(kind) holds both"
-        )
-    leaf = PlacedStruct(shape, dtype, weak_type=weak_type)  # type: ignore[no-untyped-call]
+        sharding = in_memory(sharding, memory_kind)
+    leaf = PlacedStruct(shape, dtype, sharding=sharding, weak_type=weak_type)  # type: ignore[no-untyped-call]
     leaf.wanted_memory_kind = memory_kind
     return leaf
 
@@ -55,7 +126,7 @@ def without_numbers(leaf: Any, device: Any) -> Any:
         device: the first device of the target.
     """
     if isinstance(leaf, PlacedStruct):
-        sharding = SingleDeviceSharding(device, memory_kind=leaf.wanted_memory_kind)
+        sharding = leaf.sharding if leaf.sharding is not None else on_device(device, leaf.wanted_memory_kind)
         return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding, weak_type=leaf.weak_type)
     if isinstance(leaf, jax.ShapeDtypeStruct) or not is_array(leaf):
         return leaf
@@ -71,7 +142,7 @@ def _kept_sharding(sharding: Sharding, device: Any) -> Sharding | None:
     if isinstance(sharding, NamedSharding) and of.platform == device.platform:
         return sharding
     kind = sharding.memory_kind
-    return SingleDeviceSharding(device, memory_kind=kind) if kind not in (None, ORDINARY_MEMORY) else None
+    return None if kind is None or ordinary(kind) else on_device(device, kind)
 
 
 def describe(sharding: Any) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 from hlodiff.errors import CaptureError
+from hlodiff.ir import bindings
 
 
 def filter_jit_type() -> type | None:
@@ -91,9 +94,47 @@ def is_weak(info: Any) -> bool:
         raise _moved("jax", "ArgInfo._aval", str(error)) from None
 
 
-def _moved(package: str, what: str, detail: str) -> CaptureError:
-    from importlib.metadata import version
+def hlo_modules(compiled: Any) -> list[Any]:
+    """XLA's modules of a compiled program. Missing: options for `Compiled.as_text`, which leaves constants out."""
+    try:
+        return list(compiled.runtime_executable().hlo_modules())
+    except AttributeError as error:
+        raise _moved("jax", "Compiled.runtime_executable().hlo_modules", str(error)) from None
 
+
+def hlo_with_constants(module: Any) -> str:
+    """The text of a module as XLA prints it by default, with large constants."""
+    try:
+        # jaxlib 0.10 moved both from `_jax` to `_hlo`: they stay together.
+        options = sys.modules[type(module).__module__].HloPrintOptions()
+        options.print_large_constants = True
+        return str(module.to_string(options))
+    except (AttributeError, TypeError) as error:
+        raise _moved("jaxlib", "HloPrintOptions.print_large_constants", str(error)) from None
+
+
+def hlo_header(module: Any) -> str:
+    """The first line of a module's text."""
+    return str(module.to_string()).partition("\n")[0]
+
+
+def serialized(module: Any) -> memoryview:
+    """A module as an `HloModuleProto`."""
+    try:
+        return memoryview(module.as_serialized_hlo_module_proto())
+    except AttributeError as error:
+        raise _moved("jaxlib", "HloModule.as_serialized_hlo_module_proto", str(error)) from None
+
+
+def deserialized(data: bytes) -> Any:
+    """The module of an `HloModuleProto`."""
+    try:
+        return bindings.hlo_from_proto(data)
+    except AttributeError as error:
+        raise _moved("jaxlib", "HloModule.from_serialized_hlo_module_proto", str(error)) from None
+
+
+def _moved(package: str, what: str, detail: str) -> CaptureError:
     return CaptureError(
         f"{package} {version(package)} keeps `{what}` in another place than hlodiff knows ({detail})",
         hint="use a version that hlodiff was tested with, or report this",

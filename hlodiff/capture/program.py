@@ -12,11 +12,14 @@ from hlodiff.capture import facts, private
 from hlodiff.capture.cases import build_cases
 from hlodiff.capture.devices import Target, TooFewDevices, open_target
 from hlodiff.capture.imports import one_line, relative, user_frame, user_traceback
+from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.lowering import Traced, trace
+from hlodiff.capture.memory import dropped_kinds, ignored_kinds
 from hlodiff.capture.outcomes import Captured, Failed, NotChecked, Outcome, Request
 from hlodiff.capture.refusals import cannot_open, refusal
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.errors import HlodiffError
+from hlodiff.normalize.literals import Constants
 from hlodiff.registry import Case, Registration, registrations
 
 
@@ -26,12 +29,14 @@ class Bench:
     Args:
         root: the folder that errors tell files relative to.
         environment: the worker's environment variables, which go into the toolchain.
+        large_constants: how the stored StableHLO was normalized.
     """
 
-    def __init__(self, root: Path, environment: dict[str, str]) -> None:
+    def __init__(self, root: Path, environment: dict[str, str], large_constants: Constants = "hash") -> None:
         private.leave_out_frames(str(Path(__file__).parent))
         self.root = root
         self.environment = environment
+        self.large_constants = large_constants
         self._targets: dict[str, Target] = {}
         self._last: tuple[tuple[str, str], dict[str, Case]] | None = None
 
@@ -73,20 +78,23 @@ def capture_program(bench: Bench, request: Request) -> Outcome:
     try:
         case = _find_case(bench, request, target)
         traced = trace(case, target.devices[0])
+        dropped = dropped_kinds(
+            case, traced.traced.jaxpr, target, lambda other: _find_case(bench, request, other, keep=False)
+        )
     except TooFewDevices as error:
         return NotChecked(*where, str(error), "use a larger target, or @hlodiff.register(targets=[...]) without it")
     except HlodiffError as error:
         return Failed(*where, str(error), "")
     except Exception as error:
         return _failed(bench, request, error)
-    return _compile(bench, request, name, target, traced)
+    return NotChecked(*where, *dropped) if dropped else _compile(bench, request, name, target, traced)
 
 
-def _find_case(bench: Bench, request: Request, target: Target) -> Case:
+def _find_case(bench: Bench, request: Request, target: Target, keep: bool = True) -> Case:
     registration = next((r for r in registrations() if r.name == request.function), None)
     if registration is None:
         raise HlodiffError(f"no function is registered as `{request.function}`", hint="hlodiff list")
-    cases = bench.cases(registration, target)
+    cases = bench.cases(registration, target) if keep else build_cases(registration, target, bench.root)
     if request.case not in cases:
         found = ", ".join(f"`{name}`" for name in cases)
         place = relative(registration.where, bench.root)
@@ -117,13 +125,15 @@ def _compile(bench: Bench, request: Request, name: TargetName, target: Target, t
         toolchain = facts.toolchain(name, bench.environment)
         known = _facts(traced, lowered, stablehlo, toolchain)
         seconds = {"trace": traced.seconds, "lower": lowering}
-        if _is_known(request, stablehlo, toolchain):
+        if _is_known(request, stablehlo, toolchain, bench.large_constants):
             return Captured(*where, stablehlo, None, known, seconds, unchanged=True)
+        if ignored := ignored_kinds(stablehlo, target):
+            return NotChecked(*where, *ignored)
         start = time.perf_counter()
         compiled = lowered.compile()
         seconds["compile"] = time.perf_counter() - start
         known |= {"memory": facts.memory(compiled), "cost": facts.cost(compiled)}
-        return Captured(*where, stablehlo, compiled.as_text(), known, seconds)
+        return Captured(*where, stablehlo, compiled_text(compiled), known, seconds)
     except HlodiffError as error:
         return Failed(*where, str(error), "")
     except Exception as error:
@@ -152,11 +162,11 @@ def _facts(traced: Traced, lowered: Any, stablehlo: str, toolchain: dict[str, An
     }
 
 
-def _is_known(request: Request, stablehlo: str, toolchain: dict[str, Any]) -> bool:
+def _is_known(request: Request, stablehlo: str, toolchain: dict[str, Any], large_constants: Constants) -> bool:
     if not request.known_stablehlo or request.known_toolchain != toolchain:
         return False
     from hlodiff.graph import fingerprint
     from hlodiff.ir.stablehlo_reader import read_stablehlo
     from hlodiff.normalize import normalize
 
-    return fingerprint(normalize(read_stablehlo(stablehlo))) == request.known_stablehlo
+    return fingerprint(normalize(read_stablehlo(stablehlo), large_constants=large_constants)) == request.known_stablehlo

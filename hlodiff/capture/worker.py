@@ -73,7 +73,7 @@ class _Server:
         # After the user's modules: they may set JAX's configuration before it starts.
         from hlodiff.capture.program import Bench
 
-        self.bench = Bench(config.root, process_environment())
+        self.bench = Bench(config.root, process_environment(), config.large_constants)
         if purpose == "capture":
             _start_xla(self.bench.environment)
 

@@ -16,6 +16,7 @@ from hlodiff.cli.capturing import captured
 from hlodiff.cli.output import emit_report, near
 from hlodiff.cli.recording import STAGES, Stored, compare, one_sided, parse, record
 from hlodiff.cli.registered import Chosen, choose, load_stored, requests_for
+from hlodiff.cli.trouble import foreseen
 from hlodiff.config import Config, load
 from hlodiff.diff.compared import Compared
 from hlodiff.diff.metrics import op_counts
@@ -102,8 +103,9 @@ class _Run:
                 return _same(key, old)
             new = parse(record(outcome, str(self.config.root), self.config.large_constants), key.name)
             return one_sided(new, "added") if old is None else compare(old, new)
-        except HlodiffError as error:
-            return _both(key, error.what, error.hint, error=error)
+        except Exception as error:
+            known = foreseen(error)
+            return _both(key, known.what, known.hint, error=known)
 
     def in_order(self, chosen: Chosen) -> tuple[Compared, ...]:
         """Results in the order of registration, orphans last."""

@@ -31,6 +31,8 @@ snapshots = "snapshots"
 # matmul_precision = "highest"
 # A program larger than this is stored compressed.
 # max_file_bytes = 1048576
+# "ignore" compares constants of more than 64 elements by type and shape only, not by their numbers.
+# large_constants = "hash"
 '''
 _FUNCTIONS = '''"""Functions whose compiled programs `hlodiff update` records and `hlodiff check` compares."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.cli.summary import build_summary, stage_facts
 from hlodiff.diff.compared import Compared
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 STAGES: tuple[Stage, ...] = ("stablehlo", "compiled")
 
 
-def record(captured: Captured, root: str) -> Snapshot:
+def record(captured: Captured, root: str, large_constants: Literal["hash", "ignore"] = "hash") -> Snapshot:
     """Make a snapshot of a captured program.
 
     Args:
         captured: a program with both stages.
         root: the project's folder; source files below it are named relative to it.
+        large_constants: whether the numbers of large constants are compared.
 
     Returns:
         normalized text of both stages, summary and provenance.
@@ -36,7 +37,10 @@ def record(captured: Captured, root: str) -> Snapshot:
         "stablehlo": read_text(captured.stablehlo, path=f"{label}: stablehlo.mlir"),
         "compiled": read_text(captured.compiled or "", path=f"{label}: compiled.hlo"),
     }
-    modules = {stage: restored(normalize(numbered(module)), module) for stage, module in raw.items()}
+    modules = {
+        stage: restored(normalize(numbered(module), large_constants=large_constants), module)
+        for stage, module in raw.items()
+    }
     fingerprints = {stage: fingerprint(module) for stage, module in modules.items()}
     return Snapshot(
         captured.function,

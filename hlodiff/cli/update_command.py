@@ -16,8 +16,9 @@ from hlodiff.cli.capturing import captured
 from hlodiff.cli.output import emit, near, tell
 from hlodiff.cli.recording import Stored, compare, parse, record
 from hlodiff.cli.registered import Chosen, choose, load_stored, requests_for
+from hlodiff.cli.trouble import foreseen
 from hlodiff.config import Config, load
-from hlodiff.errors import HlodiffError, StoreError
+from hlodiff.errors import StoreError
 from hlodiff.report.escape import printable
 from hlodiff.report.headline import headline
 from hlodiff.store import FutureFormatError, Key, remove_snapshot, write_snapshot, writing
@@ -100,7 +101,7 @@ class _Run:
         if outcome.unchanged:
             return _Row(key, "unchanged")
         try:
-            snapshot = record(outcome, str(self.config.root))
+            snapshot = record(outcome, str(self.config.root), self.config.large_constants)
             written = write_snapshot(near(self.config.snapshots), snapshot, self.config.max_file_bytes)
             if not written:
                 return _Row(key, "unchanged")
@@ -109,8 +110,8 @@ class _Run:
             return _difference(key, old, parse(snapshot, key.name))
         except StoreError:
             raise  # nothing can be written: the next program would only say so again
-        except HlodiffError as error:
-            return _Row(key, "failed", tuple(str(error).split("\n")))
+        except Exception as error:
+            return _Row(key, "failed", tuple(str(foreseen(error)).split("\n")))
 
     def orphans(self, chosen: Chosen, prune: bool) -> None:
         for key in chosen.orphaned:

@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hlodiff.ir.hlo_printer import print_hlo
-from hlodiff.ir.model import Module
+from hlodiff.ir.model import Module, Stage
 from hlodiff.normalize.compiled_rules import COMPILED_RULES
+from hlodiff.normalize.literals import Constants, ignored_literals
 from hlodiff.normalize.rule import Rule
+from hlodiff.normalize.stablehlo_constants import ignore_constants
 from hlodiff.normalize.stablehlo_rules import STABLEHLO_RULES
 
 RULES: tuple[Rule, ...] = (*COMPILED_RULES, *STABLEHLO_RULES)
 
-__all__ = ["RULES", "Rule", "normalize", "normalize_counted", "to_text"]
+_IGNORING: tuple[tuple[str, tuple[Stage, ...], Callable[[Module], tuple[Module, int]]], ...] = (
+    ("large_literals", ("compiled",), ignored_literals),
+    ("large_constants", ("stablehlo",), ignore_constants),
+)
+# What takes the place of two of them where a project says large_constants = "ignore".
+IGNORING: dict[str, Rule] = {
+    name: Rule(
+        name, stages, apply,
+        "The numbers of constants of more than 64 elements; type, shape and bytes stay.",
+        "Another table of the same type and shape.",
+    )
+    for name, stages, apply in _IGNORING
+}  # fmt: skip
+
+__all__ = ["IGNORING", "RULES", "Constants", "Rule", "normalize", "normalize_counted", "to_text"]
 
 
-def normalize(module: Module) -> Module:
+def normalize(module: Module, *, large_constants: Constants = "hash") -> Module:
     """The same program without noise: equal programs come out equal, byte for byte when printed.
 
     Args:
         module: a module of either stage, as read.
+        large_constants: whether constants of more than 64 elements are compared, by their hash ("hash"), or only
+            their type and shape ("ignore").
 
     Returns:
         A module of the same stage; `Instruction.line` still says where each instruction stood.
@@ -29,14 +49,15 @@ def normalize(module: Module) -> Module:
         >>> to_text(normalize(a)) == to_text(normalize(b))
         True
     """
-    return normalize_counted(module)[0]
+    return normalize_counted(module, large_constants=large_constants)[0]
 
 
-def normalize_counted(module: Module) -> tuple[Module, dict[str, int]]:
+def normalize_counted(module: Module, *, large_constants: Constants = "hash") -> tuple[Module, dict[str, int]]:
     """Normalize, and say for each rule that did something in how many places it did.
 
     Args:
         module: a module of either stage, as read.
+        large_constants: as for `normalize`.
 
     Returns:
         The normalized module, and counts by rule name in the order of RULES.
@@ -49,6 +70,7 @@ def normalize_counted(module: Module) -> tuple[Module, dict[str, int]]:
     counts: dict[str, int] = {}
     for rule in RULES:
         if module.stage in rule.stages:
+            rule = IGNORING.get(rule.name, rule) if large_constants == "ignore" else rule
             module, count = rule.apply(module)
             if count:
                 counts[rule.name] = count

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 from hlodiff.ir.hlo_tokens import unquote
-from hlodiff.ir.model import Module
-from hlodiff.normalize.rewrite import map_attribute
+from hlodiff.ir.model import Instruction, Module
+from hlodiff.normalize.rewrite import map_attribute, map_instructions, with_attribute
 
 # Every key is a path from the top. Estimates of the cost model and bookkeeping of one run of the compiler; what a
 # kernel does (window bounds, emitter, compute type, aliasing operands, fusion kind) is not here and stays.
@@ -43,8 +43,12 @@ EMPTY_NOISE = frozenset(
         ("indices_config",),
         ("aliasing_operands",),
         ("output_chunk_bound_config",),
+        ("native_emitter_backend_config",),
     ]
 )
+# Keys that only XLA's own configurations have, printed by every compiler version that prints defaults at all.
+_OF_XLA = frozenset(["flag_configs", "retry_config", "operation_queue_id", "force_earliest_schedule", "device_type"])
+_ZERO_ENUMS = ("_INVALID", "_UNSPECIFIED")  # what proto style and XLA call the value with number 0
 _Path = tuple[str, ...]
 
 
@@ -77,16 +81,29 @@ def _respelled(value: str) -> str:
 
 
 def config_noise(module: Module) -> tuple[Module, int]:
-    """Drop what the lists above name; an empty configuration goes altogether."""
-    return map_attribute(module, "backend_config", _without_noise)
+    """Drop what the lists above name and fields at their default; an empty configuration goes altogether.
+
+    XLA's configurations are proto3 messages: a number, text, flag, enum or list at its default and a missing one are
+    the same, and compiler versions differ in which they print. A message that is there and empty is not a missing one
+    (a known induction variable with index 0), and a configuration that a user wrote into a custom call is his.
+    """
+    return map_instructions(module, _without_noise)
+
+
+def _without_noise(it: Instruction) -> Instruction:
+    value = it.attribute("backend_config")
+    if value is None:
+        return it
+    kept = _pruned(value, it.opcode.startswith("custom-call"))
+    return it if kept == value else with_attribute(it, "backend_config", kept)
 
 
 @lru_cache(maxsize=4096)
-def _without_noise(value: str) -> str | None:
+def _pruned(value: str, of_custom_call: bool) -> str | None:
     config = parse_config(value)
     if config is None:
         return value
-    kept = _prune(config, ())
+    kept = _prune(config, (), of_xla=not of_custom_call or not _OF_XLA.isdisjoint(config))
     if kept == config:
         return value
     return print_config(kept) if kept else None
@@ -95,17 +112,23 @@ def _without_noise(value: str) -> str | None:
 _NOISE = CPU_NOISE | CUDA_NOISE | TPU_NOISE
 
 
-def _prune(config: dict[str, Any], path: _Path) -> dict[str, Any]:
+def _prune(config: dict[str, Any], path: _Path, *, of_xla: bool) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for key, value in config.items():
         here = (*path, key)
         if here in _NOISE:
             continue
         if isinstance(value, dict):
-            value = _prune(value, here)
+            value = _prune(value, here, of_xla=of_xla)
         elif isinstance(value, list):
-            value = [_prune(part, here) if isinstance(part, dict) else part for part in value]
-        if here in EMPTY_NOISE and not value:
+            value = [_prune(part, here, of_xla=of_xla) if isinstance(part, dict) else part for part in value]
+        if (here in EMPTY_NOISE and not value) or (of_xla and _is_default(value)):
             continue
         kept[key] = value
     return kept
+
+
+def _is_default(value: Any) -> bool:
+    if isinstance(value, str):
+        return value in ("", "0") or value.endswith(_ZERO_ENUMS)
+    return value is None or (not isinstance(value, dict) and not value)  # 0, 0.0, false, []

@@ -58,8 +58,10 @@ COMPILED_RULES: tuple[Rule, ...] = (
     ),
     _rule(
         config_noise,
-        "Estimates, retries, known bits, scoped memory offsets and sizes, queue ids, cores of the compiling machine.",
-        "On cpu fewer threads for a loop on the same machine; on tpu more scratch memory for the same kernel.",
+        "Estimates, retries, known bits, scoped memory offsets and sizes, queue ids, cores of the compiling machine; "
+        "fields at their proto3 default, which are what missing ones are.",
+        "On cpu fewer threads for a loop on the same machine; on tpu more scratch memory for the same kernel; an "
+        "optional field set to its default where it was not set at all.",
     ),
     _rule(
         process_pointers,
@@ -72,10 +74,9 @@ COMPILED_RULES: tuple[Rule, ...] = (
         "What changed inside a kernel: only that it changed is seen.",
     ),
     _rule(
-        large_literals(),
-        "The numbers of large constants; element type, shape, bytes and a hash stay.",
+        large_literals,
+        "The numbers of constants of more than 64 elements; element type, shape, bytes and a hash stay.",
         "Which element of a large constant changed.",
-        "large_literals",
     ),
     _rule(
         shardings,

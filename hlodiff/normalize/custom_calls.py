@@ -8,7 +8,7 @@ from typing import Any
 from hlodiff.ir.hlo_tokens import unquote
 from hlodiff.ir.model import Instruction, Module
 from hlodiff.normalize.backend_config import parse_config, print_config
-from hlodiff.normalize.embedded_kernels import MARK, base64_digest
+from hlodiff.normalize.embedded_kernels import MARK, base64_digest, without_bytecode
 from hlodiff.normalize.rewrite import map_instructions, with_attribute
 
 # A pointer is all the text there is. Ten digits: the smallest heap address seen has 14, the largest plain number 4.
@@ -44,11 +44,19 @@ def _without_kernel(it: Instruction) -> Instruction:
         return it
     config = parse_config(value)
     if config is None:
-        if len(value) < _LONG:
-            return it
-        return with_attribute(it, "backend_config", f'"{base64_digest(unquote(value))}"')
+        return _without_opaque_kernel(it, value)
     hashed = _hashed(config)
     return it if hashed == config else with_attribute(it, "backend_config", print_config(hashed))
+
+
+def _without_opaque_kernel(it: Instruction, value: str) -> Instruction:
+    """A typed call (Pallas on GPUs) holds an MLIR dictionary, an older one any text."""
+    typed = without_bytecode(value)
+    if typed != value:
+        return with_attribute(it, "backend_config", typed)
+    if len(value) < _LONG:
+        return it
+    return with_attribute(it, "backend_config", f'"{base64_digest(unquote(value))}"')
 
 
 def _hashed(value: Any, key: str = "") -> Any:

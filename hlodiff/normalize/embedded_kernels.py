@@ -44,10 +44,19 @@ def _hashed(it: Instruction) -> Instruction:
 def _without_kernel(text: str) -> str:
     text = _without_entry(text, _EMPTY_METADATA)
     text = _BODY.sub(lambda found: found[1] + base64_digest(found[2]), text)
-    if _BYTECODE.search(text):
-        text = _without_entry(text, _HASH_AND_NAME)
-        text = _BYTECODE.sub(lambda found: f'{found[1]} = "{kernel_digest(_unescaped(found[2]))}"', text)
-    return text
+    return without_bytecode(text)
+
+
+def without_bytecode(text: str) -> str:
+    """An MLIR dictionary (StableHLO's and compiled HLO's typed calls hold the same) with its kernels as their hashes.
+
+    Args:
+        text: `{kernel_hash = "...", module = "ML\\EFR...", name = "..."}`; any other text stays as it is.
+    """
+    if not _BYTECODE.search(text):
+        return text
+    text = _without_entry(text, _HASH_AND_NAME)
+    return _BYTECODE.sub(lambda found: f'{found[1]} = "{kernel_digest(_unescaped(found[2]))}"', text)
 
 
 def _without_entry(text: str, entry: str) -> str:

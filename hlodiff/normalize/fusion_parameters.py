@@ -32,7 +32,7 @@ def fusion_parameters(module: Module) -> tuple[Module, int]:
     for index in callees_first(module):  # a fusion in a fusion first: its operands are what the outer walk follows
         if fused[index]:
             bodies[index] = _with_permuted_calls(bodies[index], orders)
-            order = _parameter_order(bodies[index], hashes[index], _passed(module, sites[index], hashes), fused)
+            order = _parameter_order(module, bodies[index], hashes[index], sites[index], hashes, fused)
             if order is not None and order != sorted(order):
                 orders[index] = order
                 bodies[index] = _renumbered(bodies[index], order)
@@ -48,27 +48,41 @@ def _with_permuted_calls(computation: Computation, orders: dict[int, list[int]])
     return with_instructions(computation, [_permuted(it, orders) for it in computation.instructions])
 
 
-def _passed(
-    module: Module, sites: Sequence[tuple[int, int, str]], hashes: Sequence[Sequence[bytes]]
-) -> list[list[bytes]]:
+_Sites = Sequence[tuple[int, int, str]]
+
+
+def _passed(module: Module, sites: _Sites, hashes: Sequence[Sequence[bytes]]) -> list[list[bytes]]:
     """For each call site the hashes of the operands it passes."""
     return [[hashes[c][o] for o in module.computations[c].instructions[position].operands] for c, position, _ in sites]
 
 
+def _passed_outlines(module: Module, sites: _Sites) -> list[list[bytes]]:
+    """The same with the opcodes of the operands: another number in a constant does not change these."""
+    bodies = [(module.computations[c], position) for c, position, _ in sites]
+    return [[_outline(body, o, _LEVELS).encode() for o in body.instructions[at].operands] for body, at in bodies]
+
+
 def _parameter_order(
-    computation: Computation, hashes: Sequence[bytes], passed: Sequence[Sequence[bytes]], fused: Sequence[bool]
+    module: Module,
+    computation: Computation,
+    hashes: Sequence[bytes],
+    sites: _Sites,
+    all_hashes: Sequence[Sequence[bytes]],
+    fused: Sequence[bool],
 ) -> list[int] | None:
     """Old parameter numbers in their new order; None where numbers and call operands do not fit together."""
     parameters = computation.parameters()
     count = len(parameters)
     if count < 2 or any(computation.instructions[p].literal != str(n) for n, p in enumerate(parameters)):
         return None
+    passed = _passed(module, sites, all_hashes)
     if any(len(operands) != count for operands in passed):
         return None
     deep: list[Sequence[bytes]] = [hashes]
     if _has_tie(computation, hashes):
         # First by who uses them inside, so that equal bodies stay equal whatever their callers pass.
         deep.append(context(computation, hashes))
+        deep.append(_coloured(computation, hashes, _passed_outlines(module, sites), fused))
         deep.append(_coloured(computation, hashes, passed, fused))
     return _first_uses(computation, parameters, deep)
 

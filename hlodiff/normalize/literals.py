@@ -1,43 +1,60 @@
-"""Large constants: a hash in the place of the numbers."""
+"""Large constants: a hash in the place of the numbers, or nothing where a project does not want them compared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from hashlib import sha256
+from typing import Literal
 
 from hlodiff.ir.hlo_tokens import split_commas
 from hlodiff.ir.model import Instruction, Module
 from hlodiff.normalize.rewrite import map_instructions, with_attribute
 
-# Elements from which a constant is stored as its hash. A table that a person would read in a diff stays; one float
-# takes about 12 characters of text, so a line stays below 800.
+Constants = Literal["hash", "ignore"]
+
+# More elements than this, in either stage, make a constant large. A table that a person would read in a diff stays; one
+# float takes about 12 characters of text, so a line stays below 800.
 LITERAL_LIMIT = 64
 ELIDED = "{...}"
 ATTRIBUTE = "hlodiff_literal"
+_DIGEST = re.compile(rf'({ATTRIBUTE}="[^"]*?) sha256:[0-9a-f]{{64}}"')
 
 
-def large_literals(limit: int = LITERAL_LIMIT) -> Callable[[Module], tuple[Module, int]]:
-    """A rule that stores constants of more than `limit` elements as element type, shape, bytes and SHA-256."""
-
-    def apply(module: Module) -> tuple[Module, int]:
-        return map_instructions(module, lambda it: _shortened(it, limit))
-
-    return apply
+def content_note(element_type: str, sizes: str, size: int, digest: str) -> str:
+    """The frontend attribute that stands for a large constant's numbers; `digest` is "" where they are not compared."""
+    content = f" sha256:{digest}" if digest else ""
+    return f'{ATTRIBUTE}="{element_type}[{sizes}] {size} bytes{content}"'
 
 
-def _shortened(it: Instruction, limit: int) -> Instruction:
+def large_literals(module: Module) -> tuple[Module, int]:
+    """Store constants of more than `LITERAL_LIMIT` elements as element type, shape, bytes and SHA-256."""
+    return map_instructions(module, lambda it: _shortened(it, compared=True))
+
+
+def ignored_literals(module: Module) -> tuple[Module, int]:
+    """Store them as element type, shape and bytes alone, also where a hash is known already."""
+    return map_instructions(module, lambda it: _without_digest(_shortened(it, compared=False)))
+
+
+def _shortened(it: Instruction, *, compared: bool) -> Instruction:
     if it.opcode != "constant" or it.literal is None or it.literal == ELIDED:
         return it
     text = " ".join(it.literal.split()) if "\n" in it.literal or "  " in it.literal else it.literal
-    if it.shape.elements <= limit:
+    if it.shape.elements <= LITERAL_LIMIT:
         return it if text == it.literal else _with_literal(it, text)
-    digest = sha256("".join(text.split()).encode()).hexdigest()
+    digest = sha256("".join(text.split()).encode()).hexdigest() if compared else ""
     shape = it.shape
-    sizes = ",".join(map(str, shape.dimensions))
-    note = f'{ATTRIBUTE}="{shape.element_type}[{sizes}] {shape.bytes} bytes sha256:{digest}"'
+    note = content_note(shape.element_type, ",".join(map(str, shape.dimensions)), shape.bytes, digest)
     old = it.attribute("frontend_attributes")
     pairs = sorted([*(split_commas(old[1:-1]) if old else []), note])
     return with_attribute(_with_literal(it, ELIDED), "frontend_attributes", "{" + ",".join(pairs) + "}")
+
+
+def _without_digest(it: Instruction) -> Instruction:
+    note = it.attribute("frontend_attributes") if it.literal == ELIDED else None
+    if note is None or not _DIGEST.search(note):
+        return it
+    return with_attribute(it, "frontend_attributes", _DIGEST.sub(r'\1"', note))
 
 
 def _with_literal(it: Instruction, literal: str) -> Instruction:

@@ -51,7 +51,7 @@ STABLEHLO_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "large_constants", ("stablehlo",), hash_constants,
-        "The numbers of constants above 4096 bytes: shape, type, bytes and a hash of the content stay.",
+        "The numbers of constants of more than 64 elements: shape, type, bytes and a hash of the content stay.",
         "Which numbers of a table changed; that it changed is still an edit.",
     ),
     Rule(
