@@ -54,6 +54,21 @@ def operands_changed(
     return True
 
 
+def same_operands_in_any_order(old: Side, new: Side, pairing: Pairing, position: int) -> bool:
+    """True where a paired call has the operands it had, in whatever order; arguments may have come or gone."""
+    ours = slots_of(old.computation.instructions[position])
+    theirs = slots_of(new.computation.instructions[pairing.old[position]])
+    fewer, more = (ours, theirs) if len(ours) <= len(theirs) else (theirs, ours)
+    free = list(more)
+    for slot in fewer:
+        sides = ((slot, other) if fewer is ours else (other, slot) for other in free)
+        match = next((pair for pair in sides if _same(old, new, pairing, *pair)), None)
+        if match is None:
+            return False
+        free.remove(match[1] if fewer is ours else match[0])
+    return True
+
+
 def _permutation(old: Side, new: Side, pairing: Pairing, ours: list[Slot], theirs: list[Slot]) -> list[int] | None:
     """For each old operand the place at which the new instruction has it; None where it has others."""
     free = list(range(len(theirs)))
