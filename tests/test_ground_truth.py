@@ -24,8 +24,8 @@ from hlodiff.normalize import normalize
 FOLDER = Path(__file__).parent / "ground_truth"
 COMPILED = [Program(p.stem, p.parent.name, "compiled", p) for p in sorted(FOLDER.glob("*/*.hlo"))]
 LOWERED = [Program(p.stem, "any", "stablehlo", p) for p in sorted(FOLDER.glob("stablehlo/*.mlir"))]
-# Measured with seed 1: 11 of 230, most of them operands that a fusion cannot tell apart. Only ever lower this.
-MOST_WRONG = 0.05
+# Measured with seed 1: none of 230; seeds 3 and 4 have one or two, all of them merged fusions. Only ever lower this.
+MOST_WRONG = 0.0
 # Whole stretches of instructions at once: `python -m benchmarks.scorer` has the rate, which is not all of them yet.
 WHOLE = ("split", "merge", "layer")
 

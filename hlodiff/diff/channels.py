@@ -11,7 +11,7 @@ from hlodiff.diff.fields import in_order
 from hlodiff.diff.pairs import PairedComputations, Program
 from hlodiff.diff.prepare import channel_of
 from hlodiff.diff.result import FieldChange
-from hlodiff.diff.schedule import partners_of
+from hlodiff.diff.walk import every_pair, partners_of
 from hlodiff.ir.model import Module
 
 _FIELD = "attribute:channel_id"
@@ -56,23 +56,6 @@ def _meetings(
             a, b = channel_of(before[position]), channel_of(after[partner])
             if a or b:
                 yield (pair.old, position), (pair.new, partner), a, b, pair.count
-
-
-def every_pair(old: Program, new: Program, pairs: Sequence[PairedComputations]) -> Iterator[PairedComputations]:
-    """All pairs of computations, and those inside of equal ones, which correspond by content."""
-    seen = {(pair.old, pair.new) for pair in pairs}
-    waiting = list(pairs)
-    for pair in waiting:
-        yield pair
-        if pair.pairing is not None:
-            continue
-        before = old.module.computations[pair.old].instructions
-        after = new.module.computations[pair.new].instructions
-        for position, partner in partners_of(old, new, pair).items():
-            for a, b in zip(before[position].called, after[partner].called, strict=True):
-                if (a, b) not in seen:
-                    seen.add((a, b))
-                    waiting.append(PairedComputations(a, b, count=pair.count))
 
 
 def with_channels(edits: list[RawEdit], changes: Sequence[RawEdit]) -> list[RawEdit]:

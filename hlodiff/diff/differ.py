@@ -17,8 +17,9 @@ from hlodiff.diff.pairs import Correspondence, Program, correspond
 from hlodiff.diff.patterns import group
 from hlodiff.diff.prepare import without_channels, without_noise
 from hlodiff.diff.result import FusionChange, ModuleDiff
-from hlodiff.diff.schedule import partners_of, schedule_edits
+from hlodiff.diff.schedule import schedule_edits
 from hlodiff.diff.tuning import tuning_edits
+from hlodiff.diff.walk import partners_of
 from hlodiff.errors import DiffError
 from hlodiff.ir.model import Module
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from hlodiff.diff.edits import RawEdit
 from hlodiff.diff.pairs import PairedComputations, Program
 from hlodiff.diff.result import FieldChange
+from hlodiff.diff.walk import every_pair, partners_of
 
 # They take no time and stand wherever the printer puts them.
 _NOT_SCHEDULED = frozenset(["parameter", "constant", "get-tuple-element", "tuple", "bitcast"])
@@ -20,18 +21,11 @@ def is_scheduled(program: Program) -> bool:
 def schedule_edits(old: Program, new: Program, pairs: tuple[PairedComputations, ...]) -> Iterator[RawEdit]:
     """One edit for each computation that runs in another order, one for each instruction with other control edges."""
     steps = [_steps(program) if is_scheduled(program) else set() for program in (old, new)]
-    for pair in pairs:
+    for pair in every_pair(old, new, pairs):
         partners = partners_of(old, new, pair)
         if pair.old in steps[0] and pair.new in steps[1]:
             yield from _order_edit(old, new, pair, partners)
         yield from _control_edits(old, new, pair, partners)
-
-
-def partners_of(old: Program, new: Program, pair: PairedComputations) -> Mapping[int, int]:
-    """Old positions to new ones; computations of equal content correspond along their canonical walks."""
-    if pair.pairing is not None:
-        return {position: partner for position, partner in enumerate(pair.pairing.old) if partner >= 0}
-    return dict(zip(old.contents[pair.old].order, new.contents[pair.new].order, strict=True))
 
 
 def _steps(program: Program) -> set[int]:

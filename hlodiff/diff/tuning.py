@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hlodiff.diff.channels import every_pair
 from hlodiff.diff.edits import RawEdit
 from hlodiff.diff.pairs import PairedComputations, Program
 from hlodiff.diff.prepare import tuning_of
 from hlodiff.diff.result import FieldChange
-from hlodiff.diff.schedule import partners_of
+from hlodiff.diff.walk import every_pair, partners_of
 from hlodiff.ir.model import Module
 
 
