@@ -99,7 +99,7 @@ def _compare(tuned: tuple[Module, Module]) -> _Found:
 
 def _compare_programs(old: Program, new: Program, tuned: tuple[Module, Module]) -> _Found:
     found = correspond(old, new)
-    edits = with_moves(old.module, new.module, found, raw_edits(old, new, found))
+    edits = with_moves(old, new, found, raw_edits(old, new, found))
     edits = with_channels(edits, channel_changes(old, new, tuned, found.pairs))
     edits = with_asynchronous(old, new, found, edits)
     edits += header_edits(old.module, new.module, _entry_numbers(old, new, found))

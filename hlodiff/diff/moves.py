@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from hlodiff.diff.edits import Place, RawEdit
 from hlodiff.diff.fields import field_changes, in_order
-from hlodiff.diff.pairs import Correspondence
+from hlodiff.diff.pairs import Correspondence, Program
 from hlodiff.diff.result import FieldChange
 from hlodiff.diff.words import platform_of
 from hlodiff.ir.content import is_commutative, shape_text
@@ -30,14 +30,15 @@ class _Around:
     users: dict[Place, tuple[tuple[Place, int], ...]]
 
 
-def with_moves(old: Module, new: Module, found: Correspondence, edits: list[RawEdit]) -> list[RawEdit]:
+def with_moves(before: Program, after: Program, found: Correspondence, edits: list[RawEdit]) -> list[RawEdit]:
     """Replace removed and added instructions that are one and the same by a move.
 
     Args:
-        old, new: the programs as they were paired.
+        before, after: the programs as they were paired.
         found: which computations correspond; within them nothing moves.
         edits: the single edits; their order is kept, a move stands where the removal stood.
     """
+    old, new = before.module, after.module
     removed = {e.old: e for e in edits if e.kind == "removed" and e.old and _may_move(_at(old, e.old))}
     added = {e.new: e for e in edits if e.kind == "added" and e.new and _may_move(_at(new, e.new))}
     if not removed or not added:
@@ -59,7 +60,19 @@ def with_moves(old: Module, new: Module, found: Correspondence, edits: list[RawE
             ([a for a in olds if a not in moves], [b for b in news if b not in moves.values()]) for olds, news in groups
         ]
     threads = ((old, threads_of(old)), (new, threads_of(new)))
+    taken = _taken_along(before, after, moves)
+    edits = [e for e in edits if not ((e.old and (0, e.old[0]) in taken) or (e.new and (1, e.new[0]) in taken))]
     return list(_replaced(threads, edits, removed, added, moves))
+
+
+def _taken_along(before: Program, after: Program, moves: dict[Place, Place]) -> set[tuple[int, int]]:
+    """Computations, with their side, that a moved instruction applies there as it did here: a reducer."""
+    taken: set[tuple[int, int]] = set()
+    for a, b in moves.items():
+        for c, d in zip(_at(before.module, a).called, _at(after.module, b).called, strict=False):
+            if before.hashes[c] == after.hashes[d]:
+                taken |= {(0, c), (1, d)}
+    return taken
 
 
 def _may_move(it: Instruction) -> bool:

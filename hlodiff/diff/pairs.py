@@ -103,7 +103,7 @@ def _open(
     pair.pairing = Pairing.empty(pair.old_side.size, pair.new_side.size)
     parameters.pair_first(pair.old_side, pair.new_side, pair.pairing, call)
     match(pair.old_side, pair.new_side, pair.pairing, intern)
-    parameters.pair_rest(pair.old_side, pair.new_side, pair.pairing)
+    parameters.pair_rest(pair.old_side, pair.new_side, pair.pairing, entry=entry)
     assign(pair.old_side, pair.new_side, pair.pairing)
     repair(pair.old_side, pair.new_side, pair.pairing, (old.sizes, new.sizes))
     if entry:

@@ -25,9 +25,12 @@ def pair_first(old: Side, new: Side, pairing: Pairing, call: Operands | None) ->
         _by_number(old, new, pairing, olds, news, _same_name_or_none(old, new))
 
 
-def pair_rest(old: Side, new: Side, pairing: Pairing) -> None:
-    """Pair the parameters that uses and names left over: equal ones in order, then those of one number."""
-    for level in (OWN, VALUE, STRUCTURE):
+def pair_rest(old: Side, new: Side, pairing: Pairing, *, entry: bool) -> None:
+    """Pair the parameters that uses and names left over, equal ones in order.
+
+    Arguments of the entry pair even where they are different, if there are as many; others come and go with calls.
+    """
+    for level in (OWN, VALUE, STRUCTURE) if entry else (OWN, VALUE):
         olds = [p for p in old.computation.parameters() if pairing.old[p] < 0]
         news = [p for p in new.computation.parameters() if pairing.new[p] < 0]
         if level == STRUCTURE and len(olds) != len(news):
