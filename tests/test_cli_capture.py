@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -117,8 +118,9 @@ def start_and_wait(folder: Path) -> subprocess.Popen[str]:
     assert hlodiff(folder, "list").returncode == 0
     (folder / "wait").touch()
     process = subprocess.Popen(
-        [*COMMAND, "update", "--jobs", "1"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        [*COMMAND, "update", "--jobs", "1"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
     until(lambda: (folder / "waits").exists(), process)
     return process
 
@@ -158,7 +160,10 @@ def test_an_update_that_is_ended_leaves_whole_snapshots_and_no_workers(how: sign
     second = hlodiff(clean, "update")
     assert (second.returncode, second.stdout) == (2, "")
     assert "another `hlodiff update` is writing here" in second.stderr
-    process.send_signal(how)
+    if how == signal.SIGINT:
+        os.killpg(process.pid, how)  # as a terminal does it: the workers get it too
+    else:
+        process.send_signal(how)
     out, err = process.communicate(timeout=60)
     assert "Traceback" not in out + err
     if how == signal.SIGINT:

@@ -179,7 +179,7 @@ def test_one_failed_compile_does_not_stop_the_others(compiler: Compiler, said: A
     assert code == 2
     assert "the worker was ended by SIGKILL" in out
     assert "    | last words" in out
-    assert out.endswith("3 new, 1 failed; next: git add snapshots\n")
+    assert out.endswith("3 new, 1 failed; next: hlodiff update f, once it is repaired\n")
     assert len(files()) == 12
 
 
@@ -214,7 +214,7 @@ def test_ctrl_c_keeps_what_was_recorded(compiler: Compiler, said: Ask) -> None:
     compiler.answers["g", "small", "cpu"] = KeyboardInterrupt()
     code, out, err = said("update")
     assert (code, out) == (2, "")
-    assert "interrupted after 2 recorded programs; the others are as they were" in err
+    assert "2 programs recorded; `hlodiff update` goes on with the others" in err
     assert len(files()) == 8
     compiler.answers["g", "small", "cpu"] = TANH
     assert said("update")[1].endswith("2 new, 2 unchanged; next: git add snapshots\n")
@@ -413,7 +413,7 @@ def test_selection(arguments: list[str], programs: set[str], compiler: Compiler,
 def test_a_pattern_that_matches_nothing(command: str, compiler: Compiler, said: Ask) -> None:
     code, out, err = said(command, "g/smal")
     assert (code, out) == (2, "")
-    assert err == "error: no function matches `g/smal`\nhint: did you mean `g/small`?\n"
+    assert err == "error: no function matches `g/smal`\nhint: did you mean `g/small`? `hlodiff list` shows what there is\n"
     assert "no target matches `gpu-*`" in said(command, "--target", "gpu-*")[2]
 
 

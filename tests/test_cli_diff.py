@@ -342,5 +342,5 @@ def test_an_internal_error_is_one_sentence(capsys: pytest.CaptureFixture[str], m
     monkeypatch.setattr("hlodiff.cli.diff_command.open_side", fail)
     assert run(["diff", "a", "b"]) == 2
     err = capsys.readouterr().err
-    assert err.startswith("internal error: RuntimeError: boom\\x1b[31m (test_cli_diff.py:")
+    assert err.startswith("error: internal error: RuntimeError: boom\\x1b[31m (test_cli_diff.py:")
     assert "Traceback" not in err

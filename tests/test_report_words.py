@@ -173,9 +173,9 @@ def test_no_site_has_no_name() -> None:
 @pytest.mark.parametrize(
     ("file", "shown", "library"),
     [
-        ("/home/me/project/pkg/model.py", "pkg/model.py", False),
-        ("/home/you/elsewhere/model.py", "model.py", False),
-        ("/home/me/project/.venv/lib/python3.11/site-packages/diffrax/_integrate.py", "diffrax/_integrate.py", True),
+        ("/srv/mine/project/pkg/model.py", "pkg/model.py", False),
+        ("/srv/other/elsewhere/model.py", "model.py", False),
+        ("/srv/mine/project/.venv/lib/python3.11/site-packages/diffrax/_integrate.py", "diffrax/_integrate.py", True),
         ("/usr/lib/python3/dist-packages/jax/_src/nn.py", "jax/_src/nn.py", True),
         ("C:\\Users\\you\\venv\\Lib\\site-packages\\diffrax\\_integrate.py", "diffrax/_integrate.py", True),
         ("C:\\Users\\you\\model.py", "model.py", False),
@@ -186,7 +186,7 @@ def test_no_site_has_no_name() -> None:
     ],
 )
 def test_files_name_no_machine(file: str, shown: str, library: bool) -> None:
-    root = "/home/me/project"
+    root = "/srv/mine/project"
     assert (shown_file(file, root), is_library(file)) == (shown, library)
     portable = portable_file(file, root)
     assert (shown_file(portable), portable_file(portable, root), is_library(portable)) == (shown, portable, library)
@@ -194,8 +194,8 @@ def test_files_name_no_machine(file: str, shown: str, library: bool) -> None:
 
 def test_the_innermost_frame_of_the_user_s_own_code() -> None:
     library = Frame("/opt/lib/python3.12/site-packages/anything/deep.py", 12, "solve.<locals>.step")
-    own = Frame("/home/me/model.py", 31, "loss")
-    assert place((library, own, Frame("/home/me/train.py", 7, "main"))) == "model.py:31 (loss)"
+    own = Frame("/srv/mine/model.py", 31, "loss")
+    assert place((library, own, Frame("/srv/mine/train.py", 7, "main"))) == "model.py:31 (loss)"
     assert place((library,)) == "anything/deep.py:12 (solve.step)"
     assert place(()) == ""
 
@@ -205,21 +205,21 @@ def traced(file: str) -> Report:
         "changed", ("literal",), 1, (), (FieldChange("literal", "0" * 300, "1"),), None, (Frame(file, 31, "f"),)
     )
     program = Compared("f", "cpu", "compiled", "changed", ModuleDiff(EMPTY, EMPTY, (edit,)))
-    return Report("diff", "a", "b", (program,), root="/home/me")
+    return Report("diff", "a", "b", (program,), root="/srv/mine")
 
 
 @pytest.mark.parametrize("width", [40, 80, 160])
 def test_the_place_in_python_is_never_cut(width: int) -> None:
     long = "/".join(["a_folder_with_a_name"] * 8) + "/model.py"
     for file in ("model.py", long):
-        assert f"{file}:31 (f)\n" in to_terminal(traced(f"/home/me/{file}"), width=width)
-        assert f"`{file}:31 (f)`" in to_markdown(traced(f"/home/me/{file}"))
+        assert f"{file}:31 (f)\n" in to_terminal(traced(f"/srv/mine/{file}"), width=width)
+        assert f"`{file}:31 (f)`" in to_markdown(traced(f"/srv/mine/{file}"))
 
 
 def test_json_names_no_machine() -> None:
     value = json.loads(to_json(traced("/srv/venv/lib/python3.11/site-packages/diffrax/_integrate.py")))
     assert value["programs"][0]["edits"][0]["source"][0]["file"] == "diffrax/_integrate.py"
-    assert json.loads(to_json(traced("/home/me/x/y.py")))["programs"][0]["edits"][0]["source"][0]["file"] == "x/y.py"
+    assert json.loads(to_json(traced("/srv/mine/x/y.py")))["programs"][0]["edits"][0]["source"][0]["file"] == "x/y.py"
 
 
 # --- numbers that a reviewer reads -----------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from hlodiff.diff.metrics import op_counts
 from hlodiff.errors import HlodiffError
 from hlodiff.policy import FAILED, UNJUDGED, exit_code, judge
 from hlodiff.report.record import Report, toolchain_changes
-from hlodiff.store import Key, is_unfinished, writing
+from hlodiff.store import FutureFormatError, Key, is_unfinished, writing
 
 
 @click.command("check")
@@ -80,7 +80,7 @@ class _Run:
     def compare_all(self, chosen: Chosen, jobs: int | None) -> None:
         stored, broken = load_stored(self.config, (*chosen.registered, *chosen.orphaned))
         for key, error in broken.items():
-            self.results[key] = _both(key, error.what, error.hint, error=error)
+            self.results[key] = _both(key, error.what, _heal(key, error), error=error)
         for key in chosen.orphaned:
             if key in stored:
                 self.results[key] = one_sided(stored[key], "removed")
@@ -118,11 +118,16 @@ def _both(
     """Both stages of a program that was not compared."""
     if error is not None:
         reason, broken = str(error).removesuffix(f"\nhint: {error.hint}"), True
-        advice = error.hint or f"hlodiff update {key.name} --target {key.target}"
     return tuple(
         Compared(key.name, key.target, stage, "not_checked", reason=reason, advice=advice, broken=broken, log=log)
         for stage in STAGES
     )
+
+
+def _heal(key: Key, error: HlodiffError) -> str:
+    """What to type where a snapshot is broken: it is recorded again, unless a newer hlodiff wrote it."""
+    newer = isinstance(error, FutureFormatError) or error.what.startswith("internal error")
+    return error.hint if newer else f"hlodiff update {key.name} --target {key.target}"
 
 
 def _same(key: Key, old: Stored) -> tuple[Compared, ...]:
@@ -133,8 +138,9 @@ def _same(key: Key, old: Stored) -> tuple[Compared, ...]:
 
 def _next(programs: tuple[Compared, ...], code: int) -> str:
     if code == UNJUDGED:
-        broken = [program for program in programs if program.broken and program.advice.startswith("hlodiff ")]
-        return broken[0].advice if broken else ""
+        broken = [program for program in programs if program.broken]
+        advice = [program.advice for program in broken if program.advice.startswith("hlodiff ")]
+        return advice[0] if advice else f"hlodiff check {broken[0].name}, once it is repaired"
     if code == FAILED:
         differing = dict.fromkeys(p.name for p in programs if p.status in ("changed", "added"))
         if not differing:

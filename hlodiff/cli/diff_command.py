@@ -13,10 +13,13 @@ from hlodiff.cli.output import emit_report
 from hlodiff.cli.pairing import Pair, pair
 from hlodiff.cli.progress import progress
 from hlodiff.cli.sides import Side, Sides, open_side
+from hlodiff.cli.trouble import foreseen
 from hlodiff.diff.compared import Compared
-from hlodiff.errors import ConfigError, DiffError, HlodiffError, UsageError
+from hlodiff.errors import ConfigError, DiffError, UsageError
 from hlodiff.ir.model import Module
 from hlodiff.report.record import Report, ToolchainChange, toolchain_changes
+
+_WHOLE = "see whether the file is whole; `hlodiff diff --help` lists what can be read"
 
 
 @click.command("diff")
@@ -51,6 +54,12 @@ def command(
     """
     sides = open_side(old, project), open_side(new, project)
     chosen = [one for one in pair(*sides) if _is_chosen(one, names, targets)]
+    if not any(side.programs for side in sides):
+        raise UsageError("; ".join(dict.fromkeys((*sides[0].notes, *sides[1].notes))) or "there is nothing to compare")
+    if sides[0].single != sides[1].single and not any(before and after for before, after in chosen):
+        what = f"{old} is one program, {new} is many, and none has its name"
+        many_first = f"{old} is many programs, {new} is one, and none has its name"
+        raise UsageError(what if sides[0].single else many_first, hint="compare two files or two folders")
     if (names or targets) and not chosen:
         raise UsageError("no program of these names and targets is on either side")
     programs: list[Compared] = []
@@ -95,12 +104,12 @@ def _compare(one: Pair) -> Compared:
         side, status = (new, "added") if new is not None else (old, "removed")
         assert side is not None
         return _one_sided(side, status)
-    except HlodiffError as error:
-        side = new or old
+    except Exception as error:
+        side, known = new or old, foreseen(error)
         assert side is not None
-        reason = str(error).removesuffix(f"\nhint: {error.hint}")
+        reason = str(known).removesuffix(f"\nhint: {known.hint}")
         return Compared(
-            side.name, side.target, side.stage, "not_checked", reason=reason, advice=error.hint, broken=True
+            side.name, side.target, side.stage, "not_checked", reason=reason, advice=known.hint or _WHOLE, broken=True
         )
 
 

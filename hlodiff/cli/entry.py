@@ -12,7 +12,8 @@ from pathlib import Path
 import click
 
 from hlodiff import __version__
-from hlodiff.errors import HlodiffError
+from hlodiff.cli.trouble import foreseen
+from hlodiff.errors import ConfigError, HlodiffError, RegistryError
 
 # Subcommands are imported when they are used: `--help` must be quick, and `diff` must not import JAX.
 _COMMANDS = {
@@ -25,6 +26,8 @@ _COMMANDS = {
     "show": "Show what one recorded program is made of.",
 }
 _FAILED = 2
+# Where an error says no more: what shows whether it is repaired, in a second and without compiling anything.
+_REPAIR = "repair it; `hlodiff list` shows what is found"
 
 
 class _Commands(click.Group):
@@ -91,10 +94,11 @@ def run(arguments: Sequence[str]) -> int:
     """
     try:
         code = _group.main(args=list(arguments), prog_name="hlodiff", standalone_mode=False)
-        sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except BrokenPipeError:
-        _close_stdout()
+        from hlodiff.cli.output import close_stdout
+
+        close_stdout()
         return _FAILED
     except click.exceptions.Exit as left:
         return left.exit_code
@@ -102,32 +106,22 @@ def run(arguments: Sequence[str]) -> int:
         error.show()
         return _FAILED
     except (click.Abort, KeyboardInterrupt):
-        _tell("interrupted: every snapshot is whole, recorded before or by this run")
-        return _FAILED
-    except HlodiffError as error:
-        _tell(f"error: {error}")
+        from hlodiff.cli.output import tell
+
+        tell("interrupted: every snapshot is whole, recorded before or by this run")
         return _FAILED
     except Exception as error:
-        _tell_internal(error)
+        if not isinstance(error, HlodiffError) and os.environ.get("HLODIFF_TRACEBACK"):
+            traceback.print_exception(error)
+        else:
+            _tell(foreseen(error))
         return _FAILED
 
 
-def _close_stdout() -> None:
-    """Whoever read our output has left; nothing more may be written to it, not even when Python ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _tell(error: HlodiffError) -> None:
+    from hlodiff.cli.output import tell
 
-
-def _tell(message: str) -> None:
-    from hlodiff.report.escape import printable
-
-    click.echo(printable(message, lines=True), err=True)
-
-
-def _tell_internal(error: Exception) -> None:
-    if os.environ.get("HLODIFF_TRACEBACK"):
-        traceback.print_exception(error)
-        return
-    frames = traceback.extract_tb(error.__traceback__)
-    at = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    _tell(f"internal error: {type(error).__name__}: {error}{at}")
-    _tell("hint: this is a bug in hlodiff; HLODIFF_TRACEBACK=1 shows where, please report it")
+    hint = error.hint or (_REPAIR if isinstance(error, (ConfigError, RegistryError)) else "")
+    message = str(error).removesuffix(f"\nhint: {error.hint}") + (f"\nhint: {hint}" if hint else "")
+    # Messages of workers name files by their full path.
+    tell(f"error: {message}".replace(f"{Path.cwd()}/", ""))

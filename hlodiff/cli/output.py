@@ -29,8 +29,7 @@ def emit(text: str, output: str | None) -> None:
         UsageError: the file cannot be written.
     """
     if output in (None, "-"):
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        _print(text)
         return
     path = Path(str(output))
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -39,7 +38,27 @@ def emit(text: str, output: str | None) -> None:
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise UsageError(f"cannot be written: {error.strerror or error}", where=str(path)) from None
+        hint = "-o takes a file in a folder that exists"
+        raise UsageError(f"cannot be written: {error.strerror or error}", where=str(path), hint=hint) from None
+
+
+def _print(text: str) -> None:
+    if sys.stdout is None:
+        raise UsageError("is closed, so the result goes nowhere", where="stdout", hint="write it to a file: -o FILE")
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        close_stdout()  # whoever read it has seen enough; the verdict stands
+    except OSError as error:
+        close_stdout()
+        hint = "write it to a file: -o FILE"
+        raise UsageError(f"cannot be written: {error.strerror}", where="stdout", hint=hint) from None
+
+
+def close_stdout() -> None:
+    """Nothing more is written to stdout, not even what Python still holds for it when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def emit_report(report: Report, form: str, output: str | None) -> None:
@@ -70,14 +89,18 @@ def near(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
+def _is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 def color() -> bool:
     """Whether stdout takes colours: a terminal that is not dumb, and NO_COLOR is not set."""
     wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return wanted and (sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR")))
+    return wanted and (_is_terminal() or bool(os.environ.get("FORCE_COLOR")))
 
 
 def width() -> int:
     """Columns of the window, or of COLUMNS where that is set."""
-    if not sys.stdout.isatty() and not os.environ.get("COLUMNS"):
+    if not _is_terminal() and not os.environ.get("COLUMNS"):
         return _NO_TERMINAL
     return shutil.get_terminal_size((_NO_TERMINAL, 24)).columns

@@ -10,6 +10,7 @@ from hlodiff.capture import Discovery, Request
 from hlodiff.cli.output import near
 from hlodiff.cli.recording import Stored, parse
 from hlodiff.cli.selecting import select
+from hlodiff.cli.trouble import foreseen
 from hlodiff.config import Config
 from hlodiff.errors import HlodiffError
 from hlodiff.store import FolderTree, Key, list_snapshots, read_snapshot
@@ -77,8 +78,8 @@ def load_stored(config: Config, keys: Sequence[Key]) -> tuple[dict[Key, Stored],
         if key in there or _has_files(config.snapshots / key.folder):
             try:
                 stored[key] = parse(read_snapshot(tree, key), f"{tree.where}/{key.folder}", verify=True)
-            except HlodiffError as error:
-                broken[key] = error
+            except Exception as error:
+                broken[key] = foreseen(error)
     return stored, broken
 
 

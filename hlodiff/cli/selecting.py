@@ -50,5 +50,5 @@ def _matches(values: Sequence[str], patterns: Sequence[str]) -> bool:
 
 def _nothing(what: str, pattern: str, options: list[str], command: str) -> UsageError:
     near = closest(pattern, dict.fromkeys(options))
-    hint = f"did you mean `{near}`?" if near else f"`{command}` shows what there is"
-    return UsageError(f"no {what} matches `{pattern}`", hint=hint)
+    hint = f"did you mean `{near}`? " if near else ""
+    return UsageError(f"no {what} matches `{pattern}`", hint=f"{hint}`{command}` shows what there is")

@@ -99,8 +99,8 @@ def _rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         yield f"{words} placement", list(_placement(_table(_table(summary, "placement"), stage)))
     yield "collectives", [_collective(name, row) for name, row in _table(summary, "collectives").items()]
     yield "custom calls", [f"{name} {count}" for name, count in _table(summary, "custom_calls").items()]
-    yield "memory", [f"{name} {_bytes(value)}" for name, value in _table(summary, "memory").items()]
-    yield "cost", [f"{name} {_number(value)}" for name, value in _table(summary, "cost").items()]
+    yield "memory", [f"{_words(name)} {_bytes(value)}" for name, value in _table(summary, "memory").items() if value]
+    yield "cost", [f"{_words(name)} {_cost(name, value)}" for name, value in _table(summary, "cost").items() if value]
     yield "donation", [f"argument {n} to {result}" for n, result in _table(summary, "donation").items()]
 
 
@@ -149,6 +149,14 @@ def _collective(name: str, row: Any) -> str:
     row = row if isinstance(row, Mapping) else {}
     asynchronous = f", {row['async']} of them async" if row.get("async") else ""
     return f"{name} {row.get('count')} ({_bytes(row.get('bytes'))}{asynchronous})"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _cost(name: str, value: Any) -> str:
+    return _bytes(value) if "bytes" in name else _number(value)
 
 
 def _bytes(value: Any) -> str:

@@ -21,6 +21,7 @@ from hlodiff.config import Config, load
 from hlodiff.errors import StoreError
 from hlodiff.report.escape import printable
 from hlodiff.report.headline import headline
+from hlodiff.report.numbers import many
 from hlodiff.store import FutureFormatError, Key, remove_snapshot, write_snapshot, writing
 
 _STATUSES = ("new", "changed", "repaired", "facts", "unchanged", "orphaned", "deleted", "not checked", "failed")
@@ -57,7 +58,7 @@ def command(
             run.orphans(chosen, prune)
         except KeyboardInterrupt:
             done = sum(row.status in ("new", "changed", "repaired", "facts") for row in run.rows.values())
-            tell(f"interrupted after {done} recorded programs; the others are as they were")
+            tell(f"{many(done, 'program')} recorded; `hlodiff update` goes on with the others")
             raise
     rows = [run.rows[key] for key in (*chosen.registered, *chosen.orphaned) if key in run.rows]
     notes = [f"{folder}: a summary.yaml, but no snapshot's place" for folder in chosen.strays]
@@ -155,7 +156,10 @@ def _totals(rows: list[_Row], config: Config) -> str:
     words = {"facts": "with new facts only"}
     said = ", ".join(f"{count} {words.get(status, status)}" for status, count in counts if count)
     recorded = any(count for status, count in counts if status in ("new", "changed", "repaired", "facts", "deleted"))
-    if any(row.status == "orphaned" for row in rows):
+    failed = dict.fromkeys(row.key.name for row in rows if row.status == "failed")
+    if failed:
+        following = f"hlodiff update {' '.join(failed) if len(failed) <= 3 else ''}".rstrip() + ", once it is repaired"
+    elif any(row.status == "orphaned" for row in rows):
         following = "hlodiff update --prune"
     else:
         following = f"git add {near(config.snapshots)}" if recorded else "hlodiff check"

@@ -49,9 +49,16 @@ class FolderTree:
         return str(self.root)
 
     def files(self) -> tuple[str, ...]:
-        """All files, sorted; () where the folder does not exist."""
+        """All files, sorted; () where the folder does not exist.
+
+        Raises:
+            StoreError: it is no folder, or a folder below it cannot be read.
+        """
+        if self.root.exists() and not self.root.is_dir():
+            hint = "move it away, or set `snapshots` in [tool.hlodiff] to another place"
+            raise StoreError("is no folder", where=str(self.root), hint=hint)
         found: list[str] = []
-        for folder, folders, names in os.walk(self.root):
+        for folder, folders, names in os.walk(self.root, onerror=_unreadable):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             relative = Path(folder).relative_to(self.root)
             found += [(relative / name).as_posix() for name in names]
@@ -80,6 +87,13 @@ class FolderTree:
             except OSError as error:
                 raise StoreError(f"cannot be read: {error.strerror}", where=str(path)) from None
         return contents
+
+
+def _unreadable(error: OSError) -> None:
+    """What cannot be listed is no empty folder: its snapshots would look as if they had been deleted."""
+    if not isinstance(error, FileNotFoundError):
+        hint = "make the folder readable"
+        raise StoreError(f"cannot be read: {error.strerror}", where=str(error.filename), hint=hint) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -273,8 +273,8 @@ def _clear_errors(root: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = ""
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        hint = "make room on the disk, then try again" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR):
             hint = "make the folder writable, or set `snapshots` in [tool.hlodiff] to another one"
         where = str(error.filename or root)
         raise StoreError(f"cannot be written: {error.strerror or error}", where=where, hint=hint) from None

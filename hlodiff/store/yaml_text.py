@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -86,6 +87,9 @@ def load(text: str, where: str) -> dict[str, Any]:
 
 def _check_version(summary: Mapping[str, Any], where: str) -> None:
     version = summary.get("format_version")
+    if isinstance(version, (str, float)):  # a format of the future may count otherwise: "2.1"
+        with contextlib.suppress(ValueError, OverflowError):
+            version = math.ceil(float(version))
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise StoreError(f"`format_version` is {version!r}, not a positive number", where=where)
     if version > FORMAT_VERSION:
