@@ -65,7 +65,7 @@ def test_kinds_that_hlodiff_gives_are_in_the_program(project: Project) -> None:
     for (function, _, _), outcome in found.items():
         if not HONOURED:
             assert isinstance(outcome, NotChecked)
-            assert "ignores memory kinds where no GPU is attached" in outcome.reason
+            assert "ignores the memory kind `pinned_host` without a GPU" in outcome.reason
             assert "JAX 0.10 or later" in outcome.advice
             continue
         assert isinstance(outcome, Captured), outcome

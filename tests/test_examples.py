@@ -7,6 +7,7 @@ import importlib
 import re
 import shutil
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,9 @@ HELPERS = {  # file -> a function that another function calls
     "pallas_kernel": "blockwise",
     "train_step": "loss",
 }
+# The CUDA plugin of JAX 0.9 ignores memory kinds where there is no GPU; hlodiff then compiles nothing and says so.
+JAX_0_9 = version("jax").startswith("0.9.")
+UNCHECKED = {("offloaded_moments", CUDA)} if JAX_0_9 else set()
 Programs = dict[tuple[str, str], tuple[hlodiff.Module, hlodiff.Module]]
 
 
@@ -133,6 +137,9 @@ def captured(folder: Path) -> Programs:
     settings = config.load(folder)
     programs = {}
     for outcome in capture.capture(settings, capture.discover(settings).requests()):
+        if (outcome.function, outcome.target) in UNCHECKED:
+            assert isinstance(outcome, capture.NotChecked) and "ignores the memory kind" in outcome.reason
+            continue
         assert isinstance(outcome, capture.Captured), outcome
         assert outcome.compiled is not None
         pair = hlodiff.read_text(outcome.stablehlo), hlodiff.read_text(outcome.compiled)
@@ -175,7 +182,8 @@ def renamed(tmp_path_factory: pytest.TempPathFactory) -> Programs:
 def differences(
     old: Programs, new: Programs, function: str, targets: tuple[str, ...] = TARGETS
 ) -> dict[str, Difference]:
-    pairs = {target: (old[function, target], new[function, target]) for target in targets}
+    checked = [target for target in targets if (function, target) not in UNCHECKED]
+    pairs = {target: (old[function, target], new[function, target]) for target in checked}
     return {target: Difference(hlodiff.diff(a[0], b[0]), hlodiff.diff(a[1], b[1])) for target, (a, b) in pairs.items()}
 
 
@@ -242,7 +250,7 @@ class TestOneLine:
 @pytest.mark.slow
 def test_every_example_is_captured_for_three_kinds_of_target(before: Programs) -> None:
     by_function: dict[str, list[str]] = {}
-    for function, target in before:
+    for function, target in (*before, *UNCHECKED):
         by_function.setdefault(function, []).append(target)
     assert len(by_function) == 13
     assert {frozenset(targets) for targets in by_function.values()} == {frozenset(TARGETS), frozenset(FOUR)}

@@ -34,7 +34,7 @@ class Target:
         self.name = name.name
         self.kind = name.kind
         self.devices = tuple(devices)
-        self.honours_memory_kinds: bool | None = None  # not asked yet; `hlodiff.capture.memory` asks
+        self.honours_memory: dict[str, bool] = {}  # by kind; filled by `hlodiff.capture.memory`
 
     def mesh(self, shape: Sequence[int], axis_names: Sequence[str], *, axis_types: Any = None) -> Mesh:
         """A mesh of the first devices of the target.

@@ -16,7 +16,15 @@ from jax.sharding import Sharding
 from jax.tree_util import tree_leaves
 
 from hlodiff.capture.devices import Target
-from hlodiff.capture.leaves import KeptOnDevice, KeptOnMesh, PlacedStruct, keeps_memory_kinds, on_device, ordinary
+from hlodiff.capture.leaves import (
+    HOST_MEMORIES,
+    KeptOnDevice,
+    KeptOnMesh,
+    PlacedStruct,
+    keeps_memory_kinds,
+    on_device,
+    ordinary,
+)
 from hlodiff.capture.lowering import trace
 from hlodiff.registry import Case
 
@@ -88,22 +96,24 @@ def ignored_kinds(stablehlo: str, target: Target) -> tuple[str, str] | None:
     Returns:
         reason and advice; None where it does not.
     """
-    if 'mhlo.memory_kind = "pinned_host"' not in stablehlo or keeps_memory_kinds(target.devices[0]):
+    kinds = [kind for kind in HOST_MEMORIES if f'mhlo.memory_kind = "{kind}"' in stablehlo]
+    if not kinds or keeps_memory_kinds(target.devices[0]):
         return None
-    if target.honours_memory_kinds is None:
-        target.honours_memory_kinds = _honours(target.devices[0])
-    if target.honours_memory_kinds:
+    for kind in kinds:
+        if kind not in target.honours_memory:
+            target.honours_memory[kind] = _honours(target.devices[0], kind)
+    if all(target.honours_memory[kind] for kind in kinds):
         return None
-    return f"the CUDA plugin of JAX {jax.__version__} ignores memory kinds where no GPU is attached", _UPGRADE
+    named = " and ".join(f"`{kind}`" for kind in kinds if not target.honours_memory[kind])
+    return f"the CUDA plugin of JAX {jax.__version__} ignores the memory kind {named} without a GPU", _UPGRADE
 
 
-def _honours(device: Any) -> bool:
-    """Compile one addition from host memory to host memory, and look. JAX 0.9.2 does not put it there, 0.10.2 does."""
-    space = jax.memory.Space
-
-    def add(x: Any) -> Any:
-        return jax.device_put(jax.device_put(x, space.Device) + 1, space.Host)
-
-    x = jax.ShapeDtypeStruct((8,), "float32", sharding=on_device(device, "pinned_host"))
-    header = str(jax.jit(add).lower(x).compile().as_text()).partition("\n")[0]
-    return header.count("S(5)") == 2
+def _honours(device: Any, kind: str) -> bool:
+    """Compile a copy from a memory of the host, and look. JAX 0.9.2 does not put the argument there, 0.10.2 does."""
+    x = jax.ShapeDtypeStruct((8,), "float32", sharding=on_device(device, kind))
+    copy = jax.jit(lambda x: jax.device_put(x, jax.memory.Space.Device))
+    try:
+        header = str(copy.lower(x).compile().as_text()).partition("\n")[0]
+    except jax.errors.JaxRuntimeError:
+        return False
+    return "entry_computation_layout={(f32[8]{0:S(" in header
