@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from hlodiff.ir.model import Computation, Instruction, Layout, Module
+from hlodiff.ir.model import Computation, Instruction, Module
 
 UNARY = ("tanh", "sine", "cosine", "negate", "exponential", "abs")
 BINARY = ("add", "subtract", "multiply", "divide", "maximum")
@@ -22,8 +22,8 @@ def literal(owner: Computation, position: int, chance: random.Random) -> Computa
 
 def opcode(owner: Computation, position: int, chance: random.Random) -> Computation | None:
     it = owner.instructions[position]
-    others = next((kind for kind in (UNARY, BINARY) if it.opcode in kind), ())
-    others = tuple(other for other in others if other != it.opcode)
+    kinds = [kind for kind in (UNARY, BINARY) if it.opcode in kind]
+    others = [other for kind in kinds for other in kind if other != it.opcode]
     return put(owner, position, replace(it, opcode=chance.choice(others))) if others else None
 
 
@@ -39,7 +39,7 @@ def layout(owner: Computation, position: int, chance: random.Random) -> Computat
     it = owner.instructions[position]
     if it.opcode == "parameter" or it.shape.layout is None or not it.shape.dimensions:
         return None
-    space = replace(it.shape.layout or Layout(), memory_space=it.shape.layout.memory_space + 1)
+    space = replace(it.shape.layout, memory_space=it.shape.layout.memory_space + 1)
     return put(owner, position, replace(it, shape=replace(it.shape, layout=space)))
 
 
