@@ -223,3 +223,17 @@ def test_d4_two_equal_fusions_cross_matched_are_one_pattern() -> None:
     found = compare(old, new)
     assert "changed add->subtract opcode x2" in lines(found)
     assert len(found.edits) <= 2
+
+
+def test_a_limit_that_was_hit_is_said() -> None:
+    def chain(opcode: str) -> str:
+        rows = [f"  x{n} = f32[{n + 1}] {opcode}(x{n - 1})" for n in range(1, 300)]
+        return "\n".join(["  x0 = f32[1] parameter(0)", *rows, "  ROOT r = f32[] negate(x299)"])
+
+    found = compare(chain("sine"), chain("cosine"))
+    assert lines(found)
+    assert found.limits == ()
+    other = (
+        "\n".join(f"  y{n} = s8[{n}] constant({n})" for n in range(300)) + "\n" + chain("sine").replace("(x9)", "(x3)")
+    )
+    assert "too much to search" in " ".join(compare(other, chain("cosine")).limits)

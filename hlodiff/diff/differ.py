@@ -61,7 +61,7 @@ def diff(old: Module, new: Module) -> ModuleDiff:
         ignored,
         {name: (metrics[0].get(name, 0), metrics[1].get(name, 0)) for name in _names(metrics)},
         {name: (counts[0].get(name, 0), counts[1].get(name, 0)) for name in _names(counts)},
-        (),
+        found.limits,
     )
 
 
@@ -75,12 +75,13 @@ def _prepare(old: Module, new: Module) -> tuple[tuple[Module, Module], dict[str,
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Single edits by channel, and the story of fusions."""
+    """Single edits by channel, the story of fusions, and limits that were hit."""
 
     edits: list[RawEdit]
     schedule: list[RawEdit]
     tuning: list[RawEdit]
     fusions: tuple[FusionChange, ...]
+    limits: tuple[str, ...]
 
 
 def _compare(tuned: tuple[Module, Module]) -> _Found:
@@ -94,6 +95,7 @@ def _compare(tuned: tuple[Module, Module]) -> _Found:
         mirrored_edits(found.schedule),
         mirrored_edits(found.tuning),
         mirrored_fusions(found.fusions),
+        found.limits,
     )
 
 
@@ -109,7 +111,17 @@ def _compare_programs(old: Program, new: Program, tuned: tuple[Module, Module]) 
         list(schedule_edits(old, new, found.pairs)),
         list(tuning_edits(old, new, tuned, found.pairs)),
         fusion_changes(old.module, new.module, found, edits),
+        _limits(found),
     )
+
+
+def _limits(found: Correspondence) -> tuple[str, ...]:
+    """What was given up, in words; edits are complete all the same."""
+    count = sum(not pair.is_searched for pair in found.pairs)
+    if not count:
+        return ()
+    many = f"{count} computations differ" if count > 1 else "1 computation differs"
+    return (f"{many} too much to search for the shortest list of edits; the list is complete but may be longer",)
 
 
 def _names(sides: Sequence[Mapping[str, object]]) -> list[str]:

@@ -51,7 +51,10 @@ def match(old: Side, new: Side, pairing: Pairing, intern: Intern) -> None:
             _ties(old, new, pairing, intern, level)
         for level in (VALUE, STRUCTURE):
             _refine(old, new, pairing, intern, level)
-        for level in (VALUE, STRUCTURE, TYPE, ANY):
+        for level in (VALUE, STRUCTURE):
+            _beside(old, new, pairing, level)
+        _refine(old, new, pairing, intern, TYPE)
+        for level in (TYPE, ANY):
             _beside(old, new, pairing, level)
         _ties(old, new, pairing, intern, VALUE)
         if len(pairing.matchers) == before:
@@ -86,7 +89,9 @@ def _colour_keys(
         side = sides[n][0]
         return lambda p: ups[n][p] if side.uses[p] or p == side.computation.root else None
 
-    return [(name, (key(0), key(1))) for name, key in (("both", both), ("down", down), ("up", up))]
+    kinds = [("both", both), ("down", down), ("up", up)]
+    # Another opcode of the same type is the same instruction only where all around it is as it was.
+    return [(name, (key(0), key(1))) for name, key in (kinds[:1] if level >= TYPE else kinds)]
 
 
 def _colour(partner: int, position: int, which: int) -> int:

@@ -48,6 +48,8 @@ class PairedComputations:
         old_side, new_side: what the matcher saw; None where the two are equal by content and were never opened.
         pairing: the pairs of instructions; None where equal.
         count: how many call sites lead here on both sides.
+        callers: the pairs that call this one, and whether it is applied to elements there.
+        is_searched: False where there was too much to look for the shortest script.
     """
 
     old: int
@@ -57,6 +59,7 @@ class PairedComputations:
     pairing: Pairing | None = None
     count: int = 0
     callers: list[tuple[int, int, bool]] = field(default_factory=list)
+    is_searched: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +107,8 @@ def _open(
     parameters.pair_first(pair.old_side, pair.new_side, pair.pairing, call)
     match(pair.old_side, pair.new_side, pair.pairing, intern)
     parameters.pair_rest(pair.old_side, pair.new_side, pair.pairing, entry=entry)
-    assign(pair.old_side, pair.new_side, pair.pairing)
-    repair(pair.old_side, pair.new_side, pair.pairing, (old.sizes, new.sizes))
+    whole = assign(pair.old_side, pair.new_side, pair.pairing)
+    pair.is_searched = repair(pair.old_side, pair.new_side, pair.pairing, (old.sizes, new.sizes)) and whole
     if entry:
         parameters.exchange(pair.old_side, pair.new_side, pair.pairing)
 

@@ -29,8 +29,8 @@ def contents_of(module: Module) -> list[Counter[object]]:
     ]
 
 
-def repair(old: Side, new: Side, pairing: Pairing, sizes: Sizes) -> None:
-    """Re-pair edited instructions while that saves edits.
+def repair(old: Side, new: Side, pairing: Pairing, sizes: Sizes) -> bool:
+    """Re-pair edited instructions while that saves edits; False where there were too many to search through.
 
     Args:
         old, new: the two computations.
@@ -43,14 +43,17 @@ def repair(old: Side, new: Side, pairing: Pairing, sizes: Sizes) -> None:
     while improved and trials < _MOST_TRIALS:
         improved = False
         edited_old, edited_new = search.edited()
-        if not edited_old or not edited_new or max(len(edited_old), len(edited_new)) > _MOST_EDITED:
-            return
+        if not edited_old or not edited_new:
+            return True
+        if max(len(edited_old), len(edited_new)) > _MOST_EDITED:
+            return search.is_tight(edited_old)
         for one, other in _candidates(old, new, pairing, edited_old, edited_new):
             trials += 1
             if pairing.old[one] != other and not search.is_settled(one, other) and search.try_pair(one, other):
                 improved = True
             if trials >= _MOST_TRIALS:
-                return
+                return False
+    return True
 
 
 def _candidates(
@@ -78,6 +81,13 @@ class _Search:
         olds = [n for n in range(self.old.size) if self._cost(n)]
         news = [n for n, partner in enumerate(self.pairing.new) if partner < 0 or self._cost(partner)]
         return olds, news
+
+    def is_tight(self, edited: Sequence[int]) -> bool:
+        """True where other pairs could hardly save anything: no free instructions on both sides, nothing rewired."""
+        if -1 in self.pairing.old and -1 in self.pairing.new:
+            return False
+        paired = (n for n in edited if self.pairing.old[n] >= 0 and self.old.slots[n])
+        return not any(operands_changed(self.old, self.new, self.pairing, n, None, lambda _: False) for n in paired)
 
     def try_pair(self, one: int, other: int) -> bool:
         """Pair two instructions and their former partners with each other; keep it where that is cheaper."""
