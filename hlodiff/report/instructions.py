@@ -8,9 +8,16 @@ from hlodiff.diff.result import Site
 
 # Layouts that say no more than the order of dimensions and tiles; a memory space (`S(1)`) stays.
 _LAYOUT = re.compile(r"(?<=\])\{(?![^{}]*S\()[^{}]*\}")
-# What no reviewer reads: numbers of channels, the compiler's notes, the name of what is called.
-_UNTOLD = ("channel_id", "backend_config", "calls", "to_apply", "metadata", "use_global_device_ids", "sharding")
-_QUOTED = ("mhlo.frontend_attributes", "frontend_attributes")
+# What no reviewer reads: numbers of channels and the compiler's notes; nor the names of computations (`%inner`).
+_UNTOLD = (
+    "channel_id",
+    "backend_config",
+    "metadata",
+    "use_global_device_ids",
+    "sharding",
+    "mhlo.frontend_attributes",
+    "frontend_attributes",
+)
 
 
 def named(site: Site | None) -> str:
@@ -37,8 +44,13 @@ def added_in_words(site: Site) -> str:
     """
     operands, attributes = _parts(site)
     literal = f" ({operands})" if site.opcode in ("constant", "parameter") and operands else ""
-    told = [part for part in attributes if part.partition("=")[0] not in _UNTOLD + _QUOTED or _is_sdy(site, part)]
+    told = [part for part in attributes if _is_told(site, part)]
     return ", ".join([named(site) + literal, *told])
+
+
+def _is_told(site: Site, attribute: str) -> bool:
+    name, _, value = attribute.partition("=")
+    return _is_sdy(site, attribute) or not (name in _UNTOLD or value.startswith(("%", "{%")))
 
 
 def _is_sdy(site: Site, part: str) -> bool:

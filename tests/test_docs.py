@@ -1,0 +1,94 @@
+"""The documentation is true: pages made from code are current, and what stands there as a command was run."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from hlodiff.cli.entry import _COMMANDS
+from hlodiff.config import Config
+from tests.normalizer_page import PAGE, page
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
+_BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(path: Path, kind: str) -> list[tuple[str, str]]:
+    """(what stands behind the kind, text) of the fenced blocks of one kind."""
+    return [(match[2] or "", match[3]) for match in _BLOCK.finditer(path.read_text()) if match[1] == kind]
+
+
+def played(path: Path, folder: Path) -> None:
+    """Run the `$` lines of a page's console blocks in a folder and compare all that they print."""
+    for _, text in blocks(path, "console"):
+        for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+            line, _, expected = part.partition("\n")
+            words = shlex.split(line)
+            command = [sys.executable, "-m", "hlodiff", *words[1:]] if words[0] == "hlodiff" else words
+            env = {"PATH": "/usr/bin:/bin", "COLUMNS": "110", "HOME": str(folder)}
+            done = subprocess.run(
+                command, cwd=folder, env=env, capture_output=True, text=True, timeout=300, check=False
+            )
+            assert done.stdout == expected, f"{path.name}: $ {line}\n{done.stderr}"
+
+
+def test_the_page_of_rules_is_current() -> None:
+    assert PAGE.read_text() == page(), "python -m tests.normalizer_page"
+
+
+def test_every_key_of_the_configuration_is_explained_in_order() -> None:
+    keys = re.findall(r"^\| `(\w+)` \| .* \| .* \| .* \|$", (ROOT / "docs/configuration.md").read_text(), re.MULTILINE)
+    assert keys == [field.name for field in fields(Config) if field.name != "root"]
+
+
+def test_defaults_in_the_configuration_page() -> None:
+    text = (ROOT / "docs/configuration.md").read_text()
+    config = Config(root=ROOT)
+    for key in ("max_file_bytes", "large_constants", "snapshots"):
+        value = getattr(config, key)
+        assert re.search(rf"^\| `{key}` \|.*\| `\"?{value}\"?` \|", text, re.MULTILINE), key
+
+
+def test_every_command_stands_in_the_readme() -> None:
+    assert re.findall(r"^\| `hlodiff (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE) == list(_COMMANDS)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
+        assert (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("name", ["examples", "benchmarks"])
+def test_files_that_pages_name_exist(name: str) -> None:
+    for path in PAGES:
+        for file in re.findall(rf"`({name}/[\w/]+\.py)`", path.read_text()):
+            assert (ROOT / file).is_file(), f"{path.name}: {file}"
+
+
+def test_the_worked_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = ROOT / "docs/internals.md"
+    for name, text in blocks(path, "hlo"):
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    text = "".join(f"{code}\n" for _, code in blocks(path, "python"))
+    test = doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0)
+    said: list[str] = []
+    result = doctest.DocTestRunner().run(test, out=said.append)
+    assert result.attempted >= 10
+    assert not said, "".join(said)
+    played(path, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_first_minute_of_the_readme(tmp_path: Path) -> None:
+    played(ROOT / "README.md", tmp_path)
+    assert (tmp_path / "snapshots/first_gradient/cpu/compiled.hlo").is_file()
