@@ -16,8 +16,10 @@ check: $(STAMP) ## compile the examples for every target and compare with snapsh
 	$(BIN)/hlodiff check
 
 test: $(STAMP) ## run the tests, fast ones first
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow --dist loadfile
+	@failed=0; \
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" || failed=1; \
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow --dist loadfile || failed=1; \
+	exit $$failed
 
 update: $(STAMP) ## record the examples anew in snapshots/
 	$(BIN)/hlodiff update

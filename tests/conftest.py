@@ -1,7 +1,27 @@
 """What holds for every test."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Callable
+
+import pytest
+
+from hlodiff.cli import run
 
 # libtpu is here to compile; without this, a test that touches jax would ask for a TPU that is not there, for minutes.
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["TPU_SKIP_MDS_QUERY"] = "1"
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command in this process: its exit code, what it printed, and what it said on stderr."""
+
+    def ask(*arguments: str) -> tuple[int, str, str]:
+        code = run(arguments)
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return code, out, err
+
+    return ask

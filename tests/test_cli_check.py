@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from hlodiff.capture import Captured, Discovered, Discovery, Event, Failed, NotChecked, Outcome, Request, TargetStatus
-from hlodiff.cli import run
 from hlodiff.config import Config
 from hlodiff.errors import RegistryError
 
@@ -82,17 +81,6 @@ def compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Compiler:
         monkeypatch.setattr(f"hlodiff.cli.{name}_command.discover", stand_in.discover)
     monkeypatch.setattr("hlodiff.cli.capturing.capture", stand_in.capture)
     return stand_in
-
-
-@pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    def ask(*arguments: str) -> tuple[int, str, str]:
-        code = run(arguments)
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out, err
-
-    return ask
 
 
 Ask = Callable[..., tuple[int, str, str]]
@@ -413,7 +401,9 @@ def test_selection(arguments: list[str], programs: set[str], compiler: Compiler,
 def test_a_pattern_that_matches_nothing(command: str, compiler: Compiler, said: Ask) -> None:
     code, out, err = said(command, "g/smal")
     assert (code, out) == (2, "")
-    assert err == "error: no function matches `g/smal`\nhint: did you mean `g/small`? `hlodiff list` shows what there is\n"
+    assert (
+        err == "error: no function matches `g/smal`\nhint: did you mean `g/small`? `hlodiff list` shows what there is\n"
+    )
     assert "no target matches `gpu-*`" in said(command, "--target", "gpu-*")[2]
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.cli import run
 from hlodiff.cli.trouble import foreseen
 from hlodiff.errors import StoreError
 from hlodiff.store import FolderTree, Key, Snapshot, read_summary, write_snapshot
@@ -26,20 +25,12 @@ MLIR = """module @m {
 Said = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Said:
-    """Runs a command in a folder with a.hlo and one snapshot."""
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with a.hlo and one snapshot."""
     monkeypatch.chdir(tmp_path)
     Path("a.hlo").write_text(ONE)
     write_snapshot(Path("snapshots"), Snapshot("f", "", "cpu", {"format_version": 1}, MLIR, ONE))
-
-    def ask(*arguments: str) -> tuple[int, str, str]:
-        code = run(arguments)
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out, err
-
-    return ask
 
 
 @pytest.mark.parametrize("arguments", [("a.hlo", "snapshots"), ("snapshots", "a.hlo")])
