@@ -115,3 +115,16 @@ def test_r9_counts_and_names_survive_json() -> None:
     assert edit["old"]["text"] == "%s = f32[4]{0} subtract(%p0, %p1)"
     assert again["op_counts"]["add"] == [0, 1]
     assert again["op_counts"]["subtract"] == [1, 0]
+
+
+def test_aliases_of_a_kernel_that_are_numbered_anew_are_nothing() -> None:
+    config = ', backend_config={"aliasing_operands":{"lists":[{"indices":["0","2"]}]}}'
+    old = FUSED.replace("calls=fused", "calls=fused" + config)
+    new = FUSED.replace(
+        "  ROOT s = f32[4]{0} subtract(a, b)", "  n = f32[4]{0} tanh(b)\n  ROOT s = f32[4]{0} subtract(n, a)"
+    )
+    new = new.replace("(sin, p1)", "(p1, sin)").replace("calls=fused", "calls=fused" + config.replace('"0"', '"1"'))
+    new = new.replace("subtract(n, a)", "subtract(b, n)").replace("tanh(b)", "tanh(a)")
+    assert lines(compare(old, new)) == ["added tanh"]
+    moved = old.replace('["0","2"]', '["1","2"]')
+    assert lines(compare(old, moved)) == ["changed fusion backend_config"]

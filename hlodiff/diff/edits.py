@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from hlodiff.diff.aliasing import only_renumbered
 from hlodiff.diff.fields import field_changes, in_order
 from hlodiff.diff.operands import operands_changed
 from hlodiff.diff.pairs import Correspondence, PairedComputations, Program, is_embedded, paired_calls
@@ -73,6 +74,8 @@ def _inside(old: Module, new: Module, pair: PairedComputations, pairs: Pairs) ->
         changes += _called_changes(old, new, one, other)
         if one.operands or other.operands:
             through = _through(one, other, pair, pairs)
+            if any(change.field == "backend_config" for change in changes) and only_renumbered(one, other, through):
+                changes = [change for change in changes if change.field != "backend_config"]
             blind = partial(_cannot_tell, old, one, other)
             if operands_changed(pair.old_side, pair.new_side, pair.pairing, position, through, blind):
                 changes.append(FieldChange("operands", *_operand_texts(old, new, pair, position, partner)))
