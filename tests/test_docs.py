@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import re
 import shlex
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from hlodiff.cli.entry import _COMMANDS
+from hlodiff.cli.summary import build_summary
 from hlodiff.config import Config
 from tests.normalizer_page import PAGE, page
 
@@ -59,6 +61,16 @@ def test_defaults_in_the_configuration_page() -> None:
 
 def test_every_command_stands_in_the_readme() -> None:
     assert re.findall(r"^\| `hlodiff (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE) == list(_COMMANDS)
+
+
+def test_every_key_of_a_summary_is_explained_in_order() -> None:
+    table = (ROOT / "docs/snapshots.md").read_text().partition("## summary.yaml")[2].partition("\n## ")[0]
+    explained = [
+        key for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)
+    ]
+    written = re.findall(r'^        "(\w+)": ', inspect.getsource(build_summary), re.MULTILINE)
+    assert len(written) > 10
+    assert explained == [*written, "compressed"]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
