@@ -22,7 +22,8 @@ def read(path: str | PathLike[str]) -> Module:
     """Read a program file.
 
     Args:
-        path: compiled HLO text (`.hlo`, `.txt`), StableHLO (`.mlir`), an HLO proto (`.pb`), or one of them in gzip (`.gz`).
+        path: compiled HLO text (`.hlo`, `.txt`), StableHLO (`.mlir`), an HLO proto (`.pb`), or one of them in gzip
+            (`.gz`).
 
     Returns:
         The program; reading compiled HLO text imports neither jax nor jaxlib.
