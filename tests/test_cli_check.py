@@ -269,14 +269,15 @@ def test_a_changed_program_fails(compiler: Compiler, said: Ask) -> None:
     assert findings(said("check", "--format", "json")[1]) == [("changed", "f", "cpu")]
 
 
-def test_new_and_orphaned_fail_and_not_checked_does_not(compiler: Compiler, said: Ask) -> None:
+def test_new_and_orphaned_fail_and_recorded_but_not_checked_is_no_pass(compiler: Compiler, said: Ask) -> None:
     said("update")
     tpu = ("f", "", "tpu-v5e-2x2")
     compiler.answers[tpu] = NotChecked(*tpu, "libtpu is not installed", "pip install libtpu")
     code, out, _ = said("check")
-    assert code == 0
+    assert code == 2
     assert "libtpu is not installed" in out
-    assert out.endswith("2 not checked, 6 unchanged\n")
+    assert out.endswith("2 not checked, 6 unchanged; next: pip install libtpu\n")
+    assert said("check", "--target", "cpu")[0] == 0, "looking at one target only is a choice"
     compiler.answers["h", "", "cpu"] = TANH
     code, out, _ = said("check", "--format", "json")
     assert (code, findings(out)) == (1, [("not-checked", "f", "tpu-v5e-2x2"), ("new", "h", "cpu")])
@@ -286,7 +287,16 @@ def test_new_and_orphaned_fail_and_not_checked_does_not(compiler: Compiler, said
     assert code == 1
     assert "g/large  orphaned: no such function any more on cpu" in out
     assert out.endswith("2 orphaned, 2 not checked, 4 unchanged; next: hlodiff update --prune\n")
-    assert said("check", "f")[0] == 0, "a run with a pattern does not blame what it did not look at"
+    assert said("check", "h")[0] == 2, "a pattern that matches nothing"
+    assert said("check", "f", "--target", "cpu")[0] == 0, "a filtered run does not blame what it did not look at"
+
+
+def test_what_never_had_a_snapshot_and_cannot_be_checked_is_only_told(compiler: Compiler, said: Ask) -> None:
+    tpu = ("f", "", "tpu-v5e-2x2")
+    compiler.answers[tpu] = NotChecked(*tpu, "it has a host callback", "EQX_ON_ERROR=nan")
+    said("update")
+    code, out, _ = said("check")
+    assert (code, "it has a host callback" in out) == (0, True)
 
 
 def test_cases_that_cannot_be_listed_are_no_orphans(compiler: Compiler, said: Ask) -> None:

@@ -39,10 +39,11 @@ def command(
     """Compile registered functions and compare them with the snapshots.
 
     NAME is a function, a case (`function/case`) or a pattern (`train*`); all functions where none is given. Nothing is
-    written. A program that cannot be compiled here is "not checked": it is reported, and neither passes nor fails.
+    written. A program that cannot be compiled here is "not checked": it is reported, and where it has a snapshot it is
+    no pass. `--target cpu` looks at one target only.
 
     Exits 0 where nothing changed, 1 where a program changed, has no snapshot or is registered no more, 2 where no
-    verdict was possible.
+    verdict was possible: something is broken, or a recorded program could not be checked here.
     """
     config = load(project)
     if is_unfinished(config.snapshots):
@@ -92,7 +93,7 @@ class _Run:
     def judge_one(self, key: Key, outcome: Outcome, old: Stored | None) -> tuple[Compared, ...]:
         """One program against its snapshot; whatever goes wrong is said of this program alone."""
         if isinstance(outcome, NotChecked):
-            return _both(key, outcome.reason, outcome.advice)
+            return _both(key, outcome.reason, outcome.advice, recorded=old is not None)
         if not isinstance(outcome, Captured):
             return _both(key, outcome.what, "", broken=True, log=outcome.log_tail)
         if old is not None:
@@ -113,13 +114,30 @@ class _Run:
 
 
 def _both(
-    key: Key, reason: str, advice: str, *, broken: bool = False, log: str = "", error: HlodiffError | None = None
+    key: Key,
+    reason: str,
+    advice: str,
+    *,
+    broken: bool = False,
+    log: str = "",
+    error: HlodiffError | None = None,
+    recorded: bool = False,
 ) -> tuple[Compared, ...]:
     """Both stages of a program that was not compared."""
     if error is not None:
         reason, broken = str(error).removesuffix(f"\nhint: {error.hint}"), True
     return tuple(
-        Compared(key.name, key.target, stage, "not_checked", reason=reason, advice=advice, broken=broken, log=log)
+        Compared(
+            key.name,
+            key.target,
+            stage,
+            "not_checked",
+            reason=reason,
+            advice=advice,
+            broken=broken,
+            log=log,
+            recorded=recorded,
+        )
         for stage in STAGES
     )
 
@@ -139,6 +157,8 @@ def _same(key: Key, old: Stored) -> tuple[Compared, ...]:
 def _next(programs: tuple[Compared, ...], code: int) -> str:
     if code == UNJUDGED:
         broken = [program for program in programs if program.broken]
+        if not broken:
+            return next((program.advice for program in programs if program.recorded and program.advice), "")
         advice = [program.advice for program in broken if program.advice.startswith("hlodiff ")]
         return advice[0] if advice else f"hlodiff check {broken[0].name}, once it is repaired"
     if code == FAILED:

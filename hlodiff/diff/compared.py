@@ -30,6 +30,7 @@ class Compared:
         broken: whether it could not be judged because something is wrong (a damaged file, a failed compile), rather
             than because this machine lacks the target.
         log: the end of a log that tells more.
+        recorded: whether a program that was not checked has a snapshot, so that something stays unknown.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Compared:
     advice: str = ""
     broken: bool = False
     log: str = ""
+    recorded: bool = False
 
     @property
     def label(self) -> str:

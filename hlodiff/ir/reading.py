@@ -53,7 +53,13 @@ def read_bytes(data: bytes, *, path: str = "") -> Module:
     if text is None:
         from hlodiff.ir.proto import read_proto
 
-        return read_proto(data, path=path)
+        try:
+            return read_proto(data, path=path)
+        except ReadError as error:
+            if path.removesuffix(".gz").endswith(".pb"):
+                raise
+            what = "neither text nor an HLO proto"
+            raise ReadError(what, path=path, hint="expected HLO or MLIR text, or an HloModuleProto") from error
     return read_text(text, path=path)
 
 

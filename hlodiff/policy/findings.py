@@ -18,7 +18,7 @@ class Finding:
     """One thing a policy has to say.
 
     Args:
-        severity: only "error" and "broken" fail.
+        severity: "error" fails, "broken" and a "warning" that a recorded program was not checked leave no verdict.
         rule: a short fixed name: "changed", "new", "orphaned", "not-checked", "broken".
         program: function and case.
         target: what it is compiled for; None where that is not known.
@@ -65,7 +65,9 @@ def exit_code(findings: Iterable[Finding]) -> int:
     severities = {finding.severity for finding in findings}
     if "broken" in severities:
         return UNJUDGED
-    return FAILED if "error" in severities else CLEAN
+    if "error" in severities:
+        return FAILED
+    return UNJUDGED if "warning" in severities else CLEAN
 
 
 def _finding(program: Compared) -> Finding | None:
@@ -81,4 +83,6 @@ def _finding(program: Compared) -> Finding | None:
         return Finding("error", "orphaned", name, target, what, "hlodiff update --prune")
     if program.broken:
         return Finding("broken", "broken", name, target, program.reason, program.advice)
-    return Finding("info", "not-checked", name, target, program.reason, program.advice)
+    # What has a snapshot and was not looked at is no pass; what never had one is only told.
+    severity: Severity = "warning" if program.recorded else "info"
+    return Finding(severity, "not-checked", name, target, program.reason, program.advice)
