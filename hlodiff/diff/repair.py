@@ -15,8 +15,8 @@ from hlodiff.diff.operands import operands_changed, same_operands_in_any_order
 from hlodiff.ir.model import Module
 
 # One trial costs 30 to 100 us; computations with more edits than this are other programs, not edited ones.
-_MOST_EDITED = 80
-_MOST_TRIALS = 6000
+_MOST_EDITED = 200
+_MOST_TRIALS = 8000
 
 Sizes = tuple[Sequence[Counter[object]], Sequence[Counter[object]]]
 """What the computations of both modules hold, as counts of instructions that are alike."""
