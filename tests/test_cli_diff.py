@@ -227,6 +227,16 @@ def test_git_revisions(capsys: pytest.CaptureFixture[str], folder: Path) -> None
     assert result(capsys, "HEAD~1", "HEAD", "--project", "..")["totals"]["changed"] == 1
 
 
+def test_the_folder_of_a_project_stands_for_its_snapshots(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["m"]\n')
+    snapshot("snapshots", "f", "cpu", ONE)
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    for old in ("HEAD", "snapshots"):
+        assert [p["status"] for p in result(capsys, old, ".")["programs"]] == ["identical", "identical"], old
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -59,7 +59,8 @@ def open_side(spec: str, project: Path) -> Sides:
     """Find the programs that OLD or NEW names.
 
     Args:
-        spec: a path, or a git revision such as `main`, `HEAD~3` or `v1.2:snapshots`. A path that exists wins.
+        spec: a path, or a git revision such as `main`, `HEAD~3` or `v1.2:snapshots`. A path that exists wins; the
+            folder of a project (it holds pyproject.toml) stands for its snapshots.
         project: where the configuration is looked for, when a revision names no folder.
 
     Returns:
@@ -75,6 +76,7 @@ def open_side(spec: str, project: Path) -> Sides:
     """
     path = Path(spec)
     if path.is_dir():
+        path = _of_project(path)
         return _tree_side(spec, FolderTree(path), FolderTree(path, links=True), PurePosixPath(path.absolute().name))
     if path.exists():
         return Sides(spec, [_file_side(path, spec)], single=True)
@@ -90,6 +92,14 @@ def _revision(spec: str, project: Path) -> GitTree:
             raise UsageError("no such file, folder or git revision", where=spec) from None
         what = f"neither a file, a folder nor a git revision ({error.what})"
         raise UsageError(what, where=spec, hint=error.hint) from None
+
+
+def _of_project(folder: Path) -> Path:
+    """A project's own folder stands for its snapshots, as a revision of it does; every other folder for itself."""
+    if not (folder / "pyproject.toml").is_file():
+        return folder
+    snapshots = _snapshots_folder(folder)
+    return snapshots if snapshots.is_dir() else folder
 
 
 def _snapshots_folder(project: Path) -> Path:
