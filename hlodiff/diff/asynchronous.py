@@ -9,12 +9,10 @@ from hlodiff.diff.edits import Place, RawEdit
 from hlodiff.diff.fields import field_changes, in_order
 from hlodiff.diff.pairs import Correspondence, Program
 from hlodiff.diff.result import FieldChange
-from hlodiff.ir.model import Instruction, Module
+from hlodiff.diff.walk import at, equal_callees, outside, paired_places
+from hlodiff.ir.collectives import FAMILIES
+from hlodiff.ir.model import Module
 
-_FAMILIES = frozenset(
-    ["all-reduce", "all-gather", "all-to-all", "collective-permute", "collective-broadcast", "reduce-scatter",
-     "ragged-all-to-all"]
-)  # fmt: skip
 # What start and done have by nature and a plain collective has not.
 _BY_NATURE = frozenset(["opcode", "shape", "layout", "memory_space", "element_type"])
 
@@ -39,22 +37,10 @@ def with_asynchronous(old: Program, new: Program, found: Correspondence, edits: 
     for plain in (0, 1):
         splits = list(_splits(old.module, new.module, found, edits, plain))
         if splits:
-            same = _same_reducers((old, new), splits, plain)
-            edits = [e for e in edits if not ((e.old and (0, e.old[0]) in same) or (e.new and (1, e.new[0]) in same))]
+            pairs = [(s.plain, s.start) if plain == 0 else (s.start, s.plain) for s in splits]
+            edits = outside(edits, equal_callees(old, new, pairs))
             edits = _collapse(old.module, new.module, edits, splits, plain)
     return edits
-
-
-def _same_reducers(sides: tuple[Program, Program], splits: list[_Split], plain: int) -> set[tuple[int, int]]:
-    """Computations, with their side, that a collective applies before and after: they neither came nor went."""
-    same: set[tuple[int, int]] = set()
-    for split in splits:
-        one = _at(sides[plain].module, split.plain).called
-        other = _at(sides[1 - plain].module, split.start).called
-        for a, b in zip(one, other, strict=False):
-            if sides[plain].hashes[a] == sides[1 - plain].hashes[b]:
-                same |= {(plain, a), (1 - plain, b)}
-    return same
 
 
 def _splits(old: Module, new: Module, found: Correspondence, edits: list[RawEdit], plain: int) -> Iterator[_Split]:
@@ -62,15 +48,16 @@ def _splits(old: Module, new: Module, found: Correspondence, edits: list[RawEdit
     modules = (old, new)
     gone = [place for e in edits if (place := _gone(e, plain)) is not None]
     fresh = {place for e in edits if (place := _gone(e, 1 - plain)) is not None}
-    partners = _partners(found, plain)
-    free = [p for p in gone if _at(modules[plain], p).opcode in _FAMILIES]
+    there = paired_places(found)
+    partners = there if plain == 0 else {b: a for a, b in there.items()}
+    free = [p for p in gone if at(modules[plain], p).opcode in FAMILIES]
     for place in [*partners, *free]:
-        family = _at(modules[plain], place).opcode
-        if family not in _FAMILIES:
+        family = at(modules[plain], place).opcode
+        if family not in FAMILIES:
             continue
         other = modules[1 - plain]
         for done in _dones(other, partners.get(place), fresh, family):
-            start = (done[0], _at(other, done).operands[0])
+            start = (done[0], at(other, done).operands[0])
             mine = {start, done}
             if (partners.get(place) in mine and mine & fresh) or (place not in partners and mine <= fresh):
                 yield _Split(place, start, done)
@@ -84,35 +71,19 @@ def _gone(edit: RawEdit, side: int) -> Place | None:
     return edit.new if edit.kind == "added" else None
 
 
-def _partners(found: Correspondence, plain: int) -> dict[Place, Place]:
-    partners: dict[Place, Place] = {}
-    for pair in found.pairs:
-        if pair.pairing is None:
-            continue
-        for a, b in enumerate(pair.pairing.old):
-            if b >= 0:
-                places = (pair.old, a), (pair.new, b)
-                partners.setdefault(places[plain], places[1 - plain])
-    return partners
-
-
 def _dones(module: Module, near: Place | None, fresh: set[Place], family: str) -> list[Place]:
     """`-done` instructions of a family that are new themselves or whose start is, the partner's own ones first."""
     candidates = []
     for place in sorted(fresh | ({near} if near else set())):
-        it = _at(module, place)
+        it = at(module, place)
         if it.opcode == f"{family}-done" and it.operands:
             candidates.append(place)
         elif it.opcode == f"{family}-start":
             instructions = module.computations[place[0]].instructions
             users = [n for n, user in enumerate(instructions) if place[1] in user.operands]
             candidates += [(place[0], n) for n in users if instructions[n].opcode == f"{family}-done"]
-    own = [d for d in candidates if near in (d, (d[0], _at(module, d).operands[0]))]
+    own = [d for d in candidates if near in (d, (d[0], at(module, d).operands[0]))]
     return own if near else candidates
-
-
-def _at(module: Module, place: Place) -> Instruction:
-    return module.computations[place[0]].instructions[place[1]]
 
 
 def _collapse(old: Module, new: Module, edits: list[RawEdit], splits: list[_Split], plain: int) -> list[RawEdit]:
@@ -135,8 +106,8 @@ def _collapse(old: Module, new: Module, edits: list[RawEdit], splits: list[_Spli
 def _change(old: Module, new: Module, split: _Split, plain: int, count: int) -> RawEdit:
     modules = (old, new)
     one, start, done = (
-        _at(modules[plain], split.plain),
-        *(_at(modules[1 - plain], p) for p in (split.start, split.done)),
+        at(modules[plain], split.plain),
+        *(at(modules[1 - plain], p) for p in (split.start, split.done)),
     )
     pairs = ((one, start), (one, done)) if plain == 0 else ((start, one), (done, one))
     changes = [c for c in field_changes(*pairs[0]) if c.field not in _BY_NATURE]

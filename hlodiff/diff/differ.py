@@ -10,7 +10,7 @@ from hlodiff.diff.channels import channel_changes, with_channels
 from hlodiff.diff.edits import RawEdit, raw_edits
 from hlodiff.diff.fusions import fusion_changes
 from hlodiff.diff.header import entry_layout_edit, header_edits
-from hlodiff.diff.metrics import module_metrics, op_counts
+from hlodiff.diff.metrics import count, metrics_of
 from hlodiff.diff.mirror import is_mirrored, mirrored_edits, mirrored_fusions
 from hlodiff.diff.moves import with_moves
 from hlodiff.diff.pairs import Correspondence, Program, correspond
@@ -49,8 +49,9 @@ def diff(old: Module, new: Module) -> ModuleDiff:
         )
     tuned, ignored = _prepare(old, new)
     found = _compare(tuned)
-    counts = [op_counts(module) for module in tuned]
-    metrics = [module_metrics(module) for module in tuned]
+    counted = [count(module) for module in tuned]
+    counts = [one.ops for one in counted]
+    metrics = [metrics_of(one) for one in counted]
     return ModuleDiff(
         old,
         new,

@@ -12,7 +12,7 @@ from hlodiff.diff.operands import operands_changed
 from hlodiff.diff.pairs import Correspondence, PairedComputations, Program, is_embedded, paired_calls
 from hlodiff.diff.result import FieldChange, Kind
 from hlodiff.diff.words import platform_of
-from hlodiff.ir.content import computation_hash
+from hlodiff.ir.content import renumbered_hash
 from hlodiff.ir.hlo_printer import print_instruction
 from hlodiff.ir.model import Instruction, Module
 
@@ -35,10 +35,11 @@ class RawEdit:
 def raw_edits(old: Program, new: Program, found: Correspondence) -> list[RawEdit]:
     """All edits of the program channel in program order: inside paired computations, then whole ones."""
     pairs = {(pair.old, pair.new): pair for pair in found.pairs}
+    platform = platform_of(new.module) or platform_of(old.module)
     edits: list[RawEdit] = []
     for pair in found.pairs:
         if pair.pairing is not None:
-            edits += _inside(old.module, new.module, pair, pairs)
+            edits += _inside(old, new, pair, pairs, platform)
     edits += _whole(old.module, found.removed, "removed")
     edits += _whole(new.module, found.added, "added")
     return edits
@@ -57,11 +58,13 @@ def _whole(module: Module, alone: dict[int, int], kind: Kind) -> Iterator[RawEdi
 Pairs = dict[tuple[int, int], PairedComputations]
 
 
-def _inside(old: Module, new: Module, pair: PairedComputations, pairs: Pairs) -> Iterator[RawEdit]:
+def _inside(
+    before: Program, after: Program, pair: PairedComputations, pairs: Pairs, platform: str
+) -> Iterator[RawEdit]:
     assert pair.pairing and pair.old_side and pair.new_side
+    old, new = before.module, after.module
     plumbing = bool(pair.callers)
     numbers = _moved_numbers(old, new, pair) if not plumbing else {}
-    platform = platform_of(new) or platform_of(old)
     for position, partner in enumerate(pair.pairing.old):
         one = pair.old_side.computation.instructions[position]
         place = (pair.old, position)
@@ -76,7 +79,7 @@ def _inside(old: Module, new: Module, pair: PairedComputations, pairs: Pairs) ->
             through = _through(one, other, pair, pairs)
             if any(change.field == "backend_config" for change in changes) and only_renumbered(one, other, through):
                 changes = [change for change in changes if change.field != "backend_config"]
-            blind = partial(_cannot_tell, old, one, other)
+            blind = partial(_cannot_tell, before, one, other)
             if operands_changed(pair.old_side, pair.new_side, pair.pairing, position, through, blind):
                 changes.append(FieldChange("operands", *_operand_texts(old, new, pair, position, partner)))
         if changes:
@@ -88,11 +91,12 @@ def _inside(old: Module, new: Module, pair: PairedComputations, pairs: Pairs) ->
             yield RawEdit("added", None, (pair.new, position), count=pair.count)
 
 
-def _cannot_tell(old: Module, one: Instruction, other: Instruction, order: Sequence[int]) -> bool:
+def _cannot_tell(old: Program, one: Instruction, other: Instruction, order: Sequence[int]) -> bool:
     """True where a fusion computes the same with its operands in that order: xor(p0, p1) called with (b, a)."""
     if one.opcode != "fusion" or other.opcode != "fusion" or len(one.called) != 1:
         return False
-    return computation_hash(old, one.called[0]) == computation_hash(old, one.called[0], renumber=order)
+    (callee,) = one.called
+    return old.hashes[callee] == renumbered_hash(old.module.computations[callee], old.hashes, order)
 
 
 def _operand_texts(old: Module, new: Module, pair: PairedComputations, position: int, partner: int) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,8 +134,3 @@ class Pairing:
 def op_name_of(side: Side, position: int) -> str:
     """JAX's scope of an instruction: evidence among instructions that are otherwise equal."""
     return side.computation.instructions[position].op_name
-
-
-def reverse(mapping: Mapping[int, int]) -> dict[int, int]:
-    """The inverse of a one-to-one mapping."""
-    return {value: key for key, value in mapping.items()}

@@ -199,11 +199,3 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
     for part in parts:
         key, _, value = part.partition("=")
         yield key.strip().strip('"'), value.strip()
-
-
-def compute_type(it: Instruction) -> str:
-    """Where the instruction says it runs: "host", or "device" where it says nothing."""
-    for name, value in _flat(it).items():
-        if name.split(".")[-1] == _COMPUTE_TYPE:
-            return unquote(value)
-    return "device"

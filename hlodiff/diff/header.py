@@ -6,12 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from hlodiff.diff.edits import RawEdit
+from hlodiff.diff.placement import donated_parts
 from hlodiff.diff.result import FieldChange
 from hlodiff.ir.hlo_tokens import split_commas
 from hlodiff.ir.model import Module
 
-_ALIAS = re.compile(r"\{([\d,\s]*)\}\s*:\s*\((\d+),\s*\{([\d,\s]*)\}(?:,\s*([\w-]+))?\)")
-_DONOR = re.compile(r"\((\d+),\s*\{([\d,\s]*)\}\)")
 # Compared elsewhere (parameters, the root, the schedule) or merely a name.
 _ELSEWHERE = frozenset(["input_output_alias", "buffer_donor", "is_scheduled", "entry_computation_layout"])
 
@@ -19,16 +18,10 @@ _ELSEWHERE = frozenset(["input_output_alias", "buffer_donor", "is_scheduled", "e
 def donations(module: Module) -> dict[tuple[int, str], str]:
     """Donated arguments: (parameter number, index inside it) -> "output {0}", or "any output" for mere donors."""
     found: dict[tuple[int, str], str] = {}
-    for number, index in _DONOR.findall(module.attribute("buffer_donor") or ""):
-        found[int(number), _tidy(index)] = "any output"
-    for output, number, index, kind in _ALIAS.findall(module.attribute("input_output_alias") or ""):
-        must = ", must alias" if kind == "must-alias" else ""
-        found[int(number), _tidy(index)] = f"output {{{_tidy(output)}}}{must}"
+    for one in donated_parts(module):
+        must = ", must alias" if one.kind == "must-alias" else ""
+        found[one.parameter, one.inside] = "any output" if one.result is None else f"output {{{one.result}}}{must}"
     return found
-
-
-def _tidy(index: str) -> str:
-    return index.replace(" ", "")
 
 
 def header_edits(old: Module, new: Module, partner: Mapping[int, int]) -> list[RawEdit]:

@@ -13,6 +13,7 @@ from hlodiff.diff.edits import Place, RawEdit
 from hlodiff.diff.fields import field_changes, in_order
 from hlodiff.diff.pairs import Correspondence, Program
 from hlodiff.diff.result import FieldChange
+from hlodiff.diff.walk import at, equal_callees, outside, paired_places
 from hlodiff.diff.words import platform_of
 from hlodiff.ir.content import is_commutative, shape_text
 from hlodiff.ir.model import Instruction, Module
@@ -39,11 +40,11 @@ def with_moves(before: Program, after: Program, found: Correspondence, edits: li
         edits: the single edits; their order is kept, a move stands where the removal stood.
     """
     old, new = before.module, after.module
-    removed = {e.old: e for e in edits if e.kind == "removed" and e.old and _may_move(_at(old, e.old))}
-    added = {e.new: e for e in edits if e.kind == "added" and e.new and _may_move(_at(new, e.new))}
+    removed = {e.old: e for e in edits if e.kind == "removed" and e.old and _may_move(at(old, e.old))}
+    added = {e.new: e for e in edits if e.kind == "added" and e.new and _may_move(at(new, e.new))}
     if not removed or not added:
         return edits
-    partners = _partners(found)
+    partners = paired_places(found)
     homes = {(pair.old, pair.new) for pair in found.pairs}
     groups = _groups(old, new, removed, added)
     sides = (_around(old), _around(new))
@@ -60,37 +61,13 @@ def with_moves(before: Program, after: Program, found: Correspondence, edits: li
             ([a for a in olds if a not in moves], [b for b in news if b not in moves.values()]) for olds, news in groups
         ]
     threads = ((old, threads_of(old)), (new, threads_of(new)))
-    taken = _taken_along(before, after, moves)
-    edits = [e for e in edits if not ((e.old and (0, e.old[0]) in taken) or (e.new and (1, e.new[0]) in taken))]
-    return list(_replaced(threads, edits, removed, added, moves))
-
-
-def _taken_along(before: Program, after: Program, moves: dict[Place, Place]) -> set[tuple[int, int]]:
-    """Computations, with their side, that a moved instruction applies there as it did here: a reducer."""
-    taken: set[tuple[int, int]] = set()
-    for a, b in moves.items():
-        for c, d in zip(_at(before.module, a).called, _at(after.module, b).called, strict=False):
-            if before.hashes[c] == after.hashes[d]:
-                taken |= {(0, c), (1, d)}
-    return taken
+    edits = outside(edits, equal_callees(before, after, moves.items()))
+    platform = platform_of(new) or platform_of(old)
+    return list(_replaced(threads, platform, edits, removed, added, moves))
 
 
 def _may_move(it: Instruction) -> bool:
     return it.opcode not in _BORDERS
-
-
-def _at(module: Module, place: Place) -> Instruction:
-    return module.computations[place[0]].instructions[place[1]]
-
-
-def _partners(found: Correspondence) -> dict[Place, Place]:
-    partners: dict[Place, Place] = {}
-    for pair in found.pairs:
-        if pair.pairing:
-            for position, partner in enumerate(pair.pairing.old):
-                if partner >= 0:
-                    partners.setdefault((pair.old, position), (pair.new, partner))
-    return partners
 
 
 _Group = tuple[list[Place], list[Place]]
@@ -101,7 +78,7 @@ def _groups(old: Module, new: Module, removed: dict[Place, RawEdit], added: dict
     groups: dict[tuple[object, ...], _Group] = {}
     for module, places, which in ((old, removed, 0), (new, added, 1)):
         for place in places:
-            it = _at(module, place)
+            it = at(module, place)
             key = (it.opcode, shape_text(it.shape, False), it.literal, len(it.operands), tuple(sorted(it.attributes)))
             groups.setdefault(key, ([], []))[which].append(place)
     return [(olds, news) for olds, news in groups.values() if olds and news]
@@ -180,7 +157,7 @@ def _resolve(module: Module, sites: dict[int, Place | None], place: Place, resul
         if behind is None:
             return place
         place = behind
-        it = _at(module, place)
+        it = at(module, place)
         if it.opcode == "return":  # of a StableHLO function
             if result >= len(it.operands):
                 return place
@@ -190,10 +167,10 @@ def _resolve(module: Module, sites: dict[int, Place | None], place: Place, resul
 
 def _behind(module: Module, sites: dict[int, Place | None], place: Place) -> Place | None:
     """A parameter is its caller's operand, a call the root of what it calls, an element what the tuple was made of."""
-    it = _at(module, place)
+    it = at(module, place)
     site = sites.get(place[0])
     if it.opcode == "parameter" and site is not None:
-        operands = _at(module, site).operands
+        operands = at(module, site).operands
         number = int(it.literal or 0)
         return (site[0], operands[number]) if number < len(operands) else None
     if it.opcode in ("bitcast", "copy-done") or (it.opcode.endswith("-done") and it.operands):
@@ -204,7 +181,7 @@ def _behind(module: Module, sites: dict[int, Place | None], place: Place) -> Pla
         return it.called[0], module.computations[it.called[0]].root
     if it.opcode == "get-tuple-element" and (it.attribute("index") or "").isdigit():
         source = _resolve(module, sites, (place[0], it.operands[0]))
-        made = _at(module, source)
+        made = at(module, source)
         index = int(it.attribute("index") or 0)
         return (source[0], made.operands[index]) if made.opcode == "tuple" and index < len(made.operands) else None
     return None
@@ -215,6 +192,7 @@ _Side = tuple[Module, dict[int, str]]
 
 def _replaced(
     sides: tuple[_Side, _Side],
+    platform: str,
     edits: list[RawEdit],
     removed: dict[Place, RawEdit],
     added: dict[Place, RawEdit],
@@ -224,7 +202,7 @@ def _replaced(
     for edit in edits:
         if edit.kind == "removed" and edit.old in moves:
             target = moves[edit.old]
-            yield _move(sides, edit.old, target, min(edit.count, added[target].count))
+            yield _move(sides, platform, edit.old, target, min(edit.count, added[target].count))
             if edit.count > added[target].count:
                 yield replace(edit, count=edit.count - added[target].count)
         elif edit.kind == "added" and edit.new in taken:
@@ -234,10 +212,10 @@ def _replaced(
             yield edit
 
 
-def _move(sides: tuple[_Side, _Side], source: Place, target: Place, count: int) -> RawEdit:
+def _move(sides: tuple[_Side, _Side], platform: str, source: Place, target: Place, count: int) -> RawEdit:
     (old, ours), (new, theirs) = sides
     names = old.computations[source[0]].name, new.computations[target[0]].name
-    changes = field_changes(_at(old, source), _at(new, target), platform_of(new) or platform_of(old))
+    changes = field_changes(at(old, source), at(new, target), platform)
     threads = ours.get(source[0], "device"), theirs.get(target[0], "device")
     if threads[0] != threads[1]:
         changes = in_order([*changes, FieldChange("compute_type", *threads)])

@@ -7,15 +7,13 @@ which equal computations are stored once and one in which they are printed many 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hlodiff.diff import parameters
 from hlodiff.diff.features import Intern, Pairing, Side, side_of
 from hlodiff.diff.leftovers import assign
 from hlodiff.diff.matching import match
-from hlodiff.diff.repair import contents_of, repair
+from hlodiff.diff.repair import Bodies, repair
 from hlodiff.ir.content import Content, contents
 from hlodiff.ir.model import Instruction, Module
 
@@ -30,13 +28,13 @@ class Program:
     module: Module
     contents: tuple[Content, ...]
     hashes: tuple[str, ...]
-    sizes: Sequence[Counter[object]]
+    bodies: Bodies
 
     @staticmethod
     def of(module: Module) -> Program:
         """Hash a module's computations."""
         found = contents(module)
-        return Program(module, found, tuple(content.hash for content in found), contents_of(module))
+        return Program(module, found, tuple(content.hash for content in found), Bodies(module))
 
 
 @dataclass(slots=True)
@@ -108,7 +106,7 @@ def _open(
     match(pair.old_side, pair.new_side, pair.pairing, intern)
     parameters.pair_rest(pair.old_side, pair.new_side, pair.pairing, entry=entry)
     whole = assign(pair.old_side, pair.new_side, pair.pairing)
-    pair.is_searched = repair(pair.old_side, pair.new_side, pair.pairing, (old.sizes, new.sizes)) and whole
+    pair.is_searched = repair(pair.old_side, pair.new_side, pair.pairing, (old.bodies, new.bodies)) and whole
     if entry:
         parameters.exchange(pair.old_side, pair.new_side, pair.pairing)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from hlodiff.diff.metrics import BOOKKEEPING, counted_as
@@ -10,7 +11,7 @@ from hlodiff.diff.weights import weigh
 from hlodiff.diff.words import memory_space_in_words, platform_of, sharding_in_words
 from hlodiff.ir.model import Computation, Instruction, Module
 
-_ALIAS = re.compile(r"\{([\d,\s]*)\}:\s*\((\d+),\s*\{([\d,\s]*)\}")
+_ALIAS = re.compile(r"\{([\d,\s]*)\}\s*:\s*\((\d+),\s*\{([\d,\s]*)\}(?:,\s*([\w-]+))?\)")
 _DONOR = re.compile(r"\((\d+),\s*\{([\d,\s]*)\}\)")
 _COMPUTE_TYPE = re.compile(r'_xla_compute_type\s*=\s*"([^"]*)"')
 
@@ -71,6 +72,32 @@ def compute_place(computation: Computation, instruction: Instruction) -> str:
     return "device"
 
 
+@dataclass(frozen=True, slots=True)
+class Donated:
+    """One entry of a compiled module's header: part `inside` of a parameter ("" for all of it) is given away.
+
+    `result` is the index of the result that takes its place ("" for the only one), None where any may; `kind` is XLA's
+    "may-alias" or "must-alias", "" for a mere donor.
+    """
+
+    parameter: int
+    inside: str
+    result: str | None
+    kind: str
+
+
+def donated_parts(module: Module) -> list[Donated]:
+    """What `buffer_donor` and `input_output_alias` say, in this order."""
+    donors = _DONOR.findall(module.attribute("buffer_donor") or "")
+    aliases = _ALIAS.findall(module.attribute("input_output_alias") or "")
+    found = [Donated(int(number), _tidy(inside), None, "") for number, inside in donors]
+    return found + [Donated(int(number), _tidy(inside), _tidy(out), kind) for out, number, inside, kind in aliases]
+
+
+def _tidy(index: str) -> str:
+    return index.replace(" ", "")
+
+
 def donations(module: Module) -> dict[int, str]:
     """Which entry parameters are donated, and to what.
 
@@ -85,11 +112,12 @@ def donations(module: Module) -> dict[int, str]:
         {0: 'result 1'}
     """
     found: dict[int, str] = {}
-    for result, parameter, inside in _ALIAS.findall(module.attribute("input_output_alias") or ""):
-        part = f" (part {inside.strip()})" if inside.strip() else ""
-        found[int(parameter)] = f"result {result.strip()}".strip() + part
-    for parameter, _ in _DONOR.findall(module.attribute("buffer_donor") or ""):
-        found.setdefault(int(parameter), "any result")
+    for one in donated_parts(module):
+        part = f" (part {one.inside})" if one.inside else ""
+        if one.result is not None:
+            found[one.parameter] = f"result {one.result}".strip() + part
+        else:
+            found.setdefault(one.parameter, "any result")
     if module.stage == "stablehlo" and module.computations:
         for number, instruction in enumerate(_entry_parameters(module)):
             alias = instruction.attribute("tf.aliasing_output")

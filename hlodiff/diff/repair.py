@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from hlodiff.diff.features import ANY, CALLS, EXACT, OWN, STRUCTURE, TYPE, VALUE, Pairing, Side
 from hlodiff.diff.operands import operands_changed, same_operands_in_any_order
@@ -18,26 +19,34 @@ from hlodiff.ir.model import Module
 _MOST_EDITED = 200
 _MOST_TRIALS = 8000
 
-Sizes = tuple[Sequence[Counter[object]], Sequence[Counter[object]]]
-"""What the computations of both modules hold, as counts of instructions that are alike."""
+
+@dataclass(slots=True)
+class Bodies:
+    """What each computation of a module holds: how many instructions of each opcode and shape, parameters apart.
+
+    Counted when first asked for: computations of equal content are never opened, and most are equal.
+    """
+
+    module: Module
+    _counted: dict[int, Counter[object]] = field(default_factory=dict)
+
+    def __getitem__(self, computation: int) -> Counter[object]:
+        if computation not in self._counted:
+            instructions = self.module.computations[computation].instructions
+            held = Counter[object]((it.opcode, it.shape) for it in instructions if it.opcode != "parameter")
+            self._counted[computation] = held
+        return self._counted[computation]
 
 
-def contents_of(module: Module) -> list[Counter[object]]:
-    """For each computation how many instructions of each opcode and shape it holds, parameters apart."""
-    return [
-        Counter((it.opcode, it.shape) for it in c.instructions if it.opcode != "parameter") for c in module.computations
-    ]
-
-
-def repair(old: Side, new: Side, pairing: Pairing, sizes: Sizes) -> bool:
+def repair(old: Side, new: Side, pairing: Pairing, bodies: tuple[Bodies, Bodies]) -> bool:
     """Re-pair edited instructions while that saves edits; False where there were too many to search through.
 
     Args:
         old, new: the two computations.
         pairing: changed in place.
-        sizes: `contents_of` both modules, to know what pairing two calls will cost inside.
+        bodies: of both modules, to know what pairing two calls will cost inside.
     """
-    search = _Search(old, new, pairing, sizes)
+    search = _Search(old, new, pairing, bodies)
     trials = 0
     improved = True
     while improved and trials < _MOST_TRIALS:
@@ -73,8 +82,8 @@ def _candidates(
 class _Search:
     """The cost of a pairing, in edits, and what one change of it does to that cost."""
 
-    def __init__(self, old: Side, new: Side, pairing: Pairing, sizes: Sizes) -> None:
-        self.old, self.new, self.pairing, self.sizes = old, new, pairing, sizes
+    def __init__(self, old: Side, new: Side, pairing: Pairing, bodies: tuple[Bodies, Bodies]) -> None:
+        self.old, self.new, self.pairing, self.bodies = old, new, pairing, bodies
 
     def edited(self) -> tuple[list[int], list[int]]:
         """Old and new instructions that are part of an edit."""
@@ -161,13 +170,13 @@ class _Search:
         theirs = self.new.computation.instructions[partner].called
         distance = 0
         for a, b in zip(ours, theirs, strict=False):
-            x, y = self.sizes[0][a], self.sizes[1][b]
+            x, y = self.bodies[0][a], self.bodies[1][b]
             distance += max((x - y).total(), (y - x).total())
         return distance
 
     def _weight(self, side: Side, position: int, which: int) -> int:
         it = side.computation.instructions[position]
-        return 1 + sum(self.sizes[which][callee].total() for callee in it.called if it.opcode in CALLS)
+        return 1 + sum(self.bodies[which][callee].total() for callee in it.called if it.opcode in CALLS)
 
     def _around(self, olds: set[int], news: set[int]) -> tuple[set[int], set[int]]:
         """Everything whose cost may depend on these: users, through free instructions on to theirs, and partners."""

@@ -31,15 +31,10 @@ def schedule_edits(old: Program, new: Program, pairs: tuple[PairedComputations, 
 def _steps(program: Program) -> set[int]:
     """Computations that run step by step: reached from the entry through loops, branches and calls, not fusions."""
     module = program.module
-    found = {module.entry: None}
-    for index in found.copy():
-        waiting = [index]
-        for caller in waiting:
-            for it in module.computations[caller].instructions:
-                if it.opcode in ("while", "conditional", "call"):
-                    fresh = [callee for callee in it.called if callee not in found]
-                    found.update(dict.fromkeys(fresh))
-                    waiting += fresh
+    found = [module.entry]
+    for caller in found:
+        steps = [it for it in module.computations[caller].instructions if it.opcode in ("while", "conditional", "call")]
+        found += dict.fromkeys(callee for it in steps for callee in it.called if callee not in found)
     return set(found)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-from hlodiff.diff.pairs import PairedComputations, Program
+from hlodiff.diff.edits import Place, RawEdit
+from hlodiff.diff.pairs import Correspondence, PairedComputations, Program
+from hlodiff.ir.model import Instruction, Module
 
 
 def partners_of(old: Program, new: Program, pair: PairedComputations) -> Mapping[int, int]:
@@ -29,3 +31,37 @@ def every_pair(old: Program, new: Program, pairs: Sequence[PairedComputations]) 
                 if (a, b) not in seen:
                     seen.add((a, b))
                     waiting.append(PairedComputations(a, b, count=pair.count))
+
+
+def at(module: Module, place: Place) -> Instruction:
+    """The instruction that stands there."""
+    return module.computations[place[0]].instructions[place[1]]
+
+
+def paired_places(found: Correspondence) -> dict[Place, Place]:
+    """Old places to new ones in all computations that were opened; the first pair of a place counts."""
+    partners: dict[Place, Place] = {}
+    for pair in found.pairs:
+        for position, partner in enumerate(pair.pairing.old if pair.pairing else ()):
+            if partner >= 0:
+                partners.setdefault((pair.old, position), (pair.new, partner))
+    return partners
+
+
+def equal_callees(old: Program, new: Program, pairs: Iterable[tuple[Place, Place]]) -> set[tuple[int, int]]:
+    """Computations, with their side (0 old, 1 new), that paired instructions call there as they did here."""
+    same: set[tuple[int, int]] = set()
+    for a, b in pairs:
+        for c, d in zip(at(old.module, a).called, at(new.module, b).called, strict=False):
+            if old.hashes[c] == new.hashes[d]:
+                same |= {(0, c), (1, d)}
+    return same
+
+
+def outside(edits: Iterable[RawEdit], computations: Container[tuple[int, int]]) -> list[RawEdit]:
+    """The edits that are in none of these computations."""
+    return [
+        e
+        for e in edits
+        if not (e.old and (0, e.old[0]) in computations) and not (e.new and (1, e.new[0]) in computations)
+    ]

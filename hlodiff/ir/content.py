@@ -70,8 +70,12 @@ def contents(module: Module, *, layout: bool = True, schedule: bool = False) -> 
         One Content for each computation, in the module's order.
     """
     found: dict[int, Content] = {}
+
+    def callee_hash(callee: int) -> str:
+        return found[callee].hash if callee in found else "cycle"
+
     for index in callees_first(module):
-        found[index] = _content(module, index, found, layout, schedule)
+        found[index] = _content(module.computations[index], callee_hash, layout, schedule)
     return tuple(found[index] for index in range(len(module.computations)))
 
 
@@ -80,54 +84,17 @@ def computation_hashes(module: Module, *, layout: bool = True, schedule: bool = 
     return tuple(content.hash for content in contents(module, layout=layout, schedule=schedule))
 
 
-def computation_hash(module: Module, computation: int, renumber: Sequence[int] | None = None) -> str:
-    """The hash of one computation, as if its parameters had other numbers.
+def renumbered_hash(computation: Computation, hashes: Sequence[str], renumber: Sequence[int]) -> str:
+    """The hash that a computation would have if its parameters had other numbers.
 
     Args:
-        module: the module.
-        computation: index of the computation.
-        renumber: the new number of each parameter by its old one; None leaves them.
+        computation: the computation.
+        hashes: `computation_hashes` of its module, for what it calls.
+        renumber: the new number of each parameter by its old one.
     """
-    owner = module.computations[computation]
-    if renumber is not None:
-        parameters = {p: str(renumber[n]) for n, p in enumerate(owner.parameters())}
-        changed = (replace(it, literal=parameters.get(n, it.literal)) for n, it in enumerate(owner.instructions))
-        owner = replace(owner, instructions=tuple(changed))
-    computations = (*module.computations[:computation], owner, *module.computations[computation + 1 :])
-    called: dict[int, None] = {computation: None}
-    waiting = [computation]
-    for caller in waiting:
-        fresh = [c for it in computations[caller].instructions for c in it.called if c not in called]
-        called.update(dict.fromkeys(fresh))
-        waiting += fresh
-    number = {index: n for n, index in enumerate(called)}
-    part = tuple(
-        replace(
-            computations[index],
-            instructions=tuple(
-                replace(it, calls=tuple((name, tuple(number[c] for c in group)) for name, group in it.calls))
-                for it in computations[index].instructions
-            ),
-        )
-        for index in called
-    )
-    return contents(replace(module, computations=part, entry=0))[0].hash
-
-
-def canonical_order(module: Module, computation: int, hashes: Sequence[str]) -> tuple[int, ...]:
-    """A legal order of a computation's instructions, operands first, that content alone decides.
-
-    Args:
-        module: the module.
-        computation: index of the computation.
-        hashes: `computation_hashes(module)`, for what the computation calls.
-
-    Returns:
-        Indices of the instructions.
-    """
-    owner = module.computations[computation]
-    labels = tuple(_label(it, hashes.__getitem__, True) for it in owner.instructions)
-    return _walk(owner, _down(owner, labels))
+    parameters = {p: str(renumber[n]) for n, p in enumerate(computation.parameters())}
+    changed = (replace(it, literal=parameters.get(n, it.literal)) for n, it in enumerate(computation.instructions))
+    return _content(replace(computation, instructions=tuple(changed)), hashes.__getitem__, True, False).hash
 
 
 def fingerprint(module: Module, *, layout: bool = True) -> str:
@@ -151,12 +118,8 @@ def _uncalled(module: Module) -> list[int]:
     return [n for n in range(len(module.computations)) if n not in called and n != module.entry]
 
 
-def _content(module: Module, index: int, found: dict[int, Content], layout: bool, schedule: bool) -> Content:
-    owner = module.computations[index]
-    labels = tuple(
-        _label(it, lambda callee: found[callee].hash if callee in found else "cycle", layout)
-        for it in owner.instructions
-    )
+def _content(owner: Computation, callee_hash: Callable[[int], str], layout: bool, schedule: bool) -> Content:
+    labels = tuple(_label(it, callee_hash, layout) for it in owner.instructions)
     down = _down(owner, labels)
     order = _walk(owner, down)
     number = {position: n for n, position in enumerate(order)}
