@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hlodiff.diff.asynchronous import with_asynchronous
+from hlodiff.diff.causes import with_causes
 from hlodiff.diff.channels import channel_changes, with_channels
 from hlodiff.diff.edits import RawEdit, raw_edits
 from hlodiff.diff.fusions import fusion_changes
@@ -108,7 +109,7 @@ def _compare_programs(old: Program, new: Program, tuned: tuple[Module, Module]) 
     edits += header_edits(old.module, new.module, _entry_numbers(old, new, found))
     edits += entry_layout_edit(old.module, new.module, edits)
     return _Found(
-        edits,
+        with_causes(old.module, new.module, found, edits),
         list(schedule_edits(old, new, found.pairs)),
         list(tuning_edits(old, new, tuned, found.pairs)),
         fusion_changes(old.module, new.module, found, edits),

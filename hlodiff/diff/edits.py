@@ -30,6 +30,8 @@ class RawEdit:
     changes: list[FieldChange] = field(default_factory=list)
     count: int = 1
     matcher: str = ""
+    cause: int | None = None
+    """Index of the edit that this one merely follows from; None for those that stand for themselves."""
 
 
 def raw_edits(old: Program, new: Program, found: Correspondence) -> list[RawEdit]:

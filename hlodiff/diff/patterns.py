@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from hlodiff.diff.causes import roots_of
 from hlodiff.diff.edits import Place, RawEdit, text_of
 from hlodiff.diff.provenance import Origins
 from hlodiff.diff.result import KINDS, Edit, FieldChange, Site
@@ -29,18 +31,34 @@ _OWN_WORDS = frozenset(["operands", "schedule"])
 
 
 def group(old: Module, new: Module, edits: Sequence[RawEdit]) -> tuple[Edit, ...]:
-    """Group equal edits; in program order of their first site within one kind, largest groups first.
+    """Group equal edits; those that stand for themselves first, then what follows from them.
+
+    Edits that follow are one entry only where they follow from one entry.
 
     Args:
         old, new: the programs as the user knows them, for names, scopes and Python frames.
         edits: single edits, indices into these modules.
+
+    Returns:
+        patterns: what a reviewer wants to see first in front, larger ones before smaller ones, else in program order.
     """
-    groups: dict[tuple[object, ...], list[RawEdit]] = {}
-    for edit in edits:
-        groups.setdefault(_signature(old, new, edit), []).append(edit)
+    signatures = [_signature(old, new, edit) for edit in edits]
+    roots = roots_of(edits)
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for index, root in enumerate(roots):
+        groups.setdefault((signatures[index], None if root == index else signatures[root]), []).append(index)
     origins = (Origins(old), Origins(new))
-    found = [_edit(old, new, origins, members) for members in groups.values()]
-    return tuple(sorted(found, key=lambda e: (_weight(e), -e.count, KINDS.index(e.kind))))  # stable: else program order
+    found = [(_edit(old, new, origins, [edits[n] for n in members]), members) for members in groups.values()]
+    found.sort(key=lambda item: (roots[item[1][0]] != item[1][0], *_rank(item[0])))  # stable: else program order
+    places = {member: place for place, (_, members) in enumerate(found) for member in members}
+    return tuple(
+        edit if roots[members[0]] == members[0] else replace(edit, cause=places[roots[members[0]]])
+        for edit, members in found
+    )
+
+
+def _rank(edit: Edit) -> tuple[int, int, int]:
+    return _weight(edit), -edit.count, KINDS.index(edit.kind)
 
 
 def _weight(edit: Edit) -> int:

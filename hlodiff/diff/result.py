@@ -58,6 +58,8 @@ class Edit:
         op_name: JAX's scope of the first site.
         source: Python frames of the first site, innermost first.
         matcher: which matcher paired the two sides; "" for added and removed.
+        cause: which other edit of the same diff this one merely follows from in the end (its index in
+            `ModuleDiff.edits`, see `diff/causes.py`); None for edits that stand for themselves.
     """
 
     kind: Kind
@@ -68,6 +70,7 @@ class Edit:
     op_name: str | None = None
     source: tuple[Frame, ...] = ()
     matcher: str = ""
+    cause: int | None = None
 
     @property
     def old(self) -> Site | None:
@@ -80,7 +83,7 @@ class Edit:
         return self.sites[0][1] if self.sites else None
 
     def to_json(self) -> dict[str, Any]:
-        """The edit as DESIGN.md section 8 spells it, plus `changes` and `matcher`."""
+        """The edit as DESIGN.md section 8 spells it, plus `changes`, `matcher` and what it `follows`."""
         return {
             "kind": self.kind,
             "fields": list(self.fields),
@@ -91,6 +94,7 @@ class Edit:
             "op_name": self.op_name,
             "source": [{"file": f.file, "line": f.line, "function": f.function} for f in self.source],
             "matcher": self.matcher,
+            "follows": self.cause,
         }
 
 

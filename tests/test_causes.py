@@ -1,0 +1,156 @@
+"""What merely follows from another edit is said to: each case is a program of a few lines, and who follows whom."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hlodiff.diff import ModuleDiff
+from tests.scenarios import compare, line
+
+
+def story(found: ModuleDiff) -> list[str]:
+    """Edits that stand for themselves, what follows from each one indented below it."""
+    rows: list[str] = []
+    for index, edit in enumerate(found.edits):
+        if edit.cause is None:
+            rows += [line(edit), *(f"  {line(e)}" for e in found.edits if e.cause == index)]
+    return rows
+
+
+BODY = """
+fused (p: f32[8]) -> {t}[8] {{
+  p = f32[8]{{0}} parameter(0)
+  ROOT r = {t}[8]{{0}} {op}(p)
+}}
+
+twice (q: {t}[8]) -> {t}[8] {{
+  q = {t}[8]{{0}} parameter(0)
+  ROOT d = {t}[8]{{0}} add(q, q)
+}}
+
+ENTRY main {{
+  x = f32[8]{{0}} parameter(0)
+  f = {t}[8]{{0}} fusion(x), kind=kLoop, calls=fused
+  ROOT c = {t}[8]{{0}} call(f), to_apply=twice
+}}
+"""
+
+
+def test_a_type_goes_from_a_fusion_through_a_call() -> None:
+    found = compare(BODY.format(t="f32", op="copy"), BODY.format(t="bf16", op="convert"))
+    assert story(found) == [
+        "changed copy->convert opcode,element_type",
+        "  changed fusion element_type",
+        "  changed call element_type",
+        "  changed parameter element_type",
+        "  changed add element_type",
+    ]
+    assert found.summary == {"added": 0, "removed": 0, "changed": 5, "moved": 0}, "nothing is hidden"
+    assert [edit["follows"] for edit in json.loads(json.dumps(found.to_json()))["edits"]] == [None, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("body", "exchange", "expected"),
+    [
+        pytest.param(
+            "a = f32[4,8]{1,0} parameter(0)\n  b = f32[4,8]{1,0} negate(a)\n"
+            "  ROOT c = f32[8,4]{0,1} transpose(b), dimensions={1,0}",
+            [("[4,8]", "[6,8]"), ("[8,4]", "[8,6]")],
+            ["changed parameter shape", "  changed negate shape", "  changed transpose shape"],
+            id="a shape as far as elements go one to one",
+        ),
+        pytest.param(
+            "a = f32[4,8]{1,0} parameter(0)\n  b = f32[8,2]{1,0} parameter(1)\n"
+            "  ROOT c = f32[4,2]{1,0} dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+            [("[4,8]", "[6,8]"), ("[4,2]", "[6,2]")],
+            ["changed parameter shape", "  changed dot shape"],
+            id="the size of one dimension through a dot",
+        ),
+        pytest.param(
+            "a = f32[4,8]{1,0} parameter(0)\n  b = f32[4,8]{1,0} exponential(a)\n  ROOT c = f32[4,8]{1,0} negate(b)",
+            [("{1,0}", "{0,1}")],
+            ["changed parameter layout", "  changed exponential layout", "  changed negate layout"],
+            id="a layout",
+        ),
+        pytest.param(
+            "a = f32[8]{0} parameter(0)\n  b = f32[8]{0} convert(a)\n  ROOT c = f32[8]{0} negate(b)",
+            [("f32[8]{0} convert", "bf16[8]{0} convert"), ("f32[8]{0} negate", "bf16[8]{0} negate")],
+            ["changed convert element_type", "  changed negate element_type"],
+            id="a conversion says its type itself",
+        ),
+        pytest.param(
+            "a = f32[8]{0} parameter(0)\n  b = f32[8]{0} copy(a)\n  ROOT c = f32[8]{0} copy(b)",
+            [("f32[8]{0} copy", "f32[8]{0:S(5)} copy")],
+            ["changed copy memory_space x2"],
+            id="a copy says itself where it writes",
+        ),
+    ],
+)
+def test_what_operands_hand_on(body: str, exchange: list[tuple[str, str]], expected: list[str]) -> None:
+    new = body
+    for old_words, new_words in exchange:
+        new = new.replace(old_words, new_words)
+    found = story(compare(body, new))
+    assert found == expected
+
+
+def test_constants_and_broadcasts_come_with_what_uses_them() -> None:
+    old = "a = f32[8]{0} parameter(0)\n  n = f32[8]{0} negate(a)\n  ROOT r = f32[8]{0} tanh(n)"
+    new = (
+        "a = f32[8]{0} parameter(0)\n  n = f32[8]{0} negate(a)\n  c = f32[] constant(0.5)\n"
+        "  b = f32[8]{0} broadcast(c), dimensions={}\n  m = f32[8]{0} multiply(n, b)\n  ROOT r = f32[8]{0} tanh(m)"
+    )
+    assert story(compare(old, new)) == ["added multiply", "  added constant", "  added broadcast"]
+    assert story(compare(new, old)) == ["removed multiply", "  removed constant", "  removed broadcast"]
+
+
+def test_a_call_brings_its_body_and_a_constant_that_stays_needed_is_nobodys() -> None:
+    head = "inner (p: f32[8]) -> f32[8] {\n  p = f32[8]{0} parameter(0)\n  ROOT s = f32[8]{0} sine(p)\n}\n\n"
+    old = "ENTRY main {\n  x = f32[8]{0} parameter(0)\n  ROOT n = f32[8]{0} negate(x)\n}\n"
+    new = (
+        head + "ENTRY main {\n  x = f32[8]{0} parameter(0)\n  k = f32[8]{0} call(x), to_apply=inner\n"
+        "  ROOT n = f32[8]{0} negate(k)\n}\n"
+    )
+    assert story(compare(old, new)) == ["added call", "  added sine"]
+
+
+def test_equal_edits_that_follow_from_different_ones_stay_apart() -> None:
+    body = (
+        "a = f32[8]{0} parameter(0)\n  b = f32[8]{0} parameter(1)\n"
+        "  c = f32[8]{0} convert(a)\n  d = f32[8]{0} cosine(b)\n"
+        "  e = f32[8]{0} negate(c)\n  f = f32[8]{0} negate(d)\n  ROOT t = (f32[8]{0}, f32[8]{0}) tuple(e, f)"
+    )
+    new = body.replace("f32[8]{0} convert", "bf16[8]{0} convert").replace("f32[8]{0} cosine", "bf16[8]{0} convert")
+    new = new.replace("f32[8]{0} negate", "bf16[8]{0} negate").replace(
+        "(f32[8]{0}, f32[8]{0})", "(bf16[8]{0}, bf16[8]{0})"
+    )
+    found = story(compare(body, new))
+    assert found[0] == "changed convert element_type"
+    assert sum(row == "  changed negate element_type" for row in found) == 2
+
+
+def test_a_ring_has_a_root() -> None:
+    text = """
+cond (p: (f32[8])) -> pred[] {{
+  p = (f32[8]{{0}}) parameter(0)
+  ROOT t = pred[] constant(true)
+}}
+
+body (q: ({t}[8])) -> ({t}[8]) {{
+  q = ({t}[8]{{0}}) parameter(0)
+  g = {t}[8]{{0}} get-tuple-element(q), index=0
+  n = {t}[8]{{0}} negate(g)
+  ROOT r = ({t}[8]{{0}}) tuple(n)
+}}
+
+ENTRY main {{
+  x = {t}[8]{{0}} parameter(0)
+  i = ({t}[8]{{0}}) tuple(x)
+  w = ({t}[8]{{0}}) while(i), condition=cond, body=body
+  ROOT o = {t}[8]{{0}} get-tuple-element(w), index=0
+}}
+"""
+    found = compare(text.format(t="f32"), text.format(t="bf16"))
+    assert [line(edit) for edit in found.edits if edit.cause is None] == ["changed parameter element_type"]
