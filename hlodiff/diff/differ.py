@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hlodiff.diff.asynchronous import with_asynchronous
 from hlodiff.diff.causes import with_causes
 from hlodiff.diff.channels import channel_changes, with_channels
+from hlodiff.diff.costs import with_costs
 from hlodiff.diff.edits import RawEdit, raw_edits
 from hlodiff.diff.fusions import fusion_changes
 from hlodiff.diff.header import entry_layout_edit, header_edits
@@ -56,7 +57,7 @@ def diff(old: Module, new: Module) -> ModuleDiff:
     return ModuleDiff(
         old,
         new,
-        group(*tuned, found.edits),
+        group(*tuned, found.edits, (old, new)),
         group(*tuned, found.schedule),
         group(*tuned, found.tuning),
         found.fusions,
@@ -108,6 +109,7 @@ def _compare_programs(old: Program, new: Program, tuned: tuple[Module, Module]) 
     edits = with_asynchronous(old, new, found, edits)
     edits += header_edits(old.module, new.module, _entry_numbers(old, new, found))
     edits += entry_layout_edit(old.module, new.module, edits)
+    with_costs(old.module, new.module, found, edits)
     return _Found(
         with_causes(old.module, new.module, found, edits),
         list(schedule_edits(old, new, found.pairs)),

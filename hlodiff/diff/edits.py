@@ -10,7 +10,7 @@ from hlodiff.diff.aliasing import only_renumbered
 from hlodiff.diff.fields import field_changes, in_order
 from hlodiff.diff.operands import operands_changed
 from hlodiff.diff.pairs import Correspondence, PairedComputations, Program, is_embedded, paired_calls
-from hlodiff.diff.result import FieldChange, Kind
+from hlodiff.diff.result import Cost, FieldChange, Kind
 from hlodiff.diff.words import platform_of
 from hlodiff.ir.content import renumbered_hash
 from hlodiff.ir.hlo_printer import print_instruction
@@ -32,6 +32,7 @@ class RawEdit:
     matcher: str = ""
     cause: int | None = None
     """Index of the edit that this one merely follows from; None for those that stand for themselves."""
+    cost: tuple[Cost | None, Cost | None] = (None, None)
 
 
 def raw_edits(old: Program, new: Program, found: Correspondence) -> list[RawEdit]:

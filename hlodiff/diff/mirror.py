@@ -36,6 +36,7 @@ def mirrored_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:
             old=edit.new,
             new=edit.old,
             changes=[FieldChange(change.field, change.new, change.old) for change in edit.changes],
+            cost=(edit.cost[1], edit.cost[0]),
         )
         for edit in edits
     ]

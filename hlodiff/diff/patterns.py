@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hlodiff.diff.causes import roots_of
+from hlodiff.diff.costs import added_up, cycles_of
 from hlodiff.diff.edits import Place, RawEdit, text_of
-from hlodiff.diff.provenance import Origins
-from hlodiff.diff.result import KINDS, Edit, FieldChange, Site
+from hlodiff.diff.provenance import Origins, Printed
+from hlodiff.diff.result import KINDS, Cost, Edit, FieldChange, Site
 from hlodiff.ir.content import shape_text
 from hlodiff.ir.model import Instruction, Module
 
@@ -30,7 +31,9 @@ _CARRIERS = frozenset(
 _OWN_WORDS = frozenset(["operands", "schedule"])
 
 
-def group(old: Module, new: Module, edits: Sequence[RawEdit]) -> tuple[Edit, ...]:
+def group(
+    old: Module, new: Module, edits: Sequence[RawEdit], printed: tuple[Module, Module] | None = None
+) -> tuple[Edit, ...]:
     """Group equal edits; those that stand for themselves first, then what follows from them.
 
     Edits that follow are one entry only where they follow from one entry.
@@ -38,6 +41,7 @@ def group(old: Module, new: Module, edits: Sequence[RawEdit]) -> tuple[Edit, ...
     Args:
         old, new: the programs as the user knows them, for names, scopes and Python frames.
         edits: single edits, indices into these modules.
+        printed: the programs as they were read, with the compiler's own estimates.
 
     Returns:
         patterns: what a reviewer wants to see first in front, larger ones before smaller ones, else in program order.
@@ -48,7 +52,10 @@ def group(old: Module, new: Module, edits: Sequence[RawEdit]) -> tuple[Edit, ...
     for index, root in enumerate(roots):
         groups.setdefault((signatures[index], None if root == index else signatures[root]), []).append(index)
     origins = (Origins(old), Origins(new))
-    found = [(_edit(old, new, origins, [edits[n] for n in members]), members) for members in groups.values()]
+    printed_sides = tuple(map(Printed, printed)) if printed else ()
+    found = [
+        (_edit(old, new, origins, [edits[n] for n in members], printed_sides), members) for members in groups.values()
+    ]
     found.sort(key=lambda item: (roots[item[1][0]] != item[1][0], *_rank(item[0])))  # stable: else program order
     places = {member: place for place, (_, members) in enumerate(found) for member in members}
     return tuple(
@@ -92,19 +99,36 @@ def _instruction(module: Module, place: Place) -> Instruction:
     return module.computations[place[0]].instructions[place[1]]
 
 
-def _edit(old: Module, new: Module, origins: tuple[Origins, Origins], members: Sequence[RawEdit]) -> Edit:
+def _edit(
+    old: Module, new: Module, origins: tuple[Origins, Origins], members: Sequence[RawEdit], printed: Sequence[Printed]
+) -> Edit:
     first = members[0]
     origin, place = (origins[1], first.new) if first.new else (origins[0], first.old)
+    sites = tuple((_site(old, m.old), _site(new, m.new)) for m in members)
+    costs = [
+        added_up(_with_cycles(member.cost[n], site[n], printed[n] if printed else None)
+                 for member, site in zip(members, sites, strict=True))
+        for n in (0, 1)
+    ]  # fmt: skip
     return Edit(
         first.kind,
         tuple(change.field for change in first.changes),
         sum(member.count for member in members),
-        tuple((_site(old, m.old), _site(new, m.new)) for m in members),
+        sites,
         tuple(FieldChange(c.field, _cut(c.old), _cut(c.new)) for c in first.changes),
         (origin.op_name(*place) or None) if place else None,
         origin.stack(*place) if place else (),
         first.matcher,
+        cost=(costs[0], costs[1]) if any(costs) else None,
     )
+
+
+def _with_cycles(cost: Cost | None, site: Site | None, printed: Printed | None) -> Cost | None:
+    if cost is None or site is None or printed is None:
+        return cost
+    it = printed.find(site.computation_name, site.name)
+    cycles = cycles_of(it) if it else None
+    return cost if cycles is None else replace(cost, cycles=cycles * cost.runs)
 
 
 def _cut(text: str, limit: int = 500) -> str:

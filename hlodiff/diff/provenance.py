@@ -45,6 +45,26 @@ class Origins:
         return chain
 
 
+@dataclass(slots=True)
+class Printed:
+    """A program as it was read: instructions by name, which stay when noise is taken off; indices may not."""
+
+    module: Module
+    _computations: dict[str, int] | None = None
+    _instructions: dict[int, dict[str, Instruction]] = field(default_factory=dict)
+
+    def find(self, computation: str, name: str) -> Instruction | None:
+        """The instruction of that name, None where there is none."""
+        if self._computations is None:
+            self._computations = {c.name: index for index, c in enumerate(self.module.computations)}
+        index = self._computations.get(computation)
+        if index is None:
+            return None
+        if index not in self._instructions:
+            self._instructions[index] = {it.name: it for it in self.module.computations[index].instructions}
+        return self._instructions[index].get(name)
+
+
 def _first_callers(module: Module) -> dict[int, tuple[int, int]]:
     callers: dict[int, tuple[int, int]] = {}
     for index, computation in enumerate(module.computations):

@@ -45,6 +45,38 @@ class FieldChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """What instructions cost in one call of the program, computed from shapes; only `cycles` is XLA's own estimate.
+
+    Args:
+        runs: how often they run, loops counted as often as XLA knows that they turn.
+        flops: of dots, convolutions, reductions and elementwise operations; a multiply-add is two.
+        read, written: bytes of operands and results, without padding; 0 inside of fusions, where nothing is stored, and
+            for what only names or hands on values. A fusion reads all of its operands.
+        elsewhere: of these bytes, those that lie in other memories than the device's main one, by memory.
+        cycles: XLA's estimate where it prints one (TPU), else None.
+    """
+
+    runs: int
+    flops: int
+    read: int = 0
+    written: int = 0
+    elsewhere: tuple[tuple[str, int], ...] = ()
+    cycles: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Bytes read and written."""
+        return self.read + self.written
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionary; `estimated_cycles` only where XLA gives them."""
+        found: dict[str, Any] = {"runs": self.runs, "flops": self.flops, "read": self.read, "written": self.written}
+        found |= {"elsewhere": dict(self.elsewhere)} if self.elsewhere else {}
+        return found | ({"estimated_cycles": self.cycles} if self.cycles is not None else {})
+
+
+@dataclass(frozen=True, slots=True)
 class Edit:
     """One thing that was done to the old program, `count` times (a pattern when more than once).
 
@@ -60,6 +92,8 @@ class Edit:
         matcher: which matcher paired the two sides; "" for added and removed.
         cause: which other edit of the same diff this one merely follows from in the end (its index in
             `ModuleDiff.edits`, see `diff/causes.py`); None for edits that stand for themselves.
+        cost: what all sites together cost on the old and on the new side, None on a side that has none; None for facts
+            of the module itself.
     """
 
     kind: Kind
@@ -71,6 +105,7 @@ class Edit:
     source: tuple[Frame, ...] = ()
     matcher: str = ""
     cause: int | None = None
+    cost: tuple[Cost | None, Cost | None] | None = None
 
     @property
     def old(self) -> Site | None:
@@ -95,6 +130,9 @@ class Edit:
             "source": [{"file": f.file, "line": f.line, "function": f.function} for f in self.source],
             "matcher": self.matcher,
             "follows": self.cause,
+            "cost": dict(zip(("old", "new"), (cost.to_json() if cost else None for cost in self.cost), strict=True))
+            if self.cost
+            else None,
         }
 
 

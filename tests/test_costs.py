@@ -1,0 +1,146 @@
+"""What an edit costs: operations and bytes from shapes, as often as it runs; compilers agree on the operations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hlodiff import read
+from hlodiff.diff import Edit
+from hlodiff.diff.flops import flops_of
+from hlodiff.diff.result import Cost
+from hlodiff.diff.weights import weigh
+from hlodiff.ir.model import Instruction, Shape
+from tests.scenarios import compare
+
+SNAPSHOTS = Path(__file__).resolve().parents[1] / "snapshots"
+
+LOOP = """
+cond (p: (s32[], f32[64,64])) -> pred[] {
+  p = (s32[], f32[64,64]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(6)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+
+body (q: (s32[], f32[64,64])) -> (s32[], f32[64,64]) {
+  q = (s32[], f32[64,64]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(q), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  x = f32[64,64]{1,0} get-tuple-element(q), index=1
+  d = f32[64,64]{1,0} dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT t = (s32[], f32[64,64]{1,0}) tuple(next, d)
+}
+
+ENTRY main {
+  x = f32[64,64]{1,0} parameter(0)
+  z = s32[] constant(0)
+  s = (s32[], f32[64,64]{1,0}) tuple(z, x)
+  w = (s32[], f32[64,64]{1,0}) while(s), condition=cond, body=body, backend_config={"known_trip_count":{"n":"6"}}
+  ROOT o = f32[64,64]{1,0} get-tuple-element(w), index=1
+}
+"""
+
+
+def only(old: str, new: str) -> Edit:
+    (edit,) = (edit for edit in compare(old, new).edits if edit.cause is None)
+    return edit
+
+
+def test_a_dot_in_a_loop_counts_as_often_as_the_loop_turns() -> None:
+    dims = "rhs_contracting_dims={0}"
+    edit = only(LOOP, LOOP.replace(dims, f"{dims}, operand_precision={{highest,highest}}"))
+    size = 64 * 64 * 4
+    one = Cost(runs=6, flops=6 * 2 * 64**3, read=6 * 2 * size, written=6 * size)
+    assert edit.fields == ("precision",)
+    assert edit.cost == (one, one)
+    unknown = LOOP.replace(', backend_config={"known_trip_count":{"n":"6"}}', "")
+    edit = only(unknown, unknown.replace(dims, "rhs_contracting_dims={1}"))
+    assert edit.cost and edit.cost[0] and edit.cost[0].runs == 1, "a loop that may turn any number of times counts once"
+
+
+BODY = "a = f32[8,16]{1,0%s} parameter(0)\n  i = s32[] parameter(1)\n  %s\n  ROOT r = f32[8,16]{1,0} negate(%s)"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("k = f32[8,16]{1,0} tanh(a)", Cost(1, 128, 512, 512)),
+        ("k = f32[8,16]{1,0} copy(a)", Cost(1, 0, 512, 512)),
+        ("k = f32[8,16]{1,0:S(5)} copy(a)", Cost(1, 0, 512, 512, (("host", 512),))),
+        ("k = f32[8,16]{1,0} dynamic-slice(a, i, i), dynamic_slice_sizes={8,16}", Cost(1, 0, 512, 512)),
+        ('k = f32[8,16]{1,0} custom-call(a), custom_call_target="mine"', Cost(1, 0, 512, 512)),
+    ],
+)
+def test_bytes_of_one_added_instruction(line: str, expected: Cost) -> None:
+    edit = only(BODY % ("", "", "a"), BODY % ("", line, "k"))
+    assert (edit.kind, edit.cost) == ("added", (None, expected))
+
+
+def test_inside_a_fusion_nothing_is_stored_and_a_removed_one_costs_on_the_old_side() -> None:
+    text = (
+        "fused (p: f32[8]) -> f32[8] {\n  p = f32[8]{0} parameter(0)\n  t = f32[8]{0} tanh(p)\n"
+        "  ROOT n = f32[8]{0} negate(t)\n}\n\n"
+        "ENTRY main {\n  x = f32[8]{0} parameter(0)\n  ROOT f = f32[8]{0} fusion(x), kind=kLoop, calls=fused\n}\n"
+    )
+    edit = only(text, text.replace("  t = f32[8]{0} tanh(p)\n", "").replace("negate(t)", "negate(p)"))
+    assert edit.cost == (Cost(runs=1, flops=8), None)
+
+
+def test_the_compilers_own_estimate_where_it_prints_one() -> None:
+    text = (
+        "ENTRY main {\n  x = f32[8]{0} parameter(0)\n"
+        '  k = f32[8]{0} custom-call(x), custom_call_target="%s", '
+        'backend_config={"window_config":{"estimated_cycles":"%s"}}\n'
+        "  ROOT n = f32[8]{0} negate(k)\n}\n"
+    )
+    edit = only(text % ("one", 4300), text % ("two", 5100))
+    assert edit.cost and [cost and cost.cycles for cost in edit.cost] == [4300, 5100]
+    assert edit.to_json()["cost"]["new"]["estimated_cycles"] == 5100
+
+
+@pytest.mark.parametrize("name", ["stack_unrolled", "mlp_gradient", "attention", "lstm_gradient"])
+def test_compilers_that_spell_a_matrix_product_in_their_own_ways_agree_on_its_operations(name: str) -> None:
+    found = {}
+    for path in sorted((SNAPSHOTS / name).glob("*/*.*l*")):
+        if path.name in ("stablehlo.mlir", "compiled.hlo"):
+            found["/".join(path.parts[-2:])] = _products(path)
+    assert len(found) == 6
+    assert len(set(found.values())) == 1, found
+
+
+def _products(path: Path) -> int:
+    """Operations of all dots and convolutions, whatever else is counted; equal computations are stored once."""
+    module = read(path)
+    return sum(
+        weight.total * flops_of(it, [computation.instructions[o].shape for o in it.operands])
+        for computation, weight in zip(module.computations, weigh(module), strict=True)
+        for it in computation.instructions
+        if it.opcode in ("dot", "dot_general", "convolution", "custom-call")
+    )
+
+
+@pytest.mark.parametrize(
+    ("attributes", "result", "expected"),
+    [
+        # batch 1, 3x3 kernel over 4x4 with padding 1: 100 of 144 pairs of places lie inside
+        ({"window": "{size=3x3 pad=1_1x1_1}", "dim_labels": "b01f_01io->b01f"}, (1, 4, 4, 5), 2 * 100 * 2 * 5),
+        ({"window": "{size=3x3}", "dim_labels": "b01f_01io->b01f"}, (1, 2, 2, 5), 2 * 36 * 2 * 5),
+        ({"window": "{size=3x3 stride=2x2 pad=1_1x1_1}", "dim_labels": "b01f_01io->b01f"}, (1, 2, 2, 5), 500),
+        (
+            {
+                "window_strides": "array<i64: 1, 1>", "padding": "dense<1> : tensor<2x2xi64>",
+                "dimension_numbers": "#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>",
+                "batch_group_count": "1 : i64",
+            },
+            (1, 4, 4, 5), 2 * 100 * 2 * 5,
+        ),
+    ],
+)  # fmt: skip
+def test_a_convolution_counts_what_meets_no_padding(
+    attributes: dict[str, str], result: tuple[int, ...], expected: int
+) -> None:
+    it = Instruction("c", "convolution", Shape("f32", result), (0, 1), attributes=tuple(attributes.items()))
+    assert flops_of(it, (Shape("f32", (1, 4, 4, 2)), Shape("f32", (3, 3, 2, 5)))) == expected
