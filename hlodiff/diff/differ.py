@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hlodiff.diff.asynchronous import with_asynchronous
 from hlodiff.diff.causes import with_causes
 from hlodiff.diff.channels import channel_changes, with_channels
 from hlodiff.diff.costs import with_costs
+from hlodiff.diff.counted import Counted
 from hlodiff.diff.edits import RawEdit, raw_edits
 from hlodiff.diff.fusions import fusion_changes
 from hlodiff.diff.header import entry_layout_edit, header_edits
-from hlodiff.diff.metrics import count, metrics_of
 from hlodiff.diff.mirror import is_mirrored, mirrored_edits, mirrored_fusions
 from hlodiff.diff.moves import with_moves
+from hlodiff.diff.narrow import narrow
 from hlodiff.diff.pairs import Correspondence, Program, correspond
 from hlodiff.diff.patterns import group
-from hlodiff.diff.prepare import without_channels, without_noise
+from hlodiff.diff.prepare import prepared, without_channels
 from hlodiff.diff.result import FusionChange, ModuleDiff
 from hlodiff.diff.schedule import schedule_edits
 from hlodiff.diff.tuning import tuning_edits
@@ -26,11 +26,13 @@ from hlodiff.errors import DiffError
 from hlodiff.ir.model import Module
 
 
-def diff(old: Module, new: Module) -> ModuleDiff:
+def diff(old: Module, new: Module, *, closed: bool = True) -> ModuleDiff:
     """What someone had to do to the old program to get the new one, in as few edits as possible.
 
     Args:
         old, new: two programs of one stage, as read; noise is taken off here, names and order are not looked at.
+        closed: whether computations that both programs hold as they are stay unread. The answer is the same, but for
+            `ignored`, which then counts the noise in the others.
 
     Returns:
         The edits, those of schedule and tuning apart, the fusion-level story, counts and metrics.
@@ -49,31 +51,18 @@ def diff(old: Module, new: Module) -> ModuleDiff:
             f"a {old.stage} program and a {new.stage} program cannot be compared",
             hint="compare two compiled programs (.hlo) or two StableHLO programs (.mlir)",
         )
-    tuned, ignored = _prepare(old, new)
+    narrowed = narrow(old, new) if closed else None
+    opened = narrowed.modules if narrowed else (old, new)
+    ready = prepared(*opened)
+    tuned = ready.modules
     found = _compare(tuned)
-    counted = [count(module) for module in tuned]
-    counts = [one.ops for one in counted]
-    metrics = [metrics_of(one) for one in counted]
-    return ModuleDiff(
-        old,
-        new,
-        group(*tuned, found.edits, (old, new)),
-        group(*tuned, found.schedule),
-        group(*tuned, found.tuning),
-        found.fusions,
-        ignored,
-        {name: (metrics[0].get(name, 0), metrics[1].get(name, 0)) for name in _names(metrics)},
-        {name: (counts[0].get(name, 0), counts[1].get(name, 0)) for name in _names(counts)},
-        found.limits,
+    edits = group(*tuned, found.edits, opened)
+    schedule, tuning = group(*tuned, found.schedule), group(*tuned, found.tuning)
+    counted = Counted(old, new)
+    result = ModuleDiff(
+        old, new, edits, schedule, tuning, found.fusions, ready.ignored, counted.metrics, counted.ops, found.limits
     )
-
-
-def _prepare(old: Module, new: Module) -> tuple[tuple[Module, Module], dict[str, int]]:
-    tuned_old, dropped_old = without_noise(old)
-    tuned_new, dropped_new = without_noise(new)
-    names = dict.fromkeys([*dropped_old, *dropped_new])
-    ignored = {name: dropped_old.get(name, 0) + dropped_new.get(name, 0) for name in names}
-    return (tuned_old, tuned_new), ignored
+    return narrowed.widened(result) if narrowed else result
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +115,6 @@ def _limits(found: Correspondence) -> tuple[str, ...]:
         return ()
     many = f"{count} computations differ" if count > 1 else "1 computation differs"
     return (f"{many} too much to search for the shortest list of edits; the list is complete but may be longer",)
-
-
-def _names(sides: Sequence[Mapping[str, object]]) -> list[str]:
-    return sorted({*sides[0], *sides[1]})
 
 
 def _entry_numbers(old: Program, new: Program, found: Correspondence) -> dict[int, int]:

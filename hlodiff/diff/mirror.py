@@ -8,6 +8,8 @@ from dataclasses import replace
 from hlodiff.diff.edits import RawEdit
 from hlodiff.diff.pairs import Program
 from hlodiff.diff.result import FieldChange, FusionChange, Kind
+from hlodiff.ir.content import shape_text
+from hlodiff.ir.model import Instruction
 
 _KINDS: dict[Kind, Kind] = {"added": "removed", "removed": "added", "changed": "changed", "moved": "moved"}
 _STORIES = {
@@ -23,8 +25,25 @@ _STORIES = {
 
 
 def is_mirrored(old: Program, new: Program) -> bool:
-    """True where the pair is worked out as (new, old)."""
+    """True where the pair is worked out as (new, old).
+
+    Decided by the computations that only one side has, and first of all by what they hold without what they call, so
+    that it makes no difference which equal computations stayed closed.
+    """
+    ours, theirs = _own(old, new), _own(new, old)
+    if ours != theirs:
+        return ours > theirs
     return (old.hashes[old.module.entry], sorted(old.hashes)) > (new.hashes[new.module.entry], sorted(new.hashes))
+
+
+def _own(program: Program, other: Program) -> list[str]:
+    shared = set(other.hashes)
+    alone = [c for c, it in zip(program.module.computations, program.hashes, strict=True) if it not in shared]
+    return sorted("\n".join(sorted(map(_line, computation.instructions))) for computation in alone)
+
+
+def _line(it: Instruction) -> str:
+    return f"{it.opcode} {shape_text(it.shape)} {it.literal} {it.attributes}"
 
 
 def mirrored_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
 
+from hlodiff.ir.content import computation_hashes
 from hlodiff.ir.model import Computation, Instruction, Module
 from hlodiff.normalize import RULES
+from hlodiff.normalize.fusion_parameters import fusion_parameters
 from hlodiff.normalize.tuning import split_backend_config
 
 # Rules that only make a file easy to read and to compare by eye. The differ sees through all of them, and needs what
@@ -23,15 +26,46 @@ def channel_of(it: Instruction) -> str:
     return next((value for key, value in it.attributes if key in CHANNELS), "")
 
 
-def without_noise(module: Module) -> tuple[Module, dict[str, int]]:
-    """Apply every rule that drops content; say what was dropped, by rule."""
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Both programs without noise, and what was dropped, by rule."""
+
+    modules: tuple[Module, Module]
+    ignored: dict[str, int]
+
+
+def prepared(old: Module, new: Module) -> Prepared:
+    """Apply every rule that drops content to both programs; say what was dropped, by rule.
+
+    Fusions that both programs hold as they are keep the order of their parameters: where two parameters are twins that
+    order hangs on what the callers pass, and an edit there must not turn it round.
+    """
+    modules = (old, new)
     ignored: dict[str, int] = {}
     for rule in RULES:
-        if module.stage in rule.stages and rule.name not in PRESENTATION:
-            module, count = rule.apply(module)
-            if count:
-                ignored[rule.name] = count
-    return module, ignored
+        if old.stage not in rule.stages or rule.name in PRESENTATION:
+            continue
+        if rule.name == "fusion_parameters":
+            kept = _on_both_sides(*modules)
+            results = tuple(fusion_parameters(each, those) for each, those in zip(modules, kept, strict=True))
+        else:
+            results = tuple(map(rule.apply, modules))
+        modules = (results[0][0], results[1][0])
+        count = results[0][1] + results[1][1]
+        if count:
+            ignored[rule.name] = count
+    return Prepared(modules, ignored)
+
+
+def _on_both_sides(old: Module, new: Module) -> tuple[frozenset[int], frozenset[int]]:
+    """Indices of the computations that the other program has too, tuning and channel numbers aside."""
+    before, after = (computation_hashes(without_channels(module)) for module in (old, new))
+    both = set(before) & set(after)
+    return _indices(before, both), _indices(after, both)
+
+
+def _indices(hashes: Sequence[str], wanted: Container[str]) -> frozenset[int]:
+    return frozenset(n for n, it in enumerate(hashes) if it in wanted)
 
 
 def without_channels(module: Module) -> Module:

@@ -14,6 +14,7 @@ from hlodiff.ir.hlo_shapes import read_shape
 from hlodiff.ir.hlo_tables import FrameTable, read_metadata
 from hlodiff.ir.hlo_tokens import Unbalanced, closing, is_balanced, split_commas, without_comments
 from hlodiff.ir.model import Computation, Instruction, Module
+from hlodiff.ir.outline import Unread, outline
 
 _HEADER = re.compile(r"(ENTRY\s+)?%?([^\s({]+)\s*(?:\(.*)?\{\s*(?:/\*.*\*/\s*)?$", re.DOTALL)
 _START = re.compile(r"\s*(ROOT\s+)?%?([^\s=%,]+)\s*=\s*")
@@ -47,35 +48,49 @@ class _Reader:
     path: str
     lines: list[str]
     computations: dict[str, int]
+    frames: FrameTable
+    # Where only a part of a text is read: lines and computations that stand before it.
+    lines_before: int = 0
+    computations_before: int = 0
     done: list[Computation] = field(default_factory=list)
     entry: int = -1
-    frames: FrameTable = field(default_factory=FrameTable)
 
     def error(self, what: str, line: int, column: int = 0, hint: str = "") -> ReadError:
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
-        return ReadError(what, path=self.path, line=line, column=column, text=text, hint=hint)
+        number = line + self.lines_before if line else 0
+        return ReadError(what, path=self.path, line=number, column=column, text=text, hint=hint)
 
 
-def read_hlo(text: str, *, path: str = "") -> Module:
+# Below this many characters reading at once takes a few milliseconds, and says at once what is wrong.
+_READ_AT_ONCE = 200_000
+
+
+def read_hlo(text: str, *, path: str = "", at_once: bool | None = None) -> Module:
     """Read the text form of a compiled HLO module.
 
     Args:
         text: what `compiled.as_text()` or an XLA dump holds.
         path: the file's name, for errors only.
+        at_once: whether every computation is read now, or when it is first looked at; None decides by size.
 
     Returns:
         The module; computations and instructions in the order of the text.
 
     Raises:
-        ReadError: with line, column and a caret under the place.
+        ReadError: with line, column and a caret under the place. What is wrong inside a computation that is read
+            later is told when it is looked at.
 
     Example:
         >>> module = read_hlo("HloModule m\\n\\nENTRY e {\\n  ROOT p = f32[2]{0} parameter(0)\\n}\\n")
         >>> module.entry_computation.instructions[0].opcode
         'parameter'
     """
+    if not (len(text) < _READ_AT_ONCE if at_once is None else at_once):
+        later = _read_later(text, path)
+        if later is not None:
+            return later
     lines = text.split("\n")
-    reader = _Reader(path, lines, _computation_names(lines))
+    reader = _Reader(path, lines, _computation_names(lines), FrameTable())
     name, attributes, number = _read_module_line(reader)
     number = _read_tables(reader, number)
     while number <= len(lines):
@@ -91,6 +106,31 @@ def read_hlo(text: str, *, path: str = "") -> Module:
             raise reader.error("no computation is marked ENTRY", 1, hint=_TRUNCATED)
         reader.entry = 0
     return Module(name, "compiled", tuple(reader.done), reader.entry, attributes, reader.frames.frames())
+
+
+def _read_later(text: str, path: str) -> Module | None:
+    """The module with computations that are read when they are looked at; None where the text is not XLA's own form."""
+    if "source_file=" in text:  # older frames, which are only known when all instructions are read
+        return None
+    start = text.find("\n}")
+    reader = _Reader(path, text[: max(start, 0)].split("\n"), {}, FrameTable())
+    name, attributes, number = _read_module_line(reader)
+    number = _read_tables(reader, number)
+    chunks = outline(text, sum(len(line) + 1 for line in reader.lines[: number - 1]), number - 1)
+    if not chunks:
+        return None
+    names = {chunk.name: n for n, chunk in enumerate(chunks)}
+
+    def read(index: int) -> Computation:
+        chunk = chunks[index]
+        lines = text[chunk.start : chunk.end + 1].split("\n")
+        lines[-1] += chunk.closing
+        part = _Reader(path, lines, names, reader.frames, chunk.line, index)
+        _read_computation(part, 1)
+        return part.done[0]
+
+    entry = next(n for n, chunk in enumerate(chunks) if chunk.is_entry)
+    return Module(name, "compiled", Unread(text, chunks, read), entry, attributes, reader.frames.frames())
 
 
 _TRUNCATED = "the file may be cut off: HLO prints ENTRY last; capture or dump it again"
@@ -152,9 +192,9 @@ def _read_computation(reader: _Reader, number: int) -> int:
     match = _HEADER.match(line) if line[:1] not in (" ", "\t", "}") else None
     if match is None:
         raise reader.error("expected the head of a computation: `%name (parameters) -> shape {`", number, 1)
-    if reader.computations[match.group(2)] != len(reader.done):
+    if reader.computations[match.group(2)] != reader.computations_before + len(reader.done):
         raise reader.error(f"computation %{match.group(2)} is defined twice", number, match.start(2) + 1)
-    open_ = _Open(match.group(2), number)
+    open_ = _Open(match.group(2), number + reader.lines_before)
     if match.group(1):
         if reader.entry >= 0:
             raise reader.error("a second ENTRY computation", number, 1)
@@ -179,9 +219,10 @@ def _close(reader: _Reader, open_: _Open, number: int) -> Computation:
         raise reader.error(f"computation %{open_.name} has no instruction", number, 1)
     for position, operands, predecessors in open_.late:
         old = instructions[position]
+        place = old.line - reader.lines_before
         instructions[position] = Instruction(
-            old.name, old.opcode, old.shape, _indices(reader, open_, operands, old.line), (), old.attributes,
-            old.calls, _indices(reader, open_, predecessors, old.line), old.literal, old.op_name, old.frame,
+            old.name, old.opcode, old.shape, _indices(reader, open_, operands, place), (), old.attributes,
+            old.calls, _indices(reader, open_, predecessors, place), old.literal, old.op_name, old.frame,
             old.metadata, old.line,
         )  # fmt: skip
     line = reader.lines[number - 1]
@@ -271,7 +312,7 @@ def _parse(reader: _Reader, open_: _Open, line: str, start: re.Match[str], numbe
         open_.late.append((len(open_.instructions), operands, predecessors))
     return Instruction(
         start.group(2), opcode.group(1), shape, known, (), attributes, calls, before,
-        arguments.strip() if verbatim else None, op_name, frame, rest, number,
+        arguments.strip() if verbatim else None, op_name, frame, rest, number + reader.lines_before,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ called computation an index into its module's `computations`, so no name is ever
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -180,7 +180,7 @@ class Module:
 
     name: str
     stage: Stage
-    computations: tuple[Computation, ...]
+    computations: Sequence[Computation]
     entry: int
     attributes: tuple[tuple[str, str], ...] = ()
     frames: tuple[Frame, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from hashlib import blake2b
 
 from hlodiff.ir.content import context, is_commutative
@@ -17,20 +17,21 @@ from hlodiff.normalize.roles import call_sites, fused_only
 _ALIAS = re.compile(r"(\{[\d,\s]*\}:\s*\()(\d+)")
 
 
-def fusion_parameters(module: Module) -> tuple[Module, int]:
+def fusion_parameters(module: Module, kept: Container[int] = ()) -> tuple[Module, int]:
     """Number the parameters of computations that only fusions call by first use, and permute the call operands.
 
-    `subtract(p0,p1)` called with (a,b) and `subtract(p1,p0)` called with (b,a) come out the same.
+    `subtract(p0,p1)` called with (a,b) and `subtract(p1,p0)` called with (b,a) come out the same. The computations of
+    the indices in `kept` stay as they are.
     """
     fused = fused_only(module)
-    if not any(fused):
+    if all(n in kept for n, is_fused in enumerate(fused) if is_fused):
         return module, 0
     hashes = loose_hashes(module, fused)
     sites = call_sites(module)
     orders: dict[int, list[int]] = {}
     bodies = list(module.computations)
     for index in callees_first(module):  # a fusion in a fusion first: its operands are what the outer walk follows
-        if fused[index]:
+        if fused[index] and index not in kept:
             bodies[index] = _with_permuted_calls(bodies[index], orders)
             order = _parameter_order(module, bodies[index], hashes[index], sites[index], hashes, fused)
             if order is not None and order != sorted(order):
@@ -38,7 +39,9 @@ def fusion_parameters(module: Module) -> tuple[Module, int]:
                 bodies[index] = _renumbered(bodies[index], order)
     if not orders:
         return module, 0
-    others = [body if fused[n] else _with_permuted_calls(body, orders) for n, body in enumerate(bodies)]
+    others = [
+        body if fused[n] and n not in kept else _with_permuted_calls(body, orders) for n, body in enumerate(bodies)
+    ]
     return with_computations(module, others), len(orders)
 
 

@@ -1,0 +1,158 @@
+"""Before anything is read: leave out the computations that both programs hold as they are.
+
+What a sketch shows to be equal on both sides, and is called as often there as here by what is left, stands in the
+narrowed modules as one instruction that says nothing but which it is. The rest of the differ then works as ever, and
+has only what differs in its hands.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hlodiff.diff.result import Edit, FusionChange, ModuleDiff, Site
+from hlodiff.ir.model import Computation, Instruction, Module, Shape
+from hlodiff.ir.outline import Unread
+from hlodiff.ir.sketch import Sketch, Sketcher, called_names
+
+UNOPENED = "unopened"
+_NOTHING = Shape("token", is_array=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """Two programs without what is equal, and for each of their computations its index in the whole program."""
+
+    modules: tuple[Module, Module]
+    places: tuple[tuple[int, ...], tuple[int, ...]]
+
+    def widened(self, found: ModuleDiff) -> ModuleDiff:
+        """The same difference with places in the whole programs."""
+        return replace(
+            found,
+            edits=self._edits(found.edits),
+            schedule=self._edits(found.schedule),
+            tuning=self._edits(found.tuning),
+            fusions=tuple(map(self._fusion, found.fusions)),
+        )
+
+    def _edits(self, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+        return tuple(
+            replace(edit, sites=tuple((self._site(old, 0), self._site(new, 1)) for old, new in edit.sites))
+            for edit in edits
+        )
+
+    def _fusion(self, change: FusionChange) -> FusionChange:
+        old, new = (tuple(self._here(s, n) for s in sites) for n, sites in enumerate((change.old, change.new)))
+        return replace(change, old=old, new=new)
+
+    def _site(self, site: Site | None, side: int) -> Site | None:
+        return self._here(site, side) if site else None
+
+    def _here(self, site: Site, side: int) -> Site:
+        return replace(site, computation=self.places[side][site.computation])
+
+
+def narrow(old: Module, new: Module) -> Narrowed | None:
+    """Leave out what both programs hold as it is; None where the programs were not read from text in XLA's own form.
+
+    Args:
+        old, new: two compiled programs.
+    """
+    if not isinstance(old.computations, Unread) or not isinstance(new.computations, Unread):
+        return None
+    scheduled = all(module.attribute("is_scheduled") == "true" for module in (old, new))
+    sketcher = Sketcher({}, scheduled)
+    first = sketcher.sketch(old.computations, old.entry)
+    sketches = (first, Sketcher(sketcher.numbers, scheduled).sketch(new.computations, new.entry, first))
+    entries = (old.computations.chunks[old.entry].name, new.computations.chunks[new.entry].name)
+    hidden, opened = _hidden(sketches, entries)
+    ranks = _ranks(sketches, hidden)
+    narrowed = [
+        _narrowed(module, sketch, names, ranks)
+        for module, sketch, names in zip((old, new), sketches, opened, strict=True)
+    ]
+    return Narrowed((narrowed[0][0], narrowed[1][0]), (narrowed[0][1], narrowed[1][1]))
+
+
+def _hidden(sketches: Sequence[Sketch], entries: Sequence[str]) -> tuple[set[int], list[list[str]]]:
+    """Keys of what stays closed, and the names of what is opened on either side.
+
+    A computation that one side calls more often than the other may have come, gone or been edited at one of its calls.
+    """
+    hidden = {key for key in sketches[0].keys.values() if key is not None}
+    hidden &= {key for key in sketches[1].keys.values() if key is not None}
+    callees: list[dict[str, list[str]]] = [{}, {}]
+    while True:
+        opened = [_reached(*each, hidden) for each in zip(sketches, entries, callees, strict=True)]
+        counts = [_calls(*each, hidden) for each in zip(sketches, opened, callees, strict=True)]
+        uneven = {key for key in counts[0] | counts[1] if counts[0][key] != counts[1][key]}
+        if not uneven:
+            return hidden, opened
+        hidden -= uneven
+
+
+def _reached(sketch: Sketch, entry: str, callees: dict[str, list[str]], hidden: set[int]) -> list[str]:
+    found = {entry: None}
+    waiting = [entry]
+    for name in waiting:
+        if name not in callees:
+            chunk = sketch.chunks[name]
+            names = called_names(sketch.program.text[chunk.body : chunk.end])
+            callees[name] = [callee for callee in names if callee in sketch.chunks]
+        for callee in callees[name]:
+            if sketch.keys[callee] not in hidden and callee not in found:
+                found[callee] = None
+                waiting.append(callee)
+    return list(found)
+
+
+def _calls(sketch: Sketch, opened: Sequence[str], callees: Mapping[str, list[str]], hidden: set[int]) -> Counter[int]:
+    keys = (sketch.keys[callee] for name in opened for callee in callees[name])
+    return Counter(key for key in keys if key is not None and key in hidden)
+
+
+def _ranks(sketches: Sequence[Sketch], hidden: set[int]) -> dict[int, int]:
+    """A number for each hidden key that does not depend on which program is the old one."""
+    texts: dict[int, str] = {}
+    for sketch in sketches:
+        for name, key in sketch.keys.items():
+            if key is not None and key in hidden:
+                chunk = sketch.chunks[name]
+                text = sketch.program.text[chunk.body : chunk.end]
+                texts[key] = min(texts.get(key, text), text)
+    return {key: rank for rank, key in enumerate(sorted(texts, key=lambda key: texts[key]))}
+
+
+def _narrowed(
+    module: Module, sketch: Sketch, opened: Sequence[str], ranks: Mapping[int, int]
+) -> tuple[Module, tuple[int, ...]]:
+    index = {chunk.name: n for n, chunk in enumerate(sketch.program.chunks)}
+    places = sorted(index[name] for name in opened)
+    computations = {n: module.computations[n] for n in places}
+    called = {c for body in computations.values() for it in body.instructions for c in it.called}
+    for n in called - computations.keys():
+        key = sketch.keys[sketch.program.chunks[n].name]
+        assert key is not None  # only what has a key stays closed
+        computations[n] = _closed(sketch.program.chunks[n].name, ranks[key])
+    kept = sorted(computations)
+    position = {n: at for at, n in enumerate(kept)}
+    bodies = tuple(_with_callees(computations[n], position) for n in kept)
+    narrowed = Module(module.name, module.stage, bodies, position[module.entry], module.attributes, module.frames)
+    return narrowed, tuple(kept)
+
+
+def _closed(name: str, rank: int) -> Computation:
+    return Computation(name, (Instruction(name, UNOPENED, _NOTHING, literal=str(rank)),), 0)
+
+
+def _with_callees(computation: Computation, moved: Mapping[int, int]) -> Computation:
+    if not any(it.calls for it in computation.instructions):
+        return computation
+    instructions = tuple(_with_moved(it, moved) if it.calls else it for it in computation.instructions)
+    return replace(computation, instructions=instructions)
+
+
+def _with_moved(it: Instruction, moved: Mapping[int, int]) -> Instruction:
+    return replace(it, calls=tuple((name, tuple(moved[c] for c in group)) for name, group in it.calls))

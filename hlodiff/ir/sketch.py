@@ -1,0 +1,202 @@
+"""Which computations of two HLO texts are equal as printed, names and order aside: two microseconds an instruction.
+
+Each line is taken apart by one regular expression, and gets a number: equal numbers mean equal opcode, shape,
+attributes and literal, and operands of equal numbers. Where no two instructions of a computation have the same number,
+the set of numbers says which computation it is, in whatever order it was printed. Nothing here knows what an attribute
+means: what is spelled in another way is another number, and has to be read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hlodiff.ir.outline import Chunk, Unread
+
+_ROW = re.compile(r"^  (ROOT )?%(\S+) = ((?:\S+|\(.*?\)) [\w\-]+)\(([^()\n]*)\)(.*)$", re.MULTILINE)
+_BEFORE_METADATA = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*"|,(?! metadata=\{))*')
+_METADATA = re.compile(r', metadata=\{[^"}]*(?:"(?:[^"\\]|\\.)*"[^"}]*)*\}')
+_NAME = re.compile(r'"(?:[^"\\]|\\.)*"|%([^\s,{}()"]+)')
+_COMMENT = re.compile(r"/\*[^*]*\*/")
+_CALLED = re.compile(r"=(%[^\s,{}]+|\{%[^{}]*\})")
+_COMMUTATIVE = re.compile(r" (add|multiply|maximum|minimum|and|or|xor|compare)$")
+_STEP = re.compile(r"^.* (?:while|conditional|call)\(.*$", re.MULTILINE)
+_SYMMETRIC = ("direction=EQ", "direction=NE")
+# What is numbered across the whole program, where equal numbers may mean other partners; edges that are no operands.
+_PROGRAM_WIDE = ("channel", "rendezvous", "callback", "control-predecessors")
+
+Numbers = dict[Hashable, int]
+Row = tuple[str, str, str, str, str]
+
+
+class _Unclear(Exception):
+    """Something that a sketch cannot say for sure: the computation has to be read."""
+
+
+class _Tails(dict[str, str]):
+    """What stands behind the operands, without metadata and with what is called by its key; worked out once each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keys_by_name: dict[str, int | None] = {}
+
+    def __missing__(self, tail: str) -> str:
+        text = tail
+        if ", metadata={" in tail:
+            before = _BEFORE_METADATA.match(tail)
+            at = before.end() if before else 0
+            text = tail[:at] + _METADATA.sub("", tail[at:], count=1)
+        if "%" in text:
+            text = _NAME.sub(self._key, text)
+        self[tail] = text
+        return text
+
+    def _key(self, name: re.Match[str]) -> str:
+        if name[1] is None:  # a string
+            return name[0]
+        key = self.keys_by_name.get(name[1])
+        if key is None:
+            raise _Unclear
+        return f"%{key}"
+
+
+class _Commutative(dict[str, str]):
+    """For each shape and opcode: the opcode where the order of its operands may mean nothing, else ""."""
+
+    def __missing__(self, head: str) -> str:
+        found = _COMMUTATIVE.search(head)
+        self[head] = word = found[1] if found else ""
+        return word
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """One side: its text, and by the name of each computation its key (None where only reading tells) and its place."""
+
+    program: Unread
+    keys: dict[str, int | None]
+    chunks: dict[str, Chunk]
+
+
+@dataclass(slots=True)
+class Sketcher:
+    """Gives the computations of one program their keys; `numbers` is shared by the programs that are compared.
+
+    Args:
+        numbers: grows; equal keys mean equal computations only within one of these.
+        scheduled: whether the printed order is part of computations that run step by step.
+    """
+
+    numbers: Numbers
+    scheduled: bool
+    _tails: _Tails = field(default_factory=_Tails)
+    _commutative: _Commutative = field(default_factory=_Commutative)
+
+    def sketch(self, program: Unread, entry: int, other: Sketch | None = None) -> Sketch:
+        """Give every computation its key.
+
+        Args:
+            program: one side.
+            entry: index of its entry computation.
+            other: the other side: what is the same to the letter there need not be taken apart again.
+        """
+        keys: dict[str, int | None] = {}
+        self._tails.keys_by_name = keys
+        chunks = {chunk.name: chunk for chunk in program.chunks}
+        ordered = _steps(program.text, chunks, program.chunks[entry].name) if self.scheduled else {}
+        for name, chunk in chunks.items():
+            key = _same(program.text, chunk, keys, other) if other else None
+            keys[name] = self._key(program.text, chunk, name in ordered) if key is None else key
+        return Sketch(program, keys, chunks)
+
+    def _key(self, text: str, chunk: Chunk, ordered: bool) -> int | None:
+        rows: list[Row] = _ROW.findall(text, chunk.body, chunk.end)
+        if len(rows) != text.count("\n", chunk.body, chunk.end):
+            return None
+        if any(text.find(word, chunk.body, chunk.end) >= 0 for word in _PROGRAM_WIDE):
+            return None
+        try:
+            if not ordered:
+                found = self._unordered(rows)
+                if len(found) == len(rows):
+                    return self._number((chunk.closing, found))
+            return self._number((chunk.closing, self._in_order(rows)))
+        except (KeyError, _Unclear):
+            return None
+
+    def _number(self, what: Hashable) -> int:
+        return self.numbers.setdefault(what, len(self.numbers))
+
+    def _unordered(self, rows: Sequence[Row]) -> frozenset[int]:
+        numbers, tails, commutative = self.numbers, self._tails, self._commutative
+        number: dict[str, int] = {}
+        for root, name, head, arguments, tail in rows:
+            rest = tails[tail]
+            label: tuple[object, ...]
+            if arguments[:1] == "%":
+                if "/" in arguments:
+                    arguments = _COMMENT.sub("", arguments)
+                operands = [number[name] for name in arguments.split(", ")]
+                if commutative[head] and _is_symmetric(operands, commutative[head], rest):
+                    operands.sort()
+                label = (root, head, rest, *operands)
+            elif "%" in arguments:
+                raise _Unclear  # older printers put a shape before each operand
+            else:
+                label = (root, head, rest, arguments)
+            number["%" + name] = numbers.setdefault(label, len(numbers))
+        return frozenset(number.values())
+
+    def _in_order(self, rows: Sequence[Row]) -> tuple[int, ...]:
+        """One number for each line; operands are the positions of lines, so that what is shared is seen."""
+        position: dict[str, int] = {}
+        found: list[int] = []
+        for root, name, head, arguments, tail in rows:
+            label: tuple[object, ...]
+            if arguments[:1] == "%":
+                names = _COMMENT.sub("", arguments).split(", ")
+                label = (root, head, self._tails[tail], "", *[position[name] for name in names])
+            elif "%" in arguments:
+                raise _Unclear
+            else:
+                label = (root, head, self._tails[tail], arguments)
+            position["%" + name] = len(position)
+            found.append(self._number(label))
+        if len(position) != len(found):
+            raise _Unclear
+        return tuple(found)
+
+
+def _same(text: str, chunk: Chunk, keys: Mapping[str, int | None], other: Sketch) -> int | None:
+    """The key of a computation of the same name, where both are the same to the letter, callees included."""
+    twin = other.chunks.get(chunk.name)
+    if twin is None or chunk.end - chunk.body != twin.end - twin.body or chunk.closing != twin.closing:
+        return None
+    body = text[chunk.body : chunk.end]
+    if body != other.program.text[twin.body : twin.end]:
+        return None
+    if any(keys.get(name) != other.keys.get(name) for name in called_names(body)):
+        return None
+    return other.keys[chunk.name]
+
+
+def _steps(text: str, chunks: Mapping[str, Chunk], entry: str) -> dict[str, None]:
+    """Computations that run step by step: reached from the entry through loops, branches and calls, not fusions."""
+    found = {entry: None}
+    waiting = [entry]
+    for name in waiting:
+        for line in _STEP.findall(text, chunks[name].body, chunks[name].end):
+            callees = [callee for callee in called_names(line) if callee in chunks and callee not in found]
+            found |= dict.fromkeys(callees)
+            waiting += dict.fromkeys(callees)
+    return found
+
+
+def _is_symmetric(operands: Sequence[int], opcode: str, attributes: str) -> bool:
+    return len(operands) == 2 and (opcode != "compare" or any(word in attributes for word in _SYMMETRIC))
+
+
+def called_names(body: str) -> list[str]:
+    """Names in the places of attributes that name computations: `calls=%a`, `branch_computations={%a, %b}`."""
+    return [name for group in _CALLED.findall(body) for name in _NAME.findall(group) if name]

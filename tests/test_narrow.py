@@ -1,0 +1,164 @@
+"""The fast path: computations that both programs hold as they are stay unread, and the answer is the same."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.edits import EDITS, make_one
+from benchmarks.noise import QUIET, Noise, add_noise
+from benchmarks.workbench import put_together, take_apart
+from benchmarks.writer import write
+from hlodiff.diff import ModuleDiff, diff
+from hlodiff.errors import ReadError
+from hlodiff.ir.hlo_reader import read_hlo
+from hlodiff.ir.outline import Unread
+
+SNAPSHOTS = sorted((Path(__file__).parents[1] / "snapshots").glob("**/compiled.hlo"))
+
+
+def _answer(found: ModuleDiff) -> tuple[dict[str, Any], list[object]]:
+    """All that is said, but the noise that was dropped: that is counted where computations were opened."""
+    places: list[object] = [
+        [(site.computation, site.instruction) if site else None for site in pair]
+        for edit in (*found.edits, *found.schedule, *found.tuning)
+        for pair in edit.sites
+    ]
+    said = found.to_json()
+    del said["ignored"]
+    return said, places
+
+
+def _both_ways(old: str, new: str) -> tuple[object, object]:
+    fast = diff(read_hlo(old, at_once=False), read_hlo(new, at_once=False))
+    slow = diff(read_hlo(old, at_once=True), read_hlo(new, at_once=True), closed=False)
+    return _answer(fast), _answer(slow)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**9), st.integers(0, 6), st.booleans())
+def test_the_fast_path_says_what_the_slow_one_says(seed: int, edits: int, noisy: bool) -> None:
+    chance = random.Random(seed)
+    text = chance.choice(SNAPSHOTS).read_text()
+    piece = take_apart(read_hlo(text))
+    for _ in range(edits):
+        make_one(piece, chance.choice(list(EDITS)), chance)
+    noise = Noise(parameters=chance.random() < 0.3) if noisy else replace(QUIET, names=True)
+    add_noise(piece, noise, chance, set())
+    changed = write(put_together(piece)[0])
+    fast, slow = _both_ways(text, changed)
+    assert fast == slow
+    fast, slow = _both_ways(changed, text)
+    assert fast == slow
+
+
+@pytest.mark.parametrize("path", SNAPSHOTS, ids=lambda path: "/".join(path.parts[-3:-1]))
+def test_what_is_read_later_is_what_is_read_at_once(path: Path) -> None:
+    later, now = (read_hlo(path.read_text(), at_once=at_once) for at_once in (False, True))
+    assert isinstance(later.computations, Unread)
+    assert tuple(later.computations) == now.computations
+    assert (later.entry, later.attributes, later.frames) == (now.entry, now.attributes, now.frames)
+
+
+TWO_LAYERS = """HloModule m
+
+%square.1 (p.1: f32[8]) -> f32[8] {
+  %p.1 = f32[8]{0} parameter(0)
+  ROOT %m.1 = f32[8]{0} multiply(%p.1, %p.1)
+}
+
+%shift.2 (p.2: f32[8]) -> f32[8] {
+  %p.2 = f32[8]{0} parameter(0)
+  %c.2 = f32[] constant(1)
+  %b.2 = f32[8]{0} broadcast(%c.2), dimensions={}
+  ROOT %a.2 = f32[8]{0} add(%p.2, %b.2)
+}
+
+ENTRY %main (x: f32[8]) -> f32[8] {
+  %x = f32[8]{0} parameter(0)
+  %first = f32[8]{0} fusion(%x), kind=kLoop, calls=%square.1
+  ROOT %second = f32[8]{0} fusion(%first), kind=kLoop, calls=%shift.2
+}
+"""
+
+
+def test_equal_computations_are_never_read() -> None:
+    old = read_hlo(TWO_LAYERS, at_once=False)
+    new = read_hlo(TWO_LAYERS.replace(".1", ".77").replace("constant(1)", "constant(2)"), at_once=False)
+    found = diff(old, new)
+    assert [(edit.kind, edit.fields) for edit in found.edits] == [("changed", ("literal",))]
+    assert found.edits[0].new is not None
+    assert found.edits[0].new.computation == 1
+    for module in (old, new):
+        assert isinstance(module.computations, Unread)
+        assert sorted(module.computations.looked_at) == [1, 2]  # not %square
+
+
+def test_sharing_is_seen_where_instructions_are_twins() -> None:
+    """add(n(x), n(x)) with one n and with two: the same numbers, another program."""
+    one = TWO_LAYERS.replace(
+        "  ROOT %m.1 = f32[8]{0} multiply(%p.1, %p.1)\n",
+        "  %n.1 = f32[8]{0} negate(%p.1)\n  %k.1 = f32[8]{0} negate(%p.1)\n"
+        "  ROOT %m.1 = f32[8]{0} multiply(%n.1, %n.1)\n",
+    )
+    two = one.replace("multiply(%n.1, %n.1)", "multiply(%n.1, %k.1)")
+    fast, slow = _both_ways(one, two)
+    assert fast == slow
+    assert diff(read_hlo(one, at_once=False), read_hlo(two, at_once=False)).edits
+
+
+def test_order_counts_in_a_schedule() -> None:
+    """A loop body that runs in another order is no edit, and is said in its channel."""
+    body = "\n".join(
+        [
+            "HloModule m, is_scheduled=true",
+            "",
+            "%body (p: f32[8]) -> f32[8] {",
+            "  %p = f32[8]{0} parameter(0)",
+            "  %a = f32[8]{0} sine(%p)",
+            "  %b = f32[8]{0} cosine(%p)",
+            "  ROOT %c = f32[8]{0} subtract(%a, %b)",
+            "}",
+            "",
+            "ENTRY %main (x: f32[8]) -> f32[8] {",
+            "  %x = f32[8]{0} parameter(0)",
+            "  ROOT %r = f32[8]{0} call(%x), to_apply=%body",
+            "}",
+            "",
+        ]
+    )
+    sine, cosine = "  %a = f32[8]{0} sine(%p)\n", "  %b = f32[8]{0} cosine(%p)\n"
+    other = body.replace(sine + cosine, cosine + sine)
+    assert other != body
+    fast, slow = _both_ways(body, other)
+    assert fast == slow
+    found = diff(read_hlo(body, at_once=False), read_hlo(other, at_once=False))
+    assert found.identical
+    assert found.schedule
+
+
+def test_a_broken_line_is_told_when_it_is_looked_at() -> None:
+    broken = read_hlo(TWO_LAYERS.replace("add(%p.2, %b.2)", "add(%p.2, %nowhere)"), at_once=False)
+    with pytest.raises(ReadError, match="operand %nowhere is not defined") as error:
+        diff(broken, read_hlo(TWO_LAYERS, at_once=False))
+    assert "12" in str(error.value)  # its line in the whole file
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("multiply(%p.1, %p.1)", "multiply(%p.1, %p.1), metadata={op_name=\"a \\\\\"}{\\\\\" b\" stack_frame_id=0}"),
+        ("kind=kLoop, calls=%square.1", 'kind=kLoop, calls=%square.1, frontend_attributes={a="%square.1, metadata={"}'),
+    ],
+)  # fmt: skip
+def test_quotes_and_braces_do_not_confuse_the_sketch(old: str, new: str) -> None:
+    changed = TWO_LAYERS.replace(old, new)
+    assert changed != TWO_LAYERS
+    fast, slow = _both_ways(TWO_LAYERS, changed)
+    assert fast == slow
