@@ -55,8 +55,9 @@ def test_two_files(capsys: pytest.CaptureFixture[str]) -> None:
         "  compiled: structure: 1 changed of 2 instructions\n"
         "    ops          exponential 0 -> 1, tanh 1 -> 0\n"
         "    edits\n"
-        "      changed  tanh -> exponential\n"
+        "      changed  tanh -> exponential  8 flops, 64 B\n"
         "\n"
+        "flops and bytes of changes are computed from shapes, cycles are XLA's estimates\n"
         "1 changed\n"
     )
 

@@ -31,10 +31,18 @@ from hlodiff.store import FutureFormatError, Key, is_unfinished, writing
 @options.target
 @options.form
 @options.output
+@options.detail
 @options.jobs
 @options.project
 def command(
-    names: tuple[str, ...], targets: tuple[str, ...], form: str, output: str | None, jobs: int | None, project: Path
+    names: tuple[str, ...],
+    targets: tuple[str, ...],
+    form: str,
+    output: str | None,
+    everything: bool,
+    stacks: bool,
+    jobs: int | None,
+    project: Path,
 ) -> int:
     """Compile registered functions and compare them with the snapshots.
 
@@ -65,6 +73,8 @@ def command(
         tuple(f"{folder}: a summary.yaml, but no snapshot's place" for folder in chosen.strays),
         _next(programs, code),
         str(config.root),
+        everything,
+        stacks,
     )
     emit_report(report, form, output)
     return code

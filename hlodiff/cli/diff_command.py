@@ -29,6 +29,7 @@ _WHOLE = "see whether the file is whole; `hlodiff diff --help` lists what can be
 @options.target
 @options.form
 @options.output
+@options.detail
 @click.option("--exit-code", is_flag=True, help="Exit 1 where the programs differ.")
 @options.project
 def command(
@@ -38,6 +39,8 @@ def command(
     targets: tuple[str, ...],
     form: str,
     output: str | None,
+    everything: bool,
+    stacks: bool,
     exit_code: bool,
     project: Path,
 ) -> int:
@@ -72,6 +75,8 @@ def command(
         toolchain=_toolchains(*sides, programs),
         notes=(*sides[0].notes, *sides[1].notes),
         root=str(_root(project)),
+        all=everything,
+        stacks=stacks,
     )  # fmt: skip
     emit_report(report, form, output)
     if any(program.broken for program in programs):

@@ -64,3 +64,13 @@ def project(command: F) -> F:
         metavar="FOLDER",
         help="Where to look for pyproject.toml; this folder by default.",
     )(command)
+
+
+def detail(command: F) -> F:
+    """`--all` and `--stacks`: how much a report lists."""
+    command = click.option(
+        "--stacks", is_flag=True, help="List the whole Python call stack of each change, innermost line first."
+    )(command)
+    return click.option(
+        "--all", "everything", is_flag=True, help="List every change, where a long report would tell the largest."
+    )(command)

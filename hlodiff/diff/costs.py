@@ -132,8 +132,12 @@ def _elsewhere(parts: Iterable[tuple[Shape, int]], module: Module) -> tuple[tupl
 
 def _fused(module: Module, found: Correspondence, which: int) -> dict[int, None]:
     """Computations whose values never reach memory: bodies of fusions, and what is applied to elements."""
+    return _bodies(module, _opened(found, which))
+
+
+def _bodies(module: Module, callers: Iterable[int]) -> dict[int, None]:
     inside: dict[int, None] = {}
-    for index in _opened(found, which):
+    for index in callers:
         for it in module.computations[index].instructions:
             for name, group in it.calls:
                 if it.opcode == "fusion" or (is_embedded(it, name) and it.opcode != "func.call"):
@@ -156,9 +160,14 @@ def _runs(old: Module, new: Module, found: Correspondence) -> dict[_Node, int]:
         for index in _opened(found, which):
             edges[(name, index, -1)] = _own_calls(name, module, index)
     runs: dict[_Node, int] = {("pair", old.entry, new.entry): 1, ("old", old.entry, -1): 1, ("new", new.entry, -1): 1}
+    return _times(edges, runs)
+
+
+def _times(edges: dict[_Node, list[tuple[_Node, int]]], runs: dict[_Node, int]) -> dict[_Node, int]:
+    """How often everything runs that is called from what `runs` begins with."""
     for node in _callers_first(edges):
         for callee, times in edges.get(node, ()):
-            runs[callee] = min(runs.get(callee, 0) + runs.get(node, 1) * times, _MOST)
+            runs[callee] = min(runs.get(callee, 0) + runs.get(node, 0) * times, _MOST)
     return runs
 
 
@@ -214,3 +223,31 @@ def _sum(one: Cost, other: Cost) -> Cost:
         one, runs=one.runs + other.runs, flops=one.flops + other.flops, read=one.read + other.read,
         written=one.written + other.written, elsewhere=tuple(sorted(elsewhere.items())), cycles=cycles,
     )  # fmt: skip
+
+
+def program_cost(module: Module) -> Cost:
+    """What a whole program costs in one call; `runs` are all runs of all its instructions.
+
+    Args:
+        module: a program of either stage.
+
+    Returns:
+        the sum over its instructions; loops count as often as XLA knows that they turn.
+
+    Example:
+        >>> from hlodiff.ir.hlo_reader import read_hlo
+        >>> text = "HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT c = f32[2] copy(p)\\n}"
+        >>> program_cost(read_hlo(text))
+        Cost(runs=2, flops=0, read=8, written=8, elsewhere=(), cycles=None)
+    """
+    everything = range(len(module.computations))
+    edges = {("new", index, -1): _own_calls("new", module, index) for index in everything}
+    runs = _times(edges, {("new", module.entry, -1): 1})
+    inside = _bodies(module, everything)
+    costs = [
+        _cost(module, (index, position), times, index in inside)
+        for index in everything
+        if (times := runs.get(("new", index, -1), 0))
+        for position in range(len(module.computations[index].instructions))
+    ]
+    return added_up(costs) or Cost(0, 0)

@@ -65,11 +65,16 @@ def group(
 
 
 def _rank(edit: Edit) -> tuple[int, int, int]:
-    return _weight(edit), -edit.count, KINDS.index(edit.kind)
+    return weight_of(edit), -edit.count, KINDS.index(edit.kind)
 
 
-def _weight(edit: Edit) -> int:
-    """What a reviewer wants to see first: placement and numbers, then operations, then what only carries values."""
+def weight_of(edit: Edit) -> int:
+    """What a reviewer wants to see first: 0 placement and numbers, 1 operations, 2 what only carries values.
+
+    Example:
+        >>> weight_of(Edit("changed", ("memory_space",)))
+        0
+    """
     if not _FIRST.isdisjoint(edit.fields):
         return 0
     site = edit.new or edit.old

@@ -19,6 +19,7 @@ _LAST_DIMS = re.compile(r"last_tile_dims=\{([^}]*)\}")
 _MAXIMAL = re.compile(r"\{maximal device=(\d+)[^}]*\}$")
 _SDY = re.compile(r"(?:#sdy\.sharding)?<(?P<mesh>@[\w\"]+|mesh<.*?>), \[(?P<dims>.*?)\](?P<rest>.*)>$", re.DOTALL)
 _AXIS = re.compile(r'"([^"]*)"(?::\(\d+\)(\d+))?')
+_PRECISION = re.compile(r"(?:(?<=[{,])|(?<=precision ))(default|high|highest|packed_nibble)(?=[,}>])")
 _SIZES = re.compile(r'"([^"]*)"=(\d+)')
 
 
@@ -60,6 +61,27 @@ def memory_space_in_words(space: int, platform: str = "") -> str:
         ('host', 'vmem', 'memory space 9')
     """
     return _SPACES.get(platform, _SPACES[""]).get(space, f"memory space {space}")
+
+
+def precision_in_words(text: str | None) -> str:
+    """The precision of a dot or convolution: one word where both operands have the same.
+
+    Args:
+        text: as HLO or StableHLO print it; None or "" for XLA's default.
+
+    Returns:
+        words; text that is not understood comes back as it is.
+
+    Example:
+        >>> precision_in_words("{highest,highest}"), precision_in_words("[#stablehlo<precision HIGH>]")
+        ('highest', 'high')
+        >>> precision_in_words("{default,highest}"), precision_in_words(""), precision_in_words("dot_bf16_bf16_f32_x3")
+        ('default and highest', 'default', 'dot_bf16_bf16_f32_x3')
+    """
+    words = _PRECISION.findall((text or "").strip().lower())
+    if not words and text and text != "none":
+        return text
+    return " and ".join(dict.fromkeys(words)) or "default"
 
 
 def sharding_in_words(text: str | None) -> str:

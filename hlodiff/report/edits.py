@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from hlodiff.diff.result import Edit, FieldChange, FusionChange
-from hlodiff.diff.words import sharding_in_words
+from hlodiff.diff.words import precision_in_words, sharding_in_words
 from hlodiff.report.headline import NOT_DONATED
 from hlodiff.report.instructions import added_in_words, named
 from hlodiff.report.numbers import bytes_in_words, many
-from hlodiff.report.places import place
 
 PLACEMENT_FIELDS = ("memory_space", "sharding", "compute_type", "replica_groups", "alias", "execution_thread")
 _WITH_LAYOUT = ("element_type", "shape", "memory_space", "compute_type")  # the layout goes with them
@@ -25,34 +23,6 @@ _FIELD_WORDS = {
     "custom_call_target": "custom call target",
     "backend_config": "backend config",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class EditRow:
-    """One edit ready to be laid out: kind, count, what in words, where in Python, and the scope."""
-
-    kind: str
-    count: int
-    what: str
-    where: str
-    scope: str
-
-
-def edit_row(edit: Edit, root: str = "") -> EditRow:
-    """One edit as words, without markup and not yet escaped.
-
-    Args:
-        edit: of any kind.
-        root: the project's folder, to which the Python file is named relative.
-
-    Returns:
-        what a report lays out.
-
-    Example:
-        >>> edit_row(Edit("changed", ("alias",), changes=(FieldChange("alias", "result 1", "none"),))).what
-        'an argument is no longer donated'
-    """
-    return EditRow(edit.kind, edit.count, _what(edit), place(edit.source, root), edit.op_name or "")
 
 
 def change_in_words(change: FieldChange, edit: Edit | None = None) -> str:
@@ -72,8 +42,12 @@ def change_in_words(change: FieldChange, edit: Edit | None = None) -> str:
     old, new = change.old or "none", change.new or "none"
     if change.field == "sharding":
         return f"sharding: {sharding_in_words(old)} -> {sharding_in_words(new)}"
+    if change.field == "precision":
+        return f"precision: {precision_in_words(change.old)} -> {precision_in_words(change.new)}"
     if change.field == "alias":
         return _donation(old, new, edit)
+    if change.field == "operands" and old == new:
+        return f"operands: other values of the same names ({old})"
     if change.field == "memory_space":
         old, new = old.strip('"'), new.strip('"')
     name = _FIELD_WORDS.get(change.field, change.field.removeprefix("attribute:"))
@@ -95,15 +69,17 @@ def _donation(old: str, new: str, edit: Edit | None) -> str:
     return f"{who} {verb} donated to {new} instead of {old}"
 
 
-def _what(edit: Edit) -> str:
+def edit_in_words(edit: Edit) -> str:
+    """One edit as words, without markup and not yet escaped.
+
+    Example:
+        >>> edit_in_words(Edit("changed", ("alias",), changes=(FieldChange("alias", "result 1", "none"),)))
+        'an argument is no longer donated'
+    """
     site = edit.new or edit.old
     if edit.kind in ("added", "removed"):
         return added_in_words(site) if site else "; ".join(map(change_in_words, edit.changes))
-    told = [change for change in edit.changes if change.field not in ("opcode", "computation")]
-    if any(change.field in _WITH_LAYOUT for change in told):
-        told = [change for change in told if change.field != "layout"]
-    told.sort(key=lambda change: change.field not in PLACEMENT_FIELDS)  # where it runs and lives comes first
-    words = [change_in_words(change, edit) for change in told]
+    words = [change_in_words(change, edit) for change in told_changes(edit)]
     if edit.fields == ("alias",):
         return "; ".join(words)
     if edit.kind == "moved" and edit.old and edit.new:
@@ -113,6 +89,19 @@ def _what(edit: Edit) -> str:
     opcode = next((change for change in edit.changes if change.field == "opcode"), None)
     head = f"{opcode.old} -> {opcode.new}" if opcode else named(site)
     return f"{head}: {'; '.join(words)}" if head and words else head or "; ".join(words)
+
+
+def told_changes(edit: Edit) -> list[FieldChange]:
+    """The changed fields that are told beside the opcode, where an instruction runs and lives first.
+
+    Example:
+        >>> told_changes(Edit("changed", ("layout",), changes=(FieldChange("layout", "{0}", "{1}"),)))[0].new
+        '{1}'
+    """
+    told = [change for change in edit.changes if change.field not in ("opcode", "computation")]
+    if any(change.field in _WITH_LAYOUT for change in told):
+        told = [change for change in told if change.field != "layout"]
+    return sorted(told, key=lambda change: change.field not in PLACEMENT_FIELDS)
 
 
 def fusion_lines(changes: tuple[FusionChange, ...]) -> list[str]:

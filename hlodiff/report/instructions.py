@@ -42,10 +42,29 @@ def added_in_words(site: Site) -> str:
         >>> added_in_words(Site(0, 0, "main", "c", "constant", "%c = f32[] constant(0.5)"))
         'constant %c f32[] (0.5)'
     """
-    operands, attributes = _parts(site)
+    operands, _ = _parts(site)
     literal = f" ({operands})" if site.opcode in ("constant", "parameter") and operands else ""
-    told = [part for part in attributes if _is_told(site, part)]
-    return ", ".join([named(site) + literal, *told])
+    return ", ".join([named(site) + literal, *attributes_in_words(site)])
+
+
+def attributes_in_words(site: Site) -> list[str]:
+    """What an instruction's attributes say of it that a reviewer reads.
+
+    Example:
+        >>> attributes_in_words(Site(0, 0, "main", "t", "transpose", "%t = f32[2]{0} transpose(%p), dimensions={0}"))
+        ['dimensions={0}']
+    """
+    return [part for part in _parts(site)[1] if _is_told(site, part)]
+
+
+def shape_in_words(site: Site) -> str:
+    """The shape of an instruction's result without its layout.
+
+    Example:
+        >>> shape_in_words(Site(0, 0, "main", "t", "tanh", "%t = f32[8]{0} tanh(%p)"))
+        'f32[8]'
+    """
+    return _shape(site)
 
 
 def _is_told(site: Site, attribute: str) -> bool:

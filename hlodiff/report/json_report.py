@@ -6,9 +6,12 @@ import json
 from typing import Any
 
 from hlodiff.diff.compared import Compared
-from hlodiff.diff.result import KINDS
+from hlodiff.diff.result import KINDS, Edit
 from hlodiff.ir.frames import shown_file
+from hlodiff.report.digest import share_of
+from hlodiff.report.entries import Entry
 from hlodiff.report.record import Report
+from hlodiff.report.stories import told_of
 
 FORMAT_VERSION = "1.0"
 
@@ -26,6 +29,7 @@ def to_json(report: Report) -> str:
         >>> '"programs": []' in to_json(Report("diff", "a", "b", ()))
         True
     """
+    told = told_of(report)
     value: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
         "command": report.command,
@@ -35,6 +39,7 @@ def to_json(report: Report) -> str:
             {"what": c.what, "old": c.old, "new": c.new, "targets": list(c.targets)} for c in report.toolchain
         ],
         "programs": [_program(program, report.root) for program in report.programs],
+        "patterns": [_pattern(entry, report) for entry in told.patterns],
         "findings": [
             {"severity": f.severity, "rule": f.rule, "program": f.program, "target": f.target, "what": f.what,
              "advice": f.advice}
@@ -53,6 +58,7 @@ def _program(program: Compared, root: str) -> dict[str, Any]:
         for edit in edits:
             edit["source"] = [{**frame, "file": shown_file(frame["file"], root)} for frame in edit["source"]]
     body["metrics"] = {name: list(pair) for name, pair in program.metrics().items()}
+    body["same"] = share_of(program.diff).to_json() if program.status == "changed" and program.diff else None
     body["op_counts"] = {name: list(pair) for name, pair in program.op_count_pairs().items()}
     # The verdict on the program may know more than its text: the status is the comparison's, not the diff's.
     result = head | {key: value for key, value in body.items() if key != "status"}
@@ -61,9 +67,37 @@ def _program(program: Compared, root: str) -> dict[str, Any]:
     return result
 
 
+def _pattern(entry: Entry, report: Report) -> dict[str, Any]:
+    """One change with everything it was made in: equal changes from one line, in all programs of the report."""
+    programs = dict.fromkeys(number for number, _ in entry.edits)
+    frames = [edit.source for edit in _edits_of(entry, report)[:1]]
+    old, new = (cost.to_json() if cost else None for cost in entry.cost)
+    return {
+        "stage": entry.key[0],
+        "kind": entry.kind,
+        "what": entry.what,
+        "count": entry.count,
+        "follows": dict(entry.follows),
+        "cost": {"old": old, "new": new},
+        "source": [
+            {"file": shown_file(f.file, report.root), "line": f.line, "function": f.function}
+            for stack in frames
+            for f in stack
+        ],
+        "where": entry.where,
+        "programs": list(programs),
+        "edits": [list(edit) for edit in entry.edits],
+    }
+
+
+def _edits_of(entry: Entry, report: Report) -> list[Edit]:
+    diffs = [(report.programs[number].diff, index) for number, index in entry.edits]
+    return [diff.edits[index] for diff, index in diffs if diff is not None]
+
+
 def _one_sided() -> dict[str, Any]:
     nothing = {"summary": dict.fromkeys(KINDS, 0), "edits": []}
     return {
-        "summary": dict.fromkeys(KINDS, 0), "metrics": {}, "op_counts": {}, "edits": [], "fusions": [],
+        "summary": dict.fromkeys(KINDS, 0), "metrics": {}, "same": None, "op_counts": {}, "edits": [], "fusions": [],
         "channels": {"schedule": nothing, "tuning": nothing}, "ignored": {}, "limits": [],
     }  # fmt: skip

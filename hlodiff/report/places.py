@@ -30,8 +30,20 @@ def place(source: tuple[Frame, ...], root: str = "") -> str:
         'model.py:31 (loss)'
     """
     frame = own_frame(source)
-    if frame is None:
-        return ""
+    return _shown(frame, root) if frame else ""
+
+
+def shown_stack(source: tuple[Frame, ...], root: str = "") -> tuple[str, ...]:
+    """A whole Python call stack, innermost first: `jax/nn.py:9 (gelu)`, `model.py:31 (loss)`.
+
+    Example:
+        >>> shown_stack((Frame("/opt/site-packages/jax/_src/nn.py", 9, "gelu"), Frame("model.py", 31, "loss")))
+        ('jax/_src/nn.py:9 (gelu)', 'model.py:31 (loss)')
+    """
+    return tuple(_shown(frame, root) for frame in source)
+
+
+def _shown(frame: Frame, root: str) -> str:
     function = frame.function.replace("<locals>.", "")
     return f"{shown_file(frame.file, root)}:{frame.line}" + (f" ({function})" if function else "")
 

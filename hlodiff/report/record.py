@@ -33,6 +33,8 @@ class Report:
         notes: what else must be said: files that were left out, folders that are no snapshots.
         next: the command to type next; "" where there is none.
         root: the project's folder: Python files are named relative to it, in every form.
+        all: whether every change is listed, however long the report gets.
+        stacks: whether the whole Python call stack of each change is listed.
     """
 
     command: Literal["check", "diff"]
@@ -44,6 +46,8 @@ class Report:
     notes: tuple[str, ...] = ()
     next: str = ""
     root: str = ""
+    all: bool = False
+    stacks: bool = False
 
     def totals(self) -> dict[str, int]:
         """Programs in all, and by status; the same numbers in every format."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
 
 from hlodiff.diff.compared import Compared
-from hlodiff.ir.model import Stage
-from hlodiff.report.edits import EditRow, edit_row, fusion_lines, placement_lines
-from hlodiff.report.headline import headline
+from hlodiff.report.edits import fusion_lines, placement_lines
 from hlodiff.report.numbers import bytes_in_words, change_in_words, count_in_words
 
 _MOST_OPS = 10
@@ -56,58 +53,6 @@ def sections(program: Compared) -> list[Section]:
     ]
     kept = [(title, [line for line in lines if line]) for title, lines in found]
     return [(title, lines) for title, lines in kept if lines]
-
-
-@dataclass(frozen=True, slots=True)
-class Story:
-    """What is said of programs that changed alike: StableHLO is often the same for every target.
-
-    Args:
-        stage: their stage.
-        targets: those it holds for; () where targets are not known.
-        headline: kind and size of the change.
-        sections: see `sections`.
-        edits: all edits in words.
-    """
-
-    stage: Stage
-    targets: tuple[str, ...]
-    headline: str
-    sections: tuple[Section, ...]
-    edits: tuple[EditRow, ...]
-
-
-def stories(programs: Iterable[Compared], root: str = "") -> tuple[Story, ...]:
-    """The stories of compared programs of one name, StableHLO first: what was written, then what became of it.
-
-    Args:
-        programs: those without both sides are left out, and those that are the same where nothing of their target
-            changed.
-        root: the project's folder, to which Python files are named relative.
-
-    Returns:
-        equal stories once, with all their targets.
-
-    Example:
-        >>> stories([Compared("f", "cpu", "compiled", "added")])
-        ()
-    """
-    found: dict[object, tuple[Story, list[str]]] = {}
-    ordered = sorted(programs, key=lambda p: p.stage != "stablehlo")
-    touched = {program.target for program in ordered if differs(program)}
-    for program in ordered:
-        if program.target in touched and (program.diff is not None or program.status == "identical"):
-            edits = tuple(edit_row(edit, root) for edit in program.diff.edits) if program.diff else ()
-            story = Story(program.stage, (), headline(program), tuple(sections(program)), edits)
-            targets = found.setdefault(repr(story), (story, []))[1]
-            targets += [program.target] if program.target else []
-    return tuple(replace(story, targets=tuple(targets)) for story, targets in found.values())
-
-
-def differs(program: Compared) -> bool:
-    """Whether there is anything to tell of a program that both sides have: edits, or another schedule or tuning."""
-    diff = program.diff
-    return diff is not None and bool(diff.edits or diff.schedule or diff.tuning)
 
 
 def _op_counts(pairs: Mapping[str, tuple[int, int]]) -> str:

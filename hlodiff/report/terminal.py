@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlodiff.diff.compared import Compared
-from hlodiff.report.edits import EditRow
+from hlodiff.report.costs import cost_in_words
+from hlodiff.report.digest import MOST_ENTRIES, Digest, digest_of, share, share_in_words
+from hlodiff.report.entries import Entry, follows_in_words
 from hlodiff.report.escape import clip, printable
+from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
-from hlodiff.report.sections import Story, differs, stories
+from hlodiff.report.stories import Story, Told, differs, programs_in_words, told_of
 from hlodiff.report.totals import checked_in_words, totals_in_words
 
 if TYPE_CHECKING:
@@ -19,9 +22,12 @@ if TYPE_CHECKING:
 
 _MOST_EDITS = 12
 _MOST_MORE_EDITS = 6  # of each further story: what was written comes first, then what each compiler made of it
-_MOST_GROUPS = 50
+_MOST_GROUPS = 100
+_MOST_LINES = 300  # what a reviewer still scrolls through; more becomes an overview
 _MOST_LINES_OF_LOG = 12
-_MORE = "see --format json"
+_BELOW = 15  # what is said further of an edit stands below its words
+_MORE = "--all lists everything"
+_COSTS = "flops and bytes of changes are computed from shapes, cycles are XLA's estimates"
 _TITLES = 13
 _STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan"}
 _WORDS = {"added": "new: no snapshot", "removed": "orphaned: no such function any more"}
@@ -30,14 +36,14 @@ _STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One line: indentation, text that may be cut at the window's edge, text that stays at its end, a style.
+    """One line: indentation, text that may be cut at the window's edge, words that stay at its end, a style.
 
     A line with a `title`, "" included, stands in the column beside the titles.
     """
 
     indent: int
     text: str
-    end: str = ""
+    ends: tuple[str, ...] = ()
     style: str = ""
     wrap: bool = False
     title: str | None = None
@@ -71,18 +77,40 @@ def _lines(report: Report) -> Iterator[_Line]:
         yield _Line(0, f"toolchain differs: {change.what} {change.old} -> {change.new}{on}", style="bold", wrap=True)
     if report.toolchain:
         yield _Line(0, "")
-    shown = {name: programs for name, programs in report.by_name().items() if any(map(_is_told, programs))}
-    for name, programs in list(shown.items())[:_MOST_GROUPS]:
-        yield from _one(name, programs, report)
-        yield _Line(0, "")
-    if len(shown) > _MOST_GROUPS:
-        yield _Line(0, f"... and {len(shown) - _MOST_GROUPS} more, {_MORE}")
+    told = told_of(report)
+    listed = list(_listed(report, told))
+    if len(listed) > _MOST_LINES and not report.all:
+        listed = list(_overview(report, told))
+    yield from listed
     yield from _not_checked(report)
     for note in report.notes:
         yield _Line(0, f"note: {note}", wrap=True)
+    if any(any(entry.cost) for entry in told.patterns):
+        yield _Line(0, _COSTS, wrap=True)
     if report.command == "check" and any(program.status != "not_checked" for program in report.programs):
         yield _Line(0, f"checked {checked_in_words(report)}", wrap=True)
     yield _Line(0, totals_in_words(report), style="bold", wrap=True)
+
+
+def _listed(report: Report, told: Told) -> Iterator[_Line]:
+    """Changes that several programs share, once; then every function or file with what is its own."""
+    if told.shared:
+        yield _Line(0, "the same in several programs", style="bold")
+        for shared in told.shared[: None if report.all else _MOST_EDITS]:
+            yield from _entry(shared.entry, report, f"[{shared.number}] ")
+            yield _Line(_BELOW, f"{_STAGES[shared.stage]} of {programs_in_words(report, shared.programs)}")
+        if len(told.shared) > _MOST_EDITS and not report.all:
+            yield _Line(6, f"... and {len(told.shared) - _MOST_EDITS} more, {_MORE}")
+        yield _Line(0, "")
+    for name, programs in report.by_name().items():
+        if any(map(_is_told, programs)):
+            yield from _one(name, programs, report)
+            first = True
+            for story in told.stories:
+                if story.name == name:
+                    yield from _story(story, told, report, _MOST_EDITS if first else _MOST_MORE_EDITS)
+                    first = False
+            yield _Line(0, "")
 
 
 def _is_told(program: Compared) -> bool:
@@ -90,7 +118,7 @@ def _is_told(program: Compared) -> bool:
 
 
 def _one(name: str, programs: list[Compared], report: Report) -> Iterator[_Line]:
-    """One function or file: what became of it on which targets, then the stories."""
+    """One function or file: what became of it on which targets."""
     targets: dict[str, dict[str, None]] = {}
     for program in programs:
         if program.status in _STYLES:
@@ -101,27 +129,80 @@ def _one(name: str, programs: list[Compared], report: Report) -> Iterator[_Line]
         said.append(f"{word} on {', '.join(on)}" if any(on) else word)
     style = _STYLES[next(iter(targets))] if targets else ""
     yield _Line(0, f"{name}  {'; '.join(said)}", style=f"bold {style}", wrap=True)
-    for number, story in enumerate(stories(programs, report.root)):
-        yield from _story(story, _MOST_EDITS if number == 0 else _MOST_MORE_EDITS)
 
 
-def _story(story: Story, most: int) -> Iterator[_Line]:
+def _story(story: Story, told: Told, report: Report, most: int) -> Iterator[_Line]:
     on = f" on {', '.join(story.targets)}" if story.targets else ""
     yield _Line(2, f"{_STAGES[story.stage]}{on}: {story.headline}", wrap=True)
+    own = told.own(story)
+    is_digest = len(own) > MOST_ENTRIES and not report.all
+    if is_digest:
+        yield _Line(4, share_in_words(share(report, story.programs[:1])), title="same")
     for title, lines in story.sections:
         for number, line in enumerate(lines):
             yield _Line(4, line, title="" if number else title, wrap=True)
-    if story.edits:
+    if told.numbers(story):
+        yield _Line(4, _references(told.numbers(story), report), title="shared", wrap=True)
+    if is_digest:
+        yield from _digest(digest_of(own, (most + 1) // 2), report)
+    elif own:
         yield _Line(4, "edits")
-    for row in story.edits[:most]:
-        yield _edit(row)
-    if len(story.edits) > most:
-        yield _Line(6, f"... and {len(story.edits) - most} more, {_MORE}")
+        for entry in own:
+            yield from _entry(entry, report)
 
 
-def _edit(row: EditRow) -> _Line:
-    times = f"{row.count}x " if row.count > 1 else ""
-    return _Line(6, f"{row.kind:<8} {times}{row.what}", f"  {row.where}" if row.where else "", _STYLES[row.kind])
+def _references(numbers: tuple[int, ...], report: Report) -> str:
+    """Which of the changes above: those that were listed by number, the others counted."""
+    listed = [number for number in numbers if report.all or number <= _MOST_EDITS]
+    words = [f"[{number}]" for number in listed]
+    return " ".join([*words, *([f"and {len(numbers) - len(listed)} more"] if len(listed) < len(numbers) else [])])
+
+
+def _digest(digest: Digest, report: Report, programs: bool = False) -> Iterator[_Line]:
+    for title, entries in (("bytes", digest.by_bytes), ("count", digest.by_count)):
+        if entries:
+            yield _Line(4, f"largest changes by {title}")
+        for entry in entries:
+            yield from _entry(entry, report)
+            if programs:
+                yield _Line(_BELOW, programs_in_words(report, (number for number, _ in entry.edits)))
+    if digest.others:
+        words = f"... and {many(digest.others, 'more group')} of {many(digest.untold, 'instruction')}, {_MORE}"
+        yield _Line(6, words)
+
+
+def _entry(entry: Entry, report: Report, mark: str = "") -> Iterator[_Line]:
+    times = f"{entry.count:,}x " if entry.count > 1 else ""
+    ends = tuple(word for word in (cost_in_words(*entry.cost), entry.where) if word)
+    yield _Line(6 - len(mark), f"{mark}{entry.kind:<8} {times}{entry.what}", ends, _STYLES[entry.kind])
+    if entry.follows:
+        yield _Line(_BELOW, follows_in_words(entry), wrap=True)
+    for frame in entry.stack if report.stacks else ():
+        yield _Line(_BELOW + 2, f"at {frame}")
+
+
+def _overview(report: Report, told: Told) -> Iterator[_Line]:
+    """Where the list would be too long: what is the same, the largest changes of all programs, a line for each."""
+    for stage, word in _STAGES.items():
+        numbers = [n for n, program in enumerate(report.programs) if program.stage == stage and differs(program)]
+        if not numbers:
+            continue
+        yield _Line(0, f"{word}: {many(len(numbers), 'program')} changed", style="bold")
+        yield _Line(4, share_in_words(share(report, numbers)), title="same")
+        yield from _digest(digest_of([e for e in told.patterns if e.key[0] == stage]), report, programs=True)
+        yield _Line(0, "")
+    stories = sorted(told.stories, key=lambda story: -sum(entry.count + entry.following for entry in story.entries))
+    for story in stories[:_MOST_GROUPS]:
+        on = f" on {', '.join(story.targets)}" if story.targets else ""
+        same = share_in_words(share(report, story.programs[:1]))
+        yield _Line(0, f"{story.name}{on}, {_STAGES[story.stage]}: {same} the same; {story.headline}")
+    if len(stories) > _MOST_GROUPS:
+        yield _Line(0, f"... and {len(stories) - _MOST_GROUPS} more, {_MORE}")
+    for name, programs in report.by_name().items():
+        if any(program.status in _WORDS for program in programs):
+            yield from _one(name, programs, report)
+    yield _Line(0, f"too long to list every change here (more than {_MOST_LINES} lines), {_MORE}", wrap=True)
+    yield _Line(0, "")
 
 
 def _not_checked(report: Report) -> Iterator[_Line]:
@@ -147,7 +228,7 @@ def _not_checked(report: Report) -> Iterator[_Line]:
 
 def _plain(line: _Line, width: int) -> list[str]:
     """The line, cut or wrapped to the width; what stands at its end is kept whole."""
-    text, end = printable(line.text), printable(line.end)
+    text = printable(line.text)
     room = width - line.indent
     if line.title is not None:
         heads = [f"{line.title:<{_TITLES}}"]
@@ -155,11 +236,18 @@ def _plain(line: _Line, width: int) -> list[str]:
         heads += [" " * _TITLES] * (len(parts) - 1)
         return [" " * line.indent + head + part for head, part in zip(heads, parts, strict=True)]
     if line.wrap:
-        return [" " * line.indent + part for part in _wrapped(text + end, room)]
-    if len(end) > room // 2 and len(text) + len(end) > room:
-        # The place in Python is what a reviewer goes to: it gets a line of its own before any of it is lost.
-        return [" " * line.indent + clip(text, room), " " * line.indent + end]
-    return [(" " * line.indent + clip(text, room - len(end)) + end).rstrip()]
+        return [" " * line.indent + part for part in _wrapped(text, room)]
+    return [" " * line.indent + part for part in _with_ends(text, [printable(end) for end in line.ends], room)]
+
+
+def _with_ends(text: str, ends: list[str], room: int) -> list[str]:
+    """One line if need be with the text cut; where that would lose half of it, what stands at its end goes below."""
+    end = "".join(f"  {word}" for word in ends)
+    if len(text) + len(end) <= room or len(end) <= room // 2:
+        return [(clip(text, room - len(end)) + end).rstrip()]
+    # The place in Python is what a reviewer goes to: it gets a line of its own before any of it is lost.
+    below = [end] if len(end) <= room else [*(clip(f"  {word}", room) for word in ends[:-1]), f"  {ends[-1]}"]
+    return [clip(text, room), *below]
 
 
 def _wrapped(text: str, width: int) -> list[str]:
