@@ -260,8 +260,9 @@ def test_a_changed_program_fails(compiler: Compiler, said: Ask) -> None:
         "    ops          exponential 0 -> 1, tanh 1 -> 0\n"
         "    memory       temp 8 B -> 24 B (+200 %)\n"
         "    edits\n"
-        "      changed  tanh -> exponential\n"
+        "      changed  tanh -> exponential  8 flops, 64 B\n"
         "\n"
+        "flops and bytes of changes are computed from shapes, cycles are XLA's estimates\n"
         "checked 8 programs: 2 functions on cpu, tpu-v5e-2x2, StableHLO and compiled HLO of each\n"
         "1 changed, 7 unchanged; next: hlodiff update f\n"
     )
