@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from hlodiff.errors import ConfigError, DiffError, UsageError
 from hlodiff.ir.model import Module
 from hlodiff.report.record import Report, ToolchainChange, toolchain_changes
 
+_BUG = "this is a bug in hlodiff: please report it with both programs, {old} and {new}"
 _WHOLE = "see whether the file is whole; `hlodiff diff --help` lists what can be read"
 
 
@@ -31,6 +33,7 @@ _WHOLE = "see whether the file is whole; `hlodiff diff --help` lists what can be
 @options.output
 @options.detail
 @click.option("--exit-code", is_flag=True, help="Exit 1 where the programs differ.")
+@click.option("--verify", is_flag=True, help="Prove that the edits are all there is: carry them out and compare.")
 @options.project
 def command(
     old: str,
@@ -42,6 +45,7 @@ def command(
     everything: bool,
     stacks: bool,
     exit_code: bool,
+    verify: bool,
     project: Path,
 ) -> int:
     """Compare the programs of OLD with those of NEW.
@@ -53,7 +57,7 @@ def command(
       a git revision      main, HEAD~3, v1.2:snapshots
 
     Programs in folders are paired by their relative names. Exits 0 whatever it finds (see --exit-code), and 2 where a
-    program could not be read.
+    program could not be read or the edits, carried out with --verify, do not give the new program.
     """
     sides = open_side(old, project), open_side(new, project)
     chosen = [one for one in pair(*sides) if _is_chosen(one, names, targets)]
@@ -68,12 +72,12 @@ def command(
     programs: list[Compared] = []
     with progress(len(chosen), "comparing") as step:
         for one in chosen:
-            programs.append(_compare(one))
+            programs.append(_compare(one, verify))
             step(programs[-1].label, 1)
     report = Report(
         "diff", old, new, tuple(programs),
         toolchain=_toolchains(*sides, programs),
-        notes=(*sides[0].notes, *sides[1].notes),
+        notes=(*sides[0].notes, *sides[1].notes, *_replayed(programs)),
         root=str(_root(project)),
         all=everything,
         stacks=stacks,
@@ -101,11 +105,11 @@ def _is_chosen(one: Pair, names: Sequence[str], targets: Sequence[str]) -> bool:
     return name_fits and (not targets or any(fnmatchcase(side.target or "", target) for target in targets))
 
 
-def _compare(one: Pair) -> Compared:
+def _compare(one: Pair, verify: bool) -> Compared:
     old, new = one
     try:
         if old is not None and new is not None:
-            return _compare_both(old, new)
+            return _verified(_compare_both(old, new), old, new) if verify else _compare_both(old, new)
         side, status = (new, "added") if new is not None else (old, "removed")
         assert side is not None
         return _one_sided(side, status)
@@ -116,6 +120,36 @@ def _compare(one: Pair) -> Compared:
         return Compared(
             side.name, side.target, side.stage, "not_checked", reason=reason, advice=known.hint or _WHOLE, broken=True
         )
+
+
+def _verified(compared: Compared, old: Side, new: Side) -> Compared:
+    """The same, once its edits were seen to turn the old program into the new one."""
+    assert compared.diff is not None
+    outcome = compared.diff.replay()
+    if outcome.complete:
+        return replace(compared, replayed=True)
+    more = outcome.missing - len(outcome.failures)
+    what = ["internal error: the edits do not turn the old program into the new one", *outcome.failures]
+    return Compared(
+        compared.name, compared.target, compared.stage, "not_checked", replayed=False, broken=True,
+        reason="\n".join([*what, f"and {more} more"] if more else what),
+        advice=_BUG.format(old=old.where, new=new.where),
+    )  # fmt: skip
+
+
+def _replayed(programs: Sequence[Compared]) -> list[str]:
+    """One line for each program that was proved, those without an edit together."""
+    proved = [program for program in programs if program.replayed and program.diff]
+    words = []
+    for program in proved:
+        channels = (program.diff.edits, program.diff.schedule, program.diff.tuning) if program.diff else ()
+        count = sum(edit.count for edits in channels for edit in edits)
+        many = f"the {count:,} edits turn" if count != 1 else "the 1 edit turns"
+        if count:
+            words.append(f"{program.label}, {program.stage}: replayed: {many} the old program into the new one")
+    same = len(proved) - len(words)
+    programs_are = "1 program without edits is" if same == 1 else f"{same:,} programs without edits are"
+    return [*words, *([f"replayed: {programs_are} the same edge by edge"] if same else [])]
 
 
 def _one_sided(side: Side, status: str) -> Compared:

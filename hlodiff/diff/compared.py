@@ -31,6 +31,7 @@ class Compared:
             than because this machine lacks the target.
         log: the end of a log that tells more.
         recorded: whether a program that was not checked has a snapshot, so that something stays unknown.
+        replayed: whether the edits were seen to turn the old program into the new one; None where nobody asked.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Compared:
     broken: bool = False
     log: str = ""
     recorded: bool = False
+    replayed: bool | None = None
 
     @property
     def label(self) -> str:

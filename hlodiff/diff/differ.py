@@ -76,12 +76,34 @@ class _Found:
     limits: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """Both programs, and which of their computations and instructions correspond.
+
+    Where `is_mirrored`, `old` is the new program: the side to work from is the one that content decides.
+    """
+
+    old: Program
+    new: Program
+    found: Correspondence
+    is_mirrored: bool
+
+
+def work_out(tuned: tuple[Module, Module]) -> Worked:
+    """Pair two programs without noise; the same two always give the same pairs."""
+    old, new = (Program.of(without_channels(module)) for module in tuned)
+    mirrored = is_mirrored(old, new)
+    if mirrored:
+        old, new = new, old
+    return Worked(old, new, correspond(old, new), mirrored)
+
+
 def _compare(tuned: tuple[Module, Module]) -> _Found:
     """Work out the pair from the side that content decides."""
-    old, new = (Program.of(without_channels(module)) for module in tuned)
-    if not is_mirrored(old, new):
-        return _compare_programs(old, new, tuned)
-    found = _compare_programs(new, old, (tuned[1], tuned[0]))
+    worked = work_out(tuned)
+    if not worked.is_mirrored:
+        return _compare_programs(worked, tuned)
+    found = _compare_programs(worked, (tuned[1], tuned[0]))
     return _Found(
         mirrored_edits(found.edits),
         mirrored_edits(found.schedule),
@@ -91,18 +113,18 @@ def _compare(tuned: tuple[Module, Module]) -> _Found:
     )
 
 
-def _compare_programs(old: Program, new: Program, tuned: tuple[Module, Module]) -> _Found:
-    found = correspond(old, new)
+def _compare_programs(worked: Worked, tuned: tuple[Module, Module]) -> _Found:
+    old, new, found = worked.old, worked.new, worked.found
     edits = with_moves(old, new, found, raw_edits(old, new, found))
     edits = with_channels(edits, channel_changes(old, new, tuned, found.pairs))
     edits = with_asynchronous(old, new, found, edits)
     edits += header_edits(old.module, new.module, _entry_numbers(old, new, found))
-    edits += entry_layout_edit(old.module, new.module, edits)
+    edits += entry_layout_edit(old.module, new.module, partners_of(old, new, found.pairs[0]))
     with_costs(old.module, new.module, found, edits)
     return _Found(
         with_causes(old.module, new.module, found, edits),
         list(schedule_edits(old, new, found.pairs)),
-        list(tuning_edits(old, new, tuned, found.pairs)),
+        tuning_edits(old, new, tuned, found.pairs, edits),
         fusion_changes(old.module, new.module, found, edits),
         _limits(found),
     )

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from hlodiff.diff.aliasing import only_renumbered
+from hlodiff.diff.arguments import is_misbound
+from hlodiff.diff.arguments import through as through_call
 from hlodiff.diff.fields import field_changes, in_order
-from hlodiff.diff.operands import operands_changed
-from hlodiff.diff.pairs import Correspondence, PairedComputations, Program, is_embedded, paired_calls
+from hlodiff.diff.operands import operands_changed, root_changed
+from hlodiff.diff.pairs import Correspondence, PairedComputations, Program, paired_calls
 from hlodiff.diff.result import Cost, FieldChange, Kind
 from hlodiff.diff.words import platform_of
 from hlodiff.ir.content import renumbered_hash
@@ -68,6 +70,7 @@ def _inside(
     old, new = before.module, after.module
     plumbing = bool(pair.callers)
     numbers = _moved_numbers(old, new, pair) if not plumbing else {}
+    returned = root_changed(pair.old_side, pair.new_side, pair.pairing)
     for position, partner in enumerate(pair.pairing.old):
         one = pair.old_side.computation.instructions[position]
         place = (pair.old, position)
@@ -79,12 +82,15 @@ def _inside(
         changes = field_changes(one, other, platform) + numbers.get(position, [])
         changes += _called_changes(old, new, one, other)
         if one.operands or other.operands:
-            through = _through(one, other, pair, pairs)
+            through = through_call(one, other, pairs)
             if any(change.field == "backend_config" for change in changes) and only_renumbered(one, other, through):
                 changes = [change for change in changes if change.field != "backend_config"]
             blind = partial(_cannot_tell, before, one, other)
-            if operands_changed(pair.old_side, pair.new_side, pair.pairing, position, through, blind):
+            rewired = operands_changed(pair.old_side, pair.new_side, pair.pairing, position, through, blind)
+            if rewired or is_misbound(one, other, pairs):
                 changes.append(FieldChange("operands", *_operand_texts(old, new, pair, position, partner)))
+        if position == returned:
+            changes.append(FieldChange("attribute:root", *_root_texts(old, new, pair)))
         if changes:
             matcher = pair.pairing.matchers[position]
             yield RawEdit("changed", place, (pair.new, partner), in_order(changes), pair.count, matcher)
@@ -108,6 +114,11 @@ def _operand_texts(old: Module, new: Module, pair: PairedComputations, position:
         owner = module.computations[computation]
         texts.append(", ".join("%" + owner.instructions[o].name for o in owner.instructions[index].operands))
     return texts[0], texts[1]
+
+
+def _root_texts(old: Module, new: Module, pair: PairedComputations) -> tuple[str, str]:
+    before, after = old.computations[pair.old], new.computations[pair.new]
+    return f"%{before.instructions[before.root].name}", f"%{after.instructions[after.root].name}"
 
 
 def _moved_numbers(old: Module, new: Module, pair: PairedComputations) -> dict[int, list[FieldChange]]:
@@ -134,26 +145,6 @@ def _called_changes(old: Module, new: Module, one: Instruction, other: Instructi
         for (a, b), _ in paired_calls(one, other)
     ]
     return [FieldChange("compute_type", a or "device", b or "device") for a, b in threads if a != b][:1]
-
-
-def _through(
-    one: Instruction, other: Instruction, pair: PairedComputations, pairs: Pairs
-) -> list[tuple[int, int]] | None:
-    """Pairs of operand numbers of a call whose computation was opened; None where operands pair by position."""
-    for name, group in one.calls:
-        theirs = dict(other.calls).get(name, ())
-        if is_embedded(one, name) and name != "callee":
-            continue
-        for a, b in zip(group, theirs, strict=False):
-            inner = pairs.get((a, b))
-            if inner is None or inner.pairing is None or inner.old_side is None or inner.new_side is None:
-                continue
-            olds, news = inner.old_side.computation.parameters(), inner.new_side.computation.parameters()
-            if len(olds) == len(one.operands) and len(news) == len(other.operands):
-                number = {p: n for n, p in enumerate(news)}
-                partners = inner.pairing.old
-                return [(n, number[partners[p]]) for n, p in enumerate(olds) if partners[p] in number]
-    return None
 
 
 def text_of(module: Module, place: Place) -> str:

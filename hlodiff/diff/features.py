@@ -28,6 +28,7 @@ class Side:
         uses: for each instruction its (user, operand slot, result) triples; slot 0 for commutative users.
         slots: for each instruction its (operand, slot, result) triples.
         order: positions, operands before users.
+        is_entry: its parameters are the program's; those of other computations are names for operands of the caller.
     """
 
     computation: Computation
@@ -35,6 +36,7 @@ class Side:
     uses: tuple[tuple[tuple[int, int, int], ...], ...]
     slots: tuple[tuple[tuple[int, int, int], ...], ...]
     order: tuple[int, ...]
+    is_entry: bool = False
 
     @property
     def size(self) -> int:
@@ -69,6 +71,7 @@ def side_of(computation: Computation, hashes: Sequence[str], intern: Intern, *, 
         tuple(map(tuple, uses)),
         tuple(slots),
         tuple(operands_first(computation)),
+        entry,
     )
 
 

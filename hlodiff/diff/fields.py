@@ -85,9 +85,9 @@ def _shape_changes(old: Shape, new: Shape, platform: str) -> Iterator[FieldChang
         place = next(n for n, (a, b) in enumerate(sizes) if a != b)
         yield FieldChange("shape", *(shape_text(shape, False) for shape in pairs[place]))
     layouts = [
-        (_arrangement(a.layout), _arrangement(b.layout))
+        (_arrangement(a), _arrangement(b))
         for a, b in pairs
-        if a.dimensions == b.dimensions and a.layout is not None and b.layout is not None
+        if a.dimensions == b.dimensions and (a.layout is not None or b.layout is not None)
     ]
     if any(a != b for a, b in layouts):
         yield FieldChange("layout", *_first(layouts))
@@ -109,9 +109,9 @@ def _first(pairs: list[tuple[_T, _T]]) -> tuple[_T, _T]:
     return next((a, b) for a, b in pairs if a != b)
 
 
-def _arrangement(layout: Layout | None) -> str:
-    if layout is None:
-        return ""
+def _arrangement(shape: Shape) -> str:
+    """How the elements lie; where nothing is said, the last dimension runs fastest."""
+    layout = shape.layout or Layout(tuple(range(len(shape.dimensions)))[::-1])
     return "{" + print_layout(Layout(layout.minor_to_major, layout.tiling, 0, layout.other)) + "}"
 
 
@@ -120,7 +120,7 @@ def _memory_space(shape: Shape) -> int:
 
 
 def _attribute_changes(old: Instruction, new: Instruction) -> list[FieldChange]:
-    ours, theirs = _flat(old), _flat(new)
+    ours, theirs = flat_attributes(old), flat_attributes(new)
     changes: dict[str, FieldChange] = {}
     for name in sorted({*ours, *theirs}):
         a, b = ours.get(name, ""), theirs.get(name, "")
@@ -179,8 +179,13 @@ def field_of(attribute: str) -> str:
     return _NAMED.get(attribute) or _NAMED.get(short) or f"attribute:{attribute}"
 
 
-def _flat(it: Instruction) -> dict[str, str]:
-    """Attributes by name; frontend attributes one by one."""
+def flat_attributes(it: Instruction) -> dict[str, str]:
+    """Attributes by name; frontend attributes one by one.
+
+    Example:
+        >>> flat_attributes(Instruction("a", "add", Shape("f32"), attributes=(("frontend_attributes", "{b=1}"),)))
+        {'frontend_attributes.b': '1'}
+    """
     flat: dict[str, str] = {}
     for name, value in it.attributes:
         if name in _FRONTEND:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from hlodiff.diff.edits import RawEdit
 from hlodiff.diff.placement import donated_parts
 from hlodiff.diff.result import FieldChange
-from hlodiff.ir.hlo_tokens import split_commas
+from hlodiff.ir.hlo_tokens import closing, split_commas
 from hlodiff.ir.model import Module
 
 # Compared elsewhere (parameters, the root, the schedule) or merely a name.
@@ -50,19 +50,37 @@ def header_edits(old: Module, new: Module, partner: Mapping[int, int]) -> list[R
     return edits
 
 
-def entry_layout_edit(old: Module, new: Module, others: Sequence[RawEdit]) -> list[RawEdit]:
-    """The entry layout says again what parameters and the root say; it counts only where they say nothing."""
+def entry_layout_edit(old: Module, new: Module, partners: Mapping[int, int]) -> list[RawEdit]:
+    """The entry layout says again what parameters and the root say; it counts only where it says more than they do.
+
+    Args:
+        old, new: the modules.
+        partners: which new instruction of the entry each old one is.
+    """
     name = "entry_computation_layout"
     ours, theirs = _unmarked(old.attribute(name)), _unmarked(new.attribute(name))
-    entries = (old.entry, new.entry)
-    told = any(
-        place is not None and place[0] == entry
-        for edit in others
-        for place, entry in zip((edit.old, edit.new), entries, strict=True)
-    )
-    if ours == theirs or not ours or not theirs or told:
+    if ours == theirs or not ours or not theirs or not any(_layouts_differ(old, new, partners, ours, theirs)):
         return []
     return [RawEdit("changed", None, None, [FieldChange("layout", ours, theirs)], matcher="header")]
+
+
+def _layouts_differ(old: Module, new: Module, partners: Mapping[int, int], ours: str, theirs: str) -> Iterator[bool]:
+    """Whether arguments and results that have one shape on both sides are laid out otherwise by the header."""
+    (olds, old_result), (news, new_result) = _layout_parts(ours), _layout_parts(theirs)
+    before, after = old.entry_computation, new.entry_computation
+    for position, partner in partners.items():
+        one, other = before.instructions[position], after.instructions[partner]
+        if one.opcode == other.opcode == "parameter" and one.shape == other.shape:
+            yield olds.get(int(one.literal or 0)) != news.get(int(other.literal or 0))
+    if before.instructions[before.root].shape == after.instructions[after.root].shape:
+        yield old_result != new_result
+
+
+def _layout_parts(text: str) -> tuple[dict[int, str], str]:
+    """`{(f32[8]{0}, s32[])->f32[8]{0}}` as its arguments by number, and its result."""
+    end = closing(text, 1) if text.startswith("{(") else 0
+    parts = split_commas(text[2:end]) if end else []
+    return {n: part.strip() for n, part in enumerate(parts)}, text[end + 1 :]
 
 
 def _unmarked(text: str | None) -> str:

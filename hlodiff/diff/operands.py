@@ -113,8 +113,21 @@ def _below(side: Side, partners: Sequence[int], start: int) -> set[int]:
 
 def _subsequence(old: Side, new: Side, pairing: Pairing, ours: list[Slot], theirs: list[Slot]) -> bool:
     """Of different lengths: True where only operands that came or went themselves are missing on either side."""
-    kept_old = [slot for slot in ours if pairing.old[slot[0]] >= 0]
-    kept_new = [slot for slot in theirs if pairing.new[slot[0]] >= 0]
+    kept_old = [slot for slot in ours if pairing.old[slot[0]] >= 0 or _is_name(old, slot)]
+    kept_new = [slot for slot in theirs if pairing.new[slot[0]] >= 0 or _is_name(new, slot)]
     return len(kept_old) == len(kept_new) and all(
         _same(old, new, pairing, a, b) for a, b in zip(kept_old, kept_new, strict=True)
     )
+
+
+def _is_name(side: Side, slot: Slot) -> bool:
+    """A parameter of a called computation: what the caller hands over is there, whatever becomes of its name."""
+    return not side.is_entry and side.computation.instructions[slot[0]].opcode == "parameter"
+
+
+def root_changed(old: Side, new: Side, pairing: Pairing) -> int | None:
+    """The paired old instruction that is returned now, or no longer; None where the root is the same or came or went."""
+    before, after = old.computation.root, new.computation.root
+    if _same(old, new, pairing, (before, 0), (after, 0)):
+        return None
+    return pairing.new[after] if pairing.new[after] >= 0 else before

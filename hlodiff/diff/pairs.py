@@ -171,7 +171,7 @@ def _callers_first(pairs: dict[tuple[int, int], PairedComputations]) -> list[tup
 def _alone(modules: tuple[Module, Module], pairs: tuple[PairedComputations, ...], which: int) -> dict[int, int]:
     """Computations behind calls that have no partner, and how many such calls there are."""
     module = modules[which]
-    paired = {(pair.old, pair.new)[which] for pair in pairs}
+    paired = _still_called(module, pairs, which)
     alone: dict[int, int] = {}
     waiting: list[tuple[int, int, bool]] = []
     for pair in pairs:
@@ -195,6 +195,19 @@ def _alone(modules: tuple[Module, Module], pairs: tuple[PairedComputations, ...]
         for it in module.computations[callee].instructions:
             waiting += _behind(it, count, paired, set())
     return alone
+
+
+def _still_called(module: Module, pairs: tuple[PairedComputations, ...], which: int) -> set[int]:
+    """Computations that have a partner, and all that is called from those that have an equal one."""
+    found = dict.fromkeys((pair.old, pair.new)[which] for pair in pairs)
+    waiting = [(pair.old, pair.new)[which] for pair in pairs if pair.pairing is None]
+    for index in waiting:
+        for it in module.computations[index].instructions:
+            for callee in it.called if it.calls else ():
+                if callee not in found:
+                    found[callee] = None
+                    waiting.append(callee)
+    return set(found)
 
 
 def _met(it: Instruction, partner: Instruction) -> set[tuple[str, int]]:

@@ -80,10 +80,11 @@ def without_channels(module: Module) -> Module:
 def _bare_computation(computation: Computation) -> Computation:
     if not any(key in _STRIPPED for it in computation.instructions for key, _ in it.attributes):
         return computation
-    return replace(computation, instructions=tuple(map(_bare_instruction, computation.instructions)))
+    return replace(computation, instructions=tuple(map(bare_instruction, computation.instructions)))
 
 
-def _bare_instruction(it: Instruction) -> Instruction:
+def bare_instruction(it: Instruction) -> Instruction:
+    """The same instruction without tuning and channel number."""
     if not any(key in _STRIPPED for key, _ in it.attributes):
         return it
     kept = [(k, split_backend_config(v)[0] if k == "backend_config" else v) for k, v in it.attributes]

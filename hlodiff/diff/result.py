@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.ir.model import Frame, Module
+
+if TYPE_CHECKING:
+    from hlodiff.diff.replay import Replay
+    from hlodiff.diff.script import Script
 
 Kind = Literal["added", "removed", "changed", "moved"]
 KINDS: tuple[Kind, ...] = ("added", "removed", "changed", "moved")
@@ -202,6 +206,27 @@ class ModuleDiff:
     def summary(self) -> dict[str, int]:
         """Instructions by kind of edit: an edit with count 24 counts 24."""
         return summarize(self.edits)
+
+    @property
+    def script(self) -> Script:
+        """What a machine has to do to get from the old program to the new one; worked out anew when asked for.
+
+        Example:
+            >>> import hlodiff
+            >>> text = "HloModule m\\nENTRY e {\\n  p = f32[2]{0} parameter(0)\\n  ROOT r = f32[2]{0} sine(p)\\n}"
+            >>> old, new = (hlodiff.read_text(t) for t in (text, text.replace("sine", "cosine")))
+            >>> [type(step).__name__ for step in hlodiff.diff(old, new).script.steps]
+            ['Changed']
+        """
+        from hlodiff.diff.scripting import script_of  # which knows what a diff is
+
+        return script_of(self)
+
+    def replay(self) -> Replay:
+        """Carry the edits out on the old program and compare the outcome with the new one, edge by edge."""
+        from hlodiff.diff.replay import replay
+
+        return replay(self.script)
 
     def to_json(self) -> dict[str, Any]:
         """The members of one `programs` entry that the two programs alone decide (DESIGN.md section 8)."""

@@ -20,6 +20,9 @@ def is_scheduled(program: Program) -> bool:
 
 def schedule_edits(old: Program, new: Program, pairs: tuple[PairedComputations, ...]) -> Iterator[RawEdit]:
     """One edit for each computation that runs in another order, one for each instruction with other control edges."""
+    if is_scheduled(old) != is_scheduled(new):
+        words = ["scheduled" if is_scheduled(program) else "not scheduled" for program in (old, new)]
+        yield RawEdit("changed", None, None, [FieldChange("schedule", *words)], matcher="schedule")
     steps = [_steps(program) if is_scheduled(program) else set() for program in (old, new)]
     for pair in every_pair(old, new, pairs):
         partners = partners_of(old, new, pair)
@@ -41,7 +44,11 @@ def _steps(program: Program) -> set[int]:
 def _order_edit(old: Program, new: Program, pair: PairedComputations, partners: Mapping[int, int]) -> Iterator[RawEdit]:
     before = old.module.computations[pair.old].instructions
     after = new.module.computations[pair.new]
-    sequence = [partners[n] for n, it in enumerate(before) if n in partners and it.opcode not in _NOT_SCHEDULED]
+    sequence = [
+        partners[n]
+        for n, it in enumerate(before)
+        if n in partners and _NOT_SCHEDULED.isdisjoint((it.opcode, after.instructions[partners[n]].opcode))
+    ]
     if sequence == sorted(sequence):
         return
     late = next(a for a, b in zip(sequence, sorted(sequence), strict=True) if a != b)

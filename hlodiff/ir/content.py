@@ -85,7 +85,12 @@ def computation_hashes(module: Module, *, layout: bool = True, schedule: bool = 
 
 
 def renumbered_hash(computation: Computation, hashes: Sequence[str], renumber: Sequence[int]) -> str:
-    """The hash that a computation would have if its parameters had other numbers.
+    """The hash that a computation would have if its parameters had other numbers; see `renumbered`."""
+    return renumbered(computation, hashes, renumber).hash
+
+
+def renumbered(computation: Computation, hashes: Sequence[str], renumber: Sequence[int]) -> Content:
+    """The content that a computation would have if its parameters had other numbers.
 
     Args:
         computation: the computation.
@@ -94,7 +99,7 @@ def renumbered_hash(computation: Computation, hashes: Sequence[str], renumber: S
     """
     parameters = {p: str(renumber[n]) for n, p in enumerate(computation.parameters())}
     changed = (replace(it, literal=parameters.get(n, it.literal)) for n, it in enumerate(computation.instructions))
-    return _content(replace(computation, instructions=tuple(changed)), hashes.__getitem__, True, False).hash
+    return _content(replace(computation, instructions=tuple(changed)), hashes.__getitem__, True, False)
 
 
 def fingerprint(module: Module, *, layout: bool = True) -> str:

@@ -1,0 +1,269 @@
+"""Every diff replays: its edits, and nothing else, turn the old program into the new one."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import hlodiff
+from benchmarks.edits import EDITS, kinds
+from benchmarks.noise import Noise
+from benchmarks.pairs import make_pair
+from benchmarks.programs import snapshots
+from hlodiff.diff import ModuleDiff, diff
+from hlodiff.diff.replay import replay
+from hlodiff.diff.scripting import script_of
+from hlodiff.ir import read_text
+from hlodiff.ir.model import Module
+from tests.scenarios import module
+from tests.test_ground_truth import COMPILED, LOWERED
+
+SMALL = [program for program in (*COMPILED, *LOWERED) if len(program.text()) < 60_000]
+SETTINGS = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+DIFF = Path(hlodiff.__file__ or "").parent / "diff"
+JUDGES = ("script", "rebuilt", "replay", "replay_checks", "replay_header", "replay_wires")
+
+
+def failures(old: Module, new: Module) -> tuple[str, ...]:
+    return diff(old, new).replay().failures
+
+
+def both_ways(old: Module, new: Module) -> list[str]:
+    return [*failures(old, new), *failures(new, old)]
+
+
+def test_the_judge_shares_nothing_with_the_matcher() -> None:
+    """What replays a script knows records and errors only: nothing that pairs, hashes, labels or words."""
+    allowed = {"hlodiff.ir.model", "hlodiff.errors", *(f"hlodiff.diff.{name}" for name in JUDGES)}
+    for name in JUDGES:
+        tree = ast.parse((DIFF / f"{name}.py").read_text(encoding="utf-8"))
+        modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert {m for m in modules if m and m.startswith("hlodiff")} <= allowed
+        names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        assert not any(one.startswith("hlodiff") for one in names)
+
+
+@pytest.mark.parametrize("kind", ["noise", "several", *EDITS])
+def test_every_known_edit_replays(kind: str) -> None:
+    count = 0
+    for number, program in enumerate((*COMPILED, *LOWERED)):
+        if kind in ("noise", "several") or kind in kinds(program.stage):
+            noise = Noise(metadata="stripped", schedule=bool(number % 2))
+            pair = make_pair(program.text(), kind, noise, Random(f"{kind} {number}"), 12)
+            if pair is not None:
+                count += 1
+                sides = (pair.old, pair.new) if number % 3 else (pair.new, pair.old)
+                assert failures(*sides) == (), (program.target, program.name)
+    assert count
+
+
+@SETTINGS
+@given(st.integers(0, 100), st.sampled_from([*EDITS, "several"]), st.integers(0, 2**32), st.integers(2, 40))
+def test_random_edits_replay_both_ways(program: int, kind: str, seed: int, at_once: int) -> None:
+    made = make_pair(SMALL[program % len(SMALL)].text(), kind, Noise(), Random(seed), at_once)
+    assume(made is not None)
+    assert made is not None
+    assert both_ways(made.old, made.new) == []
+
+
+@pytest.mark.parametrize("stage", ["compiled", "stablehlo"])
+def test_unrelated_programs_replay(stage: str) -> None:
+    """The snapshots of the examples against each other: nothing but pairs that were never meant."""
+    texts = [program.text() for program in snapshots(stage)]
+    small = [read_text(text) for text in sorted(texts, key=len)[:12]]
+    assert len(small) == 12
+    for old, new in combinations(small, 2):
+        assert both_ways(old, new) == []
+
+
+def without(found: ModuleDiff, channel: str, number: int) -> ModuleDiff:
+    edits = list(getattr(found, channel))
+    del edits[number]
+    return replace(found, **{channel: tuple(edits)})
+
+
+@pytest.mark.parametrize("program", COMPILED, ids=lambda p: f"{p.target}-{p.name}")
+def test_without_any_one_edit_it_does_not_replay(program: object) -> None:
+    text = program.text()  # type: ignore[attr-defined]
+    pair = make_pair(text, "several", Noise(metadata="stripped", schedule=True), Random("7"), 10)
+    pair = pair or make_pair(text, "opcode", Noise(metadata="stripped", schedule=True), Random("7"))
+    assert pair is not None
+    found = diff(pair.old, pair.new)
+    assert found.replay().complete
+    for channel in ("edits", "schedule", "tuning"):
+        for number, edit in enumerate(getattr(found, channel)):
+            assert not without(found, channel, number).replay().complete, edit
+            if len(edit.fields) > 1 and edit.kind == "changed":
+                for name in edit.fields:
+                    fewer = replace(edit, fields=tuple(f for f in edit.fields if f != name))
+                    edits = list(getattr(found, channel))
+                    edits[number] = fewer
+                    assert not replace(found, **{channel: tuple(edits)}).replay().complete, (edit, name)
+
+
+@pytest.mark.parametrize("kind", ["split", "merge", "layer", "into-fusion", "out-of-fusion", "tuning", "donation"])
+def test_without_any_one_edit_of_its_kind_it_does_not_replay(kind: str) -> None:
+    made = [make_pair(p.text(), kind, Noise(), Random(kind)) for p in COMPILED]
+    pairs = [pair for pair in made if pair is not None]
+    assert pairs
+    for pair in pairs[:4]:
+        found = diff(pair.old, pair.new)
+        for channel in ("edits", "tuning"):
+            for number, edit in enumerate(getattr(found, channel)):
+                assert not without(found, channel, number).replay().complete, edit
+
+
+def test_a_wrong_count_or_an_edit_too_many_does_not_replay() -> None:
+    old = module("p = f32[2]{0} parameter(0)\ns = f32[2]{0} sine(p)\nROOT r = f32[2]{0} abs(s)")
+    new = module("p = f32[2]{0} parameter(0)\ns = f32[2]{0} cosine(p)\nROOT r = f32[2]{0} abs(s)")
+    found = diff(old, new)
+    (edit,) = found.edits
+    assert replace(found, edits=(replace(edit, count=2),)).replay().failures == (
+        "edit 1 of edits (changed) counts 2 and is reached 1 times",
+    )
+    same = diff(old, old)
+    needless = replace(edit, sites=((edit.sites[0][0], edit.sites[0][0]),))
+    assert replace(same, edits=(needless,)).replay().failures == ("an edit of %s (sine) of %main changes nothing",)
+    elsewhere = replace(edit, kind="removed", sites=((edit.sites[0][0], None),), fields=())
+    assert replace(same, edits=(elsewhere,)).replay().failures[0].startswith("edit 1 of edits (removed): 1 of its 1")
+
+
+TWO = """HloModule m, entry_computation_layout={(f32[4,8]{1,0}, f32[4,8]{1,0})->f32[4,8]{1,0}}
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+other {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] maximum(a, b)
+}
+
+f {
+  p = f32[4,8]{1,0} parameter(0)
+  k = f32[4,8]{1,0} cosine(p)
+  ROOT s = f32[4,8]{1,0} sine(p)
+}
+
+ENTRY main {
+  x = f32[4,8]{1,0} parameter(0)
+  y = f32[4,8]{1,0} parameter(1)
+  c = f32[] constant(1)
+  t = f32[4,8]{1,0} tanh(x)
+  u = f32[4,8]{1,0} fusion(y), kind=kLoop, calls=f
+  g = f32[4]{0} reduce(t, c), dimensions={1}, to_apply=add
+  s = f32[4,8]{1,0} subtract(x, y)
+  ROOT r = f32[4,8]{1,0} add(t, u)
+}
+"""
+# What the field is, and how the new program differs in it; each is a difference that a replay must see by itself.
+SINGLE = {
+    "opcode": ("tanh(x)", "abs(x)"),
+    "element type": ("c = f32[] constant(1)", "c = f16[] constant(1)"),
+    "dimensions": ("t = f32[4,8]{1,0}", "t = f32[4,9]{1,0}"),
+    "layout": ("t = f32[4,8]{1,0}", "t = f32[4,8]{0,1}"),
+    "tiling": ("t = f32[4,8]{1,0}", "t = f32[4,8]{1,0:T(8,128)}"),
+    "memory space": ("t = f32[4,8]{1,0}", "t = f32[4,8]{1,0:S(5)}"),
+    "literal": ("constant(1)", "constant(2)"),
+    "attribute": ("dimensions={1}", "dimensions={0}"),
+    "attribute gone": ("kind=kLoop, ", ""),
+    "operand": ("subtract(x, y)", "subtract(x, t)"),
+    "operand order": ("subtract(x, y)", "subtract(y, x)"),
+    "operands": ("add(t, u)", "add(t, u, s)"),
+    "root": ("  ROOT r = f32[4,8]{1,0} add(t, u)", "  ROOT z = f32[4,8]{1,0} add(t, u)\n  r = f32[4,8]{1,0} add(t, u)"),
+    "callee": ("to_apply=add", "to_apply=other"),
+    "control edge": ("add(t, u)", "add(t, u), control-predecessors={s}"),
+    "argument": ("x = f32[4,8]{1,0} parameter(0)\n  y = f32[4,8]{1,0} parameter(1)",
+                 "x = f32[4,8]{1,0} parameter(1)\n  y = f32[4,8]{1,0} parameter(0)"),
+    "reducer's arguments": ("a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add",
+                            "a = f32[] parameter(1)\n  b = f32[] parameter(0)\n  ROOT s = f32[] add"),
+    "thread": ("sine(p)\n}", 'sine(p)\n}, execution_thread="host"'),
+    "donation": ("HloModule m,", "HloModule m, buffer_donor={ (0, {}) },"),
+    "header": ("HloModule m,", "HloModule m, num_partitions=2,"),
+    "argument's layout": ("{(f32[4,8]{1,0},", "{(f32[4,8]{0,1},"),
+    "result's layout": ("->f32[4,8]{1,0}", "->f32[4,8]{0,1}"),
+    "schedule": ("HloModule m,", "HloModule m, is_scheduled=true,"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", SINGLE)
+def test_a_replay_sees_every_field_by_itself(what: str) -> None:
+    """The script of a program and itself, held against one that differs in one field at the same place."""
+    old, new = read_text(TWO), read_text(TWO.replace(*SINGLE[what]))
+    if what == "root":  # the same instruction is returned from another place
+        entry = new.entry_computation
+        new = replace(new, computations=(*new.computations[:-1], replace(entry, root=len(entry.instructions) - 1)))
+        old = replace(new, computations=(*new.computations[:-1], replace(entry, root=len(entry.instructions) - 2)))
+    script = script_of(diff(old, old))
+    assert replay(script).complete
+    wanted = script_of(diff(new, new)).new
+    assert not replay(replace(script, new=wanted)).complete
+
+
+@pytest.mark.parametrize("what", [what for what in SINGLE if what != "operands"])
+def test_every_field_replays(what: str) -> None:
+    assert both_ways(read_text(TWO), read_text(TWO.replace(*SINGLE[what]))) == []
+
+
+@pytest.mark.parametrize(
+    "what", [w for w in SINGLE if w not in ("operands", "reducer's arguments", "root", "argument")]
+)
+def test_every_field_is_an_edit(what: str) -> None:
+    """Found by replaying: another entry layout was hidden by any other edit, a lost schedule by everything."""
+    edited = TWO.replace("subtract(x, y)", "divide(x, y)") if "operand" not in what else TWO
+    found = diff(read_text(TWO), read_text(edited.replace(*SINGLE[what])))
+    assert sum(edit.count for edit in (*found.edits, *found.schedule)) == 1 + ("operand" not in what)
+
+
+def test_sharing_is_seen() -> None:
+    twice = "p = f32[2]{0} parameter(0)\ns = f32[2]{0} sine(p)\nROOT r = f32[2]{0} subtract(s, s)"
+    two = "p = f32[2]{0} parameter(0)\ns = f32[2]{0} sine(p)\nt = f32[2]{0} sine(p)\nROOT r = f32[2]{0} subtract(s, t)"
+    script = script_of(diff(module(twice), module(twice)))
+    assert not replay(replace(script, new=module(two))).complete
+    assert both_ways(module(twice), module(two)) == []
+
+
+def test_an_operand_that_nothing_reads_is_an_edit() -> None:
+    """Found by replaying: a fusion got one more operand, its body one more parameter, and nothing was said."""
+    new = TWO.replace("fusion(y)", "fusion(y, x)").replace("  k = ", "  q = f32[4,8]{1,0} parameter(1)\n  k = ")
+    found = diff(read_text(TWO), read_text(new))
+    assert [(edit.kind, edit.fields) for edit in found.edits] == [("changed", ("operands",))]
+    assert both_ways(read_text(TWO), read_text(new)) == []
+
+
+def test_another_result_is_an_edit() -> None:
+    """Found by replaying: a program that returned another of its instructions was called identical."""
+    new = TWO.replace("  s = f32", "  ROOT s = f32").replace("  ROOT r", "  r")
+    found = diff(read_text(TWO), read_text(new))
+    assert [(edit.kind, edit.fields) for edit in found.edits] == [("changed", ("attribute:root",))]
+    assert both_ways(read_text(TWO), read_text(new)) == []
+
+
+def test_collectives_that_swap_partners_do_not_replay_unseen() -> None:
+    body = """p = f32[2]{0} parameter(0)
+      s = (f32[2]{0}, u32[], token[]) send(p, t), channel_id=1
+      a = f32[2]{0} all-reduce(p), channel_id=1, to_apply=add
+      b = f32[2]{0} all-reduce(a), channel_id=2, to_apply=add
+      ROOT c = f32[2]{0} all-reduce(b), channel_id=2, to_apply=add"""
+    text = "HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n"
+    body = "\n".join(line for line in body.splitlines() if "send" not in line)
+    old, new = (
+        read_text(f"{text}ENTRY e {{\n{b}\n}}\n")
+        for b in (body, body.replace("(b), channel_id=2", "(b), channel_id=1"))
+    )
+    renumbered = read_text(f"{text}ENTRY e {{\n{body.replace('channel_id=2', 'channel_id=9')}\n}}\n")
+    assert both_ways(old, new) == []
+    assert both_ways(old, renumbered) == []
+    script = script_of(diff(old, old))
+    assert not replay(replace(script, new=script_of(diff(new, new)).new)).complete
+    assert replay(replace(script, new=script_of(diff(renumbered, renumbered)).new)).complete
