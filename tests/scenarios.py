@@ -16,9 +16,10 @@ def module(text: str, head: str = "") -> Module:
 
 
 def compare(old: str, new: str, head: str = "", new_head: str | None = None) -> ModuleDiff:
-    """The diff of two texts; also proves that swapping the sides gives the mirror image (N8)."""
+    """The diff of two texts; also proves that it replays, and that swapping the sides gives the mirror image (N8)."""
     first, second = module(old, head), module(new, head if new_head is None else new_head)
     found, mirror = compare_modules(first, second), compare_modules(second, first)
+    assert [*found.replay().failures, *mirror.replay().failures] == []
     assert mirrored(found) == sorted(lines(mirror))
     return found
 

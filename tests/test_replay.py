@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -16,8 +17,8 @@ import hlodiff
 from benchmarks.edits import EDITS, kinds
 from benchmarks.noise import Noise
 from benchmarks.pairs import make_pair
-from benchmarks.programs import snapshots
-from hlodiff.diff import ModuleDiff, diff
+from benchmarks.programs import Program, snapshots
+from hlodiff.diff import Edit, ModuleDiff, diff
 from hlodiff.diff.replay import replay
 from hlodiff.diff.scripting import script_of
 from hlodiff.ir import read_text
@@ -83,29 +84,36 @@ def test_unrelated_programs_replay(stage: str) -> None:
         assert both_ways(old, new) == []
 
 
+def channels(found: ModuleDiff) -> dict[str, tuple[Edit, ...]]:
+    return {"edits": found.edits, "schedule": found.schedule, "tuning": found.tuning}
+
+
+def saying(found: ModuleDiff, channel: str, edits: Sequence[Edit]) -> ModuleDiff:
+    """The same difference with other edits in one channel."""
+    said = channels(found) | {channel: tuple(edits)}
+    return replace(found, edits=said["edits"], schedule=said["schedule"], tuning=said["tuning"])
+
+
 def without(found: ModuleDiff, channel: str, number: int) -> ModuleDiff:
-    edits = list(getattr(found, channel))
-    del edits[number]
-    return replace(found, **{channel: tuple(edits)})
+    edits = channels(found)[channel]
+    return saying(found, channel, (*edits[:number], *edits[number + 1 :]))
 
 
 @pytest.mark.parametrize("program", COMPILED, ids=lambda p: f"{p.target}-{p.name}")
-def test_without_any_one_edit_it_does_not_replay(program: object) -> None:
-    text = program.text()  # type: ignore[attr-defined]
+def test_without_any_one_edit_it_does_not_replay(program: Program) -> None:
+    text = program.text()
     pair = make_pair(text, "several", Noise(metadata="stripped", schedule=True), Random("7"), 10)
     pair = pair or make_pair(text, "opcode", Noise(metadata="stripped", schedule=True), Random("7"))
     assert pair is not None
     found = diff(pair.old, pair.new)
     assert found.replay().complete
-    for channel in ("edits", "schedule", "tuning"):
-        for number, edit in enumerate(getattr(found, channel)):
+    for channel, edits in channels(found).items():
+        for number, edit in enumerate(edits):
             assert not without(found, channel, number).replay().complete, edit
-            if len(edit.fields) > 1 and edit.kind == "changed":
-                for name in edit.fields:
-                    fewer = replace(edit, fields=tuple(f for f in edit.fields if f != name))
-                    edits = list(getattr(found, channel))
-                    edits[number] = fewer
-                    assert not replace(found, **{channel: tuple(edits)}).replay().complete, (edit, name)
+            for name in edit.fields if len(edit.fields) > 1 else ():
+                less = replace(edit, fields=tuple(f for f in edit.fields if f != name))
+                said = saying(found, channel, (*edits[:number], less, *edits[number + 1 :]))
+                assert not said.replay().complete, (edit, name)
 
 
 @pytest.mark.parametrize("kind", ["split", "merge", "layer", "into-fusion", "out-of-fusion", "tuning", "donation"])
@@ -115,8 +123,8 @@ def test_without_any_one_edit_of_its_kind_it_does_not_replay(kind: str) -> None:
     assert pairs
     for pair in pairs[:4]:
         found = diff(pair.old, pair.new)
-        for channel in ("edits", "tuning"):
-            for number, edit in enumerate(getattr(found, channel)):
+        for channel, edits in channels(found).items():
+            for number, edit in enumerate(edits):
                 assert not without(found, channel, number).replay().complete, edit
 
 

@@ -1,4 +1,4 @@
-"""Which instruction of one computation is which of another, as the differ has it: opened pairs, equal ones, exchanged ones."""
+"""Which instruction of one computation is which of another, as the differ has it: in opened pairs and in equal ones."""
 
 from __future__ import annotations
 

@@ -134,6 +134,8 @@ def _moved_numbers(old: Module, new: Module, pair: PairedComputations) -> dict[i
         if rank[partner] != number:
             before = old.computations[pair.old].instructions[position].literal or ""
             after = new.computations[pair.new].instructions[partner].literal or ""
+            if before == after:
+                continue  # others came or went before it, as many as changed places with it
             moved[position] = [FieldChange("attribute:parameter_number", before, after)]
     return moved
 

@@ -126,7 +126,7 @@ def _is_name(side: Side, slot: Slot) -> bool:
 
 
 def root_changed(old: Side, new: Side, pairing: Pairing) -> int | None:
-    """The paired old instruction that is returned now, or no longer; None where the root is the same or came or went."""
+    """The paired old instruction that is returned now, or no longer; None where neither is so."""
     before, after = old.computation.root, new.computation.root
     if _same(old, new, pairing, (before, 0), (after, 0)):
         return None

@@ -181,7 +181,7 @@ def _connect(script: Script, made: Rebuilt, place: int, node: Node, wires: Seque
 
 
 def through(script: Script, it: Instruction, calls: Calls) -> dict[int, int] | None:
-    """New numbers of an old instruction's operands by the parameters they are bound to; None where they stay in order."""
+    """New numbers of operands by the parameters they are bound to; None where they stay in order."""
     for ref in (ref for _, refs in calls for ref in refs) if it.opcode in BINDS else ():
         pair = script.pairs[ref]
         if pair.old >= 0 and pair.new >= 0:
@@ -232,6 +232,7 @@ def apply(node: Node, setting: Setting) -> None:
         node.opcode = setting.text or ""
     elif what in ("literal", "number"):
         node.literal = setting.text
+        node.settled.append(what)
     elif what == "control":
         node.control = list(setting.places)
     elif what == "attribute":

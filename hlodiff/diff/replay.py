@@ -16,7 +16,7 @@ from hlodiff.diff.rebuilt import Rebuilt, rebuild
 from hlodiff.diff.replay_checks import check
 from hlodiff.diff.replay_header import check_header
 from hlodiff.diff.replay_wires import check_wires
-from hlodiff.diff.script import Changed, Header, Reordered, Script, Step
+from hlodiff.diff.script import Header, Reordered, Script, Step
 
 MOST_FAILURES = 5
 

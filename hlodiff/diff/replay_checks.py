@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hlodiff.diff.rebuilt import Node, Rebuilt, named, through
-from hlodiff.diff.script import BINDS, Calls, Script, Value
+from hlodiff.diff.script import BINDS, Script, Value
 from hlodiff.ir.model import Computation, Instruction, Layout, Shape
 
 _COMMUTATIVE = frozenset(["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
@@ -131,19 +131,21 @@ def _attribute_differences(node: Node, it: Instruction) -> Iterator[tuple[str, s
 
 def _same_but_numbers(node: Node, it: Instruction, ours: str, theirs: str) -> bool:
     """Configurations that count operands, and results after them, by other numbers than before."""
-    configs: list[dict[str, Any]] = []
+    configs: list[Any] = []
     for text in (ours, theirs):
         try:
             configs.append(json.loads(text))
         except ValueError:
             return False
-    lists = [config.pop("aliasing_operands", None) if isinstance(config, dict) else None for config in configs]
-    if configs[0] != configs[1] or not all(isinstance(one, dict) for one in lists):
+    if not all(isinstance(config, dict) and isinstance(config.get("aliasing_operands"), dict) for config in configs):
+        return False
+    lists = [config.pop("aliasing_operands") for config in configs]
+    if configs[0] != configs[1]:
         return False
     slots = dict(node.moved)
     results = max(1, len(it.shape.tuple_shapes))
     slots |= {node.slots + n: len(it.operands) + n for n in range(results)}
-    groups = [[[int(n) for n in entry["indices"]] for entry in one["lists"]] for one in lists if one]
+    groups = [[[int(n) for n in entry["indices"]] for entry in one["lists"]] for one in lists]
     return sorted(sorted(slots.get(n, -1) for n in group) for group in groups[0]) == sorted(map(sorted, groups[1]))
 
 
@@ -205,22 +207,21 @@ def _check_continuity(
 
 
 def _check_numbers(made: Rebuilt, new: Computation) -> Iterator[str]:
-    """Arguments of the program keep their order: places shift only by what came or went."""
-    if made.old is None:
-        return
-    olds = [
-        (int(made.nodes[made.pair.partners[p]].literal or 0), p)
-        for p in made.old.parameters()
-        if made.pair.partners[p] in made.nodes
-    ]
-    kept = {made.pair.partners[p] for _, p in olds if made.nodes[made.pair.partners[p]].opcode == "parameter"}
-    told = [p for p in kept if made.nodes[p].literal != made.old.instructions[made.nodes[p].old].literal]
-    ranks = [p for _, p in sorted((int(new.instructions[p].literal or 0), p) for p in kept if p not in told)]
-    before = [
-        made.pair.partners[p] for _, p in olds if made.pair.partners[p] in kept and made.pair.partners[p] not in told
-    ]
-    if ranks != before:
-        yield f"arguments of %{made.old.name} changed places, {_SILENT}"
-    for p in told:
-        if made.nodes[p].literal != new.instructions[p].literal:
-            yield f"{made.name(made.nodes[p].old)} is argument {made.nodes[p].literal} and should be another"
+    """Arguments have the number that an edit gives them, or that they had, or their rank among those that survive."""
+    assert made.old is not None
+    kept = [(made.pair.partners[p], made.old.instructions[p]) for p in made.old.parameters()]
+    kept = [(place, it) for place, it in kept if place >= 0 and made.nodes[place].opcode == "parameter"]
+    ranks = {
+        place: n for n, place in enumerate(sorted((p for p, _ in kept), key=lambda p: _number(new.instructions[p])))
+    }
+    for rank, (place, it) in enumerate(kept):
+        wanted = _number(new.instructions[place])
+        if "number" in made.nodes[place].settled:
+            if int(made.nodes[place].literal or 0) != wanted:
+                yield f"%{it.name} is said to be argument {made.nodes[place].literal} and is argument {wanted}"
+        elif _number(it) != wanted and ranks[place] != rank:
+            yield f"%{it.name} was argument {_number(it)} and is argument {wanted}, {_SILENT}"
+
+
+def _number(parameter: Instruction) -> int:
+    return int(parameter.literal or 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from hlodiff.diff.rebuilt import Rebuilt
 from hlodiff.diff.script import Header, Script
@@ -53,10 +53,10 @@ def _check_donations(script: Script, entry: Rebuilt) -> Iterator[str]:
     ours, theirs = _donations(script.old), _donations(script.new)
     for place, node in entry.nodes.items():
         it = script.new.entry_computation.instructions[place]
-        if node.old < 0 or it.opcode != "parameter":
+        before = script.old.entry_computation.instructions[node.old] if node.old >= 0 else None
+        if before is None or not before.opcode == it.opcode == "parameter":
             continue  # an argument that came brings its donation along
-        before = script.old.entry_computation.instructions[node.old]
-        donated: Mapping[str, str] = ours.get(int(before.literal or 0), {}) if before.opcode == "parameter" else {}
+        donated = ours.get(int(before.literal or 0), {})
         told = {name.partition(":")[2]: text for name, text in node.facts.items() if name.startswith("donation:")}
         after = {inside: text for inside, text in {**donated, **told}.items() if text is not None}
         if after != theirs.get(int(it.literal or 0), {}):
@@ -64,7 +64,7 @@ def _check_donations(script: Script, entry: Rebuilt) -> Iterator[str]:
 
 
 def _check_layout(script: Script, entry: Rebuilt) -> Iterator[str]:
-    """The layout of the entry says again what its arguments and its root say; where those are as they were, so is it."""
+    """The layout of the entry says again what arguments and root say; where those are as they were, so is it."""
     parts = [_parts(module.attribute(_LAYOUT)) for module in (script.old, script.new)]
     if parts[0] is None or parts[1] is None:
         return
@@ -92,13 +92,19 @@ def _parts(text: str | None) -> tuple[list[str], str] | None:
     plain = re.sub(r"/\*.*?\*/", "", text or "").strip()
     if not plain.startswith("{(") or not plain.endswith("}"):
         return None
+    end = _closing(plain)
+    result = plain[end + 1 : -1].strip().removeprefix("->").strip()
+    return list(_split(plain[2:end])), result
+
+
+def _closing(plain: str) -> int:
+    """Where the bracket behind the first one closes."""
     depth = 0
     for end, letter in enumerate(plain[1:-1], 1):
         depth += (letter in "({[") - (letter in ")}]")
         if depth == 0:
-            break
-    result = plain[end + 1 : -1].strip().removeprefix("->").strip()
-    return list(_split(plain[2:end])), result
+            return end
+    return len(plain) - 1
 
 
 def _split(text: str) -> Iterator[str]:

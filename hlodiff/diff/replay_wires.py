@@ -1,4 +1,4 @@
-"""May an edit say what its steps say? An operand changes with what came or went on the way to it, and with nothing else."""
+"""May an edit say what its steps say? An operand changes with what came or went on the way to it, nothing else."""
 
 from __future__ import annotations
 

@@ -52,8 +52,8 @@ class Setting:
 
     Args:
         what: "opcode", "literal", "number" (of a parameter), "thread" (of what is called), "control" (predecessors),
-            "root" (of its computation), "donation:INSIDE" (of an entry parameter), "attribute:NAME", or a part of the shape: "element_type",
-            "dimensions", "layout", "memory_space", "shape" (all of them).
+            "root" (of its computation), "donation:INSIDE" (of an entry parameter), "attribute:NAME", or a part of the
+            shape: "element_type", "dimensions", "layout", "memory_space", "shape" (all of them).
         text: the new value; None where there is none any more.
         leaves: for parts of the shape what each leaf has now, and nothing but that part; for "shape" the whole shape.
         places: for "control" the predecessors, for "root" what is returned, by their new places.

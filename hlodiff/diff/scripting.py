@@ -33,7 +33,7 @@ from hlodiff.diff.script import (
     Value,
     Wire,
 )
-from hlodiff.diff.wiring import Aligned, align, exchanged, through
+from hlodiff.diff.wiring import Aligned, align, below, exchanged, through
 from hlodiff.ir.content import is_commutative
 from hlodiff.ir.model import Computation, Instruction, Module
 
@@ -99,10 +99,9 @@ class _Writer:
         for number, draft in enumerate(self.drafts):  # grows on the way
             self._survivors(number, draft)
         paired = len(self.drafts)
-        for number, draft in enumerate(self.drafts):
-            if number >= paired:
-                self._survivors(number, draft)
-            self._follow(draft)
+        self._follow()
+        for number, draft in enumerate(self.drafts[paired:], paired):
+            self._survivors(number, draft)
         for number, draft in enumerate(self.drafts):
             self._departures(number, draft)
             self._arrivals(number, draft)
@@ -134,7 +133,7 @@ class _Writer:
                     back[other] = one
             self.drafts.append(_Draft(key, old, new, partners, back))
             for side in (0, 1):
-                self.of_computation.setdefault((side, key[side]), []).append(self.index[key])
+                self.of_computation.setdefault((side, key[:2][side]), []).append(self.index[key])
         return self.index[key]
 
     def _partners(self, key: Key) -> list[int]:
@@ -197,7 +196,13 @@ class _Writer:
         commutative = is_commutative(before) and is_commutative(after)
         if aligned is None:
             there = [(value, draft.back[value[0]] >= 0) for value in theirs]
-            aligned = align(_mapped(draft, before), there, commutative=commutative)
+            aligned = align(_mapped(draft, before), there)
+            if (
+                commutative
+                and not self._is_explained(draft, ours, theirs)
+                and self._is_explained(draft, ours, theirs[::-1])
+            ):
+                aligned = [(0, 1), (1, 0)]
         for slot, place in aligned:
             a = ours[slot] if slot is not None else None
             b = theirs[place] if place is not None else None
@@ -206,6 +211,16 @@ class _Writer:
                 draft.arguments.append(Wire(other, slot, place, b))
             else:
                 self._wire(draft, other, numbers, a, b)
+
+    def _is_explained(self, draft: _Draft, ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
+        """Whether each operand is what it was, or something came or went on the way to it."""
+        return all(
+            (draft.partners[a[0]], a[1]) == b
+            or (draft.partners[a[0]] < 0 and draft.back[b[0]] < 0)
+            or draft.partners[a[0]] in below(draft.new, draft.back, b[0])
+            or draft.back[b[0]] in below(draft.old, draft.partners, a[0])
+            for a, b in zip(ours, theirs, strict=True)
+        )
 
     def _through(self, draft: _Draft, before: Instruction, after: Instruction, other: int) -> Aligned | None:
         for _, refs in draft.calls.get(other, ()):
@@ -255,38 +270,52 @@ class _Writer:
                     if inner.old.execution_thread != inner.new.execution_thread:
                         yield Setting("thread", inner.new.execution_thread)
 
-    def _follow(self, draft: _Draft) -> None:
-        """Reach what is called by what came, and was called by what went."""
-        for one, partner in enumerate(draft.partners):
-            before = draft.old.instructions[one]
-            if partner >= 0:
-                self._dropped(before, draft.new.instructions[partner])
-            for said in self._said(0, draft, one):
-                self._dropped(before, None if said.edit.kind == "removed" else self._target(said))
-        for other in range(len(draft.back)):
-            for said in self._said(1, draft, other):
-                self._called(said, draft.new.instructions[other])
+    def _follow(self) -> None:
+        """Reach what is called by what came and went; first what moved along, for others may use it too."""
+        for is_new in (False, True):
+            for draft in self.drafts:  # grows on the way
+                for other in range(len(draft.back)):
+                    for said in self._said(1, draft, other):
+                        if (said.old is None) == is_new:
+                            self._called(said, draft.new.instructions[other])
+        for draft in self.drafts:
+            for one, partner in enumerate(draft.partners):
+                before = draft.old.instructions[one]
+                if partner >= 0:
+                    self._dropped(before, draft.new.instructions[partner])
+                for said in self._said(0, draft, one):
+                    self._left(before, self._target(said))
 
-    def _dropped(self, before: Instruction, after: Instruction | None) -> None:
-        """What is called no longer must be told too, unless others still use it or it moved along as it was."""
-        theirs = dict(after.calls) if after else {}
+    def _dropped(self, before: Instruction, after: Instruction) -> None:
+        """A survivor that calls less than it did: what it called must be told too."""
+        theirs = dict(after.calls)
         for name, group in before.calls:
             for callee in group[len(theirs.get(name, ())) :]:
-                still = any(key[0] == callee and key[1] >= 0 for key in self.index)
-                if not (is_embedded(before, name) and still):
-                    self._reach((callee, -1, ()))
+                self._leave(before, name, callee)
+
+    def _left(self, before: Instruction, along: Sequence[int]) -> None:
+        """What was called by what went must be told too, unless it moved `along` as it was."""
+        for name, group in before.calls:
+            for callee in group:
+                if not any(self.bodies.are_equal(callee, other) for other in along):
+                    self._leave(before, name, callee)
+
+    def _leave(self, before: Instruction, name: str, callee: int) -> None:
+        still = any(key[0] == callee and key[1] >= 0 for key in self.index)
+        if not (is_embedded(before, name) and still):
+            self._reach((callee, -1, ()))
 
     def _said(self, side: int, draft: _Draft, place: int) -> list[Said]:
         """The edits that tell of an instruction without a partner."""
         if (draft.partners, draft.back)[side][place] >= 0:
             return []
-        return (self.reported.gone, self.reported.came)[side].get((draft.key[side], place), [])
+        return (self.reported.gone, self.reported.came)[side].get((draft.key[:2][side], place), [])
 
     def _mine(self, side: int, number: int, place: int) -> list[Said]:
         """Those of them that belong to this pair: where a computation has several partners, each pair has its own."""
         draft = self.drafts[number]
         said = self._said(side, draft, place)
-        others = self.of_computation[side, draft.key[side]]
+        others = self.of_computation[side, draft.key[:2][side]]
         alike = [n for n in others if (self.drafts[n].partners, self.drafts[n].back)[side][place] < 0]
         rank = alike.index(number)
         return said[rank:] if rank + 1 == len(alike) else said[rank : rank + 1]
@@ -302,8 +331,9 @@ class _Writer:
                 wires = () if n else tuple(draft.wires_went.get(one, ()))
                 self.steps.append(Removed(each.charge, number, one, wires))
 
-    def _target(self, said: Said) -> Instruction | None:
-        return self.modules[1].computations[said.new[0]].instructions[said.new[1]] if said.new else None
+    def _target(self, said: Said) -> Sequence[int]:
+        """What is called by what an instruction has become elsewhere."""
+        return self.modules[1].computations[said.new[0]].instructions[said.new[1]].called if said.new else ()
 
     def _arrivals(self, number: int, draft: _Draft) -> None:
         for other, partner in enumerate(draft.back):

@@ -27,12 +27,13 @@ def tuning_edits(
         pairs: all pairs of computations; equal ones are opened too, for tuning is no part of equality.
         edits: those of the program: what moved is compared too, what became another spelling of itself is not.
     """
-    respelt = {edit.old for edit in edits if edit.matcher == "asynchronous"}
-    found = []
+    respelt = [{place for e in edits if e.matcher == "asynchronous" and (place := (e.old, e.new)[n])} for n in (0, 1)]
+    found: list[RawEdit] = []
     for pair in every_pair(old, new, pairs):
         for position, partner in partners_of(old, new, pair).items():
-            if (pair.old, position) not in respelt:
-                found += _edit(tuned, (pair.old, position), (pair.new, partner), pair.count)
+            one, other = (pair.old, position), (pair.new, partner)
+            if one not in respelt[0] and other not in respelt[1]:
+                found += _edit(tuned, one, other, pair.count)
     for edit in edits:
         if edit.kind == "moved" and edit.old and edit.new:
             found += _edit(tuned, edit.old, edit.new, edit.count)

@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hlodiff.diff.script import Value
+from hlodiff.ir.model import Computation
 
 Aligned = list[tuple[int | None, int | None]]
 """Operand numbers, old and new, that belong together; None for an operand that only one side has."""
 
 
-def align(ours: Sequence[Value | None], theirs: Sequence[tuple[Value, bool]], *, commutative: bool) -> Aligned:
+def align(ours: Sequence[Value | None], theirs: Sequence[tuple[Value, bool]]) -> Aligned:
     """Pair operands by position, or where their numbers differ, those that were and are there in order.
 
     Args:
         ours: what each old operand is in the new program, None for what is not there any more.
         theirs: what each new operand is, and whether that was there before.
-        commutative: the order of two operands means nothing on either side.
     """
     if len(ours) == len(theirs):
-        straight: Aligned = [(n, n) for n in range(len(ours))]
-        turned: Aligned = [(n, 1 - n) for n in range(len(ours))]
-        if commutative and len(ours) == 2 and _kept(ours, theirs, turned) > _kept(ours, theirs, straight):
-            return turned
-        return straight
+        return [(n, n) for n in range(len(ours))]
     olds = [n for n, value in enumerate(ours) if value is not None]
     news = [n for n, (_, was_there) in enumerate(theirs) if was_there]
     if len(olds) != len(news):
@@ -33,8 +29,19 @@ def align(ours: Sequence[Value | None], theirs: Sequence[tuple[Value, bool]], *,
     return [*there, *gone, *((None, n) for n, (_, was_there) in enumerate(theirs) if not was_there)]
 
 
-def _kept(ours: Sequence[Value | None], theirs: Sequence[tuple[Value, bool]], pairs: Aligned) -> int:
-    return sum(ours[a] == theirs[b][0] for a, b in pairs if a is not None and b is not None)
+def below(owner: Computation, partners: Sequence[int], start: int) -> set[int]:
+    """The paired instructions that are reached from one without a partner through such; none from a paired one."""
+    found: set[int] = set()
+    waiting = [start] if partners[start] < 0 else []
+    seen = {start}
+    for place in waiting:
+        for operand in owner.instructions[place].operands:
+            if partners[operand] >= 0:
+                found.add(operand)
+            elif operand not in seen:
+                seen.add(operand)
+                waiting.append(operand)
+    return found
 
 
 def through(old: Sequence[int], new: Sequence[int], partners: Sequence[int]) -> Aligned:
