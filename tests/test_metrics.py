@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,18 +10,22 @@ import pytest
 from hlodiff.diff.metrics import (
     bookkeeping_counts,
     collectives,
+    count,
     custom_calls,
     fusions_by_kind,
+    metrics_by_kind,
     module_metrics,
     op_counts,
     raw_metrics,
 )
 from hlodiff.diff.placement import donations, placements
 from hlodiff.diff.words import memory_space_in_words, platform_of, sharding_in_words
-from hlodiff.ir import read_text
+from hlodiff.ir import read, read_text
 from hlodiff.ir.hlo_reader import read_hlo
 from hlodiff.ir.model import Module
 from hlodiff.normalize import normalize
+
+SNAPSHOTS = Path(__file__).resolve().parents[1] / "snapshots"
 
 
 def entry(body: str, before: str = "", header: str = "") -> Module:
@@ -298,3 +303,72 @@ def test_memory_spaces_are_named_by_platform() -> None:
     assert memory_space_in_words(1) == "fast memory"
     assert platform_of(entry("  ROOT %p = f32[8]{0:T(1024)} parameter(0)")) == "tpu"
     assert platform_of(entry("  ROOT %p = f32[8]{0} parameter(0)")) == ""
+
+
+# --- by kind of computation -----------------------------------------------------------------------------------------
+
+
+def test_what_is_counted_apart_for_kinds_of_computations() -> None:
+    module = read_hlo("""HloModule m
+
+add (a: f32[], b: f32[]) -> f32[] {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+fused (p: f32[64]) -> bf16[64] {
+  p = f32[64]{0} parameter(0)
+  t = f32[64]{0} tanh(p)
+  ROOT c = bf16[64]{0} convert(t)
+}
+
+body (q: (s32[], f32[64])) -> (s32[], f32[64]) {
+  q = (s32[], f32[64]{0}) parameter(0)
+  i = s32[] get-tuple-element(q), index=0
+  x = f32[64]{0} get-tuple-element(q), index=1
+  k = f32[64]{0} copy(x)
+  ROOT r = (s32[], f32[64]{0}) tuple(i, k)
+}
+
+cond (q: (s32[], f32[64])) -> pred[] {
+  q = (s32[], f32[64]{0}) parameter(0)
+  ROOT t = pred[] constant(true)
+}
+
+ENTRY main {
+  x = f32[64]{0} parameter(0)
+  z = s32[] constant(0)
+  b = f32[64]{0:S(5)} copy(x)
+  g = f32[64]{0} all-reduce(x), replica_groups={{0,1}}, to_apply=add
+  f = bf16[64]{0} fusion(g), kind=kLoop, calls=fused
+  u = (s32[], f32[64]{0}) tuple(z, g)
+  w = (s32[], f32[64]{0}) while(u), condition=cond, body=body
+  m = f32[64]{0} custom-call(x), custom_call_target="mine"
+  ROOT o = (bf16[64]{0}, f32[64]{0}, f32[64]{0:S(5)}) tuple(f, m, b)
+}
+""")
+    kinds = metrics_by_kind(count(module))
+    told = {
+        kind: {n: v for n, v in metrics.items() if not n.startswith(("op.", "ops"))} for kind, metrics in kinds.items()
+    }
+    assert told == {
+        "entry": {
+            "instructions": 9, "fusions": 1, "copies": 1, "copy_bytes": 256, "memory_moves": 1,
+            "memory_move_bytes": 256, "loops": 1, "collectives": 1, "collective_bytes": 256, "custom_calls": 1,
+            "host_transfers": 1, "fusions.kLoop": 1, "collectives.all-reduce": 1, "collective_bytes.all-reduce": 256,
+            "custom_calls.mine": 1,
+        },
+        "fusion": {"instructions": 3, "converts": 1},
+        "loop": {"instructions": 7, "copies": 1, "copies_in_loops": 1, "copy_bytes": 256},
+        "reduction": {"instructions": 3},
+    }  # fmt: skip
+    assert kinds["fusion"]["op.convert"] == 1
+
+
+@pytest.mark.parametrize("path", sorted(SNAPSHOTS.glob("**/compiled.hlo"))[::4], ids=lambda p: "/".join(p.parts[-3:-1]))
+def test_kinds_together_are_the_whole(path: Path) -> None:
+    counts = count(read(path))
+    for name in ("instructions", "ops", "copies", "copies_in_loops", "ops_in_loops", "large_literal_bytes", "converts"):
+        assert sum(part.plain[name] for part in counts.kinds.values()) == counts.plain[name]
+    assert sum((part.ops for part in counts.kinds.values()), Counter()) == counts.ops

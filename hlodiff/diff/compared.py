@@ -63,6 +63,10 @@ class Compared:
         counted = dict(self.diff.metrics) if self.diff else {}
         return counted | self.facts()
 
+    def metrics_by_kind(self) -> dict[str, dict[str, tuple[float, float]]]:
+        """Counted metrics as (old, new), apart for entry, fusions, loop bodies, branches and reductions."""
+        return {kind: dict(metrics) for kind, metrics in self.diff.kinds.items()} if self.diff else {}
+
     def op_count_pairs(self) -> dict[str, tuple[int, int]]:
         """Op counts as (old, new), whichever sides there are."""
         if self.diff:

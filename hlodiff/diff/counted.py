@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Generic, TypeVar
 
-from hlodiff.diff.metrics import Counts, count, metrics_of
+from hlodiff.diff.metrics import Counts, count, metrics_by_kind, metrics_of
+from hlodiff.diff.weights import KINDS
 from hlodiff.ir.model import Module
 
 _Value = TypeVar("_Value")
@@ -42,6 +43,7 @@ class Counted:
         self._modules = (old, new)
         self.ops: Mapping[str, tuple[int, int]] = Later(self._ops)
         self.metrics: Mapping[str, tuple[float, float]] = Later(self._metrics)
+        self.kinds: Mapping[str, Mapping[str, tuple[float, float]]] = Later(self._kinds)
 
     @cached_property
     def _counts(self) -> tuple[Counts, Counts]:
@@ -55,3 +57,11 @@ class Counted:
     def _metrics(self) -> Mapping[str, tuple[float, float]]:
         old, new = map(metrics_of, self._counts)
         return {name: (old.get(name, 0), new.get(name, 0)) for name in sorted({*old, *new})}
+
+    def _kinds(self) -> Mapping[str, Mapping[str, tuple[float, float]]]:
+        old, new = map(metrics_by_kind, self._counts)
+        found: dict[str, dict[str, tuple[float, float]]] = {}
+        for kind in (kind for kind in KINDS if kind in old or kind in new):
+            ours, theirs = old.get(kind, {}), new.get(kind, {})
+            found[kind] = {name: (ours.get(name, 0), theirs.get(name, 0)) for name in sorted({*ours, *theirs})}
+        return found

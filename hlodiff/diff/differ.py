@@ -60,7 +60,17 @@ def diff(old: Module, new: Module, *, closed: bool = True) -> ModuleDiff:
     schedule, tuning = group(*tuned, found.schedule), group(*tuned, found.tuning)
     counted = Counted(old, new)
     result = ModuleDiff(
-        old, new, edits, schedule, tuning, found.fusions, ready.ignored, counted.metrics, counted.ops, found.limits
+        old,
+        new,
+        edits,
+        schedule,
+        tuning,
+        found.fusions,
+        ready.ignored,
+        counted.metrics,
+        counted.ops,
+        found.limits,
+        counted.kinds,
     )
     return narrowed.widened(result) if narrowed else result
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hlodiff.diff.weights import KINDS, Weight, is_continuation, weigh
@@ -42,6 +42,7 @@ class Counts:
         collectives: by family, each with `count`, how many are `async`, and the `bytes` of their results on one device.
         custom_calls: by target.
         plain: the other metrics by name.
+        kinds: the same apart for entry, fusions, loop bodies, ...; together they are the whole.
     """
 
     ops: Counter[str] = field(default_factory=Counter)
@@ -50,6 +51,7 @@ class Counts:
     collectives: dict[str, Counter[str]] = field(default_factory=dict)
     custom_calls: Counter[str] = field(default_factory=Counter)
     plain: Counter[str] = field(default_factory=Counter)
+    kinds: dict[str, Counts] = field(default_factory=dict)
 
 
 def count(module: Module) -> Counts:
@@ -59,8 +61,57 @@ def count(module: Module) -> Counts:
         >>> count(Module("m", "compiled", (), 0)).ops
         Counter()
     """
-    counts = Counts()
     weights = weigh(module)
+    whole = Counts()
+    for kind in KINDS:
+        ours = [_as_kind(weight, kind) for weight in weights]
+        if any(weight.total for weight in ours):
+            whole.kinds[kind] = part = _count(module, ours)
+            for total, counted in _tables(whole, part):
+                total.update(counted)
+    return whole
+
+
+def _as_kind(weight: Weight, kind: str) -> Weight:
+    """As much of a weight as one kind has of it; call sites in loops go to the kinds in their order."""
+    before = sum(weight.kinds.get(other, 0) for other in KINDS[: KINDS.index(kind)])
+    total = weight.kinds.get(kind, 0)
+    return Weight(total, min(max(weight.in_loop - before, 0), total), {kind: total})
+
+
+def _tables(whole: Counts, part: Counts) -> Iterator[tuple[Counter[str], Counter[str]]]:
+    for name in ("ops", "bookkeeping", "fusions", "custom_calls", "plain"):
+        yield getattr(whole, name), getattr(part, name)
+    for family, record in part.collectives.items():
+        yield whole.collectives.setdefault(family, Counter()), record
+
+
+def metrics_by_kind(counts: Counts) -> dict[str, dict[str, float]]:
+    """What is counted in a program, apart for the kinds of computations it stands in.
+
+    Args:
+        counts: of a whole program.
+
+    Returns:
+        for each of the kinds entry, fusion, loop, branch, reduction and other that the program has, those of its
+        metrics that are not 0, and its ops as `op.<opcode>`.
+
+    Example:
+        >>> from hlodiff.ir.hlo_reader import read_hlo
+        >>> text = "HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT c = f32[2] copy(p)\\n}"
+        >>> metrics_by_kind(count(read_hlo(text)))["entry"]["copy_bytes"]
+        8
+    """
+    found: dict[str, dict[str, float]] = {}
+    for kind, part in counts.kinds.items():
+        told = {n: v for n, v in metrics_of(part).items() if v and not n.startswith("ops.")}
+        found[kind] = {**told, **{f"op.{opcode}": number for opcode, number in sorted(part.ops.items())}}
+    return found
+
+
+def _count(module: Module, weights: Sequence[Weight]) -> Counts:
+    """Count every computation as often as its weight says."""
+    counts = Counts()
     for computation, weight in zip(module.computations, weights, strict=True):
         if weight.total:
             counts.plain["instructions"] += weight.total * len(computation.instructions)

@@ -184,6 +184,7 @@ class ModuleDiff:
         metrics: name -> (old, new); only what can be counted in the programs themselves.
         op_counts: opcode -> (old, new), opcodes that occur on either side.
         limits: limits that were hit, in words. Never silent.
+        kinds: the metrics apart for entry, fusions, loop bodies, branches, reductions: kind -> name -> (old, new).
     """
 
     old: Module
@@ -196,6 +197,7 @@ class ModuleDiff:
     metrics: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     op_counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
+    kinds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
 
     @property
     def identical(self) -> bool:

@@ -38,7 +38,7 @@ class Entry:
         where: the innermost line of the user's own code.
         stack: the whole call stack of the first one, innermost first, one line each.
         follows: opcodes of what merely follows, with how many there are, most frequent first.
-        cost: of everything on the old and the new side, what follows included.
+        cost: of everything on the old and the new side; of what follows, as far as it costs something else now.
         weight: what a reviewer wants to see first is 0.
         group: the same for entries that a digest tells together: kind, opcode and names of the changed fields.
         edits: (number of the program, index of the edit) for each edit that stands for itself.

@@ -59,6 +59,10 @@ def _program(program: Compared, root: str) -> dict[str, Any]:
             edit["source"] = [{**frame, "file": shown_file(frame["file"], root)} for frame in edit["source"]]
     body["metrics"] = {name: list(pair) for name, pair in program.metrics().items()}
     body["same"] = share_of(program.diff).to_json() if program.status == "changed" and program.diff else None
+    body["metrics_by_kind"] = {
+        kind: {name: list(pair) for name, pair in metrics.items()}
+        for kind, metrics in program.metrics_by_kind().items()
+    }
     body["op_counts"] = {name: list(pair) for name, pair in program.op_count_pairs().items()}
     # The verdict on the program may know more than its text: the status is the comparison's, not the diff's.
     result = head | {key: value for key, value in body.items() if key != "status"}
@@ -99,6 +103,7 @@ def _edits_of(entry: Entry, report: Report) -> list[Edit]:
 def _one_sided() -> dict[str, Any]:
     nothing = {"summary": dict.fromkeys(KINDS, 0), "edits": []}
     return {
-        "summary": dict.fromkeys(KINDS, 0), "metrics": {}, "same": None, "op_counts": {}, "edits": [], "fusions": [],
+        "summary": dict.fromkeys(KINDS, 0), "metrics": {}, "metrics_by_kind": {}, "same": None, "op_counts": {},
+        "edits": [], "fusions": [],
         "channels": {"schedule": nothing, "tuning": nothing}, "ignored": {}, "limits": [],
     }  # fmt: skip

@@ -19,6 +19,19 @@ _MOVES = (
     ("copies", "copy_bytes"), ("copies_in_loops", ""), ("memory_moves", "memory_move_bytes"), ("host_transfers", ""),
     ("host_callbacks", ""),
 )  # fmt: skip
+# What is told apart for entry, fusions, loop bodies, ...: JSON has every opcode too.
+_BY_KIND = (
+    "ops",
+    "transposes",
+    "copies",
+    "converts",
+    "broadcasts",
+    "host_transfers",
+    "host_callbacks",
+    "large_literals",
+)
+_SIZES = {"copies": "copy_bytes", "large_literals": "large_literal_bytes"}
+_KIND_WORDS = {"fusion": "fusions", "loop": "loop bodies", "branch": "branches", "reduction": "reductions"}
 _OTHERS = (("loops", ""), ("large_literals", "large_literal_bytes"), ("rematerialized", ""))
 
 
@@ -42,6 +55,7 @@ def sections(program: Compared) -> list[Section]:
     lines = fusion_lines(diff.fusions)
     found = [
         ("ops", [_op_counts(program.op_count_pairs())]),
+        ("by kind", _by_kind(program)),
         ("fusions", ["; ".join(filter(None, (_fusion_counts(metrics), *lines[:1]))), *_cut(lines[1:])]),
         ("placement", _cut(placement_lines(diff.edits))),
         ("collectives", [_collectives(metrics)]),
@@ -61,6 +75,33 @@ def _op_counts(pairs: Mapping[str, tuple[int, int]]) -> str:
     words = [f"{name} {old} -> {new}" for name, old, new in changed[:_MOST_OPS]]
     more = [f"and {len(changed) - _MOST_OPS} more opcodes"] if len(changed) > _MOST_OPS else []
     return ", ".join(words + more)
+
+
+def _by_kind(program: Compared) -> list[str]:
+    """Where it changed: entry, fusions, loop bodies, branches, reductions; nothing where there is one kind alone."""
+    kinds = program.metrics_by_kind()
+    if len(kinds) < 2:
+        return []
+    lines = []
+    for kind, metrics in kinds.items():
+        counted = [(name, metrics.get(name, (0, 0))) for name in _BY_KIND]
+        counted += [item for item in metrics.items() if item[0].startswith(("collectives.", "custom_calls."))]
+        words = [
+            f"{_short(name)} {_count(pair)}{_carried(name, metrics)}" for name, pair in counted if pair[0] != pair[1]
+        ]
+        if words:
+            lines.append(f"{_KIND_WORDS.get(kind, kind)}: {', '.join(words)}")
+    return lines
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("collectives.").removeprefix("custom_calls.").replace("_", " ")
+
+
+def _carried(name: str, metrics: Metrics) -> str:
+    size = metrics.get(_SIZES.get(name, name.replace("collectives.", "collective_bytes.")), (0, 0))
+    has_size = name in _SIZES or name.startswith("collectives.")
+    return f" ({_arrow(size, bytes_in_words)})" if has_size and any(size) else ""
 
 
 def _fusion_counts(metrics: Metrics) -> str:
