@@ -11,6 +11,7 @@ from hlodiff.diff.edits import Place, RawEdit, text_of
 from hlodiff.diff.provenance import Origins, Printed
 from hlodiff.diff.result import KINDS, Cost, Edit, FieldChange, Site
 from hlodiff.ir.content import shape_text
+from hlodiff.ir.frames import own_frame
 from hlodiff.ir.model import Instruction, Module
 
 _FIRST = frozenset(["memory_space", "sharding", "compute_type", "alias", "replica_groups", "element_type", "precision"])
@@ -36,7 +37,8 @@ def group(
 ) -> tuple[Edit, ...]:
     """Group equal edits; those that stand for themselves first, then what follows from them.
 
-    Edits that follow are one entry only where they follow from one entry.
+    Edits from several lines of the user's own Python stay apart, and those that follow are one entry only where they
+    follow from one entry.
 
     Args:
         old, new: the programs as the user knows them, for names, scopes and Python frames.
@@ -46,12 +48,13 @@ def group(
     Returns:
         patterns: what a reviewer wants to see first in front, larger ones before smaller ones, else in program order.
     """
+    origins = (Origins(old), Origins(new))
     signatures = [_signature(old, new, edit) for edit in edits]
     roots = roots_of(edits)
     groups: dict[tuple[object, ...], list[int]] = {}
     for index, root in enumerate(roots):
-        groups.setdefault((signatures[index], None if root == index else signatures[root]), []).append(index)
-    origins = (Origins(old), Origins(new))
+        line = _line(origins, edits[root])
+        groups.setdefault((signatures[index], line, None if root == index else signatures[root]), []).append(index)
     printed_sides = tuple(map(Printed, printed)) if printed else ()
     found = [
         (_edit(old, new, origins, [edits[n] for n in members], printed_sides), members) for members in groups.values()
@@ -62,6 +65,13 @@ def group(
         edit if roots[members[0]] == members[0] else replace(edit, cause=places[roots[members[0]]])
         for edit, members in found
     )
+
+
+def _line(origins: tuple[Origins, Origins], edit: RawEdit) -> tuple[str, int] | None:
+    """The innermost line of the user's own code that an edit comes from."""
+    origin, place = (origins[1], edit.new) if edit.new else (origins[0], edit.old)
+    frame = own_frame(origin.stack(*place)) if place else None
+    return (frame.file, frame.line) if frame else None
 
 
 def _rank(edit: Edit) -> tuple[int, int, int]:

@@ -16,19 +16,23 @@ class Origins:
 
     module: Module
     _callers: dict[int, tuple[int, int]] | None = field(default=None)
+    _stacks: dict[int, tuple[Frame, ...]] = field(default_factory=dict)
 
     def stack(self, computation: int, instruction: int) -> tuple[Frame, ...]:
         """Python frames, innermost first: the instruction's own, else those of the nearest caller that has any."""
-        for it in self._chain(computation, instruction):
-            if it.frame >= 0:
-                return self.module.stack(it.frame)
-        return ()
+        own = self.module.computations[computation].instructions[instruction].frame
+        if own < 0:
+            own = next((it.frame for it in self._chain(computation, instruction) if it.frame >= 0), -1)
+        if own not in self._stacks:
+            self._stacks[own] = self.module.stack(own)
+        return self._stacks[own]
 
     def op_name(self, computation: int, instruction: int) -> str:
         """JAX's scope; inside a StableHLO function behind the scope of the call: `jit(f)/jit(silu)/neg`."""
-        own, *callers = self._chain(computation, instruction)
+        own = self.module.computations[computation].instructions[instruction]
         if self.module.stage == "compiled" or own.op_name.startswith("jit("):
             return own.op_name
+        _, *callers = self._chain(computation, instruction)
         outer = next((it.op_name for it in callers if it.op_name), "")
         return f"{outer}/{own.op_name}" if outer and own.op_name else own.op_name or outer
 

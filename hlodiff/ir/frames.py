@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+
+from hlodiff.ir.model import Frame
 
 # What follows one of these is the same on every machine. Programs of other machines and systems are read too.
 _PACKAGES = re.compile(r".*?(?:^|[/\\])(?:site-packages|dist-packages)[/\\](?!.*[/\\](?:site|dist)-packages[/\\])")
@@ -56,3 +59,15 @@ def is_library(file: str) -> bool:
         (True, True)
     """
     return bool(_PACKAGES.match(file) or _PYTHON.match(file)) or file.startswith("<")
+
+
+def own_frame(source: Iterable[Frame]) -> Frame | None:
+    """The innermost frame of the user's own code; the innermost of all where every frame is a library's.
+
+    Example:
+        >>> own_frame((Frame("site-packages/jax/nn.py", 9, "gelu"), Frame("model.py", 31, "loss"))).file
+        'model.py'
+    """
+    frames = tuple(source)
+    own = (frame for frame in frames if not is_library(frame.file))
+    return next(own, frames[0] if frames else None)

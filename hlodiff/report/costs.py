@@ -21,7 +21,7 @@ def cost_in_words(old: Cost | None, new: Cost | None) -> str:
         old, new: None for a side on which nothing stands.
 
     Returns:
-        words in the order operations, bytes read and written, those outside of the main memory, cycles; "" for nothing.
+        words in the order operations, bytes read and written, cycles, bytes in the host's memory; "" for nothing.
 
     Example:
         >>> cost_in_words(None, Cost(1, 128, 512, 512)), cost_in_words(Cost(1, 128), Cost(1, 128))
@@ -33,7 +33,7 @@ def cost_in_words(old: Cost | None, new: Cost | None) -> str:
         words.append(_change(before, after, show, unit))
     for space in dict.fromkeys(name for cost in (old, new) if cost for name, _ in cost.elsewhere):
         before, after = (None if cost is None else dict(cost.elsewhere).get(space, 0) for cost in (old, new))
-        if before != after:
+        if before != after and space == "host":  # what moves between other memories is told by the fields; JSON has all
             words.append(_change(before, after, bytes_in_words, f" in {space}"))
     return ", ".join(filter(None, words))
 

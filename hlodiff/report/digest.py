@@ -1,7 +1,7 @@
 """A program that changed too much to list: how much of it is the same, then the largest groups of change.
 
-A list of more than MOST_ENTRIES entries is told as a digest unless everything was asked for: entries of one kind,
-opcode and set of fields together, the largest by bytes, then the largest by count.
+A list of more than `MOST_ENTRIES` entries (stories.py) is told as a digest unless everything was asked for: entries of
+one kind, opcode and set of fields together, the largest by bytes, then the largest by count.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from hlodiff.report.entries import Entry, Key
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
 
-MOST_ENTRIES = 12
 _MOST_OF_EACH = 5
 
 

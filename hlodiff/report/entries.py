@@ -38,7 +38,7 @@ class Entry:
         where: the innermost line of the user's own code.
         stack: the whole call stack of the first one, innermost first, one line each.
         follows: opcodes of what merely follows, with how many there are, most frequent first.
-        cost: of everything on the old and the new side; of what follows, as far as it costs something else now.
+        cost: on the old and the new side; of what follows only what came, went or changed its cost in the same way.
         weight: what a reviewer wants to see first is 0.
         group: the same for entries that a digest tells together: kind, opcode and names of the changed fields.
         edits: (number of the program, index of the edit) for each edit that stands for itself.
@@ -119,7 +119,10 @@ def entry_of(key: Key, members: Sequence[Member], root: str = "") -> Entry:
     edits = [member.edit for member in members]
     followers = [edit for member in members for edit in member.followers]
     first = edits[0]
-    old, new = (added_up(edit.cost[side] for edit in (*edits, *followers) if edit.cost is not None) for side in (0, 1))
+    # What came along is part of what came; of what changed in turn only what costs something else now says anything.
+    along = [edit for edit in followers if edit.kind == first.kind and edit.cost and edit.cost[0] != edit.cost[1]]
+    costs = [edit.cost for edit in (*edits, *along) if edit.cost]
+    old, new = (added_up(cost[side] for cost in costs) for side in (0, 1))
     return Entry(
         key,
         first.kind,

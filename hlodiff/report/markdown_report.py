@@ -12,7 +12,7 @@ from hlodiff.report.escape import clip, code, markdown, printable
 from hlodiff.report.headline import headline
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
-from hlodiff.report.stories import Story, Told, differs, programs_in_words, told_of
+from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_in_words, told_of
 from hlodiff.report.totals import checked_in_words, totals_in_words
 
 _MOST_PROGRAMS = 100
@@ -125,7 +125,7 @@ def _details(story: Story, told: Told, report: Report) -> Iterator[str]:
     yield f"<details><summary>{_html(f'{story.name}: {_STAGES[story.stage]}{on}')}</summary>"
     yield ""
     own = told.own(story)
-    is_digest = len(own) > _MOST_EDITS and not report.all
+    is_digest = len(own) > MOST_ENTRIES and not report.all
     if is_digest:
         yield f"- **same**: {markdown(share_in_words(share(report, story.programs[:1])))}"
     for title, lines in story.sections:
@@ -138,7 +138,8 @@ def _details(story: Story, told: Told, report: Report) -> Iterator[str]:
     elif own:
         yield from _HEAD
         for entry in own:
-            yield from _entry(entry, report)
+            number = told.number(entry)
+            yield from _entry(entry, report, f"[{number}] " if number else "")
     yield from ("", "</details>", "")
 
 

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from hlodiff.ir.frames import is_library, shown_file
+from hlodiff.ir.frames import own_frame, shown_file
 from hlodiff.ir.model import Frame
 
 _SPACES = {"device": "device memory", "host": "host memory"}
-
-
-def own_frame(source: Iterable[Frame]) -> Frame | None:
-    """The innermost frame of the user's own code; the innermost of all where every frame is a library's.
-
-    Example:
-        >>> own_frame((Frame("site-packages/jax/nn.py", 9, "gelu"), Frame("model.py", 31, "loss"))).file
-        'model.py'
-    """
-    frames = tuple(source)
-    own = (frame for frame in frames if not is_library(frame.file))
-    return next(own, frames[0] if frames else None)
 
 
 def place(source: tuple[Frame, ...], root: str = "") -> str:

@@ -13,6 +13,9 @@ from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
 from hlodiff.report.sections import Section, sections
 
+MOST_ENTRIES = 12
+"""More than these are told as a digest unless everything was asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Story:
@@ -60,23 +63,31 @@ class Told:
 
     Args:
         stories: in the order of the report, StableHLO of each name first.
-        shared: changes that at least two stories have, those of StableHLO first: what was written.
+        shared: changes that programs of at least two names have, those of StableHLO first: what was written.
+        repeated: changes that several stories of one name have, numbered behind the shared ones: they are listed in the
+            first of these stories.
         patterns: all changes of all programs, each once, shared or not.
     """
 
     stories: tuple[Story, ...]
     shared: tuple[Shared, ...]
+    repeated: tuple[Shared, ...]
     patterns: tuple[Entry, ...]
 
     def own(self, story: Story) -> tuple[Entry, ...]:
-        """The entries that only this story has."""
+        """The entries that are listed with this story."""
         known = {one.entry.key for one in self.shared}
+        known |= {one.entry.key for one in self.repeated if one.programs[0] not in story.programs}
         return tuple(entry for entry in story.entries if entry.key not in known)
 
     def numbers(self, story: Story) -> tuple[int, ...]:
-        """The shared changes that this story has too."""
-        own = {entry.key for entry in story.entries}
-        return tuple(one.number for one in self.shared if one.entry.key in own)
+        """The changes that this story has too and that are listed elsewhere."""
+        elsewhere = {entry.key for entry in story.entries} - {entry.key for entry in self.own(story)}
+        return tuple(one.number for one in (*self.shared, *self.repeated) if one.entry.key in elsewhere)
+
+    def number(self, entry: Entry) -> int:
+        """What other stories refer to an entry by; 0 where none does."""
+        return next((one.number for one in self.repeated if one.entry.key == entry.key), 0)
 
 
 def told_of(report: Report) -> Told:
@@ -100,7 +111,8 @@ def told_of(report: Report) -> Told:
     for name, programs in by_name.items():
         found += _stories(name, programs, report.root, members)
     patterns = {key: entry_of(key, group, report.root) for key, group in members.items()}
-    return Told(tuple(found), _shared(found, patterns), in_order(patterns.values()))
+    shared, repeated = _shared(found, patterns)
+    return Told(tuple(found), shared, repeated, in_order(patterns.values()))
 
 
 def _stories(
@@ -131,17 +143,25 @@ def differs(program: Compared) -> bool:
     return diff is not None and bool(diff.edits or diff.schedule or diff.tuning)
 
 
-def _shared(stories: Sequence[Story], patterns: dict[Key, Entry]) -> tuple[Shared, ...]:
+def _shared(stories: Sequence[Story], patterns: dict[Key, Entry]) -> tuple[tuple[Shared, ...], tuple[Shared, ...]]:
+    """Changes of several names, largest first, and those of several stories of one name, as they appear."""
     held: dict[Key, list[Story]] = {}
     for story in stories:
         for entry in story.entries:
             held.setdefault(entry.key, []).append(story)
-    several = [(patterns[key], by) for key, by in held.items() if len(by) > 1]
+    several = [(patterns[key], by) for key, by in held.items() if len({story.name for story in by}) > 1]
     several.sort(key=lambda item: (item[1][0].stage != "stablehlo", item[0].weight, -item[0].count - item[0].following))
-    return tuple(
-        Shared(number, by[0].stage, entry, tuple(sorted(n for story in by for n in story.programs)))
-        for number, (entry, by) in enumerate(several, 1)
-    )
+    # A story that is told as a digest lists no single entry that others could refer to.
+    repeated = [
+        (patterns[key], by)
+        for key, by in held.items()
+        if len(by) > 1 and len({story.name for story in by}) == 1 and len(by[0].entries) <= MOST_ENTRIES
+    ]
+    numbered = [
+        Shared(number, by[0].stage, entry, tuple(n for story in by for n in story.programs))
+        for number, (entry, by) in enumerate([*several, *repeated], 1)
+    ]
+    return tuple(numbered[: len(several)]), tuple(numbered[len(several) :])
 
 
 def programs_in_words(report: Report, numbers: Iterable[int], most: int = 3) -> str:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from hlodiff.diff.compared import Compared
 from hlodiff.report.costs import cost_in_words
-from hlodiff.report.digest import MOST_ENTRIES, Digest, digest_of, share, share_in_words
+from hlodiff.report.digest import Digest, digest_of, share, share_in_words
 from hlodiff.report.entries import Entry, follows_in_words
 from hlodiff.report.escape import clip, printable
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
-from hlodiff.report.stories import Story, Told, differs, programs_in_words, told_of
+from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_in_words, told_of
 from hlodiff.report.totals import checked_in_words, totals_in_words
 
 if TYPE_CHECKING:
@@ -142,20 +142,22 @@ def _story(story: Story, told: Told, report: Report, most: int) -> Iterator[_Lin
         for number, line in enumerate(lines):
             yield _Line(4, line, title="" if number else title, wrap=True)
     if told.numbers(story):
-        yield _Line(4, _references(told.numbers(story), report), title="shared", wrap=True)
+        yield _Line(4, _references(told, story, report), title="shared", wrap=True)
     if is_digest:
         yield from _digest(digest_of(own, (most + 1) // 2), report)
     elif own:
         yield _Line(4, "edits")
         for entry in own:
-            yield from _entry(entry, report)
+            number = told.number(entry)
+            yield from _entry(entry, report, f"[{number}] " if number else "")
 
 
-def _references(numbers: tuple[int, ...], report: Report) -> str:
+def _references(told: Told, story: Story, report: Report) -> str:
     """Which of the changes above: those that were listed by number, the others counted."""
-    listed = [number for number in numbers if report.all or number <= _MOST_EDITS]
-    words = [f"[{number}]" for number in listed]
-    return " ".join([*words, *([f"and {len(numbers) - len(listed)} more"] if len(listed) < len(numbers) else [])])
+    hidden = [one.number for one in told.shared[_MOST_EDITS:]] if not report.all else []
+    words = [f"[{number}]" for number in told.numbers(story) if number not in hidden]
+    more = len(told.numbers(story)) - len(words)
+    return " ".join([*words, *([f"and {more} more"] if more else [])])
 
 
 def _digest(digest: Digest, report: Report, programs: bool = False) -> Iterator[_Line]:

@@ -1,0 +1,252 @@
+"""Equal changes are one line of a report; what is too long to list is told as a digest. Goldens to be read."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from hlodiff.cli.entry import run
+from hlodiff.diff import diff
+from hlodiff.diff.compared import Compared
+from hlodiff.ir.hlo_reader import read_hlo
+from hlodiff.report import Report, to_json, to_markdown, to_terminal
+from hlodiff.report.entries import entries_of, follows_in_words
+
+LAYERS = Path(__file__).parent / "fixtures/report/layers"
+
+HEAD = """HloModule m
+
+FileNames
+1 "model.py"
+2 "/opt/site-packages/jax/nn.py"
+
+FunctionNames
+1 "loss"
+2 "gelu"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=31 end_line=31 column=1 end_column=2}
+2 {file_name_id=2 function_name_id=2 line=9 end_line=9 column=1 end_column=2}
+3 {file_name_id=1 function_name_id=1 line=32 end_line=32 column=1 end_column=2}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=0}
+2 {file_location_id=2 parent_frame_id=1}
+3 {file_location_id=3 parent_frame_id=0}
+
+"""
+
+
+def program(*lines: str, result: str = "") -> str:
+    """An entry computation of a parameter, these lines, and a tuple of what they call %r0, %r1, ..."""
+    results = [name for line in lines for name in re.findall(r"^(%r\d+) =", line)]
+    shapes = [line.split(" = ")[1].split(" ")[0] for line in lines if line.startswith("%r")]
+    body = "".join(f"  {line}\n" for line in lines)
+    root = f"  ROOT %t = ({', '.join(shapes)}) tuple({', '.join(results)})\n"
+    return f"{HEAD}ENTRY e {{\n  %p = f32[8]{{0}} parameter(0)\n{body}{root}}}\n{result}"
+
+
+def compared(old: str, new: str, name: str = "f", target: str | None = "cpu") -> Compared:
+    found = diff(read_hlo(old), read_hlo(new))
+    return Compared(name, target, "compiled", "changed", found)
+
+
+def tanh(number: int, frame: int = 1, opcode: str = "tanh", shape: str = "f32[8]{0}") -> str:
+    return f"%r{number} = {shape} {opcode}(%p), metadata={{stack_frame_id={frame}}}"
+
+
+def test_one_line_changed_in_24_layers_on_two_targets_is_one_entry(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    assert run(["diff", str(LAYERS / "old"), str(LAYERS / "new")]) == 0
+    assert capsys.readouterr().out == (
+        "the same in several programs\n"
+        "  [1] added    30x multiply f32[8,32], f32[8,16]  +5,760 flops  model.py:6 (layer)\n"
+        "               and 60 that follow: 30 broadcast, 30 constant\n"
+        "               compiled of 2 programs: cpu, tpu-v5e\n"
+        "\n"
+        "cpu  changed\n"
+        "  compiled: structure: 72 added of 289 instructions\n"
+        "    ops          broadcast 24 -> 48, constant 0 -> 24, multiply 0 -> 24\n"
+        "    by kind      fusions: ops 96 -> 168, broadcasts 24 -> 48\n"
+        "    shared       [1]\n"
+        "\n"
+        "tpu-v5e  changed\n"
+        "  compiled: structure: 18 added of 117 instructions\n"
+        "    ops          broadcast 6 -> 12, constant 0 -> 6, multiply 0 -> 6\n"
+        "    by kind      fusions: ops 32 -> 50, broadcasts 6 -> 12\n"
+        "    cost         estimated cycles 8,805 -> 8,808 (+3)\n"
+        "    shared       [1]\n"
+        "\n"
+        "flops and bytes of changes are computed from shapes, cycles are XLA's estimates\n"
+        "2 changed\n"
+    )
+    assert run(["diff", str(LAYERS / "old"), str(LAYERS / "new"), "--format", "json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    (pattern,) = value["patterns"]
+    assert (pattern["kind"], pattern["count"], pattern["programs"]) == ("added", 30, [0, 1])
+    assert pattern["follows"] == {"broadcast": 30, "constant": 30}
+    assert pattern["source"][0] == {"file": "model.py", "line": 6, "function": "layer"}
+    assert pattern["cost"] == {"old": None, "new": {"runs": 90, "flops": 5760, "read": 0, "written": 0}}
+    for number, index in pattern["edits"]:
+        assert value["programs"][number]["edits"][index]["follows"] is None
+
+
+def test_what_several_functions_share_stands_first_and_what_is_special_stays() -> None:
+    first = compared(program(tanh(0), tanh(1, 3)), program(tanh(0, 1, "exponential"), tanh(1, 3, "sine")))
+    second = compared(program(tanh(0)), program(tanh(0, 1, "exponential")), "g", "tpu")
+    text = to_terminal(Report("diff", "a", "b", (first, second)), width=120)
+    assert text == (
+        "the same in several programs\n"
+        "  [1] changed  2x tanh -> exponential f32[8]  16 flops, 128 B  model.py:31 (loss)\n"
+        "               compiled of 2 functions on 2 targets: f, g\n"
+        "\n"
+        "f  changed on cpu\n"
+        "  compiled on cpu: structure: 2 changed of 4 instructions\n"
+        "    ops          tanh 2 -> 0, exponential 0 -> 1, sine 0 -> 1\n"
+        "    shared       [1]\n"
+        "    edits\n"
+        "      changed  tanh -> sine  8 flops, 64 B  model.py:32 (loss)\n"
+        "\n"
+        "g  changed on tpu\n"
+        "  compiled on tpu: structure: 1 changed of 3 instructions\n"
+        "    ops          exponential 0 -> 1, tanh 1 -> 0\n"
+        "    shared       [1]\n"
+        "\n"
+        "flops and bytes of changes are computed from shapes, cycles are XLA's estimates\n"
+        "2 changed\n"
+    )
+
+
+def test_what_targets_of_one_function_share_is_numbered_where_it_is_first_listed() -> None:
+    first = compared(program(tanh(0), tanh(1, 3)), program(tanh(0, 1, "exponential"), tanh(1, 3, "sine")))
+    second = compared(program(tanh(0)), program(tanh(0, 1, "exponential")), "f", "tpu")
+    report = Report("diff", "a", "b", (first, second))
+    text = to_terminal(report, width=120)
+    assert "  [1] changed  tanh -> exponential  8 flops, 64 B  model.py:31 (loss)\n" in text
+    assert text.count("tanh -> exponential") == 1
+    assert "    shared       [1]\n" in text.partition("compiled on tpu")[2]
+    assert to_markdown(report).count("tanh -&gt; exponential") + to_markdown(report).count("tanh -> exponential") == 1
+
+
+@pytest.mark.parametrize(
+    ("second", "entries"),
+    [
+        pytest.param(tanh(1, 1, "exponential"), 1, id="same change, same line"),
+        pytest.param(tanh(1, 1, "exponential", "f32[4]{0}"), 1, id="another shape"),
+        pytest.param(tanh(1, 3, "exponential"), 2, id="another line"),
+        pytest.param(tanh(1, 1, "sine"), 2, id="another change"),
+        pytest.param(tanh(1, 3, "sine"), 2, id="another line and another change"),
+        pytest.param(tanh(1, 2, "exponential"), 1, id="through a library, from the same line"),
+    ],
+)
+def test_what_is_one_entry(second: str, entries: int) -> None:
+    old = program(tanh(0), re.sub(r"exponential|sine", "tanh", second))
+    found = diff(read_hlo(old), read_hlo(program(tanh(0, 1, "exponential"), second)))
+    assert len(entries_of(found.edits, "compiled")) == entries
+
+
+def test_what_follows_is_folded_into_words() -> None:
+    lines = [
+        "%c = f32[] constant(2)",
+        "%b = f32[8]{0} broadcast(%c), dimensions={}",
+        "%r0 = f32[8]{0} multiply(%p, %b)",
+    ]
+    found = diff(read_hlo(program("%r0 = f32[8]{0} copy(%p)")), read_hlo(program(*lines)))
+    assert [follows_in_words(entry) for entry in entries_of(found.edits, "compiled")] == [
+        "and 2 that follow: 1 broadcast added, 1 constant added"
+    ]
+
+
+def test_whole_call_stacks_on_demand() -> None:
+    one = compared(program(tanh(0, 2)), program(tanh(0, 2, "exponential")))
+    plain = to_terminal(Report("diff", "a", "b", (one,)))
+    assert "model.py:31 (loss)\n" in plain
+    assert "nn.py" not in plain
+    whole = to_terminal(Report("diff", "a", "b", (one,), stacks=True))
+    assert "                 at jax/nn.py:9 (gelu)\n                 at model.py:31 (loss)\n" in whole
+    assert "<br>" in to_markdown(Report("diff", "a", "b", (one,), stacks=True))
+
+
+OPCODES = [
+    "abs",
+    "cosine",
+    "sine",
+    "negate",
+    "exponential",
+    "log",
+    "sqrt",
+    "rsqrt",
+    "cbrt",
+    "floor",
+    "ceil",
+    "sign",
+    "erf",
+    "tan",
+]
+
+
+def rewritten() -> tuple[str, str]:
+    """Fourteen different changes, one of them twice as large, and twenty instructions that stay."""
+    same = [tanh(100 + n) for n in range(20)]
+    old = [tanh(n) for n in range(len(OPCODES))]
+    new = [tanh(n, 1, opcode) for n, opcode in enumerate(OPCODES)]
+    return program(*same, *old, tanh(50)), program(*same, *new, tanh(50, 1, "tan"))
+
+
+def test_too_many_changes_of_one_program_become_a_digest() -> None:
+    one = compared(*rewritten(), target=None)
+    text = to_terminal(Report("diff", "a", "b", (one,)), width=110)
+    told = re.findall(r"^    (same .*|largest .*)$|^      (changed .*?)  |^      (\.\.\. .*)$", text, re.MULTILINE)
+    lines = ["".join(groups) for groups in told]
+    assert lines[0] == "same         59 % of the instructions, 57 % of the bytes written"
+    assert lines[1:4] == ["largest changes by bytes", "changed  2x tanh -> tan", "changed  tanh -> abs"]
+    assert "largest changes by count" in lines
+    assert lines[-1] == "... and 2 more groups of 2 instructions, --all lists everything"
+    whole = to_terminal(Report("diff", "a", "b", (one,), all=True), width=110)
+    assert "largest" not in whole
+    assert whole.count("      changed  ") == 14
+
+
+def test_too_many_programs_become_an_overview_in_every_form() -> None:
+    programs = tuple(compared(*rewritten(), name=f"function{n:02}") for n in range(40))
+    report = Report("diff", "a", "b", programs)
+    text = to_terminal(report, width=140)
+    assert text.count("\n") < 300
+    assert text.startswith("the same in several programs\n"), "40 equal changes are one each"
+    different = tuple(
+        Compared(one.name, "cpu", "compiled", "changed", diff(*map(read_hlo, _moved(rewritten(), n))))
+        for n, one in enumerate(programs)
+    )
+    report = Report("diff", "a", "b", different)
+    text = to_terminal(report, width=140)
+    assert text.count("\n") < 150
+    assert text.startswith(
+        "compiled: 40 programs changed\n    same         59 % of the instructions, 57 % of the bytes"
+    )
+    assert "      changed  80x tanh -> tan  640 flops, 5.0 KiB  model.py:131 (loss) and 39 more lines\n" in text
+    assert "               40 functions on cpu: function00, function01, function02 and 37 more\n" in text
+    assert "function07 on cpu, compiled: 59 % of the instructions, 57 % of the bytes written the same" in text
+    assert "too long to list every change here (more than 300 lines), --all lists everything" in text
+    markdown = to_markdown(report)
+    assert len(markdown) < 65_000
+    value = json.loads(to_json(report))
+    assert len(value["patterns"]) == 40 * 14
+    assert value["programs"][0]["same"]["instructions"] == pytest.approx(44 / 74, abs=0.0001)
+
+
+def _moved(sides: tuple[str, str], number: int) -> tuple[str, str]:
+    """The same programs written on other lines of Python."""
+    old, new = (side.replace("line=31", f"line={131 + number}") for side in sides)
+    return old, new
+
+
+def test_the_same_report_in_every_order_of_equal_work() -> None:
+    programs = tuple(compared(*rewritten(), name=name) for name in ("f", "g"))
+    report = Report("diff", "a", "b", programs)
+    assert to_terminal(report) == to_terminal(Report("diff", "a", "b", programs))
+    assert to_json(report) == to_json(Report("diff", "a", "b", programs))
