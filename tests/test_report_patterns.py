@@ -172,22 +172,10 @@ def test_whole_call_stacks_on_demand() -> None:
     assert "<br>" in to_markdown(Report("diff", "a", "b", (one,), stacks=True))
 
 
-OPCODES = [
-    "abs",
-    "cosine",
-    "sine",
-    "negate",
-    "exponential",
-    "log",
-    "sqrt",
-    "rsqrt",
-    "cbrt",
-    "floor",
-    "ceil",
-    "sign",
-    "erf",
+OPCODES = (
+    "abs", "cosine", "sine", "negate", "exponential", "log", "sqrt", "rsqrt", "cbrt", "floor", "ceil", "sign", "erf",
     "tan",
-]
+)  # fmt: skip
 
 
 def rewritten() -> tuple[str, str]:
