@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from hlodiff.diff import ModuleDiff
+from hlodiff.diff import ModuleDiff, diff
 from tests.scenarios import compare, line
+from tests.test_diff_properties import kinds, made
 
 
 def story(found: ModuleDiff) -> list[str]:
@@ -154,3 +157,26 @@ ENTRY main {{
 """
     found = compare(text.format(t="f32"), text.format(t="bf16"))
     assert [line(edit) for edit in found.edits if edit.cause is None] == ["changed parameter element_type"]
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 100), kinds, st.integers(0, 2**32))
+def test_causes_and_costs_of_known_edits_are_mirrored_and_end_in_roots(program: int, kind: str, seed: int) -> None:
+    pair = made(program, kind, seed, 8)
+    there, back = diff(pair.old, pair.new), diff(pair.new, pair.old)
+    for found in (there, back):
+        assert all(edit.cause is None or found.edits[edit.cause].cause is None for edit in found.edits)
+    assert _standing(there, (0, 1)) == _standing(back, (1, 0))
+
+
+def _standing(found: ModuleDiff, order: tuple[int, int]) -> list[str]:
+    """Places and costs of the edits that stand for themselves, as one of both sides sees them."""
+    rows = []
+    for edit in found.edits:
+        if edit.cause is None:
+            places = [
+                [(site.computation, site.instruction) if site else None for site in (pair[n] for n in order)]
+                for pair in edit.sites
+            ]
+            rows.append(f"{sorted(map(str, places))} {[edit.cost[n] for n in order] if edit.cost else None}")
+    return sorted(rows)

@@ -95,6 +95,17 @@ def share_in_words(share: Share) -> str:
     return ", ".join(f"{_percent(pair)} of the {word}" for pair, word in parts if pair[1])
 
 
+def shares_in_words(share: Share) -> tuple[str, str]:
+    """Both shares as percentages, "" where there is nothing to compare.
+
+    Example:
+        >>> shares_in_words(Share((3, 4), (0, 0)))
+        ('75 %', '')
+    """
+    instructions, size = (_percent(pair) if pair[1] else "" for pair in (share.instructions, share.bytes))
+    return instructions, size
+
+
 def _percent(pair: tuple[int, int]) -> str:
     percent = 100 * pair[0] / pair[1]
     return f"{percent:.0f} %" if percent <= 99 or pair[0] == pair[1] else f"{min(percent, 99.99):.2f} %"

@@ -191,7 +191,7 @@ def _together(edits: Sequence[Edit]) -> str:
     opcodes = [opcode for opcode in dict.fromkeys(_opcodes(first)) if opcode]
     shapes = list(dict.fromkeys(shape_in_words(site) for edit in edits if (site := edit.new or edit.old)))
     told = [shape for shape in shapes if len(shape) <= 24][:_MOST_SHAPES]
-    more = [f"{many(len(shapes) - len(told), 'other shape')}"] if len(shapes) > len(told) else []
+    more = [many(len(shapes) - len(told), "other shape" if told else "shape")] if len(shapes) > len(told) else []
     head = " ".join(filter(None, [" -> ".join(opcodes), ", ".join([*told, *more])]))
     if first.kind in ("added", "removed"):
         attributes = list(dict.fromkeys(", ".join(attributes_in_words(s)) for e in edits if (s := e.new or e.old)))

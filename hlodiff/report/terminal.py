@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hlodiff.diff.compared import Compared
 from hlodiff.report.costs import cost_in_words
-from hlodiff.report.digest import Digest, digest_of, share, share_in_words
+from hlodiff.report.digest import Digest, digest_of, share, share_in_words, shares_in_words
 from hlodiff.report.entries import Entry, follows_in_words
 from hlodiff.report.escape import clip, printable
 from hlodiff.report.numbers import many
@@ -193,18 +193,30 @@ def _overview(report: Report, told: Told) -> Iterator[_Line]:
         yield _Line(4, share_in_words(share(report, numbers)), title="same")
         yield from _digest(digest_of([e for e in told.patterns if e.key[0] == stage]), report, programs=True)
         yield _Line(0, "")
-    stories = sorted(told.stories, key=lambda story: -sum(entry.count + entry.following for entry in story.entries))
-    for story in stories[:_MOST_GROUPS]:
-        on = f" on {', '.join(story.targets)}" if story.targets else ""
-        same = share_in_words(share(report, story.programs[:1]))
-        yield _Line(0, f"{story.name}{on}, {_STAGES[story.stage]}: {same} the same; {story.headline}")
-    if len(stories) > _MOST_GROUPS:
-        yield _Line(0, f"... and {len(stories) - _MOST_GROUPS} more, {_MORE}")
+    yield from _table(report, told)
     for name, programs in report.by_name().items():
         if any(program.status in _WORDS for program in programs):
             yield from _one(name, programs, report)
     yield _Line(0, f"too long to list every change here (more than {_MOST_LINES} lines), {_MORE}", wrap=True)
     yield _Line(0, "")
+
+
+def _table(report: Report, told: Told) -> Iterator[_Line]:
+    """A row for each story, most changed first: how much is the same of instructions and bytes, and the headline."""
+    changed = [story for story in told.stories if story.entries]
+    changed.sort(key=lambda story: -sum(entry.count + entry.following for entry in story.entries))
+    rows = []
+    for story in changed[:_MOST_GROUPS]:
+        same = shares_in_words(share(report, story.programs[:1]))
+        name = " on ".join([story.name, *([", ".join(story.targets)] if story.targets else [])])
+        rows.append((name, _STAGES[story.stage], *same, story.headline))
+    widths = [max(len(row[n]) for row in rows) for n in range(4)] if rows else []
+    yield _Line(0, "how much is the same of each, by instructions and by bytes written", style="bold")
+    for name, stage, count, size, words in rows:
+        text = f"{name:<{widths[0]}}  {stage:<{widths[1]}}  {count:>{widths[2]}}  {size:>{widths[3]}}  {words}"
+        yield _Line(2, text)
+    if len(changed) > _MOST_GROUPS:
+        yield _Line(2, f"... and {len(changed) - _MOST_GROUPS} more, {_MORE}")
 
 
 def _not_checked(report: Report) -> Iterator[_Line]:
