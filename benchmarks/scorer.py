@@ -30,7 +30,10 @@ _BIG = 1_500_000
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One pair and how it went; `score` is None where the differ crashed, and `why` says how."""
+    """One pair and how it went; `score` is None where the differ crashed, and `why` says how.
+
+    `unproved` says why the edits, carried out, do not give the new program: "" where they do, None where nobody asked.
+    """
 
     program: Program
     kind: str
@@ -38,6 +41,7 @@ class Result:
     score: Score | None
     why: str
     seconds: float
+    unproved: str | None = None
 
 
 def run(
@@ -48,6 +52,7 @@ def run(
     at_once: int = 1,
     noise: Noise | None = None,
     failures: Path | None = FAILURES,
+    prove: bool = False,
 ) -> Iterator[Result]:
     """Make pairs and score them, kinds and programs in turn.
 
@@ -58,7 +63,8 @@ def run(
         seed: of everything random.
         at_once: number of edits for "several".
         noise: always this noise; None for random noise.
-        failures: where pairs that are not exact are written, None for nowhere.
+        failures: where pairs that are not exact, or do not replay, are written, None for nowhere.
+        prove: replay every diff.
 
     Yields:
         One Result for each pair. Kinds for which a program has no place are passed over.
@@ -72,7 +78,7 @@ def run(
             turn, number = divmod(index, len(wanted))
             kind, program = wanted[number], programs[(number + turn) % len(programs)]
             name = f"{seed}/{program.target}/{program.name}/{program.stage}/{kind}/{at_once}/{rounds}"
-            result = _one(program, kind, name, at_once, noise, failures)
+            result = _one(program, kind, name, at_once, noise, failures, prove)
             if result is None:
                 continue
             yield result
@@ -85,7 +91,7 @@ def run(
 
 
 def _one(
-    program: Program, kind: str, name: str, at_once: int, noise: Noise | None, failures: Path | None
+    program: Program, kind: str, name: str, at_once: int, noise: Noise | None, failures: Path | None, prove: bool
 ) -> Result | None:
     if kind not in ("noise", "several") and kind not in kinds(program.stage):
         return None
@@ -96,14 +102,18 @@ def _one(
     pair = make_pair(program.text(), kind, used, chance, at_once)
     if pair is None or (kind != "noise" and is_no_edit(pair)):
         return None
+    unproved = None
     started = time.perf_counter()
     try:
-        score = judge(pair, diff(pair.old, pair.new))
+        found = diff(pair.old, pair.new)
+        score = judge(pair, found)
         why = score.why
+        if prove:
+            unproved = "; ".join(found.replay().failures)
     except Exception as error:
         score, why = None, f"crashed: {type(error).__name__}: {error}"
-    result = Result(program, kind, name, score, why, time.perf_counter() - started)
-    if why and failures is not None:
+    result = Result(program, kind, name, score, why, time.perf_counter() - started, unproved)
+    if (why or unproved) and failures is not None:
         write_failure(failures, pair, result)
     return result
 
@@ -122,7 +132,9 @@ def write_failure(folder: Path, pair: Pair, result: Result) -> Path:
     suffix = "mlir" if pair.old.stage == "stablehlo" else "hlo"
     (here / f"old.{suffix}").write_text(pair.old_text)
     (here / f"new.{suffix}").write_text(pair.new_text)
-    lines = [f"kind: {result.kind}", f"wrong: {result.why}", "true script:"]
+    lines = [f"kind: {result.kind}", f"wrong: {result.why}"]
+    lines += [f"does not replay: {result.unproved}"] if result.unproved else []
+    lines += ["true script:"]
     for edit in pair.script or pair.halves[0]:
         sides = [_shown(pair, side, place) for side, place in (("old", edit.old), ("new", edit.new))]
         lines += [f"- {edit.kind} {list(edit.fields)} ({edit.channel})", *(f"    {side}" for side in sides if side)]
@@ -144,27 +156,40 @@ def table(results: Sequence[Result], groups: Sequence[str]) -> None:
     from rich.table import Table
 
     shown = Table(title=f"{len(results)} pairs")
-    for column in ("edit", "target", "pairs", "exact", "no longer", "reported per true", "crashed", "first failure"):
+    proved = ["replayed"] if any(result.unproved is not None for result in results) else []
+    columns = [
+        "edit",
+        "target",
+        "pairs",
+        "exact",
+        "no longer",
+        "reported per true",
+        "crashed",
+        *proved,
+        "first failure",
+    ]
+    for column in columns:
         shown.add_column(column, justify="left" if column in ("edit", "target", "first failure") else "right")
     rows: dict[tuple[str, str], list[Result]] = defaultdict(list)
     for result in results:
         rows[result.kind, result.program.target].append(result)
         rows["all", "all"].append(result)
     for key in sorted(rows, key=lambda k: (k[0] == "all", groups.index(k[0]) if k[0] in groups else 0, k[1])):
-        shown.add_row(*key, *_row(rows[key]))
+        shown.add_row(*key, *_row(rows[key], bool(proved)))
     Console(width=170).print(shown)
 
 
-def _row(results: Sequence[Result]) -> list[str]:
+def _row(results: Sequence[Result], proved: bool) -> list[str]:
     scores = [r.score for r in results if r.score is not None]
     true = sum(s.true for s in scores)
-    first = next((r.why for r in results if r.why), "")
+    first = next((r.unproved or r.why for r in results if r.unproved or r.why), "")
     return [
         str(len(results)),
         f"{100 * sum(s.exact for s in scores) / len(results):.1f} %",
         f"{100 * sum(s.no_longer for s in scores) / len(results):.1f} %",
         f"{sum(s.reported for s in scores) / true:.2f}" if true else str(sum(s.reported for s in scores)),
         str(len(results) - len(scores)),
+        *([f"{100 * sum(r.unproved == '' for r in results) / len(results):.1f} %"] if proved else []),
         first[:60],
     ]
 
@@ -181,10 +206,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--edits-at-once", type=int, default=1)
     parser.add_argument("--snapshots", action="store_true", help="edit the committed snapshots instead of the corpus")
     parser.add_argument("--failures", type=Path, default=FAILURES, help="folder for pairs that went wrong")
+    parser.add_argument("--replay", action="store_true", help="prove every diff: carry its edits out and compare")
     options = parser.parse_args(arguments)
     programs = snapshots(options.stage) if options.snapshots else _corpus(options)
     wanted = ["several"] if options.edits_at_once > 1 else options.kind or ["noise", *kinds(options.stage)]
-    results = list(run(programs, wanted, options.pairs, options.seed, options.edits_at_once, failures=options.failures))
+    at_once, folder = options.edits_at_once, options.failures
+    results = list(run(programs, wanted, options.pairs, options.seed, at_once, None, folder, options.replay))
     table(results, wanted)
     return sum(r.score is None for r in results)
 
