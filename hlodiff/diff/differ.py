@@ -14,7 +14,7 @@ from hlodiff.diff.fusions import fusion_changes
 from hlodiff.diff.header import entry_layout_edit, header_edits
 from hlodiff.diff.mirror import is_mirrored, mirrored_edits, mirrored_fusions
 from hlodiff.diff.moves import with_moves
-from hlodiff.diff.narrow import narrow
+from hlodiff.diff.narrow import is_doubtful, narrow
 from hlodiff.diff.pairs import Correspondence, Program, correspond
 from hlodiff.diff.patterns import group
 from hlodiff.diff.prepare import prepared, without_channels
@@ -56,6 +56,8 @@ def diff(old: Module, new: Module, *, closed: bool = True) -> ModuleDiff:
     ready = prepared(*opened)
     tuned = ready.modules
     found = _compare(tuned)
+    if narrowed and is_doubtful(tuned, found.edits):
+        return diff(old, new, closed=False)
     edits = group(*tuned, found.edits, opened)
     schedule, tuning = group(*tuned, found.schedule), group(*tuned, found.tuning)
     counted = Counted(old, new)

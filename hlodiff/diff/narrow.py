@@ -8,9 +8,10 @@ has only what differs in its hands.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from hlodiff.diff.edits import Place, RawEdit
 from hlodiff.diff.result import Edit, FusionChange, ModuleDiff, Site
 from hlodiff.ir.model import Computation, Instruction, Module, Shape
 from hlodiff.ir.outline import Unread
@@ -74,6 +75,32 @@ def narrow(old: Module, new: Module) -> Narrowed | None:
         for module, sketch, names in zip((old, new), sketches, opened, strict=True)
     ]
     return Narrowed((narrowed[0][0], narrowed[1][0]), (narrowed[0][1], narrowed[1][1]))
+
+
+def is_doubtful(modules: tuple[Module, Module], edits: Iterable[RawEdit]) -> bool:
+    """True where what was left out may matter: a call of a computation came, went, or has other operands.
+
+    Operands in another order are no edit where what is called cannot tell them apart, and a reducer that is called no
+    longer is still there where others call it: for both one must look into what was left out.
+
+    Args:
+        modules: narrowed.
+        edits: single edits, places in these modules.
+    """
+    return any(
+        _at(module, place).opcode == UNOPENED or (_at(module, place).calls and _is_about_calls(edit))
+        for edit in edits
+        for module, place in zip(modules, (edit.old, edit.new), strict=True)
+        if place is not None
+    )
+
+
+def _is_about_calls(edit: RawEdit) -> bool:
+    return edit.kind != "changed" or any(change.field == "operands" for change in edit.changes)
+
+
+def _at(module: Module, place: Place) -> Instruction:
+    return module.computations[place[0]].instructions[place[1]]
 
 
 def _hidden(sketches: Sequence[Sketch], entries: Sequence[str]) -> tuple[set[int], list[list[str]]]:
