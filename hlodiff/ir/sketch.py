@@ -12,6 +12,7 @@ import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hlodiff.ir.hlo_tokens import Unbalanced, split_commas
 from hlodiff.ir.outline import Chunk, Unread
 
 _ROW = re.compile(r"^  (ROOT )?%(\S+) = ((?:\S+|\(.*?\)) [\w\-]+)\(([^()\n]*)\)(.*)$", re.MULTILINE)
@@ -35,7 +36,7 @@ class _Unclear(Exception):
 
 
 class _Tails(dict[str, str]):
-    """What stands behind the operands, without metadata and with what is called by its key; worked out once each."""
+    """What stands behind the operands, without metadata, sorted, with what is called by its key; worked out once each."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,6 +50,8 @@ class _Tails(dict[str, str]):
             text = tail[:at] + _METADATA.sub("", tail[at:], count=1)
         if "%" in text:
             text = _NAME.sub(self._key, text)
+        if "," in text[1:]:
+            text = ", ".join(sorted(split_commas(text.removeprefix(","))))
         self[tail] = text
         return text
 
@@ -122,7 +125,7 @@ class Sketcher:
                 if len(found) == len(rows):
                     return self._number((chunk.closing, found))
             return self._number((chunk.closing, self._in_order(rows)))
-        except (KeyError, _Unclear):
+        except (KeyError, Unbalanced, _Unclear):
             return None
 
     def _number(self, what: Hashable) -> int:
