@@ -15,7 +15,7 @@ from hlodiff.diff.edits import Place, RawEdit
 from hlodiff.diff.result import Edit, FusionChange, ModuleDiff, Site
 from hlodiff.ir.model import Computation, Instruction, Module, Shape
 from hlodiff.ir.outline import Unread
-from hlodiff.ir.sketch import Sketch, Sketcher, called_names
+from hlodiff.ir.sketch import Numbers, Sketch, Sketcher, called_names, same_names
 
 UNOPENED = "unopened"
 _NOTHING = Shape("token", is_array=False)
@@ -64,9 +64,12 @@ def narrow(old: Module, new: Module) -> Narrowed | None:
     if not isinstance(old.computations, Unread) or not isinstance(new.computations, Unread):
         return None
     scheduled = all(module.attribute("is_scheduled") == "true" for module in (old, new))
-    sketcher = Sketcher({}, scheduled)
-    first = sketcher.sketch(old.computations, old.entry)
-    sketches = (first, Sketcher(sketcher.numbers, scheduled).sketch(new.computations, new.entry, first))
+    same = same_names(old.computations, new.computations)
+    numbers: Numbers = {}
+    sketches = (
+        Sketcher(numbers, scheduled).sketch(old.computations, old.entry, same),
+        Sketcher(numbers, scheduled).sketch(new.computations, new.entry, same),
+    )
     entries = (old.computations.chunks[old.entry].name, new.computations.chunks[new.entry].name)
     hidden, opened = _hidden(sketches, entries)
     ranks = _ranks(sketches, hidden)

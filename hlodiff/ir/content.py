@@ -51,11 +51,8 @@ class Content:
 
 def digest(parts: Iterable[bytes]) -> bytes:
     """16 bytes over the parts, each with its length so that ("ab","c") and ("a","bc") differ."""
-    state = blake2b(digest_size=16)
-    for part in parts:
-        state.update(len(part).to_bytes(4, "little"))
-        state.update(part)
-    return state.digest()
+    whole = b"".join([piece for part in parts for piece in (_int(len(part)), part)])
+    return blake2b(whole, digest_size=16).digest()
 
 
 def contents(module: Module, *, layout: bool = True, schedule: bool = False) -> tuple[Content, ...]:
@@ -139,8 +136,11 @@ def _content(owner: Computation, callee_hash: Callable[[int], str], layout: bool
     return Content(digest(parts).hex(), labels, down, order)
 
 
+_SMALL = tuple(number.to_bytes(4, "little") for number in range(4096))
+
+
 def _int(number: int) -> bytes:
-    return number.to_bytes(4, "little")
+    return _SMALL[number] if number < 4096 else number.to_bytes(4, "little")
 
 
 def _ordered_operands(it: Instruction, down: Sequence[bytes], number: dict[int, int]) -> list[tuple[int, int]]:
@@ -211,11 +211,14 @@ def _walk(owner: Computation, down: Sequence[bytes]) -> tuple[int, ...]:
 
     Parameters lead, by number, as every printer of HLO has them.
     """
-    users = owner.users()
-    above = context(owner, down)
-    sinks = sorted((above[n], n) for n in range(len(down)) if not users[n] and n != owner.root)
+    if len(down) == 1:
+        return (0,)
+    above = _Above(owner, down)
+    sinks = _sinks(owner)
+    if len(sinks) > 1:
+        sinks.sort(key=lambda n: (above.of(n), n))
     order: dict[int, None] = dict.fromkeys(owner.parameters())
-    for start in (owner.root, *(n for _, n in sinks), *range(len(down))):
+    for start in (owner.root, *sinks, *range(len(down))):
         stack = [start]
         open_: set[int] = set()
         while stack:
@@ -226,11 +229,37 @@ def _walk(owner: Computation, down: Sequence[bytes]) -> tuple[int, ...]:
                 continue
             open_.add(position)
             it = owner.instructions[position]
-            below = list(dict.fromkeys(it.operands))
-            if is_commutative(it):
-                below.sort(key=lambda n: (down[n], above[n], n))
+            below: Sequence[int] = it.operands
+            if len(below) == 2 and below[0] != below[1] and is_commutative(it):
+                below = above.sorted(*below)
             stack.extend(n for n in reversed(below) if n not in order and n not in open_)
     return tuple(order)
+
+
+def _sinks(owner: Computation) -> list[int]:
+    """What nothing uses, the root aside."""
+    used = {operand for it in owner.instructions for operand in it.operands}
+    return [n for n in range(len(owner.instructions)) if n not in used and n != owner.root]
+
+
+class _Above:
+    """`context`, worked out where two instructions cannot be told apart without it: seldom, and it costs the most."""
+
+    def __init__(self, owner: Computation, down: Sequence[bytes]) -> None:
+        self._owner, self._down = owner, down
+        self._found: tuple[bytes, ...] | None = None
+
+    def of(self, position: int) -> bytes:
+        if self._found is None:
+            self._found = context(self._owner, self._down)
+        return self._found[position]
+
+    def sorted(self, one: int, other: int) -> tuple[int, int]:
+        """The two operands of a commutative operation in the order that content decides."""
+        first, second = self._down[one], self._down[other]
+        if first == second:
+            first, second = self.of(one), self.of(other)
+        return (one, other) if (first, one) <= (second, other) else (other, one)
 
 
 def context(owner: Computation, down: Sequence[bytes]) -> tuple[bytes, ...]:

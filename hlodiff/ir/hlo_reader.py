@@ -325,7 +325,11 @@ def _operand_names(text: str) -> list[str]:
     """Operand names; older printers put a shape before each: `f32[2]{0} %x`."""
     if not text:
         return []
-    parts = split_commas(without_comments(text)) if "{" in text or "/*" in text or "[" in text else text.split(",")
+    if "/*" in text:
+        text = without_comments(text)
+    if text.count(" ") == text.count(",") == text.count(", %"):  # nothing but names
+        return text.replace("%", "").split(", ")
+    parts = split_commas(text) if "{" in text or "[" in text else text.split(",")
     return [part.split()[-1].removeprefix("%") for part in parts if part.strip()]
 
 

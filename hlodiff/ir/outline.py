@@ -26,6 +26,7 @@ class Chunk:
         start, body, end: where its head, its first instruction and its closing `}` begin in the text.
         closing: what stands behind the `}` on its line.
         line: lines before the head.
+        lines: from the head to the `}`; each is an instruction in XLA's own form.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Chunk:
     end: int
     closing: str
     line: int
+    lines: int
 
 
 def outline(text: str, start: int, line: int) -> tuple[Chunk, ...] | None:
@@ -65,7 +67,7 @@ def outline(text: str, start: int, line: int) -> tuple[Chunk, ...] | None:
         lines = text.count("\n", body, end)
         if not lines or text.count("\n  ", body - 1, end) != lines:
             return None
-        chunks.append(Chunk(head[2], head[1] is not None, start, body, end, text[end + 1 : stop].strip(), line))
+        chunks.append(Chunk(head[2], head[1] is not None, start, body, end, text[end + 1 : stop].strip(), line, lines))
         line += lines + 2
         start = stop + 1
         while text.startswith("\n", start):

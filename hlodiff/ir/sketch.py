@@ -9,13 +9,13 @@ means: what is spelled in another way is another number, and has to be read.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hlodiff.ir.hlo_tokens import Unbalanced, split_commas
 from hlodiff.ir.outline import Chunk, Unread
 
-_ROW = re.compile(r"^  (ROOT )?%(\S+) = ((?:\S+|\(.*?\)) [\w\-]+)\(([^()\n]*)\)(.*)$", re.MULTILINE)
+_ROW = re.compile(r"^  (?:ROOT )?(%\S+) = ((?:\S+|\(.*?\)) [\w\-]+)\(([^()\n]*)\)(.*)$", re.MULTILINE)
 _BEFORE_METADATA = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*"|,(?! metadata=\{))*')
 _METADATA = re.compile(r', metadata=\{[^"}]*(?:"(?:[^"\\]|\\.)*"[^"}]*)*\}')
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|%([^\s,{}()"]+)')
@@ -25,10 +25,10 @@ _COMMUTATIVE = re.compile(r" (add|multiply|maximum|minimum|and|or|xor|compare)$"
 _STEP = re.compile(r"^.* (?:while|conditional|call)\(.*$", re.MULTILINE)
 _SYMMETRIC = ("direction=EQ", "direction=NE")
 # What is numbered across the whole program, where equal numbers may mean other partners; edges that are no operands.
-_PROGRAM_WIDE = ("channel", "rendezvous", "callback", "control-predecessors")
+_PROGRAM_WIDE = re.compile("channel|rendezvous|callback|control-predecessors")
 
 Numbers = dict[Hashable, int]
-Row = tuple[str, str, str, str, str]
+Row = tuple[str, str, str, str]
 
 
 class _Unclear(Exception):
@@ -48,6 +48,8 @@ class _Tails(dict[str, str]):
             before = _BEFORE_METADATA.match(tail)
             at = before.end() if before else 0
             text = tail[:at] + _METADATA.sub("", tail[at:], count=1)
+        if _PROGRAM_WIDE.search(text):
+            raise _Unclear
         if "%" in text:
             text = _NAME.sub(self._key, text)
         if "," in text[1:]:
@@ -96,92 +98,110 @@ class Sketcher:
     _tails: _Tails = field(default_factory=_Tails)
     _commutative: _Commutative = field(default_factory=_Commutative)
 
-    def sketch(self, program: Unread, entry: int, other: Sketch | None = None) -> Sketch:
+    def sketch(self, program: Unread, entry: int, by_name: Container[str] = ()) -> Sketch:
         """Give every computation its key.
 
         Args:
             program: one side.
             entry: index of its entry computation.
-            other: the other side: what is the same to the letter there need not be taken apart again.
+            by_name: computations that are known to be the same on both sides and unlike all others; see `same_names`.
         """
         keys: dict[str, int | None] = {}
         self._tails.keys_by_name = keys
         chunks = {chunk.name: chunk for chunk in program.chunks}
         ordered = _steps(program.text, chunks, program.chunks[entry].name) if self.scheduled else {}
         for name, chunk in chunks.items():
-            key = _same(program.text, chunk, keys, other) if other else None
-            keys[name] = self._key(program.text, chunk, name in ordered) if key is None else key
+            if name in by_name:
+                keys[name] = self._number(("same", name))
+            else:
+                keys[name] = self._key(program.text, chunk, name in ordered)
         return Sketch(program, keys, chunks)
 
     def _key(self, text: str, chunk: Chunk, ordered: bool) -> int | None:
         rows: list[Row] = _ROW.findall(text, chunk.body, chunk.end)
-        if len(rows) != text.count("\n", chunk.body, chunk.end):
+        if len(rows) != chunk.lines:
             return None
-        if any(text.find(word, chunk.body, chunk.end) >= 0 for word in _PROGRAM_WIDE):
-            return None
+        root = _root(text, chunk)
         try:
             if not ordered:
-                found = self._unordered(rows)
+                number = self._unordered(rows)
+                found = frozenset(number.values())
                 if len(found) == len(rows):
-                    return self._number((chunk.closing, found))
-            return self._number((chunk.closing, self._in_order(rows)))
+                    return self._number((chunk.closing, number[root], found))
+            return self._number((chunk.closing, self._in_order(rows, root)))
         except (KeyError, Unbalanced, _Unclear):
             return None
 
     def _number(self, what: Hashable) -> int:
         return self.numbers.setdefault(what, len(self.numbers))
 
-    def _unordered(self, rows: Sequence[Row]) -> frozenset[int]:
+    def _unordered(self, rows: Sequence[Row]) -> dict[str, int]:
         numbers, tails, commutative = self.numbers, self._tails, self._commutative
         number: dict[str, int] = {}
-        for root, name, head, arguments, tail in rows:
+        for name, head, arguments, tail in rows:
             rest = tails[tail]
             label: tuple[object, ...]
             if arguments[:1] == "%":
                 if "/" in arguments:
                     arguments = _COMMENT.sub("", arguments)
-                operands = [number[name] for name in arguments.split(", ")]
-                if commutative[head] and _is_symmetric(operands, commutative[head], rest):
+                operands = [number[operand] for operand in arguments.split(", ")]
+                if len(operands) == 2 and commutative[head] and _is_symmetric(commutative[head], rest):
                     operands.sort()
-                label = (root, head, rest, *operands)
+                label = (head, rest, *operands)
             elif "%" in arguments:
                 raise _Unclear  # older printers put a shape before each operand
             else:
-                label = (root, head, rest, arguments)
-            number["%" + name] = numbers.setdefault(label, len(numbers))
-        return frozenset(number.values())
+                label = (head, rest, arguments)
+            number[name] = numbers.setdefault(label, len(numbers))
+        return number
 
-    def _in_order(self, rows: Sequence[Row]) -> tuple[int, ...]:
+    def _in_order(self, rows: Sequence[Row], root: str) -> tuple[int, ...]:
         """One number for each line; operands are the positions of lines, so that what is shared is seen."""
         position: dict[str, int] = {}
         found: list[int] = []
-        for root, name, head, arguments, tail in rows:
+        for name, head, arguments, tail in rows:
             label: tuple[object, ...]
             if arguments[:1] == "%":
                 names = _COMMENT.sub("", arguments).split(", ")
-                label = (root, head, self._tails[tail], "", *[position[name] for name in names])
+                label = (head, self._tails[tail], "", *[position[operand] for operand in names])
             elif "%" in arguments:
                 raise _Unclear
             else:
-                label = (root, head, self._tails[tail], arguments)
-            position["%" + name] = len(position)
+                label = (head, self._tails[tail], arguments)
+            position[name] = len(position)
             found.append(self._number(label))
         if len(position) != len(found):
             raise _Unclear
-        return tuple(found)
+        return (position[root], *found)
 
 
-def _same(text: str, chunk: Chunk, keys: Mapping[str, int | None], other: Sketch) -> int | None:
-    """The key of a computation of the same name, where both are the same to the letter, callees included."""
-    twin = other.chunks.get(chunk.name)
-    if twin is None or chunk.end - chunk.body != twin.end - twin.body or chunk.closing != twin.closing:
-        return None
-    body = text[chunk.body : chunk.end]
-    if body != other.program.text[twin.body : twin.end]:
-        return None
-    if any(keys.get(name) != other.keys.get(name) for name in called_names(body)):
-        return None
-    return other.keys[chunk.name]
+def same_names(old: Unread, new: Unread) -> set[str]:
+    """Computations that have one name and one text on both sides, and cannot be equal to any other.
+
+    A name is no evidence: where another computation has as many lines as one that differs, or is called by one that
+    has, it may be its equal, and only taking both apart will tell.
+    """
+    ours = {chunk.name: chunk for chunk in old.chunks}
+    callees: dict[str, list[str]] = {}
+    for chunk in new.chunks:
+        twin = ours.get(chunk.name)
+        if twin is not None and _is_same(old.text, twin, new.text, chunk):
+            names = [name for name in called_names(new.text[chunk.body : chunk.end]) if name in ours]
+            if all(name in callees for name in names):
+                callees[chunk.name] = names
+    lengths = {chunk.lines for program in (old, new) for chunk in program.chunks if chunk.name not in callees}
+    while True:
+        doubtful = [name for name in callees if ours[name].lines in lengths]
+        more = {ours[callee].lines for name in doubtful for callee in callees[name]} - lengths
+        if not more:
+            return callees.keys() - doubtful
+        lengths |= more
+
+
+def _is_same(text: str, one: Chunk, others: str, other: Chunk) -> bool:
+    if one.lines != other.lines or one.closing != other.closing or one.end - one.body != other.end - other.body:
+        return False
+    return text[one.body : one.end] == others[other.body : other.end]
 
 
 def _steps(text: str, chunks: Mapping[str, Chunk], entry: str) -> dict[str, None]:
@@ -196,8 +216,16 @@ def _steps(text: str, chunks: Mapping[str, Chunk], entry: str) -> dict[str, None
     return found
 
 
-def _is_symmetric(operands: Sequence[int], opcode: str, attributes: str) -> bool:
-    return len(operands) == 2 and (opcode != "compare" or any(word in attributes for word in _SYMMETRIC))
+def _root(text: str, chunk: Chunk) -> str:
+    """The root's name, with `%`: what is marked ROOT, else the last line."""
+    at = text.find("\n  ROOT ", chunk.body - 1, chunk.end) + 8
+    if at < 8:
+        at = text.rfind("\n  ", chunk.body - 1, chunk.end) + 3
+    return text[at : text.find(" ", at)]
+
+
+def _is_symmetric(opcode: str, attributes: str) -> bool:
+    return opcode != "compare" or any(word in attributes for word in _SYMMETRIC)
 
 
 def called_names(body: str) -> list[str]:
