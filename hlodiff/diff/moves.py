@@ -6,7 +6,7 @@ called with, a fusion is the root of what it calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.diff.edits import Place, RawEdit
@@ -47,7 +47,8 @@ def with_moves(before: Program, after: Program, found: Correspondence, edits: li
     partners = paired_places(found)
     homes = {(pair.old, pair.new) for pair in found.pairs}
     groups = _groups(old, new, removed, added)
-    sides = (_around(old), _around(new))
+    equal = [(pair.old, pair.new) for pair in found.pairs if pair.pairing is None]
+    sides = (_around(old, {a for a, _ in equal}), _around(new, {b for _, b in equal}))
     moves: dict[Place, Place] = {}
     for _ in range(_ROUNDS):
         fresh = [p for g in groups for p in _best(sides, g, partners, homes)]
@@ -115,12 +116,13 @@ def _in_common(sides: tuple[_Around, _Around], a: Place, b: Place, partners: dic
     return score
 
 
-def _around(module: Module) -> _Around:
-    sites = _single_sites(module)
+def _around(module: Module, closed: Container[int]) -> _Around:
+    """Neighbours of every instruction; what is equal on both sides was never opened and stands as one instruction."""
+    sites = _single_sites(module, closed)
     operands: dict[Place, tuple[tuple[Place, int], ...]] = {}
     users: dict[Place, list[tuple[Place, int]]] = {}
     for index, computation in enumerate(module.computations):
-        for position, it in enumerate(computation.instructions):
+        for position, it in enumerate(computation.instructions if index not in closed else ()):
             if it.opcode in _BORDERS:
                 continue
             numbers: Sequence[int] = (0, 0) if is_commutative(it) else range(len(it.operands))
@@ -135,13 +137,13 @@ def _around(module: Module) -> _Around:
     return _Around(operands, {place: tuple(found) for place, found in users.items()})
 
 
-def _single_sites(module: Module) -> dict[int, Place | None]:
+def _single_sites(module: Module, closed: Container[int]) -> dict[int, Place | None]:
     """For each computation called as a step of the program from one place only, that place."""
     sites: dict[int, Place | None] = {}
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
             for callee in it.called:
-                fits = _is_step(it) and callee not in sites
+                fits = _is_step(it) and callee not in sites and callee not in closed
                 sites[callee] = (index, position) if fits else None
     return sites
 

@@ -15,7 +15,7 @@ from hlodiff.diff.edits import Place, RawEdit
 from hlodiff.diff.result import Edit, FusionChange, ModuleDiff, Site
 from hlodiff.ir.model import Computation, Instruction, Module, Shape
 from hlodiff.ir.outline import Unread
-from hlodiff.ir.sketch import Numbers, Sketch, Sketcher, called_names, same_names
+from hlodiff.ir.sketch import Numbers, Sketch, Sketcher, called_names, renamed_calls, same_names
 
 UNOPENED = "unopened"
 _NOTHING = Shape("token", is_array=False)
@@ -25,6 +25,7 @@ _NOTHING = Shape("token", is_array=False)
 class Narrowed:
     """Two programs without what is equal, and for each of their computations its index in the whole program."""
 
+    whole: tuple[Module, Module]
     modules: tuple[Module, Module]
     places: tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -52,7 +53,21 @@ class Narrowed:
         return self._here(site, side) if site else None
 
     def _here(self, site: Site, side: int) -> Site:
-        return replace(site, computation=self.places[side][site.computation])
+        place = self.places[side][site.computation]
+        return replace(site, computation=place, text=self._text(site, side, place))
+
+    def _text(self, site: Site, side: int, place: int) -> str:
+        """The text with the names of what is really called, not of the equal computation that stands for it."""
+        narrowed, whole = self.modules[side], self.whole[side]
+        stand_ins = narrowed.computations[site.computation].instructions[site.instruction].called
+        called = whole.computations[place].instructions[site.instruction].called
+        if not called or not isinstance(whole.computations, Unread):
+            return site.text
+        names = {
+            narrowed.computations[a].name: whole.computations.chunks[b].name
+            for a, b in zip(stand_ins, called, strict=True)
+        }
+        return renamed_calls(site.text, names)
 
 
 def narrow(old: Module, new: Module) -> Narrowed | None:
@@ -77,7 +92,7 @@ def narrow(old: Module, new: Module) -> Narrowed | None:
         _narrowed(module, sketch, names, ranks)
         for module, sketch, names in zip((old, new), sketches, opened, strict=True)
     ]
-    return Narrowed((narrowed[0][0], narrowed[1][0]), (narrowed[0][1], narrowed[1][1]))
+    return Narrowed((old, new), (narrowed[0][0], narrowed[1][0]), (narrowed[0][1], narrowed[1][1]))
 
 
 def is_doubtful(modules: tuple[Module, Module], edits: Iterable[RawEdit]) -> bool:
@@ -162,12 +177,17 @@ def _narrowed(
     places = sorted(index[name] for name in opened)
     computations = {n: module.computations[n] for n in places}
     called = {c for body in computations.values() for it in body.instructions for c in it.called}
-    for n in called - computations.keys():
+    stands_for = {n: n for n in places}
+    closed: dict[int, int] = {}  # key -> the computation that stands for all its equals
+    for n in sorted(called - computations.keys()):
         key = sketch.keys[sketch.program.chunks[n].name]
         assert key is not None  # only what has a key stays closed
-        computations[n] = _closed(sketch.program.chunks[n].name, ranks[key])
+        stands_for[n] = closed.setdefault(key, n)
+        if stands_for[n] == n:
+            computations[n] = _closed(sketch.program.chunks[n].name, ranks[key])
     kept = sorted(computations)
-    position = {n: at for at, n in enumerate(kept)}
+    new = {n: at for at, n in enumerate(kept)}
+    position = {n: new[stand] for n, stand in stands_for.items()}
     bodies = tuple(_with_callees(computations[n], position) for n in kept)
     narrowed = Module(module.name, module.stage, bodies, position[module.entry], module.attributes, module.frames)
     return narrowed, tuple(kept)

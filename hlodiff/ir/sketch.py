@@ -36,7 +36,7 @@ class _Unclear(Exception):
 
 
 class _Tails(dict[str, str]):
-    """What stands behind the operands, without metadata, sorted, with what is called by its key; worked out once each."""
+    """What stands behind the operands: no metadata, sorted, what is called by its key; worked out once each."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -231,3 +231,8 @@ def _is_symmetric(opcode: str, attributes: str) -> bool:
 def called_names(body: str) -> list[str]:
     """Names in the places of attributes that name computations: `calls=%a`, `branch_computations={%a, %b}`."""
     return [name for group in _CALLED.findall(body) for name in _NAME.findall(group) if name]
+
+
+def renamed_calls(line: str, names: Mapping[str, str]) -> str:
+    """The text of an instruction with other names for what it calls."""
+    return _CALLED.sub(lambda group: _NAME.sub(lambda one: f"%{names.get(one[1], one[1])}", group[0]), line)
