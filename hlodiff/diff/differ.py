@@ -17,7 +17,7 @@ from hlodiff.diff.moves import with_moves
 from hlodiff.diff.narrow import is_doubtful, narrow
 from hlodiff.diff.pairs import Correspondence, Program, correspond
 from hlodiff.diff.patterns import group
-from hlodiff.diff.prepare import prepared, without_channels
+from hlodiff.diff.prepare import Prepared, prepared
 from hlodiff.diff.result import FusionChange, ModuleDiff
 from hlodiff.diff.schedule import schedule_edits
 from hlodiff.diff.tuning import tuning_edits
@@ -55,7 +55,7 @@ def diff(old: Module, new: Module, *, closed: bool = True) -> ModuleDiff:
     opened = narrowed.modules if narrowed else (old, new)
     ready = prepared(*opened)
     tuned = ready.modules
-    found = _compare(tuned)
+    found = _compare(ready)
     if narrowed and is_doubtful(tuned, found.edits):
         return diff(old, new, closed=False)
     edits = group(*tuned, found.edits, opened)
@@ -101,18 +101,19 @@ class Worked:
     is_mirrored: bool
 
 
-def work_out(tuned: tuple[Module, Module]) -> Worked:
+def work_out(ready: Prepared) -> Worked:
     """Pair two programs without noise; the same two always give the same pairs."""
-    old, new = (Program.of(without_channels(module)) for module in tuned)
+    old, new = map(Program.of, ready.hashed)
     mirrored = is_mirrored(old, new)
     if mirrored:
         old, new = new, old
     return Worked(old, new, correspond(old, new), mirrored)
 
 
-def _compare(tuned: tuple[Module, Module]) -> _Found:
+def _compare(ready: Prepared) -> _Found:
     """Work out the pair from the side that content decides."""
-    worked = work_out(tuned)
+    tuned = ready.modules
+    worked = work_out(ready)
     if not worked.is_mirrored:
         return _compare_programs(worked, tuned)
     found = _compare_programs(worked, (tuned[1], tuned[0]))

@@ -13,8 +13,9 @@ from hlodiff.diff import parameters
 from hlodiff.diff.features import Intern, Pairing, Side, side_of
 from hlodiff.diff.leftovers import assign
 from hlodiff.diff.matching import match
+from hlodiff.diff.prepare import Hashed
 from hlodiff.diff.repair import Bodies, repair
-from hlodiff.ir.content import Content, contents
+from hlodiff.ir.content import Content
 from hlodiff.ir.model import Instruction, Module
 
 # Called for each element, not as a step of the program: XLA prints one or many of them as it pleases.
@@ -31,9 +32,9 @@ class Program:
     bodies: Bodies
 
     @staticmethod
-    def of(module: Module) -> Program:
-        """Hash a module's computations."""
-        found = contents(module)
+    def of(hashed: Hashed) -> Program:
+        """Make ready for pairing."""
+        module, found = hashed.module, hashed.contents
         return Program(module, found, tuple(content.hash for content in found), Bodies(module))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hlodiff.ir.content import computation_hashes
+from hlodiff.ir.content import Content, contents
 from hlodiff.ir.model import Computation, Instruction, Module
 from hlodiff.normalize import RULES
 from hlodiff.normalize.fusion_parameters import fusion_parameters
@@ -27,10 +27,25 @@ def channel_of(it: Instruction) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Hashed:
+    """A module as its instructions are paired (see `without_channels`), and the content of its computations."""
+
+    module: Module
+    contents: tuple[Content, ...]
+
+    @staticmethod
+    def of(module: Module) -> Hashed:
+        """Take off channels and tuning, and hash what is left."""
+        bare = without_channels(module)
+        return Hashed(bare, contents(bare))
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
-    """Both programs without noise, and what was dropped, by rule."""
+    """Both programs without noise, the same as they are paired, and what was dropped, by rule."""
 
     modules: tuple[Module, Module]
+    hashed: tuple[Hashed, Hashed]
     ignored: dict[str, int]
 
 
@@ -40,32 +55,35 @@ def prepared(old: Module, new: Module) -> Prepared:
     Fusions that both programs hold as they are keep the order of their parameters: where two parameters are twins that
     order hangs on what the callers pass, and an edit there must not turn it round.
     """
-    modules = (old, new)
+    modules = [old, new]
+    known: list[tuple[Module, Hashed | None]] = [(old, None), (new, None)]
     ignored: dict[str, int] = {}
     for rule in RULES:
         if old.stage not in rule.stages or rule.name in PRESENTATION:
             continue
         if rule.name == "fusion_parameters":
-            kept = _on_both_sides(*modules)
-            results = tuple(fusion_parameters(each, those) for each, those in zip(modules, kept, strict=True))
+            hashed = [Hashed.of(module) for module in modules]
+            known = list(zip(modules, hashed, strict=True))
+            results = _with_parameters(modules, hashed)
         else:
-            results = tuple(map(rule.apply, modules))
-        modules = (results[0][0], results[1][0])
-        count = results[0][1] + results[1][1]
-        if count:
+            results = [rule.apply(module) for module in modules]
+        modules = [module for module, _ in results]
+        if count := sum(count for _, count in results):
             ignored[rule.name] = count
-    return Prepared(modules, ignored)
+    # Hashing costs as much as all rules together: what no rule touched since is not hashed again.
+    first, second = (
+        then if then and module is of else Hashed.of(module) for module, (of, then) in zip(modules, known, strict=True)
+    )
+    return Prepared((modules[0], modules[1]), (first, second), ignored)
 
 
-def _on_both_sides(old: Module, new: Module) -> tuple[frozenset[int], frozenset[int]]:
-    """Indices of the computations that the other program has too, tuning and channel numbers aside."""
-    before, after = (computation_hashes(without_channels(module)) for module in (old, new))
-    both = set(before) & set(after)
-    return _indices(before, both), _indices(after, both)
-
-
-def _indices(hashes: Sequence[str], wanted: Container[str]) -> frozenset[int]:
-    return frozenset(n for n, it in enumerate(hashes) if it in wanted)
+def _with_parameters(modules: Sequence[Module], hashed: Sequence[Hashed]) -> list[tuple[Module, int]]:
+    ours, theirs = ([content.hash for content in one.contents] for one in hashed)
+    both = set(ours) & set(theirs)
+    return [
+        fusion_parameters(module, frozenset(n for n, one in enumerate(hashes) if one in both))
+        for module, hashes in zip(modules, (ours, theirs), strict=True)
+    ]
 
 
 def without_channels(module: Module) -> Module:
