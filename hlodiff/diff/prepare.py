@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hlodiff.ir.content import Content, contents
+from hlodiff.ir.content import Content, computation_hashes, contents
 from hlodiff.ir.model import Computation, Instruction, Module
 from hlodiff.normalize import RULES
 from hlodiff.normalize.fusion_parameters import fusion_parameters
+from hlodiff.normalize.roles import fused_only
 from hlodiff.normalize.tuning import split_backend_config
 
 # Rules that only make a file easy to read and to compare by eye. The differ sees through all of them, and needs what
@@ -56,34 +57,26 @@ def prepared(old: Module, new: Module) -> Prepared:
     order hangs on what the callers pass, and an edit there must not turn it round.
     """
     modules = [old, new]
-    known: list[tuple[Module, Hashed | None]] = [(old, None), (new, None)]
     ignored: dict[str, int] = {}
     for rule in RULES:
         if old.stage not in rule.stages or rule.name in PRESENTATION:
             continue
-        if rule.name == "fusion_parameters":
-            hashed = [Hashed.of(module) for module in modules]
-            known = list(zip(modules, hashed, strict=True))
-            results = _with_parameters(modules, hashed)
-        else:
-            results = [rule.apply(module) for module in modules]
+        with_parameters = rule.name == "fusion_parameters"
+        results = _with_parameters(modules) if with_parameters else [rule.apply(module) for module in modules]
         modules = [module for module, _ in results]
         if count := sum(count for _, count in results):
             ignored[rule.name] = count
-    # Hashing costs as much as all rules together: what no rule touched since is not hashed again.
-    first, second = (
-        then if then and module is of else Hashed.of(module) for module, (of, then) in zip(modules, known, strict=True)
-    )
-    return Prepared((modules[0], modules[1]), (first, second), ignored)
+    return Prepared((modules[0], modules[1]), (Hashed.of(modules[0]), Hashed.of(modules[1])), ignored)
 
 
-def _with_parameters(modules: Sequence[Module], hashed: Sequence[Hashed]) -> list[tuple[Module, int]]:
-    ours, theirs = ([content.hash for content in one.contents] for one in hashed)
-    both = set(ours) & set(theirs)
-    return [
-        fusion_parameters(module, frozenset(n for n, one in enumerate(hashes) if one in both))
-        for module, hashes in zip(modules, (ours, theirs), strict=True)
+def _with_parameters(modules: Sequence[Module]) -> list[tuple[Module, int]]:
+    fused = [[n for n, is_fused in enumerate(fused_only(module)) if is_fused] for module in modules]
+    hashes = [
+        computation_hashes(without_channels(module), only=some) for module, some in zip(modules, fused, strict=True)
     ]
+    both = set(hashes[0]) & set(hashes[1])
+    kept = [frozenset(n for n, one in enumerate(some) if one in both) for some in hashes]
+    return [fusion_parameters(module, those) for module, those in zip(modules, kept, strict=True)]
 
 
 def without_channels(module: Module) -> Module:

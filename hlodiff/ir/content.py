@@ -51,8 +51,12 @@ class Content:
 
 def digest(parts: Iterable[bytes]) -> bytes:
     """16 bytes over the parts, each with its length so that ("ab","c") and ("a","bc") differ."""
-    whole = b"".join([piece for part in parts for piece in (_int(len(part)), part)])
-    return blake2b(whole, digest_size=16).digest()
+    parts = list(parts)
+    try:
+        whole = [piece for part in parts for piece in (_SMALL[len(part)], part)]
+    except IndexError:
+        whole = [piece for part in parts for piece in (_int(len(part)), part)]
+    return blake2b(b"".join(whole), digest_size=16).digest()
 
 
 def contents(module: Module, *, layout: bool = True, schedule: bool = False) -> tuple[Content, ...]:
@@ -76,9 +80,29 @@ def contents(module: Module, *, layout: bool = True, schedule: bool = False) -> 
     return tuple(found[index] for index in range(len(module.computations)))
 
 
-def computation_hashes(module: Module, *, layout: bool = True, schedule: bool = False) -> tuple[str, ...]:
-    """The hash of every computation, in the module's order; see `contents`."""
-    return tuple(content.hash for content in contents(module, layout=layout, schedule=schedule))
+def computation_hashes(
+    module: Module, *, layout: bool = True, schedule: bool = False, only: Iterable[int] | None = None
+) -> tuple[str, ...]:
+    """The hash of every computation, in the module's order; see `contents`.
+
+    Args:
+        module, layout, schedule: as for `contents`.
+        only: indices of those that are wanted, callees are added; the others get "".
+    """
+    if only is None:
+        return tuple(content.hash for content in contents(module, layout=layout, schedule=schedule))
+    wanted = dict.fromkeys(only)
+    waiting = list(wanted)
+    for index in waiting:
+        callees = [c for it in module.computations[index].instructions for c in it.called if c not in wanted]
+        waiting += dict.fromkeys(callees)
+        wanted |= dict.fromkeys(callees)
+    found: dict[int, str] = {}
+    for index in callees_first(module):
+        if index in wanted:
+            owner = module.computations[index]
+            found[index] = _content(owner, lambda callee: found.get(callee, "cycle"), layout, schedule).hash
+    return tuple(found.get(index, "") for index in range(len(module.computations)))
 
 
 def renumbered_hash(computation: Computation, hashes: Sequence[str], renumber: Sequence[int]) -> str:
@@ -125,11 +149,15 @@ def _content(owner: Computation, callee_hash: Callable[[int], str], layout: bool
     down = _down(owner, labels)
     order = _walk(owner, down)
     number = {position: n for n, position in enumerate(order)}
+    plain = _int(0)
     parts = [owner.execution_thread.encode(), repr(sorted(owner.attributes)).encode(), _int(number[owner.root])]
     for position in order:
         it = owner.instructions[position]
         parts.append(labels[position])
-        parts.extend(_int(number[o]) + _int(r) for o, r in _ordered_operands(it, down, number))
+        if it.results or is_commutative(it):
+            parts += [_int(number[o]) + _int(r) for o, r in _ordered_operands(it, down, number)]
+        else:
+            parts += [_int(number[o]) + plain for o in it.operands]
         if schedule:
             parts.append(_int(position))
             parts.extend(_int(number[p]) for p in sorted(it.control_predecessors))
