@@ -8,16 +8,15 @@ has only what differs in its hands.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hlodiff.diff.edits import Place, RawEdit
+from hlodiff.diff.hollow import LEAF, Hollow, find_hollow, kept_lines
 from hlodiff.diff.result import Edit, FusionChange, ModuleDiff, Site
 from hlodiff.ir.model import Computation, Instruction, Module, Shape
 from hlodiff.ir.outline import Unread
 from hlodiff.ir.sketch import Numbers, Sketch, Sketcher, called_names, renamed_calls, same_names
 
-UNOPENED = "unopened"
 _NOTHING = Shape("token", is_array=False)
 
 
@@ -28,6 +27,8 @@ class Narrowed:
     whole: tuple[Module, Module]
     modules: tuple[Module, Module]
     places: tuple[tuple[int, ...], tuple[int, ...]]
+    # Of hollow computations, by their index here: which instruction of the whole each of theirs is.
+    lines: tuple[Mapping[int, Sequence[int]], Mapping[int, Sequence[int]]]
 
     def widened(self, found: ModuleDiff) -> ModuleDiff:
         """The same difference with places in the whole programs."""
@@ -54,20 +55,17 @@ class Narrowed:
 
     def _here(self, site: Site, side: int) -> Site:
         place = self.places[side][site.computation]
-        return replace(site, computation=place, text=self._text(site, side, place))
-
-    def _text(self, site: Site, side: int, place: int) -> str:
-        """The text with the names of what is really called, not of the equal computation that stands for it."""
-        narrowed, whole = self.modules[side], self.whole[side]
-        stand_ins = narrowed.computations[site.computation].instructions[site.instruction].called
-        called = whole.computations[place].instructions[site.instruction].called
-        if not called or not isinstance(whole.computations, Unread):
-            return site.text
-        names = {
-            narrowed.computations[a].name: whole.computations.chunks[b].name
-            for a, b in zip(stand_ins, called, strict=True)
-        }
-        return renamed_calls(site.text, names)
+        lines = self.lines[side].get(site.computation)
+        position = lines[site.instruction] if lines else site.instruction
+        stand_ins = self.modules[side].computations[site.computation].instructions[site.instruction].called
+        whole = self.whole[side].computations
+        if not stand_ins or not isinstance(whole, Unread):
+            return replace(site, computation=place, instruction=position)
+        called = whole[place].instructions[position].called
+        # The text with the names of what is really called, not of the equal computation that stands for it.
+        ours = [self.modules[side].computations[n].name for n in stand_ins]
+        names = dict(zip(ours, [whole.chunks[n].name for n in called], strict=True))
+        return replace(site, computation=place, instruction=position, text=renamed_calls(site.text, names))
 
 
 def narrow(old: Module, new: Module) -> Narrowed | None:
@@ -88,41 +86,15 @@ def narrow(old: Module, new: Module) -> Narrowed | None:
     entries = (old.computations.chunks[old.entry].name, new.computations.chunks[new.entry].name)
     hidden, opened = _hidden(sketches, entries)
     ranks = _ranks(sketches, hidden)
-    narrowed = [
-        _narrowed(module, sketch, names, ranks)
-        for module, sketch, names in zip((old, new), sketches, opened, strict=True)
-    ]
-    return Narrowed((old, new), (narrowed[0][0], narrowed[1][0]), (narrowed[0][1], narrowed[1][1]))
-
-
-def is_doubtful(modules: tuple[Module, Module], edits: Iterable[RawEdit]) -> bool:
-    """True where what was left out may matter: a call of a computation came, went, or has other operands.
-
-    Operands in another order are no edit where what is called cannot tell them apart, and a reducer that is called no
-    longer is still there where others call it: for both one must look into what was left out.
-
-    Args:
-        modules: narrowed.
-        edits: single edits, places in these modules.
-    """
-    return any(
-        _at(module, place).opcode == UNOPENED or (_at(module, place).calls and _is_about_calls(edit))
-        for edit in edits
-        for module, place in zip(modules, (edit.old, edit.new), strict=True)
-        if place is not None
+    hollow = find_hollow(sketches, entries, opened)
+    first, second = (
+        _narrowed(module, sketches, side, opened[side], hollow, ranks) for side, module in enumerate((old, new))
     )
+    return Narrowed((old, new), (first[0], second[0]), (first[1], second[1]), (first[2], second[2]))
 
 
-def _is_about_calls(edit: RawEdit) -> bool:
-    return edit.kind != "changed" or any(change.field == "operands" for change in edit.changes)
-
-
-def _at(module: Module, place: Place) -> Instruction:
-    return module.computations[place[0]].instructions[place[1]]
-
-
-def _hidden(sketches: Sequence[Sketch], entries: Sequence[str]) -> tuple[set[int], list[list[str]]]:
-    """Keys of what stays closed, and the names of what is opened on either side.
+def _hidden(sketches: Sequence[Sketch], entries: Sequence[str]) -> tuple[set[int], list[dict[str, list[str]]]]:
+    """Keys of what stays closed, and for either side the names of what is opened, with what they call.
 
     A computation that one side calls more often than the other may have come, gone or been edited at one of its calls.
     """
@@ -134,7 +106,7 @@ def _hidden(sketches: Sequence[Sketch], entries: Sequence[str]) -> tuple[set[int
         counts = [_calls(*each, hidden) for each in zip(sketches, opened, callees, strict=True)]
         uneven = {key for key in counts[0] | counts[1] if counts[0][key] != counts[1][key]}
         if not uneven:
-            return hidden, opened
+            return hidden, [{name: each[name] for name in some} for some, each in zip(opened, callees, strict=True)]
         hidden -= uneven
 
 
@@ -170,31 +142,47 @@ def _ranks(sketches: Sequence[Sketch], hidden: set[int]) -> dict[int, int]:
     return {key: rank for rank, key in enumerate(sorted(texts, key=lambda key: texts[key]))}
 
 
+_Part = tuple[Module, tuple[int, ...], dict[int, Sequence[int]]]
+
+
 def _narrowed(
-    module: Module, sketch: Sketch, opened: Sequence[str], ranks: Mapping[int, int]
-) -> tuple[Module, tuple[int, ...]]:
+    module: Module,
+    sketches: Sequence[Sketch],
+    side: int,
+    opened: Container[str],
+    hollow: Sequence[Hollow],
+    ranks: Mapping[int, int],
+) -> _Part:
+    sketch = sketches[side]
     index = {chunk.name: n for n, chunk in enumerate(sketch.program.chunks)}
-    places = sorted(index[name] for name in opened)
-    computations = {n: module.computations[n] for n in places}
-    called = {c for body in computations.values() for it in body.instructions for c in it.called}
-    stands_for = {n: n for n in places}
+    trimmed = {index[(each.old, each.new)[side]]: each for each in hollow}
+    computations: dict[int, Computation] = {}
+    stands_for: dict[int, int] = {}
     closed: dict[int, int] = {}  # key -> the computation that stands for all its equals
-    for n in sorted(called - computations.keys()):
-        key = sketch.keys[sketch.program.chunks[n].name]
-        assert key is not None  # only what has a key stays closed
-        stands_for[n] = closed.setdefault(key, n)
-        if stands_for[n] == n:
-            computations[n] = _closed(sketch.program.chunks[n].name, ranks[key])
+    waiting = [module.entry]
+    seen = {module.entry}
+    for n in waiting:
+        name = sketch.program.chunks[n].name
+        key = sketch.keys[name]
+        if name in opened:
+            each = trimmed.get(n)
+            body = sketch.program.read_lines(n, kept_lines(each, sketches, side)) if each else module.computations[n]
+            waiting += [c for c in dict.fromkeys(c for it in body.instructions for c in it.called) if c not in seen]
+            seen.update(waiting)
+            computations[n], stands_for[n] = body, n
+        elif key is not None:
+            stands_for[n] = closed.setdefault(key, n)
+            computations[stands_for[n]] = _closed(sketch.program.chunks[stands_for[n]].name, ranks[key])
     kept = sorted(computations)
     new = {n: at for at, n in enumerate(kept)}
     position = {n: new[stand] for n, stand in stands_for.items()}
     bodies = tuple(_with_callees(computations[n], position) for n in kept)
     narrowed = Module(module.name, module.stage, bodies, position[module.entry], module.attributes, module.frames)
-    return narrowed, tuple(kept)
+    return narrowed, tuple(kept), {new[n]: each.lines(side) for n, each in trimmed.items() if n in new}
 
 
 def _closed(name: str, rank: int) -> Computation:
-    return Computation(name, (Instruction(name, UNOPENED, _NOTHING, literal=str(rank)),), 0)
+    return Computation(name, (Instruction(name, LEAF, _NOTHING, literal=str(rank)),), 0)
 
 
 def _with_callees(computation: Computation, moved: Mapping[int, int]) -> Computation:

@@ -7,6 +7,7 @@ stands between is one instruction per line (a literal may run over several).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hlodiff.errors import ReadError
@@ -121,10 +122,11 @@ def _read_later(text: str, path: str) -> Module | None:
         return None
     names = {chunk.name: n for n, chunk in enumerate(chunks)}
 
-    def read(index: int) -> Computation:
+    def read(index: int, instructions: Sequence[str] | None) -> Computation:
         chunk = chunks[index]
-        lines = text[chunk.start : chunk.end + 1].split("\n")
-        lines[-1] += chunk.closing
+        if instructions is None:
+            instructions = text[chunk.body : chunk.end - 1].split("\n")
+        lines = [text[chunk.start : chunk.body - 1], *instructions, "}" + chunk.closing]
         part = _Reader(path, lines, names, reader.frames, chunk.line, index)
         _read_computation(part, 1)
         return part.done[0]

@@ -78,18 +78,21 @@ def outline(text: str, start: int, line: int) -> tuple[Chunk, ...] | None:
     return tuple(chunks)
 
 
+Lines = Sequence[str] | None
+
+
 class Unread(Sequence[Computation]):
     """Computations that are read when somebody looks at them.
 
     Args:
         text: the whole text.
         chunks: where they stand.
-        read: reads the one of that index.
+        read: reads the computation of that index, or other lines in its place.
     """
 
     __slots__ = ("_found", "_read", "chunks", "text")
 
-    def __init__(self, text: str, chunks: tuple[Chunk, ...], read: Callable[[int], Computation]) -> None:
+    def __init__(self, text: str, chunks: tuple[Chunk, ...], read: Callable[[int, Lines], Computation]) -> None:
         self.text = text
         self.chunks = chunks
         self._read = read
@@ -99,6 +102,10 @@ class Unread(Sequence[Computation]):
     def looked_at(self) -> tuple[int, ...]:
         """Indices of what was read so far."""
         return tuple(self._found)
+
+    def read_lines(self, index: int, lines: Sequence[str]) -> Computation:
+        """Read the computation of that index as if these were its instructions."""
+        return self._read(index, lines)
 
     def __len__(self) -> int:
         return len(self.chunks)
@@ -115,7 +122,7 @@ class Unread(Sequence[Computation]):
         position = range(len(self.chunks))[index]
         found = self._found.get(position)
         if found is None:
-            found = self._found[position] = self._read(position)
+            found = self._found[position] = self._read(position, None)
         return found
 
     def __iter__(self) -> Iterator[Computation]:

@@ -38,8 +38,9 @@ class _Unclear(Exception):
 class _Tails(dict[str, str]):
     """What stands behind the operands: no metadata, sorted, what is called by its key; worked out once each."""
 
-    def __init__(self) -> None:
+    def __init__(self, masked: bool = False) -> None:
         super().__init__()
+        self.masked = masked  # what is called is left out
         self.keys_by_name: dict[str, int | None] = {}
 
     def __missing__(self, tail: str) -> str:
@@ -60,6 +61,8 @@ class _Tails(dict[str, str]):
     def _key(self, name: re.Match[str]) -> str:
         if name[1] is None:  # a string
             return name[0]
+        if self.masked:
+            return "%"
         key = self.keys_by_name.get(name[1])
         if key is None:
             raise _Unclear
@@ -77,11 +80,18 @@ class _Commutative(dict[str, str]):
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """One side: its text, and by the name of each computation its key (None where only reading tells) and its place."""
+    """One side of a comparison.
+
+    Args:
+        program: its computations as text.
+        keys, chunks: by the name of each computation its key (None where only reading tells) and its place.
+        ordered: names of the computations whose printed order counts.
+    """
 
     program: Unread
     keys: dict[str, int | None]
     chunks: dict[str, Chunk]
+    ordered: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -107,21 +117,22 @@ class Sketcher:
             by_name: computations that are known to be the same on both sides and unlike all others; see `same_names`.
         """
         keys: dict[str, int | None] = {}
+        self._tails = _Tails()
         self._tails.keys_by_name = keys
         chunks = {chunk.name: chunk for chunk in program.chunks}
-        ordered = _steps(program.text, chunks, program.chunks[entry].name) if self.scheduled else {}
+        ordered = _steps(program.text, chunks, program.chunks[entry].name) if self.scheduled else frozenset()
         for name, chunk in chunks.items():
             if name in by_name:
                 keys[name] = self._number(("same", name))
             else:
                 keys[name] = self._key(program.text, chunk, name in ordered)
-        return Sketch(program, keys, chunks)
+        return Sketch(program, keys, chunks, ordered)
 
     def _key(self, text: str, chunk: Chunk, ordered: bool) -> int | None:
-        rows: list[Row] = _ROW.findall(text, chunk.body, chunk.end)
-        if len(rows) != chunk.lines:
+        rows = rows_of(text, chunk)
+        if not rows:
             return None
-        root = _root(text, chunk)
+        root = root_of(text, chunk)
         try:
             if not ordered:
                 number = self._unordered(rows)
@@ -131,6 +142,37 @@ class Sketcher:
             return self._number((chunk.closing, self._in_order(rows, root)))
         except (KeyError, Unbalanced, _Unclear):
             return None
+
+    def twins(self, old: Sketch, new: Sketch, name: str, other: str) -> list[tuple[int, int]] | None:
+        """Which lines of two computations correspond, where they are the same but for what they call.
+
+        Args:
+            old, new: both sides.
+            name, other: a computation of each.
+
+        Returns:
+            Pairs of line numbers, those of the old side ascending; None where the two differ in more, or where it
+            takes more than a sketch to tell.
+        """
+        self._tails = _Tails(masked=True)
+        chunks = (old.chunks[name], new.chunks[other])
+        texts = (old.program.text, new.program.text)
+        rows, others = map(rows_of, texts, chunks)
+        roots = tuple(map(root_of, texts, chunks))
+        if not rows or len(rows) != len(others) or chunks[0].closing != chunks[1].closing:
+            return None
+        try:
+            if name in old.ordered or other in new.ordered:
+                same = self._in_order(rows, roots[0]) == self._in_order(others, roots[1])
+                return [(n, n) for n in range(len(rows))] if same else None
+            one, two = self._unordered(rows), self._unordered(others)
+        except (KeyError, Unbalanced, _Unclear):
+            return None
+        place = {two[row[0]]: n for n, row in enumerate(others)}
+        numbers = set(one.values())
+        if len(numbers) != len(rows) or numbers != place.keys() or one[roots[0]] != two[roots[1]]:
+            return None
+        return [(n, place[one[row[0]]]) for n, row in enumerate(rows)]
 
     def _number(self, what: Hashable) -> int:
         return self.numbers.setdefault(what, len(self.numbers))
@@ -204,7 +246,25 @@ def _is_same(text: str, one: Chunk, others: str, other: Chunk) -> bool:
     return text[one.body : one.end] == others[other.body : other.end]
 
 
-def _steps(text: str, chunks: Mapping[str, Chunk], entry: str) -> dict[str, None]:
+def rows_of(text: str, chunk: Chunk) -> list[Row]:
+    """Each line of a computation as (name, shape and opcode, arguments, the rest); [] where one has another form."""
+    rows: list[Row] = _ROW.findall(text, chunk.body, chunk.end)
+    return rows if len(rows) == chunk.lines else []
+
+
+def operand_names(row: Row) -> list[str]:
+    """Names of the operands of a line, with `%`."""
+    return _COMMENT.sub("", row[2]).split(", ") if row[2][:1] == "%" else []
+
+
+def metadata_of(row: Row) -> str:
+    """`, metadata={...}` of a line, "" where it has none."""
+    before = _BEFORE_METADATA.match(row[3])
+    found = _METADATA.match(row[3], before.end()) if before else None
+    return found[0] if found else ""
+
+
+def _steps(text: str, chunks: Mapping[str, Chunk], entry: str) -> frozenset[str]:
     """Computations that run step by step: reached from the entry through loops, branches and calls, not fusions."""
     found = {entry: None}
     waiting = [entry]
@@ -213,10 +273,10 @@ def _steps(text: str, chunks: Mapping[str, Chunk], entry: str) -> dict[str, None
             callees = [callee for callee in called_names(line) if callee in chunks and callee not in found]
             found |= dict.fromkeys(callees)
             waiting += dict.fromkeys(callees)
-    return found
+    return frozenset(found)
 
 
-def _root(text: str, chunk: Chunk) -> str:
+def root_of(text: str, chunk: Chunk) -> str:
     """The root's name, with `%`: what is marked ROOT, else the last line."""
     at = text.find("\n  ROOT ", chunk.body - 1, chunk.end) + 8
     if at < 8:
