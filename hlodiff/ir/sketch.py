@@ -8,6 +8,7 @@ means: what is spelled in another way is another number, and has to be read.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -54,7 +55,7 @@ class _Tails(dict[str, str]):
         if "%" in text:
             text = _NAME.sub(self._key, text)
         if "," in text[1:]:
-            text = ", ".join(sorted(split_commas(text.removeprefix(","))))
+            text = ", ".join(sorted(map(_in_key_order, split_commas(text.removeprefix(",")))))
         self[tail] = text
         return text
 
@@ -205,7 +206,11 @@ class Sketcher:
             label: tuple[object, ...]
             if arguments[:1] == "%":
                 names = _COMMENT.sub("", arguments).split(", ")
-                label = (head, self._tails[tail], "", *[position[operand] for operand in names])
+                operands = [position[operand] for operand in names]
+                word = self._commutative[head]
+                if word and len(operands) == 2 and _is_symmetric(word, self._tails[tail]):
+                    operands.sort()
+                label = (head, self._tails[tail], "", *operands)
             elif "%" in arguments:
                 raise _Unclear
             else:
@@ -282,6 +287,17 @@ def root_of(text: str, chunk: Chunk) -> str:
     if at < 8:
         at = text.rfind("\n  ", chunk.body - 1, chunk.end) + 3
     return text[at : text.find(" ", at)]
+
+
+def _in_key_order(attribute: str) -> str:
+    """Backend configurations are JSON, whose keys stand in any order."""
+    name, _, value = attribute.partition("=")
+    if name != "backend_config" or not value.startswith("{"):
+        return attribute
+    try:
+        return f"{name}={json.dumps(json.loads(value), sort_keys=True)}"
+    except (ValueError, RecursionError):
+        return attribute
 
 
 def _is_symmetric(opcode: str, attributes: str) -> bool:
