@@ -183,6 +183,8 @@ class Sketcher:
         number: dict[str, int] = {}
         for name, head, arguments, tail in rows:
             rest = tails[tail]
+            if head[0] == "(":
+                head = _COMMENT.sub("", head)
             label: tuple[object, ...]
             if arguments[:1] == "%":
                 if "/" in arguments:
@@ -204,6 +206,8 @@ class Sketcher:
         found: list[int] = []
         for name, head, arguments, tail in rows:
             label: tuple[object, ...]
+            if head[0] == "(":
+                head = _COMMENT.sub("", head)
             if arguments[:1] == "%":
                 names = _COMMENT.sub("", arguments).split(", ")
                 operands = [position[operand] for operand in names]
