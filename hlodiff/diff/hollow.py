@@ -103,9 +103,9 @@ def _hollow(
 
 def _calls(ours: Row, theirs: Row) -> list[tuple[str, str]]:
     """Which computations two calls lead to, by attribute and position."""
-    if "%" not in ours[3]:
+    if "%" not in ours[4]:
         return []
-    before, after = (_calls_by_attribute(row[3]) for row in (ours, theirs))
+    before, after = (_calls_by_attribute(row[4]) for row in (ours, theirs))
     return [pair for name, names in before.items() for pair in zip(names, after.get(name, ()), strict=False)]
 
 

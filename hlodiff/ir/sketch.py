@@ -16,11 +16,13 @@ from dataclasses import dataclass, field
 from hlodiff.ir.hlo_tokens import Unbalanced, split_commas
 from hlodiff.ir.outline import Chunk, Unread
 
-_ROW = re.compile(r"^  (?:ROOT )?(%\S+) = ((?:\S+|\(.*?\)) [\w\-]+)\(([^()\n]*)\)(.*)$", re.MULTILINE)
+_ROW = re.compile(
+    r"^  (?:ROOT )?+(%[^ ]++) = ((?:[^ (][^ ]*+|\(.*?\)) [\w\-]++)\((?:(%[^()\n]*+)|([^()\n]*+))\)(.*+)$", re.MULTILINE
+)
 _BEFORE_METADATA = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*"|,(?! metadata=\{))*')
 _METADATA = re.compile(r', metadata=\{[^"}]*(?:"(?:[^"\\]|\\.)*"[^"}]*)*\}')
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|%([^\s,{}()"]+)')
-_COMMENT = re.compile(r"/\*[^*]*\*/")
+_COMMENT = re.compile(r"/\*index=\d+\*/")
 _CALLED = re.compile(r"=(%[^\s,{}]+|\{%[^{}]*\})")
 _COMMUTATIVE = re.compile(r" (add|multiply|maximum|minimum|and|or|xor|compare)$")
 _STEP = re.compile(r"^.* (?:while|conditional|call)\(.*$", re.MULTILINE)
@@ -29,7 +31,8 @@ _SYMMETRIC = ("direction=EQ", "direction=NE")
 _PROGRAM_WIDE = re.compile("channel|rendezvous|callback|control-predecessors")
 
 Numbers = dict[Hashable, int]
-Row = tuple[str, str, str, str]
+# Name, shape and opcode, operands (with `%`) or else a literal, and the rest.
+Row = tuple[str, str, str, str, str]
 
 
 class _Unclear(Exception):
@@ -179,46 +182,32 @@ class Sketcher:
         return self.numbers.setdefault(what, len(self.numbers))
 
     def _unordered(self, rows: Sequence[Row]) -> dict[str, int]:
+        # This loop is where the time goes.
         numbers, tails, commutative = self.numbers, self._tails, self._commutative
+        intern = numbers.setdefault
         number: dict[str, int] = {}
-        for name, head, arguments, tail in rows:
-            rest = tails[tail]
-            if head[0] == "(":
-                head = _COMMENT.sub("", head)
-            label: tuple[object, ...]
-            if arguments[:1] == "%":
-                if "/" in arguments:
-                    arguments = _COMMENT.sub("", arguments)
-                operands = [number[operand] for operand in arguments.split(", ")]
-                if len(operands) == 2 and commutative[head] and _is_symmetric(commutative[head], rest):
-                    operands.sort()
-                label = (head, rest, *operands)
-            elif "%" in arguments:
-                raise _Unclear  # older printers put a shape before each operand
+        for name, head, operands, literal, tail in rows:
+            if operands:
+                below = [number[operand] for operand in operands.split(", ")]
+                if len(below) == 2 and commutative[head] and _is_symmetric(commutative[head], tails[tail]):
+                    below.sort()
+                number[name] = intern((head, tails[tail], *below), len(numbers))
             else:
-                label = (head, rest, arguments)
-            number[name] = numbers.setdefault(label, len(numbers))
+                number[name] = intern((head, tails[tail], literal), len(numbers))
         return number
 
     def _in_order(self, rows: Sequence[Row], root: str) -> tuple[int, ...]:
         """One number for each line; operands are the positions of lines, so that what is shared is seen."""
         position: dict[str, int] = {}
         found: list[int] = []
-        for name, head, arguments, tail in rows:
-            label: tuple[object, ...]
-            if head[0] == "(":
-                head = _COMMENT.sub("", head)
-            if arguments[:1] == "%":
-                names = _COMMENT.sub("", arguments).split(", ")
-                operands = [position[operand] for operand in names]
-                word = self._commutative[head]
-                if word and len(operands) == 2 and _is_symmetric(word, self._tails[tail]):
-                    operands.sort()
-                label = (head, self._tails[tail], "", *operands)
-            elif "%" in arguments:
-                raise _Unclear
-            else:
-                label = (head, self._tails[tail], arguments)
+        for name, head, operands, literal, tail in rows:
+            rest = self._tails[tail]
+            label: tuple[object, ...] = (head, rest, literal)
+            if operands:
+                below = [position[operand] for operand in operands.split(", ")]
+                if len(below) == 2 and self._commutative[head] and _is_symmetric(self._commutative[head], rest):
+                    below.sort()
+                label = (head, rest, "", *below)
             position[name] = len(position)
             found.append(self._number(label))
         if len(position) != len(found):
@@ -256,20 +245,25 @@ def _is_same(text: str, one: Chunk, others: str, other: Chunk) -> bool:
 
 
 def rows_of(text: str, chunk: Chunk) -> list[Row]:
-    """Each line of a computation as (name, shape and opcode, arguments, the rest); [] where one has another form."""
-    rows: list[Row] = _ROW.findall(text, chunk.body, chunk.end)
-    return rows if len(rows) == chunk.lines else []
+    """The lines of a computation, taken apart; [] where one has another form."""
+    start, end = chunk.body, chunk.end
+    if text.find("/*", start, end) >= 0:
+        text = _COMMENT.sub("", text[start:end])
+        start, end = 0, len(text)
+    rows: list[Row] = _ROW.findall(text, start, end)
+    # Older printers put a shape before each operand: for the reader, like all that is not plain.
+    return rows if len(rows) == chunk.lines and not any("%" in row[3] for row in rows) else []
 
 
 def operand_names(row: Row) -> list[str]:
     """Names of the operands of a line, with `%`."""
-    return _COMMENT.sub("", row[2]).split(", ") if row[2][:1] == "%" else []
+    return row[2].split(", ") if row[2] else []
 
 
 def metadata_of(row: Row) -> str:
     """`, metadata={...}` of a line, "" where it has none."""
-    before = _BEFORE_METADATA.match(row[3])
-    found = _METADATA.match(row[3], before.end()) if before else None
+    before = _BEFORE_METADATA.match(row[4])
+    found = _METADATA.match(row[4], before.end()) if before else None
     return found[0] if found else ""
 
 
