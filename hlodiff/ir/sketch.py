@@ -25,7 +25,7 @@ _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|%([^\s,{}()"]+)')
 _COMMENT = re.compile(r"/\*index=\d+\*/")
 _CALLED = re.compile(r"=(%[^\s,{}]+|\{%[^{}]*\})")
 _COMMUTATIVE = re.compile(r" (add|multiply|maximum|minimum|and|or|xor|compare)$")
-_STEP = re.compile(r"^.* (?:while|conditional|call)\(.*$", re.MULTILINE)
+_STEP = re.compile(r" (?:while|conditional|call)\([^\n]*")
 _SYMMETRIC = ("direction=EQ", "direction=NE")
 # What is numbered across the whole program, where equal numbers may mean other partners; edges that are no operands.
 _PROGRAM_WIDE = re.compile("channel|rendezvous|callback|control-predecessors")
@@ -46,20 +46,18 @@ class _Tails(dict[str, str]):
         super().__init__()
         self.masked = masked  # what is called is left out
         self.keys_by_name: dict[str, int | None] = {}
+        self._sorted: dict[str, str] = {}
 
     def __missing__(self, tail: str) -> str:
         text = tail
-        if ", metadata={" in tail:
-            before = _BEFORE_METADATA.match(tail)
-            at = before.end() if before else 0
+        at = _metadata_start(tail)
+        if at >= 0:
             text = tail[:at] + _METADATA.sub("", tail[at:], count=1)
-        if _PROGRAM_WIDE.search(text):
-            raise _Unclear
         if "%" in text:
             text = _NAME.sub(self._key, text)
-        if "," in text[1:]:
-            text = ", ".join(sorted(map(_in_key_order, split_commas(text.removeprefix(",")))))
-        self[tail] = text
+        if text not in self._sorted:
+            self._sorted[text] = _in_order_of_names(text)
+        self[tail] = text = self._sorted[text]
         return text
 
     def _key(self, name: re.Match[str]) -> str:
@@ -262,9 +260,24 @@ def operand_names(row: Row) -> list[str]:
 
 def metadata_of(row: Row) -> str:
     """`, metadata={...}` of a line, "" where it has none."""
-    before = _BEFORE_METADATA.match(row[4])
-    found = _METADATA.match(row[4], before.end()) if before else None
+    at = _metadata_start(row[4])
+    found = _METADATA.match(row[4], at) if at >= 0 else None
     return found[0] if found else ""
+
+
+def _metadata_start(tail: str) -> int:
+    """Where `, metadata={` begins outside of strings, -1 where it does not."""
+    at = tail.find(", metadata={")
+    if at < 0 or tail.find('"', 0, at) < 0:
+        return at
+    before = _BEFORE_METADATA.match(tail)
+    return before.end() if before and tail.startswith(", metadata={", before.end()) else -1
+
+
+def _in_order_of_names(attributes: str) -> str:
+    if _PROGRAM_WIDE.search(attributes):
+        raise _Unclear
+    return ", ".join(sorted(map(_in_key_order, split_commas(attributes.removeprefix(",")))))
 
 
 def _steps(text: str, chunks: Mapping[str, Chunk], entry: str) -> frozenset[str]:
