@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,16 @@ def _answer(found: ModuleDiff) -> tuple[dict[str, Any], list[object]]:
     ]
     said = found.to_json()
     del said["ignored"]
-    return said, places
+    return _without_order(said), places
+
+
+def _without_order(value: Any) -> Any:
+    """Operands that a fusion cannot tell apart may be told in either order."""
+    if isinstance(value, dict):
+        return {key: _without_order(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_without_order(part) for part in value]
+    return sorted(re.split(r"[ ,()]+", value)) if isinstance(value, str) and "%" in value else value
 
 
 def _both_ways(old: str, new: str) -> tuple[object, object]:

@@ -18,9 +18,7 @@ from benchmarks.edits import EDITS, kinds
 from benchmarks.noise import Noise
 from benchmarks.pairs import make_pair
 from benchmarks.programs import Program, snapshots
-from hlodiff.diff import Edit, FieldChange, ModuleDiff, diff
-from hlodiff.diff.edits import RawEdit
-from hlodiff.diff.narrow import is_doubtful
+from hlodiff.diff import Edit, ModuleDiff, diff
 from hlodiff.diff.replay import replay
 from hlodiff.diff.scripting import script_of
 from hlodiff.ir import read_text
@@ -277,23 +275,3 @@ def test_collectives_that_swap_partners_do_not_replay_unseen() -> None:
     script = script_of(diff(old, old))
     assert not replay(replace(script, new=script_of(diff(new, new)).new)).complete
     assert replay(replace(script, new=script_of(diff(renumbered, renumbered)).new)).complete
-
-
-def test_what_stays_unread_is_read_where_it_may_matter() -> None:
-    """Found by replaying: calls of computations that were left out, said to have other operands, or to come or go."""
-    text = make_pair(COMPILED[3].text(), "noise", Noise(), Random(0))
-    assert text is not None
-    called = replace(text.old, computations=tuple(text.old.computations))
-    places = [
-        (c, n) for c, body in enumerate(called.computations) for n, it in enumerate(body.instructions) if it.calls
-    ]
-    plain = [
-        (c, n) for c, body in enumerate(called.computations) for n, it in enumerate(body.instructions) if not it.calls
-    ]
-    operands, opcode = (
-        RawEdit("changed", None, None, [FieldChange(name, "a", "b")]) for name in ("operands", "opcode")
-    )
-    for place, wanted in ((places[0], True), (plain[0], False)):
-        assert is_doubtful((called, called), [replace(operands, old=place, new=place)]) == wanted
-        assert is_doubtful((called, called), [RawEdit("added", None, place)]) == wanted
-        assert not is_doubtful((called, called), [replace(opcode, old=place, new=place)])

@@ -9,12 +9,13 @@ from hlodiff.diff.causes import with_causes
 from hlodiff.diff.channels import channel_changes, with_channels
 from hlodiff.diff.costs import with_costs
 from hlodiff.diff.counted import Counted
+from hlodiff.diff.doubts import reopened
 from hlodiff.diff.edits import RawEdit, raw_edits
 from hlodiff.diff.fusions import fusion_changes
 from hlodiff.diff.header import entry_layout_edit, header_edits
 from hlodiff.diff.mirror import is_mirrored, mirrored_edits, mirrored_fusions
 from hlodiff.diff.moves import with_moves
-from hlodiff.diff.narrow import is_doubtful, narrow
+from hlodiff.diff.narrow import narrow
 from hlodiff.diff.pairs import Correspondence, Program, correspond
 from hlodiff.diff.patterns import group
 from hlodiff.diff.prepare import Prepared, prepared
@@ -52,12 +53,15 @@ def diff(old: Module, new: Module, *, closed: bool = True) -> ModuleDiff:
             hint="compare two compiled programs (.hlo) or two StableHLO programs (.mlir)",
         )
     narrowed = narrow(old, new) if closed else None
-    opened = narrowed.modules if narrowed else (old, new)
-    ready = prepared(*opened)
+    while True:
+        opened = narrowed.modules if narrowed else (old, new)
+        ready = prepared(*opened)
+        found = _compare(ready)
+        wider = reopened(narrowed, found.edits) if narrowed else None
+        if wider is narrowed:
+            break
+        narrowed = wider
     tuned = ready.modules
-    found = _compare(ready)
-    if narrowed and is_doubtful(tuned, found.edits):
-        return diff(old, new, closed=False)
     edits = group(*tuned, found.edits, opened)
     schedule, tuning = group(*tuned, found.schedule), group(*tuned, found.tuning)
     counted = Counted(old, new)

@@ -8,7 +8,7 @@ has only what differs in its hands.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.diff.hollow import LEAF, Hollow, find_hollow, kept_lines
@@ -25,10 +25,17 @@ class Narrowed:
     """Two programs without what is equal, and for each of their computations its index in the whole program."""
 
     whole: tuple[Module, Module]
+    sketches: tuple[Sketch, Sketch]
+    hidden: frozenset[int]
+    reopened: frozenset[int]
     modules: tuple[Module, Module]
     places: tuple[tuple[int, ...], tuple[int, ...]]
     # Of hollow computations, by their index here: which instruction of the whole each of theirs is.
     lines: tuple[Mapping[int, Sequence[int]], Mapping[int, Sequence[int]]]
+
+    def wider(self, keys: Iterable[int]) -> Narrowed:
+        """The same with the computations of these keys opened."""
+        return _narrow(self.whole, self.sketches, frozenset(keys))
 
     def widened(self, found: ModuleDiff) -> ModuleDiff:
         """The same difference with places in the whole programs."""
@@ -83,22 +90,29 @@ def narrow(old: Module, new: Module) -> Narrowed | None:
         Sketcher(numbers, scheduled).sketch(old.computations, old.entry, same),
         Sketcher(numbers, scheduled).sketch(new.computations, new.entry, same),
     )
-    entries = (old.computations.chunks[old.entry].name, new.computations.chunks[new.entry].name)
-    hidden, opened = _hidden(sketches, entries)
+    return _narrow((old, new), sketches, frozenset())
+
+
+def _narrow(whole: tuple[Module, Module], sketches: tuple[Sketch, Sketch], but: frozenset[int]) -> Narrowed:
+    entries = [s.program.chunks[module.entry].name for s, module in zip(sketches, whole, strict=True)]
+    hidden, opened = _hidden(sketches, entries, but)
     ranks = _ranks(sketches, hidden)
     hollow = find_hollow(sketches, entries, opened)
     first, second = (
-        _narrowed(module, sketches, side, opened[side], hollow, ranks) for side, module in enumerate((old, new))
+        _narrowed(module, sketches, side, opened[side], hollow, ranks) for side, module in enumerate(whole)
     )
-    return Narrowed((old, new), (first[0], second[0]), (first[1], second[1]), (first[2], second[2]))
+    modules, places, lines = (first[0], second[0]), (first[1], second[1]), (first[2], second[2])
+    return Narrowed(whole, sketches, frozenset(hidden), but, modules, places, lines)
 
 
-def _hidden(sketches: Sequence[Sketch], entries: Sequence[str]) -> tuple[set[int], list[dict[str, list[str]]]]:
+def _hidden(
+    sketches: Sequence[Sketch], entries: Sequence[str], but: Container[int]
+) -> tuple[set[int], list[dict[str, list[str]]]]:
     """Keys of what stays closed, and for either side the names of what is opened, with what they call.
 
     A computation that one side calls more often than the other may have come, gone or been edited at one of its calls.
     """
-    hidden = {key for key in sketches[0].keys.values() if key is not None}
+    hidden = {key for key in sketches[0].keys.values() if key is not None and key not in but}
     hidden &= {key for key in sketches[1].keys.values() if key is not None}
     callees: list[dict[str, list[str]]] = [{}, {}]
     while True:

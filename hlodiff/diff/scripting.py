@@ -57,8 +57,9 @@ def script_of(found: ModuleDiff) -> Script:
         >>> [(type(step).__name__, step.settings[0].text) for step in script.steps]
         [('Changed', 'cosine')]
     """
-    tuned = prepared(found.old, found.new).modules
-    bodies = PairedBodies.of(work_out(tuned))
+    ready = prepared(found.old, found.new)
+    tuned = ready.modules
+    bodies = PairedBodies.of(work_out(ready))
     return _Writer((compared_form(tuned[0]), compared_form(tuned[1])), bodies, Reported.of(found, tuned)).write()
 
 

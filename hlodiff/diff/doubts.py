@@ -1,0 +1,72 @@
+"""Where leaving computations out could change the answer, and which of them have to be looked at after all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hlodiff.diff.edits import RawEdit
+from hlodiff.diff.hollow import LEAF
+from hlodiff.diff.narrow import Narrowed
+from hlodiff.diff.pairs import is_embedded
+from hlodiff.diff.walk import at
+from hlodiff.ir.model import Module
+from hlodiff.ir.sketch import called_names
+
+
+def reopened(narrowed: Narrowed, edits: Iterable[RawEdit]) -> Narrowed | None:
+    """The pair with more of it opened, or itself where nothing is in doubt; None where all has to be.
+
+    What is called is in doubt where a call came, went or has other operands: operands in another order are no edit
+    where what is called cannot tell them apart. A reducer that came or went is still there where computations call it
+    that both programs hold as they are, so that it takes all of them to know.
+
+    Args:
+        narrowed: what was compared.
+        edits: single edits, places in its modules.
+    """
+    keys: set[int] = set()
+    for edit in edits:
+        for side, place in enumerate((edit.old, edit.new)):
+            if place is None:
+                continue
+            module = narrowed.modules[side]
+            it = at(module, place)
+            if it.opcode == LEAF and it.attributes:
+                return None  # a leaf of a hollow computation: not as equal as it looked
+            if edit.kind != "changed" and _is_called_out_of_sight(narrowed, side, place[0]):
+                return None
+            if it.opcode == LEAF or (it.calls and _is_about_calls(edit)):
+                keys |= set(_closed(narrowed, side, (place[0],) if it.opcode == LEAF else it.called))
+    return narrowed.wider({*keys, *narrowed.reopened}) if keys else narrowed
+
+
+def _is_about_calls(edit: RawEdit) -> bool:
+    return edit.kind != "changed" or any(change.field == "operands" for change in edit.changes)
+
+
+def _closed(narrowed: Narrowed, side: int, called: Iterable[int]) -> Iterator[int]:
+    """Keys of the computations behind these that were left out."""
+    module = narrowed.modules[side]
+    waiting = list(dict.fromkeys(called))
+    for index in waiting:
+        computation = module.computations[index]
+        if computation.instructions[0].opcode == LEAF and not computation.instructions[0].attributes:
+            key = narrowed.sketches[side].keys[computation.name]
+            assert key is not None  # only what has a key was left out
+            yield key
+        waiting += [c for it in computation.instructions for c in it.called if c not in waiting]
+
+
+def _is_called_out_of_sight(narrowed: Narrowed, side: int, index: int) -> bool:
+    """Whether this is applied to elements, and computations that were left out apply it too."""
+    module, sketch = narrowed.modules[side], narrowed.sketches[side]
+    if not _is_applied(module, index):
+        return False
+    name = module.computations[index].name
+    hidden = (chunk for chunk in sketch.program.chunks if sketch.keys[chunk.name] in narrowed.hidden)
+    return any(name in called_names(sketch.program.text[chunk.body : chunk.end]) for chunk in hidden)
+
+
+def _is_applied(module: Module, index: int) -> bool:
+    calls = ((it, name) for c in module.computations for it in c.instructions for name, to in it.calls if index in to)
+    return any(is_embedded(it, name) for it, name in calls)
