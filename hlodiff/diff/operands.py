@@ -41,16 +41,16 @@ def operands_changed(
     ours, theirs = slots_of(one), slots_of(other)
     if through is not None:
         pairs = [(ours[a], theirs[b]) for a, b in through if a < len(ours) and b < len(theirs)]
-        return not all(_same(old, new, pairing, a, b) for a, b in pairs)
+        return not all(same_value(old, new, pairing, a, b) for a, b in pairs)
     if len(ours) != len(theirs):
         return not _subsequence(old, new, pairing, ours, theirs)
-    if all(_same(old, new, pairing, a, b) for a, b in zip(ours, theirs, strict=True)):
+    if all(same_value(old, new, pairing, a, b) for a, b in zip(ours, theirs, strict=True)):
         return False
     order = _permutation(old, new, pairing, ours, theirs)
     if order is not None and interchangeable(order):
         return False
     if is_commutative(one) and is_commutative(other):
-        return not all(_same(old, new, pairing, a, b) for a, b in zip(ours, reversed(theirs), strict=True))
+        return not all(same_value(old, new, pairing, a, b) for a, b in zip(ours, reversed(theirs), strict=True))
     return True
 
 
@@ -62,7 +62,7 @@ def same_operands_in_any_order(old: Side, new: Side, pairing: Pairing, position:
     free = list(more)
     for slot in fewer:
         sides = ((slot, other) if fewer is ours else (other, slot) for other in free)
-        match = next((pair for pair in sides if _same(old, new, pairing, *pair)), None)
+        match = next((pair for pair in sides if same_value(old, new, pairing, *pair)), None)
         if match is None:
             return False
         free.remove(match[1] if fewer is ours else match[0])
@@ -74,7 +74,7 @@ def _permutation(old: Side, new: Side, pairing: Pairing, ours: list[Slot], their
     free = list(range(len(theirs)))
     order = []
     for slot in ours:
-        place = next((n for n in free if _same(old, new, pairing, slot, theirs[n])), None)
+        place = next((n for n in free if same_value(old, new, pairing, slot, theirs[n])), None)
         if place is None:
             return None
         free.remove(place)
@@ -82,7 +82,8 @@ def _permutation(old: Side, new: Side, pairing: Pairing, ours: list[Slot], their
     return order
 
 
-def _same(old: Side, new: Side, pairing: Pairing, ours: Slot, theirs: Slot) -> bool:
+def same_value(old: Side, new: Side, pairing: Pairing, ours: Slot, theirs: Slot) -> bool:
+    """True where two operands are partners, or only something without partner stands between them."""
     (a, a_result), (b, b_result) = ours, theirs
     partner, back = pairing.old[a], pairing.new[b]
     if partner == b:
@@ -116,7 +117,7 @@ def _subsequence(old: Side, new: Side, pairing: Pairing, ours: list[Slot], their
     kept_old = [slot for slot in ours if pairing.old[slot[0]] >= 0 or _is_name(old, slot)]
     kept_new = [slot for slot in theirs if pairing.new[slot[0]] >= 0 or _is_name(new, slot)]
     return len(kept_old) == len(kept_new) and all(
-        _same(old, new, pairing, a, b) for a, b in zip(kept_old, kept_new, strict=True)
+        same_value(old, new, pairing, a, b) for a, b in zip(kept_old, kept_new, strict=True)
     )
 
 
