@@ -21,9 +21,11 @@ from hlodiff.diff.limits import Limits
 _FREE = -1
 Move = tuple[int, int]
 """An old instruction and its new partner; _FREE for none."""
-# How many candidates of one instruction are looked at, and how many steps of a chain.
+# How many candidates of one instruction are looked at, and how many steps of a chain; long ones only from operands
+# that do not fit, where a whole path may be paired one off.
 _CANDIDATES = 8
-_DEPTHS = (0, 3, 12)
+_DEPTHS = (0, 3, 6)
+_LONG = 6
 _ROUNDS = 6
 _FOLLOWERS = 24
 
@@ -65,7 +67,7 @@ class _Search:
             limit = self.ledger.work + self.limits.search * (len(olds) + len(news))
             self._look_around(olds, news)
             improved = False
-            for one, other in self._moves(olds):
+            for one, other in self._moves([n for n in olds if depth < _LONG or self._is_rewired(n)]):
                 improved |= self._try(one, other, depth)
                 if self.ledger.work > limit:
                     return False
@@ -93,6 +95,9 @@ class _Search:
         for (a, _, _), (b, _, _) in zip(self.ledger.old.slots[one], self.ledger.new.slots[other], strict=False):
             if partners[a] != b:
                 yield a, b
+
+    def _is_rewired(self, one: int) -> bool:
+        return self.ledger.pairing.old[one] >= 0 and self.ledger.is_rewired(one)
 
     def _look_around(self, olds: Sequence[int], news: Sequence[int]) -> None:
         ledger = self.ledger
