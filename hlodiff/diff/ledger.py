@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from hlodiff.diff.features import CALLS, EXACT, OWN, Pairing, Side
 from hlodiff.diff.fields import field_changes
-from hlodiff.diff.operands import operands_changed, same_operands_in_any_order, same_value
+from hlodiff.diff.operands import operands_changed, same_operands_in_any_order, same_value, trades_names
 from hlodiff.ir.model import Instruction, Module
 
 # One edit outweighs any number of fields: of two scripts of one length the one that changes fewer fields is better.
@@ -45,7 +45,8 @@ class Ledger:
         bodies: of both modules, to know what pairing two calls will cost inside.
         expected: of two parameters, whether what is outside says the same.
 
-    `total` is the price of the whole (a root that is another instruction now included); `work` counts the prices that were worked out, the measure of effort.
+    `total` is the price of the whole (a root that is another instruction now included); `work` counts the prices that
+    were worked out, the measure of effort.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Ledger:
     ) -> None:
         self.old, self.new, self.pairing, self.bodies, self._expected = old, new, pairing, bodies, expected
         self.work = 0
-        self._own: dict[tuple[int, int], int] = {}
+        self._own: dict[tuple[int, int], tuple[int, int]] = {}
         self._dirty: tuple[set[int], set[int]] = (set(), set())
         self._links: list[tuple[int, int, str]] = []
         self._known: list[tuple[int, int, int]] = []
@@ -149,6 +150,8 @@ class Ledger:
             pairing.old[a] == b and x == y for (a, _, x), (b, _, y) in zip(ours, theirs, strict=True)
         ):
             return False
+        if trades_names(old, new, pairing, position):
+            return True
         if self._is_opened(position, partner):
             return not same_operands_in_any_order(old, new, pairing, position)
         return operands_changed(old, new, pairing, position, None, lambda _: False)
@@ -162,15 +165,13 @@ class Ledger:
         """What two instructions cost as partners, whatever their operands: inside of what they call, and themselves."""
         if self.old.labels[EXACT][position] == self.new.labels[EXACT][partner]:
             return 0, 0
-        found = self._own.get((position, partner))
-        if found is None:
+        if (position, partner) not in self._own:
             one = self.old.computation.instructions[position]
             other = self.new.computation.instructions[partner]
             same = self.old.labels[OWN][position] == self.new.labels[OWN][partner]
             own = 0 if same else EDIT + _FIELD * len(field_changes(one, other))
-            found = EDIT * self._inside(one, other), own
-            self._own[position, partner] = found
-        return found
+            self._own[position, partner] = EDIT * self._inside(one, other), own
+        return self._own[position, partner]
 
     def _inside(self, one: Instruction, other: Instruction) -> int:
         distance = 0

@@ -12,11 +12,11 @@ from functools import partial
 
 from hlodiff.diff import parameters
 from hlodiff.diff.features import Intern, Pairing, Side, side_of
+from hlodiff.diff.ledger import Bodies, Ledger
 from hlodiff.diff.leftovers import assign
+from hlodiff.diff.limits import Limits
 from hlodiff.diff.matching import match
 from hlodiff.diff.operands import same_value, slots_of
-from hlodiff.diff.ledger import Bodies, Ledger
-from hlodiff.diff.limits import Limits
 from hlodiff.diff.repair import repair
 from hlodiff.ir.content import Content, contents
 from hlodiff.ir.model import Instruction, Module
@@ -99,9 +99,7 @@ def correspond(old: Program, new: Program) -> Correspondence:
     return Correspondence(ordered, _alone(modules, ordered, 0), _alone(modules, ordered, 1))
 
 
-def _open(
-    old: Program, new: Program, pair: PairedComputations, call: parameters.Call | None, intern: Intern
-) -> None:
+def _open(old: Program, new: Program, pair: PairedComputations, call: parameters.Call | None, intern: Intern) -> None:
     entry = call is None
     pair.old_side = side_of(old.module.computations[pair.old], old.hashes, intern, entry=entry)
     pair.new_side = side_of(new.module.computations[pair.new], new.hashes, intern, entry=entry)

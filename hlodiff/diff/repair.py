@@ -43,10 +43,7 @@ def repair(ledger: Ledger, limits: Limits) -> bool:
     if not ledger.total:
         return True
     search = _Search(ledger, limits)
-    for depth in _DEPTHS:
-        if not search.run(depth):
-            return False
-    return True
+    return all(search.run(depth) for depth in _DEPTHS)
 
 
 @dataclass(slots=True)
