@@ -94,7 +94,7 @@ def same_value(old: Side, new: Side, pairing: Pairing, ours: Slot, theirs: Slot)
         return partner in _below(new, pairing.new, b)
     if back >= 0:
         return back in _below(old, pairing.old, a)
-    # One went and another came in its place: both are edits of their own, unless they are names for a caller's operands.
+    # One went and another came: both are edits of their own, unless they are names for a caller's operands.
     return not (is_name(old, ours) and is_name(new, theirs))
 
 
