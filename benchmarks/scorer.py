@@ -135,7 +135,7 @@ def write_failure(folder: Path, pair: Pair, result: Result) -> Path:
     lines = [f"kind: {result.kind}", f"wrong: {result.why}"]
     lines += [f"does not replay: {result.unproved}"] if result.unproved else []
     lines += ["true script:"]
-    for edit in pair.script or pair.halves[0]:
+    for edit in pair.script or next(iter(pair.halves), ()):
         sides = [_shown(pair, side, place) for side, place in (("old", edit.old), ("new", edit.new))]
         lines += [f"- {edit.kind} {list(edit.fields)} ({edit.channel})", *(f"    {side}" for side in sides if side)]
     (here / "truth.txt").write_text("\n".join(lines) + "\n")

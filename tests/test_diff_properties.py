@@ -85,3 +85,13 @@ def test_every_changed_instruction_differs_and_every_place_is_told_once(program:
         if edit.kind == "changed":
             assert edit.fields
             assert all(change.old != change.new for change in edit.changes)
+
+
+@SETTINGS
+@given(st.integers(0, 100), st.integers(0, 2**32), st.integers(1, 8), st.integers(1, 8))
+def test_more_edits_are_never_fewer(program: int, seed: int, few: int, more: int) -> None:
+    """The same chance makes the same first edits; all are at disjoint places, so what comes on top undoes none."""
+    part = made(program, "several", seed, few)
+    whole = made(program, "several", seed, few + more)
+    lengths = [sum(diff(pair.old, pair.new).summary.values()) for pair in (part, whole)]
+    assert lengths[0] <= lengths[1]

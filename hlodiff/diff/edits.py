@@ -10,6 +10,7 @@ from hlodiff.diff.aliasing import only_renumbered
 from hlodiff.diff.arguments import is_misbound
 from hlodiff.diff.arguments import through as through_call
 from hlodiff.diff.fields import field_changes, in_order
+from hlodiff.diff.flatten import flattened
 from hlodiff.diff.operands import operands_changed, root_changed
 from hlodiff.diff.pairs import Correspondence, PairedComputations, Program, paired_calls
 from hlodiff.diff.result import Cost, FieldChange, Kind
@@ -105,7 +106,11 @@ def _cannot_tell(old: Program, one: Instruction, other: Instruction, order: Sequ
     if one.opcode != "fusion" or other.opcode != "fusion" or len(one.called) != 1:
         return False
     (callee,) = one.called
-    return old.hashes[callee] == renumbered_hash(old.module.computations[callee], old.hashes, order)
+    if old.hashes[callee] == renumbered_hash(old.module.computations[callee], old.hashes, order):
+        return True
+    flat = flattened(old.module, callee)
+    plain = renumbered_hash(flat, old.hashes, range(len(order)))
+    return flat is not old.module.computations[callee] and plain == renumbered_hash(flat, old.hashes, order)
 
 
 def _operand_texts(old: Module, new: Module, pair: PairedComputations, position: int, partner: int) -> tuple[str, str]:

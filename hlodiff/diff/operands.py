@@ -41,16 +41,16 @@ def operands_changed(
     ours, theirs = slots_of(one), slots_of(other)
     if through is not None:
         pairs = [(ours[a], theirs[b]) for a, b in through if a < len(ours) and b < len(theirs)]
-        return not all(_same(old, new, pairing, a, b) for a, b in pairs)
+        return not all(same_value(old, new, pairing, a, b) for a, b in pairs)
     if len(ours) != len(theirs):
         return not _subsequence(old, new, pairing, ours, theirs)
-    if all(_same(old, new, pairing, a, b) for a, b in zip(ours, theirs, strict=True)):
+    if all(same_value(old, new, pairing, a, b) for a, b in zip(ours, theirs, strict=True)):
         return False
     order = _permutation(old, new, pairing, ours, theirs)
     if order is not None and interchangeable(order):
         return False
     if is_commutative(one) and is_commutative(other):
-        return not all(_same(old, new, pairing, a, b) for a, b in zip(ours, reversed(theirs), strict=True))
+        return not all(same_value(old, new, pairing, a, b) for a, b in zip(ours, reversed(theirs), strict=True))
     return True
 
 
@@ -62,7 +62,7 @@ def same_operands_in_any_order(old: Side, new: Side, pairing: Pairing, position:
     free = list(more)
     for slot in fewer:
         sides = ((slot, other) if fewer is ours else (other, slot) for other in free)
-        match = next((pair for pair in sides if _same(old, new, pairing, *pair)), None)
+        match = next((pair for pair in sides if same_value(old, new, pairing, *pair)), None)
         if match is None:
             return False
         free.remove(match[1] if fewer is ours else match[0])
@@ -74,7 +74,7 @@ def _permutation(old: Side, new: Side, pairing: Pairing, ours: list[Slot], their
     free = list(range(len(theirs)))
     order = []
     for slot in ours:
-        place = next((n for n in free if _same(old, new, pairing, slot, theirs[n])), None)
+        place = next((n for n in free if same_value(old, new, pairing, slot, theirs[n])), None)
         if place is None:
             return None
         free.remove(place)
@@ -82,7 +82,8 @@ def _permutation(old: Side, new: Side, pairing: Pairing, ours: list[Slot], their
     return order
 
 
-def _same(old: Side, new: Side, pairing: Pairing, ours: Slot, theirs: Slot) -> bool:
+def same_value(old: Side, new: Side, pairing: Pairing, ours: Slot, theirs: Slot) -> bool:
+    """True where two operands are partners, or only something without partner stands between them."""
     (a, a_result), (b, b_result) = ours, theirs
     partner, back = pairing.old[a], pairing.new[b]
     if partner == b:
@@ -93,7 +94,8 @@ def _same(old: Side, new: Side, pairing: Pairing, ours: Slot, theirs: Slot) -> b
         return partner in _below(new, pairing.new, b)
     if back >= 0:
         return back in _below(old, pairing.old, a)
-    return True  # one went and another came in its place: both are edits of their own
+    # One went and another came: both are edits of their own, unless they are names for a caller's operands.
+    return not (is_name(old, ours) and is_name(new, theirs))
 
 
 def _below(side: Side, partners: Sequence[int], start: int) -> set[int]:
@@ -113,14 +115,26 @@ def _below(side: Side, partners: Sequence[int], start: int) -> set[int]:
 
 def _subsequence(old: Side, new: Side, pairing: Pairing, ours: list[Slot], theirs: list[Slot]) -> bool:
     """Of different lengths: True where only operands that came or went themselves are missing on either side."""
-    kept_old = [slot for slot in ours if pairing.old[slot[0]] >= 0 or _is_name(old, slot)]
-    kept_new = [slot for slot in theirs if pairing.new[slot[0]] >= 0 or _is_name(new, slot)]
+    kept_old = [slot for slot in ours if pairing.old[slot[0]] >= 0 or is_name(old, slot)]
+    kept_new = [slot for slot in theirs if pairing.new[slot[0]] >= 0 or is_name(new, slot)]
     return len(kept_old) == len(kept_new) and all(
-        _same(old, new, pairing, a, b) for a, b in zip(kept_old, kept_new, strict=True)
+        same_value(old, new, pairing, a, b) for a, b in zip(kept_old, kept_new, strict=True)
     )
 
 
-def _is_name(side: Side, slot: Slot) -> bool:
+def trades_names(old: Side, new: Side, pairing: Pairing, position: int) -> bool:
+    """True where a paired instruction reads a free parameter on one side and something else that is free on the other.
+
+    Replay asks for an edit where nothing outside tells of it, so a search had better not go there.
+    """
+    ours, theirs = old.slots[position], new.slots[pairing.old[position]]
+    free = [
+        (a, b) for (a, _, _), (b, _, _) in zip(ours, theirs, strict=False) if max(pairing.old[a], pairing.new[b]) < 0
+    ]
+    return any(is_name(old, (a, 0)) or is_name(new, (b, 0)) for a, b in free)
+
+
+def is_name(side: Side, slot: Slot) -> bool:
     """A parameter of a called computation: what the caller hands over is there, whatever becomes of its name."""
     return not side.is_entry and side.computation.instructions[slot[0]].opcode == "parameter"
 
@@ -128,6 +142,6 @@ def _is_name(side: Side, slot: Slot) -> bool:
 def root_changed(old: Side, new: Side, pairing: Pairing) -> int | None:
     """The paired old instruction that is returned now, or no longer; None where neither is so."""
     before, after = old.computation.root, new.computation.root
-    if _same(old, new, pairing, (before, 0), (after, 0)):
+    if same_value(old, new, pairing, (before, 0), (after, 0)):
         return None
     return pairing.new[after] if pairing.new[after] >= 0 else before

@@ -8,13 +8,17 @@ which equal computations are stored once and one in which they are printed many 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from hlodiff.diff import parameters
 from hlodiff.diff.features import Intern, Pairing, Side, side_of
+from hlodiff.diff.ledger import Bodies, Ledger
 from hlodiff.diff.leftovers import assign
+from hlodiff.diff.limits import Limits
 from hlodiff.diff.matching import match
+from hlodiff.diff.operands import same_value, slots_of
 from hlodiff.diff.prepare import Hashed
-from hlodiff.diff.repair import Bodies, repair
+from hlodiff.diff.repair import repair
 from hlodiff.ir.content import Content
 from hlodiff.ir.model import Instruction, Module
 
@@ -79,16 +83,16 @@ def correspond(old: Program, new: Program) -> Correspondence:
     pairs: dict[tuple[int, int], PairedComputations] = {}
     start = (old.module.entry, new.module.entry)
     pairs[start] = PairedComputations(*start, count=1)
-    waiting: list[tuple[tuple[int, int], parameters.Operands | None]] = [(start, None)]
-    for key, call in waiting:
+    waiting: list[tuple[tuple[int, int], parameters.Call | None]] = [(start, None)]
+    for key, reached in waiting:
         pair = pairs[key]
         if old.hashes[pair.old] == new.hashes[pair.new]:
             continue
-        _open(old, new, pair, call, intern)
-        for child, operands, embedded in _callees(old, new, pair):
+        _open(old, new, pair, reached, intern)
+        for child, call, embedded in _callees(old, new, pair):
             if child not in pairs:
                 pairs[child] = PairedComputations(*child)
-                waiting.append((child, operands))
+                waiting.append((child, call))
             pairs[child].callers.append((*key, embedded))
     _count(pairs)
     ordered = tuple(pairs.values())
@@ -96,9 +100,7 @@ def correspond(old: Program, new: Program) -> Correspondence:
     return Correspondence(ordered, _alone(modules, ordered, 0), _alone(modules, ordered, 1))
 
 
-def _open(
-    old: Program, new: Program, pair: PairedComputations, call: parameters.Operands | None, intern: Intern
-) -> None:
+def _open(old: Program, new: Program, pair: PairedComputations, call: parameters.Call | None, intern: Intern) -> None:
     entry = call is None
     pair.old_side = side_of(old.module.computations[pair.old], old.hashes, intern, entry=entry)
     pair.new_side = side_of(new.module.computations[pair.new], new.hashes, intern, entry=entry)
@@ -107,12 +109,14 @@ def _open(
     match(pair.old_side, pair.new_side, pair.pairing, intern)
     parameters.pair_rest(pair.old_side, pair.new_side, pair.pairing, entry=entry)
     whole = assign(pair.old_side, pair.new_side, pair.pairing)
-    pair.is_searched = repair(pair.old_side, pair.new_side, pair.pairing, (old.bodies, new.bodies)) and whole
+    expected = parameters.expectation(pair.old_side, pair.new_side, call)
+    ledger = Ledger(pair.old_side, pair.new_side, pair.pairing, (old.bodies, new.bodies), expected)
+    pair.is_searched = repair(ledger, Limits()) and whole
     if entry:
         parameters.exchange(pair.old_side, pair.new_side, pair.pairing)
 
 
-_Child = tuple[tuple[int, int], parameters.Operands, bool]
+_Child = tuple[tuple[int, int], parameters.Call, bool]
 
 
 def _callees(old: Program, new: Program, pair: PairedComputations) -> list[_Child]:
@@ -124,8 +128,16 @@ def _callees(old: Program, new: Program, pair: PairedComputations) -> list[_Chil
         one = pair.old_side.computation.instructions[position]
         other = pair.new_side.computation.instructions[partner]
         for key, embedded in paired_calls(one, other):
-            found.append((key, (one.operands, other.operands, pair.pairing.old), embedded))
+            found.append((key, _call(pair, one, other, embedded), embedded))
     return found
+
+
+def _call(pair: PairedComputations, one: Instruction, other: Instruction, embedded: bool) -> parameters.Call:
+    assert pair.pairing and pair.old_side and pair.new_side
+    same = partial(same_value, pair.old_side, pair.new_side, pair.pairing)
+    ours, theirs = slots_of(one), slots_of(other)
+    operands = (one.operands, other.operands, pair.pairing.old)
+    return parameters.Call(operands, lambda a, b: same(ours[a], theirs[b]), embedded)
 
 
 def paired_calls(one: Instruction, other: Instruction) -> list[tuple[tuple[int, int], bool]]:

@@ -7,6 +7,7 @@ is), JAX's argument names too, and the number decides only where both sides have
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from hlodiff.diff.features import OWN, STRUCTURE, VALUE, Pairing, Side, op_name_of
 
@@ -14,15 +15,54 @@ Operands = tuple[Sequence[int], Sequence[int], Sequence[int]]
 """Of a paired call: the old operands, the new operands, and the new partner of every old instruction of the caller."""
 
 
-def pair_first(old: Side, new: Side, pairing: Pairing, call: Operands | None) -> None:
+@dataclass(frozen=True, slots=True)
+class Call:
+    """How a pair of computations was reached, which says what their parameters are.
+
+    Args:
+        operands: of the paired call.
+        same: whether an old and a new operand, by number, are the same value.
+        embedded: True where it is applied to elements: its caller's operands are not its arguments.
+    """
+
+    operands: Operands
+    same: Callable[[int, int], bool]
+    embedded: bool
+
+
+def pair_first(old: Side, new: Side, pairing: Pairing, call: Call | None) -> None:
     """Pair parameters before anything else: by the caller's operands, else by argument name, else by number."""
     olds, news = old.computation.parameters(), new.computation.parameters()
-    if call and len(call[0]) == len(olds) and len(call[1]) == len(news):
-        _by_operands(pairing, olds, news, call)
+    if call and _is_called_with(call, olds, news):
+        _by_operands(pairing, olds, news, call.operands)
+        return
+    if call and call.embedded and len(olds) == len(news):
+        for one, other in zip(olds, news, strict=True):
+            pairing.add(one, other, "parameter:number")
         return
     _by_name(old, new, pairing, olds, news)
     if len(olds) == len(news):
         _by_number(old, new, pairing, olds, news, _same_name_or_none(old, new))
+
+
+def expectation(old: Side, new: Side, call: Call | None) -> Callable[[int, int], bool]:
+    """Whether two parameters as partners are what the outside says; where not, the outside has an edit to tell of it.
+
+    Args:
+        old, new: the two computations.
+        call: how they were reached; None for the entries.
+    """
+    olds, news = old.computation.parameters(), new.computation.parameters()
+    before, after = ({p: n for n, p in enumerate(positions)} for positions in (olds, news))
+    if call and _is_called_with(call, olds, news):
+        return lambda one, other: call.same(before[one], after[other])
+    if len(olds) == len(news):
+        return lambda one, other: before[one] == after[other]
+    return lambda one, other: True
+
+
+def _is_called_with(call: Call, olds: Sequence[int], news: Sequence[int]) -> bool:
+    return not call.embedded and len(call.operands[0]) == len(olds) and len(call.operands[1]) == len(news)
 
 
 def pair_rest(old: Side, new: Side, pairing: Pairing, *, entry: bool) -> None:

@@ -29,7 +29,7 @@ _CARRIERS = frozenset(
     ]
 )
 # A literal or operand list of this pattern may differ from site to site.
-_OWN_WORDS = frozenset(["operands", "schedule"])
+_OWN_WORDS = frozenset(["operands", "schedule", "attribute:root"])
 
 
 def group(

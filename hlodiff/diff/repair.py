@@ -1,197 +1,203 @@
 """Second thoughts: re-pairs edited instructions wherever that makes the script shorter.
 
 Evidence pairs most instructions rightly, but where several edits touch, an early pair can block a better one. This is
-a local search (first improvement) over the few instructions that cost anything: pair an old one with another new one,
-give their partners to each other, and keep it where the total cost falls. The cost is the number of edits.
+a local search over the few instructions that cost anything. A move gives an old instruction another partner or none;
+their former partners go to each other where that is cheaper. Where no single move helps, a chain of them may: what a
+move displaced, or what it put beside a neighbour that does not fit, moves next (ejection chains, Glover 1996, as
+Kernighan and Lin 1970 did for partitions). Chains stay among neighbours, so that the work grows with the number of
+edits and not with its square.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hlodiff.diff.features import ANY, CALLS, EXACT, OWN, STRUCTURE, TYPE, VALUE, Pairing, Side
-from hlodiff.diff.operands import operands_changed, same_operands_in_any_order
-from hlodiff.ir.model import Module
+from hlodiff.diff.candidates import candidates, may_pair
+from hlodiff.diff.features import STRUCTURE
+from hlodiff.diff.ledger import Ledger
+from hlodiff.diff.limits import Limits
 
-# One trial costs 30 to 100 us; computations with more edits than this are other programs, not edited ones.
-_MOST_EDITED = 200
-_MOST_TRIALS = 8000
+_FREE = -1
+Move = tuple[int, int]
+"""An old instruction and its new partner; _FREE for none."""
+# How many candidates of one instruction are looked at, and how many steps of a chain; long ones only from operands
+# that do not fit, where a whole path may be paired one off.
+_CANDIDATES = 8
+_DEPTHS = (0, 3, 6)
+_LONG = 6
+_ROUNDS = 6
+_FOLLOWERS = 24
+
+
+def repair(ledger: Ledger, limits: Limits) -> bool:
+    """Re-pair edited instructions while that saves edits.
+
+    Args:
+        ledger: the pairing of two computations, which is changed in place.
+        limits: how much may be tried.
+
+    Returns:
+        False where the search ended because of a limit.
+    """
+    if not ledger.total:
+        return True
+    search = _Search(ledger, limits)
+    return all(search.run(depth) for depth in _DEPTHS)
 
 
 @dataclass(slots=True)
-class Bodies:
-    """What each computation of a module holds: how many instructions of each opcode and shape, parameters apart.
-
-    Counted when first asked for: computations of equal content are never opened, and most are equal.
-    """
-
-    module: Module
-    _counted: dict[int, Counter[object]] = field(default_factory=dict)
-
-    def __getitem__(self, computation: int) -> Counter[object]:
-        if computation not in self._counted:
-            instructions = self.module.computations[computation].instructions
-            held = Counter[object]((it.opcode, it.shape) for it in instructions if it.opcode != "parameter")
-            self._counted[computation] = held
-        return self._counted[computation]
-
-
-def repair(old: Side, new: Side, pairing: Pairing, bodies: tuple[Bodies, Bodies]) -> bool:
-    """Re-pair edited instructions while that saves edits; False where there were too many to search through.
-
-    Args:
-        old, new: the two computations.
-        pairing: changed in place.
-        bodies: of both modules, to know what pairing two calls will cost inside.
-    """
-    search = _Search(old, new, pairing, bodies)
-    trials = 0
-    improved = True
-    while improved and trials < _MOST_TRIALS:
-        improved = False
-        edited_old, edited_new = search.edited()
-        if not edited_old or not edited_new:
-            return True
-        if max(len(edited_old), len(edited_new)) > _MOST_EDITED:
-            return search.is_tight(edited_old)
-        for one, other in _candidates(old, new, pairing, edited_old, edited_new):
-            trials += 1
-            if pairing.old[one] != other and not search.is_settled(one, other) and search.try_pair(one, other):
-                improved = True
-            if trials >= _MOST_TRIALS:
-                return False
-    return True
-
-
-def _candidates(
-    old: Side, new: Side, pairing: Pairing, olds: Sequence[int], news: Sequence[int]
-) -> Iterator[tuple[int, int]]:
-    """Pairs worth a trial: alike in what they do or yield; the most alike first."""
-    for level in (EXACT, OWN, VALUE, STRUCTURE, TYPE):
-        places: dict[int, list[int]] = {}
-        for position in news:
-            places.setdefault(new.labels[level][position], []).append(position)
-        for one in olds:
-            for other in places.get(old.labels[level][one], ()):
-                if old.labels[ANY][one] == new.labels[ANY][other]:
-                    yield one, other
-
-
 class _Search:
-    """The cost of a pairing, in edits, and what one change of it does to that cost."""
+    """One local search; `settled` are calls that pair by all they call: a body is what it is, wherever it is called."""
 
-    def __init__(self, old: Side, new: Side, pairing: Pairing, bodies: tuple[Bodies, Bodies]) -> None:
-        self.old, self.new, self.pairing, self.bodies = old, new, pairing, bodies
+    ledger: Ledger
+    limits: Limits
+    olds: dict[int, list[int]] = field(default_factory=dict)
+    news: dict[int, list[int]] = field(default_factory=dict)
 
-    def edited(self) -> tuple[list[int], list[int]]:
-        """Old and new instructions that are part of an edit."""
-        olds = [n for n in range(self.old.size) if self._cost(n)]
-        news = [n for n, partner in enumerate(self.pairing.new) if partner < 0 or self._cost(partner)]
-        return olds, news
-
-    def is_tight(self, edited: Sequence[int]) -> bool:
-        """True where other pairs could hardly save anything: no free instructions on both sides, nothing rewired."""
-        if -1 in self.pairing.old and -1 in self.pairing.new:
-            return False
-        paired = (n for n in edited if self.pairing.old[n] >= 0 and self.old.slots[n])
-        return not any(operands_changed(self.old, self.new, self.pairing, n, None, lambda _: False) for n in paired)
-
-    def try_pair(self, one: int, other: int) -> bool:
-        """Pair two instructions and their former partners with each other; keep it where that is cheaper."""
-        touched = self._touched(one, other)
-        olds, news = self._around(*touched)
-        former = self._apply(one, other)
-        more_olds, more_news = self._around(*touched)
-        olds, news = olds | more_olds, news | more_news
-        after = self._total(olds, news)
-        self._restore(one, former)
-        if after >= self._total(olds, news):
-            return False
-        self._apply(one, other)
+    def run(self, depth: int) -> bool:
+        """Try every candidate until a round finds nothing; False where a limit ended that."""
+        for _ in range(_ROUNDS):
+            olds, news = self._edited()
+            if not olds:
+                return True
+            limit = self.ledger.work + self.limits.search * (len(olds) + len(news))
+            self._look_around(olds, news)
+            improved = False
+            for one, other in self._moves([n for n in olds if depth < _LONG or self._is_rewired(n)]):
+                improved |= self._try(one, other, depth)
+                if self.ledger.work > limit:
+                    return False
+            if not improved:
+                return True
         return True
 
-    def is_settled(self, one: int, other: int) -> bool:
-        """Calls that pair by all they call stay paired: a body is what it is, wherever it is called."""
-        positions = (one, self.pairing.new[other])
-        return any(self.pairing.matchers.get(n) == "exact:body" for n in positions)
+    def _edited(self) -> tuple[list[int], list[int]]:
+        """Old and new instructions that are part of an edit, and operands that do not fit."""
+        ledger, pairing = self.ledger, self.ledger.pairing
+        olds = {n for n in range(ledger.old.size) if ledger.prices[0][n]}
+        news = {n for n, partner in enumerate(pairing.new) if partner < 0}
+        for one in sorted(olds):
+            if pairing.old[one] < 0:
+                continue
+            news.add(pairing.old[one])
+            for a, b in self._misfits(one, pairing.old[one]):
+                olds |= {a, pairing.new[b]} - {-1}
+                news |= {b, pairing.old[a]} - {-1}
+        return sorted(olds), sorted(news)
 
-    def _touched(self, one: int, other: int) -> tuple[set[int], set[int]]:
-        return {one, self.pairing.new[other]} - {-1}, {other, self.pairing.old[one]} - {-1}
+    def _misfits(self, one: int, other: int) -> Iterator[Move]:
+        """Operands of a pair that are not partners although they stand in the same slot."""
+        partners = self.ledger.pairing.old
+        for (a, _, _), (b, _, _) in zip(self.ledger.old.slots[one], self.ledger.new.slots[other], strict=False):
+            if partners[a] != b:
+                yield a, b
 
-    def _apply(self, one: int, other: int) -> list[tuple[int, int, str]]:
-        """Pair them, and their former partners where those are alike; returns the pairs that were undone."""
-        pairing = self.pairing
-        partners = pairing.new[other], pairing.old[one]
-        former = [
-            (n, pairing.old[n], pairing.matchers[n]) for n in (one, partners[0]) if n >= 0 and pairing.old[n] >= 0
-        ]
-        for position, _, _ in former:
-            pairing.remove(position)
-        pairing.add(one, other, "repair")
-        if min(partners) >= 0 and self._may_pair(*partners):
-            pairing.add(*partners, "repair")
-        return former
+    def _is_rewired(self, one: int) -> bool:
+        return self.ledger.pairing.old[one] >= 0 and self.ledger.is_rewired(one)
 
-    def _restore(self, one: int, former: list[tuple[int, int, str]]) -> None:
-        for position in {one, *(n for n, _, _ in former)}:
-            if self.pairing.old[position] >= 0:
-                self.pairing.remove(position)
-        for pair in former:
-            self.pairing.add(*pair)
+    def _look_around(self, olds: Sequence[int], news: Sequence[int]) -> None:
+        ledger = self.ledger
+        self.olds = candidates(ledger.old, ledger.new, ledger.pairing, olds, news, _CANDIDATES)
+        self.news = {}
+        for rank in range(_CANDIDATES):
+            for one, others in self.olds.items():
+                if rank < len(others):
+                    self.news.setdefault(others[rank], []).append(one)
 
-    def _may_pair(self, one: int, other: int) -> bool:
-        alike = any(self.old.labels[level][one] == self.new.labels[level][other] for level in (STRUCTURE, TYPE))
-        return alike and self.old.labels[ANY][one] == self.new.labels[ANY][other]
+    def _moves(self, olds: Sequence[int]) -> Iterator[Move]:
+        """The likeliest pairs first; then going without a partner."""
+        for rank in range(_CANDIDATES):
+            for one in olds:
+                if rank < len(self.olds[one]):
+                    yield one, self.olds[one][rank]
+        yield from ((one, _FREE) for one in olds)
 
-    def _total(self, olds: Iterable[int], news: Iterable[int]) -> int:
-        free = sum(self._weight(self.new, n, 1) for n in news if self.pairing.new[n] < 0)
-        return free + sum(self._cost(n) for n in olds)
+    def _try(self, one: int, other: int, depth: int) -> bool:
+        """Make a move and what follows from it; keep it where the whole gets cheaper."""
+        ledger = self.ledger
+        if ledger.pairing.old[one] == other or not self._may_move(one, other):
+            return False
+        mark = ledger.mark()
+        start = ledger.total
+        fixed: tuple[set[int], set[int]] = (set(), set())
+        move: Move | None = (one, other)
+        loose: list[Move] = []
+        while move is not None:
+            loose = self._apply(move, fixed) + loose
+            if ledger.settle() < start:
+                ledger.forget()
+                return True
+            if depth == 0:
+                break
+            depth -= 1
+            move = self._best(move, loose, fixed)
+        ledger.rollback(mark)
+        return False
 
-    def _cost(self, position: int) -> int:
-        """Edits of one old instruction, those inside what it calls included."""
-        partner = self.pairing.old[position]
-        if partner < 0:
-            return self._weight(self.old, position, 0)
-        one = self.old.computation.instructions[position]
-        if one.opcode in CALLS and self.old.labels[EXACT][position] != self.new.labels[EXACT][partner]:
-            own = self.old.labels[OWN][position] != self.new.labels[OWN][partner]
-            moved = not same_operands_in_any_order(self.old, self.new, self.pairing, position)
-            return int(own or moved) + self._inside(position, partner)
-        if self.old.labels[OWN][position] != self.new.labels[OWN][partner]:
-            return 1
-        if not one.operands:
-            return 0
-        return int(operands_changed(self.old, self.new, self.pairing, position, None, lambda _: False))
+    def _may_move(self, one: int, other: int) -> bool:
+        pairing = self.ledger.pairing
+        return not any(pairing.matchers.get(n) == "exact:body" for n in (one, pairing.new[other] if other >= 0 else -1))
 
-    def _inside(self, position: int, partner: int) -> int:
-        ours = self.old.computation.instructions[position].called
-        theirs = self.new.computation.instructions[partner].called
-        distance = 0
-        for a, b in zip(ours, theirs, strict=False):
-            x, y = self.bodies[0][a], self.bodies[1][b]
-            distance += max((x - y).total(), (y - x).total())
-        return distance
+    def _apply(self, move: Move, fixed: tuple[set[int], set[int]]) -> list[Move]:
+        """Make a move; what it displaced goes together where that is cheaper. Returns what is loose then."""
+        ledger, pairing = self.ledger, self.ledger.pairing
+        one, other = move
+        fixed[0].add(one)
+        a, b = (pairing.new[other] if other >= 0 else -1), pairing.old[one]
+        if b >= 0:
+            ledger.unlink(one)
+        if a >= 0:
+            ledger.unlink(a)
+        if other >= 0:
+            fixed[1].add(other)
+            ledger.link(one, other)
+        if a >= 0 and b >= 0 and may_pair(ledger.old, ledger.new, a, b):
+            mark = ledger.mark()
+            ledger.link(a, b)
+            if ledger.settle() <= mark[2]:
+                return []
+            ledger.rollback(mark)
+        return [(a, b)] if max(a, b) >= 0 else []
 
-    def _weight(self, side: Side, position: int, which: int) -> int:
-        it = side.computation.instructions[position]
-        return 1 + sum(self.bodies[which][callee].total() for callee in it.called if it.opcode in CALLS)
+    def _best(self, last: Move, loose: Iterable[Move], fixed: tuple[set[int], set[int]]) -> Move | None:
+        """The cheapest next step of a chain; None where there is none."""
+        ledger = self.ledger
+        found: tuple[int, Move] | None = None
+        tried: set[Move] = set()
+        for move in self._followers(last, loose):
+            one, other = move
+            if move in tried or one in fixed[0] or other in fixed[1] or not self._may_move(one, other):
+                continue
+            if len(tried) == _FOLLOWERS:
+                break
+            tried.add(move)
+            mark = ledger.mark()
+            self._apply(move, (set(), set()))
+            total = ledger.settle()
+            ledger.rollback(mark)
+            if found is None or total < found[0]:
+                found = total, move
+        return found[1] if found else None
 
-    def _around(self, olds: set[int], news: set[int]) -> tuple[set[int], set[int]]:
-        """Everything whose cost may depend on these: users, through free instructions on to theirs, and partners."""
-        found_old, found_new = set(olds), set(news)
-        waiting_old, waiting_new = list(olds), list(news)
-        while waiting_old or waiting_new:
-            if waiting_old:
-                position = waiting_old.pop()
-                fresh = {u for u, _, _ in self.old.uses[position]} - found_old
-                found_old |= fresh
-                waiting_old += [u for u in fresh if self.pairing.old[u] < 0]
-            else:
-                position = waiting_new.pop()
-                fresh = {u for u, _, _ in self.new.uses[position]} - found_new
-                found_new |= fresh
-                waiting_new += [u for u in fresh if self.pairing.new[u] < 0]
-        found_old |= {self.pairing.new[n] for n in found_new if self.pairing.new[n] >= 0}
-        return found_old, found_new
+    def _followers(self, last: Move, loose: Iterable[Move]) -> Iterator[Move]:
+        """New partners for what is loose, and pairs of neighbours of the last pair."""
+        pairing = self.ledger.pairing
+        for one, other in loose:
+            if one >= 0:
+                yield from ((one, n) for n in self.olds.get(one, ()) if pairing.old[one] != n)
+            if other >= 0:
+                yield from ((n, other) for n in self.news.get(other, ()) if pairing.old[n] != other)
+        if last[1] >= 0:
+            yield from (move for move in self._beside(*last) if pairing.old[move[0]] != move[1])
+
+    def _beside(self, one: int, other: int) -> Iterator[Move]:
+        """Operands in the same slot, and users of one opcode in the same slot."""
+        old, new = self.ledger.old, self.ledger.new
+        for (a, slot, _), (b, same, _) in zip(old.slots[one][:8], new.slots[other][:8], strict=False):
+            if slot == same and may_pair(old, new, a, b):
+                yield a, b
+        for a, slot, _ in old.uses[one][:8]:
+            for b, same, _ in new.uses[other][:8]:
+                if slot == same and old.labels[STRUCTURE][a] == new.labels[STRUCTURE][b]:
+                    yield a, b

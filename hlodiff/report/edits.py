@@ -79,7 +79,7 @@ def edit_in_words(edit: Edit) -> str:
     site = edit.new or edit.old
     if edit.kind in ("added", "removed"):
         return added_in_words(site) if site else "; ".join(map(change_in_words, edit.changes))
-    words = [change_in_words(change, edit) for change in told_changes(edit)]
+    words = [_told(change, edit) for change in told_changes(edit)]
     if edit.fields == ("alias",):
         return "; ".join(words)
     if edit.kind == "moved" and edit.old and edit.new:
@@ -89,6 +89,13 @@ def edit_in_words(edit: Edit) -> str:
     opcode = next((change for change in edit.changes if change.field == "opcode"), None)
     head = f"{opcode.old} -> {opcode.new}" if opcode else named(site)
     return f"{head}: {'; '.join(words)}" if head and words else head or "; ".join(words)
+
+
+def _told(change: FieldChange, edit: Edit) -> str:
+    """A changed field; names of operands stand for one place only."""
+    if change.field in ("operands", "attribute:root") and edit.count > 1:
+        return change.field.removeprefix("attribute:")
+    return change_in_words(change, edit)
 
 
 def told_changes(edit: Edit) -> list[FieldChange]:

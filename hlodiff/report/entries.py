@@ -20,7 +20,7 @@ from hlodiff.report.places import place, shown_stack
 Key = tuple[object, ...]
 Sides = tuple[Cost | None, Cost | None]
 # Their values belong to the single instruction: an entry has many of them.
-_OWN = frozenset(["shape", "layout", "operands", "backend_config", "computation", "schedule"])
+_OWN = frozenset(["shape", "layout", "operands", "backend_config", "computation", "schedule", "attribute:root"])
 _OWN_ATTRIBUTES = ("dim", "slice", "window", "indices", "permutation", "frontend_attributes", "iota", "padding")
 _MOST_SHAPES = 3
 _MOST_FOLLOWERS = 4

@@ -1,0 +1,206 @@
+"""What a pairing costs, in edits, kept up to date while a search changes it; every change can be taken back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from hlodiff.diff.features import CALLS, EXACT, OWN, Pairing, Side
+from hlodiff.diff.fields import field_changes
+from hlodiff.diff.operands import operands_changed, same_operands_in_any_order, same_value, trades_names
+from hlodiff.ir.model import Instruction, Module
+
+# One edit outweighs any number of fields: of two scripts of one length the one that changes fewer fields is better.
+EDIT = 1000
+_FIELD = 10
+# How far a value is followed through instructions without partner to see whose cost may change.
+_FAR = 256
+
+
+@dataclass(slots=True)
+class Bodies:
+    """What each computation of a module holds: how many instructions of each opcode and shape, parameters apart.
+
+    Counted when first asked for: computations of equal content are never opened, and most are equal.
+    """
+
+    module: Module
+    _counted: dict[int, Counter[object]] = field(default_factory=dict)
+
+    def __getitem__(self, computation: int) -> Counter[object]:
+        if computation not in self._counted:
+            instructions = self.module.computations[computation].instructions
+            held = Counter[object]((it.opcode, it.shape) for it in instructions if it.opcode != "parameter")
+            self._counted[computation] = held
+        return self._counted[computation]
+
+
+class Ledger:
+    """A pairing and the price of each of its instructions.
+
+    Args:
+        old, new: the two computations.
+        pairing: changed in place, through `link` and `unlink`.
+        bodies: of both modules, to know what pairing two calls will cost inside.
+        expected: of two parameters, whether what is outside says the same.
+
+    `total` is the price of the whole (a root that is another instruction now included); `work` counts the prices that
+    were worked out, the measure of effort.
+    """
+
+    def __init__(
+        self,
+        old: Side,
+        new: Side,
+        pairing: Pairing,
+        bodies: tuple[Bodies, Bodies],
+        expected: Callable[[int, int], bool],
+    ) -> None:
+        self.old, self.new, self.pairing, self.bodies, self._expected = old, new, pairing, bodies, expected
+        self.work = 0
+        self._own: dict[tuple[int, int], tuple[int, int]] = {}
+        self._dirty: tuple[set[int], set[int]] = (set(), set())
+        self._links: list[tuple[int, int, str]] = []
+        self._known: list[tuple[int, int, int]] = []
+        self.prices = [self.price(n) for n in range(old.size + 1)], [self.price_of_new(n) for n in range(new.size)]
+        self.total = sum(map(sum, self.prices))
+
+    def link(self, one: int, other: int, matcher: str = "repair") -> None:
+        """Pair two instructions that are free."""
+        self._touch(one, other)
+        self.pairing.add(one, other, matcher)
+        self._links.append((one, -1, ""))
+
+    def unlink(self, one: int) -> None:
+        """Free both sides of a pair."""
+        other = self.pairing.old[one]
+        self._links.append((one, other, self.pairing.matchers[one]))
+        self.pairing.remove(one)
+        self._touch(one, other)
+
+    def mark(self) -> tuple[int, int, int]:
+        """A point to go back to; prices are settled first."""
+        self.settle()
+        return len(self._links), len(self._known), self.total
+
+    def rollback(self, mark: tuple[int, int, int]) -> None:
+        """Take back every change since a mark."""
+        while len(self._links) > mark[0]:
+            one, other, matcher = self._links.pop()
+            if other < 0:
+                self.pairing.remove(one)
+            else:
+                self.pairing.add(one, other, matcher)
+        while len(self._known) > mark[1]:
+            which, position, price = self._known.pop()
+            self.prices[which][position] = price
+        self.total = mark[2]
+        for dirty in self._dirty:
+            dirty.clear()
+
+    def forget(self) -> None:
+        """What was done so far stays done."""
+        self.settle()
+        self._links.clear()
+        self._known.clear()
+
+    def settle(self) -> int:
+        """The price of the whole, with every change so far."""
+        for which, price in enumerate((self.price, self.price_of_new)):
+            for position in self._dirty[which]:
+                before, after = self.prices[which][position], price(position)
+                if before != after:
+                    self._known.append((which, position, before))
+                    self.prices[which][position] = after
+                    self.total += after - before
+            self._dirty[which].clear()
+        return self.total
+
+    def price(self, position: int) -> int:
+        """Of an old instruction with its partner, what is inside of what they call included."""
+        self.work += 1
+        if position == self.old.size:
+            return self._price_of_root()
+        partner = self.pairing.old[position]
+        if partner < 0:
+            return EDIT * self._weight(self.old, position, 0)
+        inside, own = self._pair(position, partner)
+        if not self.old.slots[position] and self.old.computation.instructions[position].opcode == "parameter":
+            return own if self._expected(position, partner) else own + EDIT + 2 * _FIELD
+        if self.is_rewired(position):
+            own = max(own, EDIT) + _FIELD
+        return inside + own
+
+    def _price_of_root(self) -> int:
+        """Counted as one more user of the root: another instruction is the result now."""
+        roots = (self.old.computation.root, 0), (self.new.computation.root, 0)
+        return 0 if same_value(self.old, self.new, self.pairing, *roots) else EDIT
+
+    def price_of_new(self, position: int) -> int:
+        """Of a new instruction that has no partner."""
+        return EDIT * self._weight(self.new, position, 1) if self.pairing.new[position] < 0 else 0
+
+    def is_rewired(self, position: int) -> bool:
+        """True where the operands of a paired instruction are not the partners of what they were."""
+        old, new, pairing = self.old, self.new, self.pairing
+        partner = pairing.old[position]
+        ours, theirs = old.slots[position], new.slots[partner]
+        if len(ours) == len(theirs) and all(
+            pairing.old[a] == b and x == y for (a, _, x), (b, _, y) in zip(ours, theirs, strict=True)
+        ):
+            return False
+        if trades_names(old, new, pairing, position):
+            return True
+        if self._is_opened(position, partner):
+            return not same_operands_in_any_order(old, new, pairing, position)
+        return operands_changed(old, new, pairing, position, None, lambda _: False)
+
+    def _is_opened(self, position: int, partner: int) -> bool:
+        """True for calls of computations that differ: their operands correspond as the parameters inside do."""
+        is_call = self.old.computation.instructions[position].opcode in CALLS
+        return is_call and self.old.labels[EXACT][position] != self.new.labels[EXACT][partner]
+
+    def _pair(self, position: int, partner: int) -> tuple[int, int]:
+        """What two instructions cost as partners, whatever their operands: inside of what they call, and themselves."""
+        if self.old.labels[EXACT][position] == self.new.labels[EXACT][partner]:
+            return 0, 0
+        if (position, partner) not in self._own:
+            one = self.old.computation.instructions[position]
+            other = self.new.computation.instructions[partner]
+            same = self.old.labels[OWN][position] == self.new.labels[OWN][partner]
+            own = 0 if same else EDIT + _FIELD * len(field_changes(one, other))
+            self._own[position, partner] = EDIT * self._inside(one, other), own
+        return self._own[position, partner]
+
+    def _inside(self, one: Instruction, other: Instruction) -> int:
+        distance = 0
+        if one.opcode in CALLS:
+            for a, b in zip(one.called, other.called, strict=False):
+                x, y = self.bodies[0][a], self.bodies[1][b]
+                distance += max((x - y).total(), (y - x).total())
+        return distance
+
+    def _weight(self, side: Side, position: int, which: int) -> int:
+        it = side.computation.instructions[position]
+        return 1 + sum(self.bodies[which][callee].total() for callee in it.called if it.opcode in CALLS)
+
+    def _touch(self, one: int, other: int) -> None:
+        """Notes whose price may depend on these: users, through free instructions on to theirs."""
+        olds, news = self._dirty
+        news.add(other)
+        above = self._above(self.new, self.pairing.new, other)
+        olds.update(self._above(self.old, self.pairing.old, one))
+        if self.old.computation.root in olds or self.new.computation.root in above:
+            olds.add(self.old.size)
+        olds.update(self.pairing.new[n] for n in above if self.pairing.new[n] >= 0)
+
+    def _above(self, side: Side, partners: Sequence[int], start: int) -> list[int]:
+        seen = {start}
+        found = [start]
+        for position in found:
+            if position == start or (partners[position] < 0 and len(found) < _FAR):
+                fresh = [u for u, _, _ in side.uses[position] if u not in seen]
+                seen.update(fresh)
+                found += dict.fromkeys(fresh)
+        return found

@@ -1,0 +1,118 @@
+"""Known edits in real programs, reduced to the few lines that decide them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scenarios import compare, lines
+
+SGD = """
+body {
+  weight = f32[64]{0} parameter(0)
+  trace = f32[64]{0} parameter(1)
+  rate = f32[] constant(0.9)
+  rates = f32[64]{0} broadcast(rate), dimensions={}
+  scaled = f32[64]{0} multiply(trace, rates)
+  sum = f32[64]{0} add(weight, scaled)
+  ROOT flipped = f32[64]{0} negate(sum)
+}
+
+ENTRY main {
+  w = f32[64]{0} parameter(0)
+  g = f32[64]{0} parameter(1)
+  bent = f32[64]{0} tanh(g)
+  step = f32[64]{0} fusion(w, bent), kind=kLoop, calls=body
+  root = f32[64]{0} cosine(step)
+  ROOT out = (f32[64]{0}, f32[64]{0}) tuple(root, bent)
+}
+"""
+
+# Each: what was done, the text it was done to, its replacement, and all that may be reported.
+ONE_EDIT = [
+    # A sum has no operand order, a difference has: the new opcode alone is reported, no operands.
+    ("add_to_subtract", "add(weight, scaled)", "subtract(weight, scaled)", ["changed add->subtract opcode"]),
+    # The layout of the call's result differs from that of the body's root: nobody else carries it.
+    ("layout", "step = f32[64]{0}", "step = f32[64]{0:T(128)}", ["changed fusion layout"]),
+    # A body's parameter lies in another memory than the operand that is passed to it.
+    ("space", "trace = f32[64]{0}", "trace = f32[64]{0:S(1)}", ["changed parameter memory_space"]),
+    # An instruction alone runs on the host.
+    (
+        "host",
+        "tanh(g)",
+        'tanh(g), frontend_attributes={_xla_compute_type="host"}',
+        ["changed tanh compute_type"],
+    ),
+    # The type of one instruction in the middle, its operands and users as they were.
+    ("type", "scaled = f32", "scaled = bf16", ["changed multiply element_type"]),
+    # An equal value is passed twice to the tuple instead of two different ones.
+    ("rewired", "tuple(root, bent)", "tuple(root, root)", ["changed tuple operands"]),
+    # The two results swap their places.
+    ("swapped", "tuple(root, bent)", "tuple(bent, root)", ["changed tuple operands"]),
+    # The body is what it was, XLA only calls it another kind of fusion.
+    ("kind", "kind=kLoop", "kind=kInput", ["changed fusion fusion_kind"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"), [case[1:] for case in ONE_EDIT], ids=[case[0] for case in ONE_EDIT]
+)
+def test_one_edit_is_the_only_one_reported(old: str, new: str, expected: list[str]) -> None:
+    assert SGD.count(old) == 1
+    assert lines(compare(SGD, SGD.replace(old, new))) == expected
+
+
+def test_the_last_op_of_a_body_leaves_it() -> None:
+    # The call's new user is the old root: one moved, and neither the call nor its users are edits.
+    new = SGD.replace("  ROOT flipped = f32[64]{0} negate(sum)\n", "").replace("  sum =", "  ROOT sum =")
+    new = new.replace("  root =", "  flipped = f32[64]{0} negate(step)\n  root =").replace(
+        "cosine(step)", "cosine(flipped)"
+    )
+    assert lines(compare(SGD, new)) == ["moved negate computation"]
+
+
+def test_body_parameters_in_another_order_with_the_operands_are_noise() -> None:
+    # Body parameters and call operands are renumbered together, while one opcode changes.
+    new = SGD.replace("weight = f32[64]{0} parameter(0)", "weight = f32[64]{0} parameter(1)")
+    new = new.replace("trace = f32[64]{0} parameter(1)", "trace = f32[64]{0} parameter(0)")
+    new = new.replace("fusion(w, bent)", "fusion(bent, w)")
+    assert lines(compare(SGD, new)) == []
+    assert lines(compare(SGD, new.replace("cosine", "sine"))) == ["changed cosine->sine opcode"]
+
+
+def test_a_donated_argument_and_its_sharding_are_told_apart() -> None:
+    # One argument, two things done to it.
+    new = SGD.replace("w = f32[64]{0} parameter(0)", "w = f32[64]{0} parameter(0), sharding={replicated}")
+    found = compare(SGD, new, new_head=", input_output_alias={ {0}: (0, {}, may-alias) }")
+    assert sorted(lines(found)) == ["changed parameter alias", "changed parameter sharding"]
+
+
+CHAIN = """
+  p = u32[8]{0} parameter(0)
+  q = u32[8]{0} parameter(1)
+  add.1 = u32[8]{0} add(p, q)
+  left.1 = u32[8]{0} shift-left(p, q)
+  xor.1 = u32[8]{0} xor(add.1, left.1)
+  add.2 = u32[8]{0} add(xor.1, q)
+  left.2 = u32[8]{0} shift-left(xor.1, q)
+  xor.2 = u32[8]{0} xor(add.2, left.2)
+  ROOT root = u32[8]{0} not(xor.2)
+"""
+
+
+def test_one_more_round_of_equal_rounds_is_its_own_instructions_and_nothing_else() -> None:
+    # Rounds of a random number generator: each looks like the one before it.
+    more = """  add.3 = u32[8]{0} add(xor.2, q)
+  left.3 = u32[8]{0} shift-left(xor.2, q)
+  xor.3 = u32[8]{0} xor(add.3, left.3)
+  ROOT root = u32[8]{0} not(xor.3)
+"""
+    new = CHAIN.replace("  ROOT root = u32[8]{0} not(xor.2)\n", more)
+    found = compare(CHAIN, new)
+    assert sorted(lines(found)) == ["added add", "added shift-left", "added xor"]
+
+
+def test_a_control_edge_alone_is_the_schedules() -> None:
+    # Order is another channel: the program is the same.
+    found = compare(CHAIN, CHAIN.replace("shift-left(xor.1, q)", "shift-left(xor.1, q), control-predecessors={add.2}"))
+    assert found.identical
+    assert len(found.schedule) == 1
