@@ -123,8 +123,10 @@ class Sketcher:
         self._tails.keys_by_name = keys
         chunks = {chunk.name: chunk for chunk in program.chunks}
         ordered = _steps(program.text, chunks, program.chunks[entry].name) if self.scheduled else frozenset()
-        for name, chunk in chunks.items():
-            if name in by_name:
+        for n, (name, chunk) in enumerate(chunks.items()):
+            if n == entry:
+                keys[name] = None  # always looked at: its parameters are the program's
+            elif name in by_name:
                 keys[name] = self._number(("same", name))
             else:
                 keys[name] = self._key(program.text, chunk, name in ordered)
