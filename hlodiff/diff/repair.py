@@ -28,6 +28,9 @@ _DEPTHS = (0, 3, 6)
 _LONG = 6
 _ROUNDS = 6
 _FOLLOWERS = 24
+# Beyond this many edited instructions the work does not grow: programs of unrelated compilers, where the shortest list
+# is no better story.
+_MANY = 200
 
 
 def repair(ledger: Ledger, limits: Limits) -> bool:
@@ -61,7 +64,7 @@ class _Search:
             olds, news = self._edited()
             if not olds:
                 return True
-            limit = self.ledger.work + self.limits.search * (len(olds) + len(news))
+            limit = self.ledger.work + self.limits.search * min(len(olds) + len(news), _MANY)
             self._look_around(olds, news)
             improved = False
             for one, other in self._moves([n for n in olds if depth < _LONG or self._is_rewired(n)]):
