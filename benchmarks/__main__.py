@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from itertools import chain
 
 from benchmarks import scorer, speed
 
@@ -11,19 +12,34 @@ from benchmarks import scorer, speed
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print both; 1 where the differ crashed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument(
-        "--large", action="store_true", help="also the 82,000-instruction step (half a minute to compile)"
-    )
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000])
+    parser.add_argument("--quick", action="store_true", help="neither the 82,000-instruction step nor a million")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000, 1_000_000])
     parser.add_argument("--pairs", type=int, default=120, help="known edits to score")
+    parser.add_argument(
+        "--against", metavar="REVISION", default=speed.last_release(), help="an earlier version; the latest release"
+    )
     options = parser.parse_args(arguments)
-    names = ["mlp_step", "transformer_4_step", *(["transformer_24_step"] if options.large else [])]
-    rows = [*speed.real_pairs(names), *speed.pairs_by_size(options.sizes)]
-    speed.show(rows)
-    sized = [row for row in rows if row.name.startswith("repeated")]
-    print(f"growth from {sized[0].instructions:,} to {sized[-1].instructions:,}: exponent {speed.growth(sized):.2f}")
-    print(f"wanted: read + diff at most {speed.MOST_ONE_EDIT} at 82,000 instructions, exponent at most", end=" ")
-    print(f"{speed.MOST_EXPONENT}, memory at most {speed.MOST_MEMORY:.0f} times the text")
+    names = ["mlp_step", "transformer_4_step", *([] if options.quick else ["transformer_24_step"])]
+    sizes = [size for size in options.sizes if size <= 100_000 or not options.quick]
+    with speed.checkout(options.against) as before:
+        rows = speed.show(
+            chain(
+                speed.real_pairs(names, before=before),
+                speed.pairs_by_size(sizes, before),
+                (speed.unlike_pairs("transformer_4_step", before=before) for _ in range(1)),
+            )
+        )
+    sized = [row for row in rows if row.name.startswith("layers") and row.instructions > 5_000]
+    if len(sized) > 1:
+        print(
+            f"growth from {sized[0].instructions:,} to {sized[-1].instructions:,}: exponent {speed.growth(sized):.2f}"
+        )
+    print(f"before: {options.against or 'no release was made yet; --against REVISION measures any other'}")
+    print(f"wanted: read + diff at most {speed.MOST_ONE_EDIT} at 82,000 instructions with one edit, at most", end=" ")
+    print(
+        f"{speed.MOST_UNLIKE:.0f} between unlike programs of 11,000; exponent at most {speed.MOST_EXPONENT}, ", end=""
+    )
+    print(f"memory at most {speed.MOST_MEMORY:.0f} times the text")
     return scorer.main(["--pairs", str(options.pairs), "--target", "cpu"])
 
 

@@ -1,4 +1,4 @@
-"""Speed as ratios: our reading, normalizing and diffing against the time jaxlib's C++ parser takes to read both sides.
+"""Speed as ratios: our reading and diffing against the time jaxlib's C++ parser takes to read both sides.
 
 Every figure is taken in one run on one machine, ours and theirs in turn, the best of several: ratios travel, seconds
 do not.
@@ -7,39 +7,58 @@ do not.
 from __future__ import annotations
 
 import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
 from benchmarks.edits import make_one
-from benchmarks.noise import Noise, add_noise
-from benchmarks.programs import corpus
+from benchmarks.noise import QUIET, Noise, add_noise
+from benchmarks.programs import ROOT, corpus
 from benchmarks.workbench import Node, Workpiece, put_together, take_apart
 from benchmarks.writer import write
 from hlodiff.diff import diff
 from hlodiff.ir.hlo_reader import read_hlo
 from hlodiff.ir.model import Instruction, Module, Shape
-from hlodiff.normalize import normalize
 
 # DESIGN.md section 10.
 MOST_ONE_EDIT = 0.5
 MOST_EXPONENT = 1.15
 MOST_MEMORY = 10.0
+MOST_UNLIKE = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Seconds for one pair of texts; `parser` is jaxlib reading both, `memory` our peak per byte of both texts."""
+    """One pair of texts: seconds, and our peak memory per byte of both texts.
+
+    Args:
+        name, instructions: the pair, and instructions of one side.
+        parser: jaxlib's parser reading both sides.
+        read, diff: ours.
+        lines: jaxlib reading both and printing them canonically, then `diff`; NaN where there is no `diff`.
+        before: reading and diffing by an earlier version of ours; NaN where none is asked for.
+        memory: peak of the process that reads and diffs, above what it needs without programs.
+        gibibytes: the same as it is.
+    """
 
     name: str
     instructions: int
     parser: float
     read: float
-    normalize: float
     diff: float
+    lines: float
+    before: float
     memory: float
+    gibibytes: float
 
     @property
     def ratio(self) -> float:
@@ -96,18 +115,41 @@ def noisy_edit(module: Module, seed: int = 0) -> Module:
     return put_together(piece)[0]
 
 
-def measure(name: str, old: str, new: str, rounds: int = 3) -> Measured:
-    """Time both texts; the best of several rounds of each kind, in turn."""
-    modules = read_hlo(old), read_hlo(new)
-    work: tuple[Callable[[], object], ...] = (
-        lambda: (parse_with_xla(old), parse_with_xla(new)),
-        lambda: (read_hlo(old), read_hlo(new)),
-        lambda: (normalize(modules[0]), normalize(modules[1])),
-        lambda: diff(modules[0], modules[1]),
-    )
-    turns = [[_seconds(one) for one in work] for _ in range(rounds)]
-    parser, read, plain, found = (min(turn[n] for turn in turns) for n in range(len(work)))
-    return Measured(name, modules[0].instruction_count(), parser, read, plain, found, _memory(old, new))
+def only_the_edit(module: Module, seed: int = 0) -> Module:
+    """The program with the same opcode changed and nothing else: names, order and metadata as they were."""
+    piece = take_apart(module)
+    if make_one(piece, "opcode", Random(seed)) is None:
+        raise ValueError("the program has no place for the edit")
+    add_noise(piece, replace(QUIET, metadata="stripped"), Random(seed), set())
+    return put_together(piece)[0]
+
+
+def measure(name: str, old: str, new: str, rounds: int = 3, before: Path | None = None) -> Measured:
+    """Time both texts; the best of several rounds of each kind, in turn.
+
+    Args:
+        name: for the table.
+        old, new: HLO texts.
+        rounds: how often; the best counts.
+        before: the folder of an earlier version of this project, measured too.
+    """
+    turns: list[tuple[float, float, float]] = []
+    for _ in range(rounds):
+        parser = _seconds(lambda: (parse_with_xla(old), parse_with_xla(new)))
+        started = time.perf_counter()
+        modules = read_hlo(old), read_hlo(new)
+        read = time.perf_counter() - started
+        turns.append((parser, read, _seconds(lambda: diff(*modules))))
+    parser, read, found = (min(turn[n] for turn in turns) for n in range(3))
+    count = modules[0].instruction_count()
+    lines = _seconds(lambda: _diff_of_lines(old, new)) if shutil.which("diff") else math.nan
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / "old.hlo", Path(folder) / "new.hlo"]
+        for path, text in zip(paths, (old, new), strict=True):
+            path.write_text(text)
+        _, peak = _in_a_process(ROOT, paths)
+        earlier = _in_a_process(before, paths)[0] if before else math.nan
+    return Measured(name, count, parser, read, found, lines, earlier, peak / (len(old) + len(new)), peak / 2**30)
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -116,58 +158,140 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def _memory(old: str, new: str) -> float:
-    """Peak of what Python allocates while both sides are read and compared, per byte of text."""
-    import tracemalloc
+def _diff_of_lines(old: str, new: str) -> None:
+    """What people do without us: XLA's own canonical printing of both, and `diff`."""
+    import importlib
 
-    if len(old) > 3_000_000:  # tracing makes it ten times as slow; near linear, so the smaller sizes tell
-        return math.nan
-    tracemalloc.start()
-    diff(read_hlo(old), read_hlo(new))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak / (len(old) + len(new))
+    options = importlib.import_module("jaxlib._hlo").HloPrintOptions.canonical()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (("old", old), ("new", new)):
+            (Path(folder) / name).write_text(parse_with_xla(text).to_string(options))
+        subprocess.run(["diff", "old", "new"], cwd=folder, capture_output=True)
+
+
+# Run in a process of its own with the old file and the new: seconds to read and diff, and the memory that it took.
+_CHILD = """
+import resource, sys, time
+from pathlib import Path
+from hlodiff.diff import diff
+from hlodiff.ir.hlo_reader import read_hlo
+
+def peak():  # what resource says may be the parent's: the kernel hands it on to a child
+    if Path("/proc/self/status").exists():
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+bare = peak()
+texts = [open(path).read() for path in sys.argv[1:]]
+started = time.perf_counter()
+found = diff(*map(read_hlo, texts))
+print(time.perf_counter() - started, peak() - bare)
+"""
+
+
+def _in_a_process(project: Path, paths: Sequence[Path]) -> tuple[float, float]:
+    """Seconds, and bytes of memory with the texts themselves."""
+    done = subprocess.run(
+        [sys.executable, "-c", _CHILD, *map(str, paths)],
+        env={**os.environ, "PYTHONPATH": str(project)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    seconds, peak = done.stdout.split()
+    return float(seconds), float(peak)
+
+
+@contextmanager
+def checkout(revision: str) -> Iterator[Path | None]:
+    """An earlier version of this project in a temporary folder; None for ""."""
+    if not revision:
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(
+            ["git", "worktree", "add", "--detach", folder, revision], cwd=ROOT, check=True, capture_output=True
+        )
+        try:
+            yield Path(folder)
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", folder], cwd=ROOT, capture_output=True)
+
+
+def last_release() -> str:
+    """The latest tag of a version; "" where none was made yet."""
+    found = subprocess.run(
+        ["git", "tag", "--list", "v*", "--sort=-v:refname"], cwd=ROOT, capture_output=True, text=True
+    )
+    return next(iter(found.stdout.split()), "")
 
 
 def growth(rows: Sequence[Measured]) -> float:
-    """Exponent of read + diff over the number of instructions, between the smallest and the largest."""
+    """Exponent of read + diff over the number of instructions, between the smallest and the largest.
+
+    Args:
+        rows: two at least; programs of a few thousand instructions take as long as imports and small steps do.
+    """
     first, last = min(rows, key=lambda r: r.instructions), max(rows, key=lambda r: r.instructions)
     return math.log((last.read + last.diff) / (first.read + first.diff)) / math.log(
         last.instructions / first.instructions
     )
 
 
-def pairs_by_size(sizes: Sequence[int]) -> list[Measured]:
+def pairs_by_size(sizes: Sequence[int], before: Path | None = None) -> Iterator[Measured]:
     """A real program, repeated to each size, with one edit and all noise."""
     program = corpus(["mlp_step"], ["cpu"])[0]
     module = read_hlo(program.text())
-    rows = []
     for size in sizes:
         long = repeated(module, max(1, round(size / module.instruction_count())))
-        rows.append(measure(f"repeated to {size:,}", write(long), write(noisy_edit(long)), 3 if size < 50_000 else 1))
-    return rows
+        old, new = write(long), write(noisy_edit(long))
+        # An earlier version may need an hour and all memory for the largest.
+        yield measure(f"layers, {size:,}", old, new, 3 if size < 50_000 else 1, before if size <= 100_000 else None)
 
 
-def real_pairs(names: Sequence[str], target: str = "cpu") -> list[Measured]:
-    """Real programs with one edit and all noise."""
-    rows = []
+def real_pairs(names: Sequence[str], target: str = "cpu", before: Path | None = None) -> Iterator[Measured]:
+    """Real programs with one edit, once with all noise and once with nothing else changed."""
     for program in corpus(names, [target]):
-        module = read_hlo(program.text())
-        rows.append(measure(f"{program.name} {target}", program.text(), write(noisy_edit(module))))
-    return rows
+        module = read_hlo(program.text(), at_once=True)
+        yield measure(f"{program.name}, renamed", program.text(), write(noisy_edit(module)), 3, before)
+        plain = add_nothing(module)
+        yield measure(f"{program.name}, same names", write(plain), write(only_the_edit(plain)), 3, before)
 
 
-def show(rows: Sequence[Measured]) -> None:
-    """Print a table of ratios."""
+def add_nothing(module: Module) -> Module:
+    """The program without metadata, as the generator writes it."""
+    piece = take_apart(module)
+    add_noise(piece, replace(QUIET, metadata="stripped"), Random(0), set())
+    return put_together(piece)[0]
+
+
+def unlike_pairs(name: str, targets: tuple[str, str] = ("cpu", "cuda-h100"), before: Path | None = None) -> Measured:
+    """The worst case: one function by two compilers that have little in common."""
+    old, new = (corpus([name], [target])[0].text() for target in targets)
+    return measure(f"{name}, {targets[0]} against {targets[1]}", old, new, 1, before)
+
+
+def show(rows: Iterable[Measured]) -> list[Measured]:
+    """Print a table of ratios, row by row as they are measured."""
     from rich.console import Console
+    from rich.live import Live
     from rich.table import Table
 
-    columns = ("pair", "instructions", "XLA parses both", "read", "normalize", "diff", "read + diff", "peak memory")
-    table = Table(title="One edit and all noise; ratios to jaxlib's parser reading both sides")
-    for column in columns:
+    columns = ("pair", "instructions", "XLA parses both", "read", "diff", "read + diff", "canonical + diff", "before")
+    table = Table(title="Ratios to the time that jaxlib's parser takes to read both sides; all in one run")
+    for column in (*columns, "peak memory"):
         table.add_column(column, justify="left" if column == "pair" else "right")
-    for row in rows:
-        ratios = [f"{part / row.parser:.2f}" for part in (row.read, row.normalize, row.diff)]
-        memory = "" if math.isnan(row.memory) else f"{row.memory:.1f} x text"
-        table.add_row(row.name, f"{row.instructions:,}", f"{row.parser:.3f} s", *ratios, f"{row.ratio:.2f}", memory)
-    Console(width=140).print(table)
+    done = []
+    with Live(table, console=Console(width=150), auto_refresh=False) as live:
+        for row in rows:
+            done.append(row)
+            ratios = [_ratio(part, row) for part in (row.read, row.diff, row.read + row.diff, row.lines, row.before)]
+            memory = f"{row.memory:.1f} x text, {row.gibibytes:.2f} GiB"
+            table.add_row(row.name, f"{row.instructions:,}", f"{row.parser:.3f} s", *ratios, memory)
+            live.refresh()
+    return done
+
+
+def _ratio(seconds: float, row: Measured) -> str:
+    return "" if math.isnan(seconds) else f"{seconds / row.parser:.2f}"

@@ -63,7 +63,7 @@ class _Reader:
 
 
 # Below this many characters reading at once takes a few milliseconds, and says at once what is wrong.
-_READ_AT_ONCE = 200_000
+_READ_AT_ONCE = 50_000
 
 
 def read_hlo(text: str, *, path: str = "", at_once: bool | None = None) -> Module:
