@@ -141,7 +141,7 @@ def measure(name: str, old: str, new: str, rounds: int = 3, before: Path | None 
         read = time.perf_counter() - started
         turns.append((parser, read, _seconds(lambda: diff(*modules))))
     parser, read, found = (min(turn[n] for turn in turns) for n in range(3))
-    count = modules[0].instruction_count()
+    count = read_hlo(old).instruction_count()
     lines = _seconds(lambda: _diff_of_lines(old, new)) if shutil.which("diff") else math.nan
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / "old.hlo", Path(folder) / "new.hlo"]
@@ -173,6 +173,7 @@ def _diff_of_lines(old: str, new: str) -> None:
 _CHILD = """
 import resource, sys, time
 from pathlib import Path
+import scipy.optimize  # the differ imports it where it has to
 from hlodiff.diff import diff
 from hlodiff.ir.hlo_reader import read_hlo
 
