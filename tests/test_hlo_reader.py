@@ -183,9 +183,7 @@ def test_an_instruction_that_needs_its_own_result_is_refused(line: str) -> None:
 
 
 def test_text_that_lost_characters_is_compared_or_refused_with_a_sentence() -> None:
-    line = (
-        '  p = f32[2]{0} parameter(0), frontend_attributes={a="{}",b=1}, metadata={op_name="p"}, sharding={{a}}'
-    )
+    line = '  p = f32[2]{0} parameter(0), frontend_attributes={a="{}",b=1}, metadata={op_name="p"}, sharding={{a}}'
     text = f"HloModule m\n\nENTRY e {{\n{line}\n  ROOT r = f32[2]{{0}} sine(p)\n}}\n"
     whole = read_text(text)
     compared = 0
