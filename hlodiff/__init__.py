@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` does the same, later
     from hlodiff.capture.devices import Target as Target
     from hlodiff.diff import diff as diff
+    from hlodiff.diff.limits import LimitHit as LimitHit
+    from hlodiff.diff.limits import Limits as Limits
     from hlodiff.diff.result import Edit as Edit
     from hlodiff.diff.result import FusionChange as FusionChange
     from hlodiff.diff.result import ModuleDiff as ModuleDiff
@@ -39,6 +41,8 @@ _HOME = {
     "Edit": "hlodiff.diff.result",
     "FusionChange": "hlodiff.diff.result",
     "HlodiffError": "hlodiff.errors",
+    "LimitHit": "hlodiff.diff.limits",
+    "Limits": "hlodiff.diff.limits",
     "Module": "hlodiff.ir.model",
     "ModuleDiff": "hlodiff.diff.result",
     "Target": "hlodiff.capture.devices",

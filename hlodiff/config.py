@@ -33,6 +33,7 @@ class Config:
         max_file_bytes: a snapshot file above this is stored compressed.
         large_constants: "hash" compares constants of more than 64 elements by their content, "ignore" only by type and
             shape, as random weights need it.
+        limits: how much a diff may try, by name, where it is not what `hlodiff.Limits` says.
 
     Example:
         >>> Config(root=Path("/project")).targets
@@ -52,6 +53,7 @@ class Config:
     matmul_precision: str | None = None
     max_file_bytes: int = 1024 * 1024
     large_constants: Literal["hash", "ignore"] = "hash"
+    limits: tuple[tuple[str, int], ...] = ()
 
 
 def load(start: Path) -> Config:
@@ -70,9 +72,20 @@ def load(start: Path) -> Config:
         >>> load(Path("examples")).snapshots.name  # doctest: +SKIP
         'snapshots'
     """
+    config = load_if_any(start)
+    if config is None:
+        what = f"no pyproject.toml with a [{TABLE}] table here or in a folder above"
+        raise ConfigError(what, where=str(start.absolute()), hint="hlodiff init")
+    return config
+
+
+def load_if_any(start: Path) -> Config | None:
+    """The same as `load`, but None where no folder upward has the table."""
     file, table = _find(start.absolute())
+    if file is None:
+        return None
     where = os.path.relpath(file)
-    _reject_unknown_keys(table, where)
+    _reject_unknown_keys(table, _READERS, TABLE, where)
     read = {key: _READERS[key](table[key], f"{where}: [{TABLE}] {key}") for key in _READERS if key in table}
     root = file.parent
     read["snapshots"] = root / cast(Path, read.get("snapshots", Config.__dataclass_fields__["snapshots"].default))
@@ -120,15 +133,13 @@ def _edits(a: str, b: str) -> int:
     return row[-1]
 
 
-def _find(start: Path) -> tuple[Path, Mapping[str, object]]:
+def _find(start: Path) -> tuple[Path | None, Mapping[str, object]]:
     files = [start] if start.is_file() else [folder / "pyproject.toml" for folder in (start, *start.parents)]
     for file in files:
         table = _table(file) if file.is_file() else None
         if table is not None:
             return file, table
-    raise ConfigError(
-        f"no pyproject.toml with a [{TABLE}] table here or in a folder above", where=str(start), hint="hlodiff init"
-    )
+    return None, {}
 
 
 def _table(file: Path) -> Mapping[str, object] | None:
@@ -145,12 +156,13 @@ def _table(file: Path) -> Mapping[str, object] | None:
     return table
 
 
-def _reject_unknown_keys(table: Mapping[str, object], where: str) -> None:
+def _reject_unknown_keys(table: Mapping[str, object], known: Iterable[str], name: str, where: str) -> None:
+    known = list(known)
     for key in table:
-        if key not in _READERS:
-            near = closest(key, _READERS)
-            hint = f"did you mean `{near}`?" if near else f"known keys: {', '.join(_READERS)}"
-            raise ConfigError(f"unknown key `{key}` in [{TABLE}]", where=where, hint=hint)
+        if key not in known:
+            near = closest(key, known)
+            hint = f"did you mean `{near}`?" if near else f"known keys: {', '.join(known)}"
+            raise ConfigError(f"unknown key `{key}` in [{name}]", where=where, hint=hint)
 
 
 def _wrong(value: object, where: str, expected: str) -> ConfigError:
@@ -226,6 +238,17 @@ def _env(value: object, where: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(value.items()))
 
 
+# The fields of `hlodiff.Limits`, which this file may not know; a test holds the two together.
+LIMITS = ("assignment", "search", "moves", "move_rounds")
+
+
+def _limits(value: object, where: str) -> tuple[tuple[str, int], ...]:
+    if not isinstance(value, dict):
+        raise _wrong(value, where, "a table of whole numbers, as in {search = 400}")
+    _reject_unknown_keys(value, LIMITS, f"{TABLE}.limits", where)
+    return tuple((name, _count(value[name], f"{where}.{name}")) for name in LIMITS if name in value)
+
+
 # Order is the order of the documentation and of `hlodiff init`.
 _READERS: dict[str, Callable[[object, str], object]] = {
     "modules": _strings,
@@ -240,6 +263,7 @@ _READERS: dict[str, Callable[[object, str], object]] = {
     "matmul_precision": _precision,
     "max_file_bytes": _count,
     "large_constants": _constants,
+    "limits": _limits,
 }
 
 assert {each.name for each in fields(Config)} == {"root", *_READERS}

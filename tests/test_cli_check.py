@@ -16,6 +16,7 @@ import pytest
 from hlodiff.capture import Captured, Discovered, Discovery, Event, Failed, NotChecked, Outcome, Request, TargetStatus
 from hlodiff.config import Config
 from hlodiff.errors import RegistryError
+from tests.test_limits import CASES as LIMITED
 
 TANH = "HloModule jit_f\n\nENTRY e {\n  %p.1 = f32[8]{0} parameter(0)\n  ROOT %n.2 = f32[8]{0} tanh(%p.1)\n}\n"
 EXP = TANH.replace("tanh", "exponential")
@@ -506,3 +507,15 @@ def test_ctrl_c_outside_of_a_capture(compiler: Compiler, said: Ask, monkeypatch:
     code, _, err = said("check")
     assert code == 2
     assert "interrupted: every snapshot is whole" in err
+
+
+def test_check_heeds_the_limits_of_the_configuration(compiler: Compiler, said: Ask) -> None:
+    old, new = (f"HloModule m\n\n{text}\n" for text in LIMITED["search"])
+    compiler.answers["f", "", "cpu"] = old
+    said("update")
+    compiler.answers["f", "", "cpu"] = new
+    for table, hit in (("", []), ("[tool.hlodiff.limits]\nsearch = 1\n", ["search"])):
+        Path("pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["m.py"]\n' + table)
+        code, out, _ = said("check", "f", "--target", "cpu", "--format", "json")
+        assert code == 1
+        assert [each["name"] for program in json.loads(out)["programs"] for each in program["limits_hit"]] == hit

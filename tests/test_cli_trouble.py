@@ -95,10 +95,10 @@ def test_what_is_no_format_version(version: str, said: Said) -> None:
 def test_a_bug_in_one_program_is_not_the_run_s(monkeypatch: pytest.MonkeyPatch, said: Said) -> None:
     from hlodiff.diff import diff
 
-    def broken(old: object, new: object) -> object:
+    def broken(old: object, new: object, limits: object) -> object:
         if old.stage == "stablehlo":  # type: ignore[attr-defined]
             raise KeyError("nobody foresaw this")
-        return diff(old, new)  # type: ignore[arg-type]
+        return diff(old, new, limits=limits)  # type: ignore[arg-type]
 
     monkeypatch.setattr(sys.modules["hlodiff.diff"], "diff", broken)
     code, out, err = said("diff", "snapshots", "snapshots")

@@ -45,6 +45,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     matmul_precision = "highest"
     max_file_bytes = 10
     large_constants = "ignore"
+    limits = { moves = 5, search = 50 }
     """
     assert load(write(tmp_path, table)) == Config(
         root=tmp_path,
@@ -60,6 +61,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         matmul_precision="highest",
         max_file_bytes=10,
         large_constants="ignore",
+        limits=(("search", 50), ("moves", 5)),
     )
 
 
@@ -92,6 +94,11 @@ def test_no_table_anywhere_says_how_to_start(tmp_path: Path) -> None:
         ("env = { A = 1 }", "[tool.hlodiff] env: expected a table of strings"),
         ("env = { XLA_FLAGS = '--a' }", "XLA_FLAGS cannot be set here\nhint: use the key `xla_flags`"),
         ("large_constants = 'drop'", '[tool.hlodiff] large_constants: expected "hash" or "ignore", found str'),
+        ("limits = 3", "[tool.hlodiff] limits: expected a table of whole numbers, as in {search = 400}, found int 3"),
+        ("limits = { serch = 3 }", "unknown key `serch` in [tool.hlodiff.limits]\nhint: did you mean `search`?"),
+        ("limits = { zzzzzzzz = 3 }", "known keys: assignment, search, moves, move_rounds"),
+        ("limits = { moves = 0 }", "limits.moves: expected a whole number of at least 1, found int 0"),
+        ("limits = { moves = 1.5 }", "limits.moves: expected a whole number of at least 1, found float 1.5"),
         ("matmul_precision = 'hihgest'", "expected one of default, high, highest"),
     ],
 )

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from hlodiff.config import load
+from hlodiff.diff.differ import diff
+from hlodiff.errors import HlodiffError, ReadError
 from hlodiff.ir import read, read_bytes, read_text
 from hlodiff.ir.hlo_printer import print_hlo
 from hlodiff.ir.hlo_reader import read_hlo
@@ -141,6 +143,59 @@ def test_files_of_any_kind_go_through_one_door(tmp_path: Path) -> None:
     assert read(tmp_path / "c.mlir").stage == "stablehlo"
     assert read_bytes(text.replace("\n", "\r\n").encode()).instruction_count() == 1
     assert read_text("// a comment\n" + text).stage == "compiled"
+
+
+ENDLESS = """HloModule m
+
+%a (p: f32[]) -> f32[] {
+  %p = f32[] parameter(0)
+  ROOT %c = f32[] call(%p), to_apply=%b
+}
+
+%b (p: f32[]) -> f32[] {
+  %p = f32[] parameter(0)
+  ROOT %c = f32[] call(%p), to_apply=%a
+}
+
+ENTRY %e (p: f32[]) -> f32[] {
+  %p = f32[] parameter(0)
+  ROOT %c = f32[] call(%p), to_apply=%a
+}
+"""
+
+
+@pytest.mark.parametrize("callee", ["a", "b"])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_computations_that_call_one_another_in_a_circle_are_refused(at_once: bool, callee: str) -> None:
+    text = ENDLESS.replace("to_apply=%b", f"to_apply=%{callee}", 1)
+    with pytest.raises(ReadError, match=r"(?s)<text>:5: computation %a calls (itself|%b calls %a).*hint: "):
+        for computation in read_hlo(text, at_once=at_once).computations:
+            assert computation.instructions
+    straight = ENDLESS.replace("to_apply=%a", "to_apply=%z", 1).replace("ENTRY", "%z (p: f32[]) -> f32[] {\n  ROOT %p ="
+                                                                     " f32[] parameter(0)\n}\n\nENTRY")  # fmt: skip
+    assert len(tuple(read_hlo(straight, at_once=at_once).computations)) == 4
+
+
+@pytest.mark.parametrize("line", ["ROOT p = f32[] add(p, p)", "q = f32[] sine(r)\n  ROOT r = f32[] sine(q)"])
+def test_an_instruction_that_needs_its_own_result_is_refused(line: str) -> None:
+    with pytest.raises(ReadError, match=r"<text>:\d: instruction %. needs (itself|%r needs %q)"):
+        read_hlo(f"HloModule m\n\nENTRY e {{\n  {line}\n}}\n")
+
+
+def test_text_that_lost_characters_is_compared_or_refused_with_a_sentence() -> None:
+    line = '  p = f32[2]{0} parameter(0), frontend_attributes={a="{}",b=1}, metadata={op_name="p"}, sharding={{a}}'
+    text = f"HloModule m\n\nENTRY e {{\n{line}\n  ROOT r = f32[2]{{0}} sine(p)\n}}\n"
+    whole = read_text(text)
+    compared = 0
+    for start in range(len(text)):
+        for length in (1, 3, 6, 9):
+            try:
+                diff(whole, read_text(text[:start] + text[start + length :]))
+            except HlodiffError as error:
+                assert error.what
+            else:
+                compared += 1
+    assert compared > 50
 
 
 @pytest.mark.slow

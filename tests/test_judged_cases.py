@@ -116,3 +116,24 @@ def test_a_control_edge_alone_is_the_schedules() -> None:
     found = compare(CHAIN, CHAIN.replace("shift-left(xor.1, q)", "shift-left(xor.1, q), control-predecessors={add.2}"))
     assert found.identical
     assert len(found.schedule) == 1
+
+
+def test_operands_that_nothing_reads_are_exchanged_and_that_is_told() -> None:
+    # The body reads neither, so that it cannot tell them apart; the caller passes others all the same.
+    body = SGD.replace("add(weight, scaled)", "add(rates, rates)").replace("multiply(trace, rates)", "tanh(rates)")
+    assert lines(compare(body, body.replace("fusion(w, bent)", "fusion(bent, w)"))) == ["changed fusion operands"]
+
+
+def test_operands_exchanged_while_parameters_stand_in_another_order_are_one_edit() -> None:
+    # The order of two parameters in the text alone says nothing; their names are other ones, too.
+    old = """
+  p = f32[64]{0} parameter(0)
+  q = f32[64]{0} parameter(1)
+  ROOT out = f32[64]{0} divide(p, q)
+"""
+    new = """
+  x = f32[64]{0} parameter(1)
+  y = f32[64]{0} parameter(0)
+  ROOT out = f32[64]{0} divide(x, y)
+"""
+    assert lines(compare(old, new)) == ["changed divide operands"]

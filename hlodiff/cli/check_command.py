@@ -19,6 +19,7 @@ from hlodiff.cli.registered import Chosen, choose, load_stored, requests_for
 from hlodiff.cli.trouble import foreseen
 from hlodiff.config import Config, load
 from hlodiff.diff.compared import Compared
+from hlodiff.diff.limits import Limits
 from hlodiff.diff.metrics import op_counts
 from hlodiff.errors import HlodiffError
 from hlodiff.policy import FAILED, UNJUDGED, exit_code, judge
@@ -113,7 +114,8 @@ class _Run:
             if outcome.unchanged and old is not None:
                 return _same(key, old)
             new = parse(record(outcome, str(self.config.root), self.config.large_constants), key.name)
-            return one_sided(new, "added") if old is None else compare(old, new)
+            limits = Limits(**dict(self.config.limits))
+            return one_sided(new, "added") if old is None else compare(old, new, limits)
         except Exception as error:
             known = foreseen(error)
             return _both(key, known.what, known.hint, error=known)

@@ -15,8 +15,10 @@ from hlodiff.cli.pairing import Pair, pair
 from hlodiff.cli.progress import progress
 from hlodiff.cli.sides import Side, Sides, open_side
 from hlodiff.cli.trouble import foreseen
+from hlodiff.config import load_if_any
 from hlodiff.diff.compared import Compared
-from hlodiff.errors import ConfigError, DiffError, UsageError
+from hlodiff.diff.limits import DEFAULTS, Limits
+from hlodiff.errors import DiffError, UsageError
 from hlodiff.ir.model import Module
 from hlodiff.report.record import Report, ToolchainChange, toolchain_changes
 
@@ -59,6 +61,8 @@ def command(
     Programs in folders are paired by their relative names. Exits 0 whatever it finds (see --exit-code), and 2 where a
     program could not be read or the edits, carried out with --verify, do not give the new program.
     """
+    config = load_if_any(project)  # two files can be compared anywhere
+    limits = Limits(**dict(config.limits)) if config else DEFAULTS
     sides = open_side(old, project), open_side(new, project)
     chosen = [one for one in pair(*sides) if _is_chosen(one, names, targets)]
     if not any(side.programs for side in sides):
@@ -72,13 +76,13 @@ def command(
     programs: list[Compared] = []
     with progress(len(chosen), "comparing") as step:
         for one in chosen:
-            programs.append(_compare(one, verify))
+            programs.append(_compare(one, verify, limits))
             step(programs[-1].label, 1)
     report = Report(
         "diff", old, new, tuple(programs),
         toolchain=_toolchains(*sides, programs),
         notes=(*sides[0].notes, *sides[1].notes, *_replayed(programs)),
-        root=str(_root(project)),
+        root=str(config.root if config else project.absolute()),
         all=everything,
         stacks=stacks,
     )  # fmt: skip
@@ -89,15 +93,6 @@ def command(
     return int(exit_code and differs)
 
 
-def _root(project: Path) -> Path:
-    from hlodiff.config import load
-
-    try:
-        return load(project).root
-    except ConfigError:  # two files can be compared anywhere
-        return project.absolute()
-
-
 def _is_chosen(one: Pair, names: Sequence[str], targets: Sequence[str]) -> bool:
     side = one[1] or one[0]
     assert side is not None
@@ -105,11 +100,12 @@ def _is_chosen(one: Pair, names: Sequence[str], targets: Sequence[str]) -> bool:
     return name_fits and (not targets or any(fnmatchcase(side.target or "", target) for target in targets))
 
 
-def _compare(one: Pair, verify: bool) -> Compared:
+def _compare(one: Pair, verify: bool, limits: Limits) -> Compared:
     old, new = one
     try:
         if old is not None and new is not None:
-            return _verified(_compare_both(old, new), old, new) if verify else _compare_both(old, new)
+            compared = _compare_both(old, new, limits)
+            return _verified(compared, old, new) if verify else compared
         side, status = (new, "added") if new is not None else (old, "removed")
         assert side is not None
         return _one_sided(side, status)
@@ -160,7 +156,7 @@ def _one_sided(side: Side, status: str) -> Compared:
     return Compared(side.name, side.target, module.stage, "added" if status == "added" else "removed", op_counts=counts)
 
 
-def _compare_both(old: Side, new: Side) -> Compared:
+def _compare_both(old: Side, new: Side, limits: Limits) -> Compared:
     from hlodiff.diff import diff
 
     before, after = old.load(), new.load()
@@ -168,7 +164,7 @@ def _compare_both(old: Side, new: Side) -> Compared:
         words = {"stablehlo": "StableHLO", "compiled": "compiled HLO"}
         what = f"{old.where} is {words[before.stage]}, {new.where} is {words[after.stage]}"
         raise DiffError(what, hint="compare programs of the same stage")
-    found = diff(before, after)
+    found = diff(before, after, limits=limits)
     status = "identical" if found.identical else "changed"
     facts = _facts(old, new, before, after)
     return Compared(new.name, new.target, after.stage, "changed" if status == "changed" else "identical", found, *facts)

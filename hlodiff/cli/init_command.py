@@ -33,6 +33,8 @@ snapshots = "snapshots"
 # max_file_bytes = 1048576
 # "ignore" compares constants of more than 64 elements by type and shape only, not by their numbers.
 # large_constants = "hash"
+# How much a comparison may try; a report says where that was not enough.
+# limits = {{ search = 400 }}
 '''
 _FUNCTIONS = '''"""Functions whose compiled programs `hlodiff update` records and `hlodiff check` compares."""
 

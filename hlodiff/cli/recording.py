@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.cli.summary import build_summary, stage_facts
 from hlodiff.diff.compared import Compared
+from hlodiff.diff.limits import Limits
 from hlodiff.ir.model import Module, Stage
 from hlodiff.store import Snapshot, attach_source, numbered, restored, source_of
 
@@ -101,22 +102,23 @@ def _fingerprints(modules: Mapping[str, Module]) -> dict[str, str]:
     return {stage: fingerprint(module) for stage, module in modules.items()}
 
 
-def compare(old: Stored, new: Stored) -> tuple[Compared, ...]:
+def compare(old: Stored, new: Stored, limits: Limits) -> tuple[Compared, ...]:
     """Compare both stages of two snapshots of one program.
 
     Args:
         old, new: both sides, read from text.
+        limits: how much may be tried.
 
     Returns:
         one record for each stage, StableHLO first.
     """
-    return tuple(_compare_stage(old, new, stage) for stage in STAGES)
+    return tuple(_compare_stage(old, new, stage, limits) for stage in STAGES)
 
 
-def _compare_stage(old: Stored, new: Stored, stage: Stage) -> Compared:
+def _compare_stage(old: Stored, new: Stored, stage: Stage, limits: Limits) -> Compared:
     from hlodiff.diff import diff
 
-    found = diff(old.modules[stage], new.modules[stage])
+    found = diff(old.modules[stage], new.modules[stage], limits=limits)
     key = new.snapshot.key
     return Compared(
         key.name,

@@ -18,6 +18,7 @@ from hlodiff.cli.recording import Stored, compare, parse, record
 from hlodiff.cli.registered import Chosen, choose, load_stored, requests_for
 from hlodiff.cli.trouble import foreseen
 from hlodiff.config import Config, load
+from hlodiff.diff.limits import Limits
 from hlodiff.errors import StoreError
 from hlodiff.report.escape import printable
 from hlodiff.report.headline import headline
@@ -108,7 +109,7 @@ class _Run:
                 return _Row(key, "unchanged")
             if old is None:
                 return _Row(key, "repaired" if broken else "new")
-            return _difference(key, old, parse(snapshot, key.name))
+            return _difference(key, old, parse(snapshot, key.name), Limits(**dict(self.config.limits)))
         except StoreError:
             raise  # nothing can be written: the next program would only say so again
         except Exception as error:
@@ -121,11 +122,11 @@ class _Run:
             self.rows[key] = _Row(key, "deleted" if prune else "orphaned")
 
 
-def _difference(key: Key, old: Stored, new: Stored) -> _Row:
+def _difference(key: Key, old: Stored, new: Stored, limits: Limits) -> _Row:
     if (old.snapshot.stablehlo, old.snapshot.compiled) == (new.snapshot.stablehlo, new.snapshot.compiled):
         return _Row(key, "facts")
     words = {"stablehlo": "StableHLO", "compiled": "compiled"}
-    return _Row(key, "changed", tuple(f"{words[p.stage]}: {headline(p)}" for p in compare(old, new)))
+    return _Row(key, "changed", tuple(f"{words[p.stage]}: {headline(p)}" for p in compare(old, new, limits)))
 
 
 def _text(rows: list[_Row], notes: list[str], config: Config) -> Iterator[str]:

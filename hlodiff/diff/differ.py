@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from hlodiff.diff.asynchronous import with_asynchronous
@@ -13,6 +14,7 @@ from hlodiff.diff.doubts import reopened
 from hlodiff.diff.edits import RawEdit, raw_edits
 from hlodiff.diff.fusions import fusion_changes
 from hlodiff.diff.header import entry_layout_edit, header_edits
+from hlodiff.diff.limits import DEFAULTS, LimitHit, Limits, hits_of
 from hlodiff.diff.mirror import is_mirrored, mirrored_edits, mirrored_fusions
 from hlodiff.diff.moves import with_moves
 from hlodiff.diff.narrow import narrow
@@ -27,11 +29,12 @@ from hlodiff.errors import DiffError
 from hlodiff.ir.model import Module
 
 
-def diff(old: Module, new: Module, *, closed: bool = True) -> ModuleDiff:
+def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, closed: bool = True) -> ModuleDiff:
     """What someone had to do to the old program to get the new one, in as few edits as possible.
 
     Args:
         old, new: two programs of one stage, as read; noise is taken off here, names and order are not looked at.
+        limits: how much may be tried; those that were hit are said in `limit_hits`.
         closed: whether computations that both programs hold as they are stay unread. The answer is the same, but for
             `ignored`, which then counts the noise in the others.
 
@@ -56,7 +59,7 @@ def diff(old: Module, new: Module, *, closed: bool = True) -> ModuleDiff:
     while True:
         opened = narrowed.modules if narrowed else (old, new)
         ready = prepared(*opened)
-        found = _compare(ready)
+        found = _compare(ready, limits)
         wider = reopened(narrowed, found.edits) if narrowed else None
         if wider is narrowed:
             break
@@ -75,8 +78,9 @@ def diff(old: Module, new: Module, *, closed: bool = True) -> ModuleDiff:
         ready.ignored,
         counted.metrics,
         counted.ops,
-        found.limits,
+        found.hits,
         counted.kinds,
+        limits,
     )
     return narrowed.widened(result) if narrowed else result
 
@@ -89,7 +93,7 @@ class _Found:
     schedule: list[RawEdit]
     tuning: list[RawEdit]
     fusions: tuple[FusionChange, ...]
-    limits: tuple[str, ...]
+    hits: tuple[LimitHit, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,34 +109,35 @@ class Worked:
     is_mirrored: bool
 
 
-def work_out(ready: Prepared) -> Worked:
-    """Pair two programs without noise; the same two always give the same pairs."""
+def work_out(ready: Prepared, limits: Limits) -> Worked:
+    """Pair two programs without noise; the same two with the same limits always give the same pairs."""
     old, new = map(Program.of, ready.hashed)
     mirrored = is_mirrored(old, new)
     if mirrored:
         old, new = new, old
-    return Worked(old, new, correspond(old, new), mirrored)
+    return Worked(old, new, correspond(old, new, limits), mirrored)
 
 
-def _compare(ready: Prepared) -> _Found:
+def _compare(ready: Prepared, limits: Limits) -> _Found:
     """Work out the pair from the side that content decides."""
     tuned = ready.modules
-    worked = work_out(ready)
+    worked = work_out(ready, limits)
     if not worked.is_mirrored:
-        return _compare_programs(worked, tuned)
-    found = _compare_programs(worked, (tuned[1], tuned[0]))
+        return _compare_programs(worked, tuned, limits)
+    found = _compare_programs(worked, (tuned[1], tuned[0]), limits)
     return _Found(
         mirrored_edits(found.edits),
         mirrored_edits(found.schedule),
         mirrored_edits(found.tuning),
         mirrored_fusions(found.fusions),
-        found.limits,
+        found.hits,
     )
 
 
-def _compare_programs(worked: Worked, tuned: tuple[Module, Module]) -> _Found:
+def _compare_programs(worked: Worked, tuned: tuple[Module, Module], limits: Limits) -> _Found:
     old, new, found = worked.old, worked.new, worked.found
-    edits = with_moves(old, new, found, raw_edits(old, new, found))
+    edits, unseen = with_moves(old, new, found, raw_edits(old, new, found), limits)
+    unpaired = Counter(name for pair in found.pairs for name in pair.limits_hit)
     edits = with_channels(edits, channel_changes(old, new, tuned, found.pairs))
     edits = with_asynchronous(old, new, found, edits)
     edits += header_edits(old.module, new.module, _entry_numbers(old, new, found))
@@ -143,17 +148,8 @@ def _compare_programs(worked: Worked, tuned: tuple[Module, Module]) -> _Found:
         list(schedule_edits(old, new, found.pairs)),
         tuning_edits(old, new, tuned, found.pairs, edits),
         fusion_changes(old.module, new.module, found, edits),
-        _limits(found),
+        hits_of(limits, {**unpaired, **unseen}),
     )
-
-
-def _limits(found: Correspondence) -> tuple[str, ...]:
-    """What was given up, in words; edits are complete all the same."""
-    count = sum(not pair.is_searched for pair in found.pairs)
-    if not count:
-        return ()
-    many = f"{count} computations differ" if count > 1 else "1 computation differs"
-    return (f"{many} too much to search for the shortest list of edits; the list is complete but may be longer",)
 
 
 def _entry_numbers(old: Program, new: Program, found: Correspondence) -> dict[int, int]:

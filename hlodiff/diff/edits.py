@@ -15,7 +15,7 @@ from hlodiff.diff.operands import operands_changed, root_changed
 from hlodiff.diff.pairs import Correspondence, PairedComputations, Program, paired_calls
 from hlodiff.diff.result import Cost, FieldChange, Kind
 from hlodiff.diff.words import platform_of
-from hlodiff.ir.content import renumbered_hash
+from hlodiff.ir.content import idle_parameters, renumbered_hash
 from hlodiff.ir.hlo_printer import print_instruction
 from hlodiff.ir.model import Instruction, Module
 
@@ -102,15 +102,21 @@ def _inside(
 
 
 def _cannot_tell(old: Program, one: Instruction, other: Instruction, order: Sequence[int]) -> bool:
-    """True where a fusion computes the same with its operands in that order: xor(p0, p1) called with (b, a)."""
+    """True where a fusion computes the same with its operands in that order: xor(p0, p1) called with (b, a).
+
+    What nothing reads has no value that could be the same, only a place: there another operand is another program.
+    """
     if one.opcode != "fusion" or other.opcode != "fusion" or len(one.called) != 1:
         return False
     (callee,) = one.called
-    if old.hashes[callee] == renumbered_hash(old.module.computations[callee], old.hashes, order):
-        return True
+    body = old.module.computations[callee]
     flat = flattened(old.module, callee)
+    if any(number != order[number] for number in idle_parameters(flat)):
+        return False
+    if old.hashes[callee] == renumbered_hash(body, old.hashes, order):
+        return True
     plain = renumbered_hash(flat, old.hashes, range(len(order)))
-    return flat is not old.module.computations[callee] and plain == renumbered_hash(flat, old.hashes, order)
+    return flat is not body and plain == renumbered_hash(flat, old.hashes, order)
 
 
 def _operand_texts(old: Module, new: Module, pair: PairedComputations, position: int, partner: int) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hlodiff.ir.hlo_tokens import split_commas
+from hlodiff.ir.hlo_tokens import parts_or_whole
 from hlodiff.ir.sketch import Row, Sketch, Sketcher, called_names, metadata_of, operand_names, root_of, rows_of
 
 LEAF = "unopened"
@@ -113,7 +113,7 @@ def _calls(ours: Row, theirs: Row) -> list[tuple[str, str]]:
 
 
 def _calls_by_attribute(tail: str) -> dict[str, list[str]]:
-    parts = [part for part in split_commas(tail.removeprefix(",")) if "%" in part and '"' not in part]
+    parts = [part for part in parts_or_whole(tail.removeprefix(",")) if "%" in part and '"' not in part]
     return {part.partition("=")[0]: called_names(part) for part in parts}
 
 

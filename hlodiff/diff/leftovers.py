@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hlodiff.diff.features import ANY, OWN, STRUCTURE, TYPE, VALUE, Pairing, Side
+from hlodiff.diff.limits import Limits
 
-# Scoring takes 10 us a pair, so 0.4 s for 200 x 200; larger leftovers are unrelated programs, where pairs mean little.
-_LARGEST = 200
 _ROUNDS = 4
 
 
-def assign(old: Side, new: Side, pairing: Pairing) -> bool:
+def assign(old: Side, new: Side, pairing: Pairing, limits: Limits) -> bool:
     """Pair free instructions that share an opcode or a type and a paired neighbour, best pairs first.
 
     A pair costs one edit, two free instructions cost two, so any pair that keeps its neighbours is worth it.
@@ -20,6 +19,7 @@ def assign(old: Side, new: Side, pairing: Pairing) -> bool:
     Args:
         old, new: the two computations.
         pairing: what is paired so far; pairs are added.
+        limits: how many instructions may be left over; many more are unrelated programs, where pairs mean little.
 
     Returns:
         False where there were too many free instructions to look at.
@@ -28,7 +28,7 @@ def assign(old: Side, new: Side, pairing: Pairing) -> bool:
         olds, news = pairing.free_old(), pairing.free_new()
         if not olds or not news:
             return True
-        if max(len(olds), len(news)) > _LARGEST:
+        if max(len(olds), len(news)) > limits.assignment:
             return False
         if not _assign_once(old, new, pairing, olds, news):
             return True

@@ -2,15 +2,87 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that is spent on finding the shortest script; a diff is complete whatever they are.
+    """The most that is spent on finding the shortest list of edits; the list is complete whatever they are.
 
     Args:
-        search: prices worked out for each edited instruction of a computation in one round of the search.
+        assignment: instructions of a computation, on the larger side, that nothing paired and that are paired all at
+            once by least cost; the time grows with its square, 0.4 s for 200.
+        search: prices of instructions worked out for each edited one in one round of the search for shorter lists.
+        moves: pairs of equal instructions, of one opcode and type, looked at to see which moved where.
+        move_rounds: rounds in which moves are found along chains of moved instructions, two of a chain in each.
+
+    Example:
+        >>> Limits(search=1000).search
+        1000
     """
 
+    assignment: int = 200
     search: int = 400
+    moves: int = 20_000
+    move_rounds: int = 16
+
+
+DEFAULTS = Limits()
+_LONGER = "the list is complete but may be longer"
+_UNSEEN = "the list is complete but may call some removed and added that moved"
+# What computations do, in the plural, and what that means for the list.
+_WORDS = {
+    "assignment": ("differ", "too much to pair all that is left over at once", _LONGER),
+    "search": ("differ", "too much to search for the shortest list of edits", _LONGER),
+    "moves": ("hold", "too many equal instructions to see which moved", _UNSEEN),
+    "move_rounds": ("hold", "chains too long to see all that moved", _UNSEEN),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LimitHit:
+    """A limit that ended some work before its end.
+
+    Args:
+        name: a field of `Limits`.
+        value: what it was.
+        computations: in how many computations; a pair counts once, and of moves those of both programs count.
+        words: the same in one sentence, with the key that raises it.
+    """
+
+    name: str
+    value: int
+    computations: int
+    words: str
+
+    def to_json(self) -> dict[str, object]:
+        """Plain dictionary."""
+        return asdict(self)
+
+
+def hits_of(limits: Limits, computations: Mapping[str, int]) -> tuple[LimitHit, ...]:
+    """What was given up, in the order of the fields of `Limits`.
+
+    Args:
+        limits: what was allowed.
+        computations: by name, in how many computations a limit was hit.
+
+    Returns:
+        one record for each limit that was hit.
+
+    Example:
+        >>> [hit.name for hit in hits_of(Limits(), {"search": 2, "moves": 0})]
+        ['search']
+    """
+    return tuple(
+        LimitHit(name, getattr(limits, name), count, _in_words(name, getattr(limits, name), count))
+        for name in _WORDS
+        if (count := computations.get(name, 0))
+    )
+
+
+def _in_words(name: str, value: int, count: int) -> str:
+    verb, what, so = _WORDS[name]
+    who = f"1 computation {verb}s" if count == 1 else f"{count:,} computations {verb}"
+    return f"{who} {what}; {so}; raise limits.{name} (now {value}) in [tool.hlodiff]"

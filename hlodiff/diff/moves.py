@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from hlodiff.diff.edits import Place, RawEdit
 from hlodiff.diff.fields import field_changes, in_order
+from hlodiff.diff.limits import Limits
 from hlodiff.diff.pairs import Correspondence, Program
 from hlodiff.diff.result import FieldChange
 from hlodiff.diff.walk import at, equal_callees, outside, paired_places
@@ -18,8 +19,6 @@ from hlodiff.diff.words import platform_of
 from hlodiff.ir.content import is_commutative, shape_text
 from hlodiff.ir.model import Instruction, Module
 
-_ROUNDS = 16  # a chain of n moved instructions is followed from both ends, one neighbour a round
-_LARGEST = 20_000  # pairs looked at in one group of equal instructions; beyond it the group stays removed and added
 _BORDERS = frozenset(["parameter", "fusion", "call", "while", "conditional", "func.call", "return"])
 
 
@@ -31,28 +30,37 @@ class _Around:
     users: dict[Place, tuple[tuple[Place, int], ...]]
 
 
-def with_moves(before: Program, after: Program, found: Correspondence, edits: list[RawEdit]) -> list[RawEdit]:
+def with_moves(
+    before: Program, after: Program, found: Correspondence, edits: list[RawEdit], limits: Limits
+) -> tuple[list[RawEdit], dict[str, int]]:
     """Replace removed and added instructions that are one and the same by a move.
 
     Args:
         before, after: the programs as they were paired.
         found: which computations correspond; within them nothing moves.
         edits: the single edits; their order is kept, a move stands where the removal stood.
+        limits: how much may be tried; what it leaves unseen stays removed and added.
+
+    Returns:
+        the edits, and for each limit that was hit in how many computations.
     """
     old, new = before.module, after.module
     removed = {e.old: e for e in edits if e.kind == "removed" and e.old and _may_move(at(old, e.old))}
     added = {e.new: e for e in edits if e.kind == "added" and e.new and _may_move(at(new, e.new))}
     if not removed or not added:
-        return edits
+        return edits, {}
     partners = paired_places(found)
     homes = {(pair.old, pair.new) for pair in found.pairs}
-    groups = _groups(old, new, removed, added)
+    groups, computations = _small(_groups(old, new, removed, added), homes, limits)
+    hit = {"moves": computations}
     equal = [(pair.old, pair.new) for pair in found.pairs if pair.pairing is None]
     sides = (_around(old, {a for a, _ in equal}), _around(new, {b for _, b in equal}))
     moves: dict[Place, Place] = {}
-    for _ in range(_ROUNDS):
+    for done in range(limits.move_rounds + 1):  # a chain is followed from both ends, one neighbour a round
         fresh = [p for g in groups for p in _best(sides, g, partners, homes)]
-        fresh = [(a, b) for a, b in fresh if a in removed and b in added]
+        if done == limits.move_rounds and fresh:
+            hit["move_rounds"] = _holders([([a for a, _ in fresh], [b for _, b in fresh])])
+            break
         if not fresh:
             break
         for a, b in fresh:
@@ -64,7 +72,7 @@ def with_moves(before: Program, after: Program, found: Correspondence, edits: li
     threads = ((old, threads_of(old)), (new, threads_of(new)))
     edits = outside(edits, equal_callees(before, after, moves.items()))
     platform = platform_of(new) or platform_of(old)
-    return list(_replaced(threads, platform, edits, removed, added, moves))
+    return list(_replaced(threads, platform, edits, removed, added, moves)), hit
 
 
 def _may_move(it: Instruction) -> bool:
@@ -85,13 +93,29 @@ def _groups(old: Module, new: Module, removed: dict[Place, RawEdit], added: dict
     return [(olds, news) for olds, news in groups.values() if olds and news]
 
 
+def _small(groups: list[_Group], homes: set[tuple[int, int]], limits: Limits) -> tuple[list[_Group], int]:
+    """Groups that may be looked at, and in how many computations the others are, where there was something to find."""
+    small = [g for g in groups if len(g[0]) * len(g[1]) <= limits.moves]
+    large = [g for g in groups if len(g[0]) * len(g[1]) > limits.moves]
+    missed = [g for g in large if any((a, b) not in homes for a in _inside(g[0]) for b in _inside(g[1]))]
+    return small, _holders(missed)
+
+
+def _inside(places: Sequence[Place]) -> dict[int, None]:
+    """The computations that hold the places."""
+    return dict.fromkeys(computation for computation, _ in places)
+
+
+def _holders(groups: Sequence[_Group]) -> int:
+    """How many computations of both programs hold instructions of the groups."""
+    return sum(len(_inside([place for group in groups for place in group[side]])) for side in (0, 1))
+
+
 def _best(
     sides: tuple[_Around, _Around], group: _Group, partners: dict[Place, Place], homes: set[tuple[int, int]]
 ) -> Iterator[tuple[Place, Place]]:
     """Pairs of one group with a common neighbour, most in common first, each place once."""
     olds, news = group
-    if len(olds) * len(news) > _LARGEST:
-        return
     scored = []
     for i, a in enumerate(olds):
         for j, b in enumerate(news):

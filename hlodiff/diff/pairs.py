@@ -52,7 +52,7 @@ class PairedComputations:
         pairing: the pairs of instructions; None where equal.
         count: how many call sites lead here on both sides.
         callers: the pairs that call this one, and whether it is applied to elements there.
-        is_searched: False where there was too much to look for the shortest script.
+        limits_hit: names of the limits that kept from looking for the shortest script.
     """
 
     old: int
@@ -62,7 +62,7 @@ class PairedComputations:
     pairing: Pairing | None = None
     count: int = 0
     callers: list[tuple[int, int, bool]] = field(default_factory=list)
-    is_searched: bool = True
+    limits_hit: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ class Correspondence:
     added: dict[int, int]
 
 
-def correspond(old: Program, new: Program) -> Correspondence:
-    """Pair two programs, from the entries along calls."""
+def correspond(old: Program, new: Program, limits: Limits) -> Correspondence:
+    """Pair two programs, from the entries along calls, with no more effort than the limits allow."""
     intern: Intern = {}
     pairs: dict[tuple[int, int], PairedComputations] = {}
     start = (old.module.entry, new.module.entry)
@@ -88,7 +88,7 @@ def correspond(old: Program, new: Program) -> Correspondence:
         pair = pairs[key]
         if old.hashes[pair.old] == new.hashes[pair.new]:
             continue
-        _open(old, new, pair, reached, intern)
+        _open(old, new, pair, reached, intern, limits)
         for child, call, embedded in _callees(old, new, pair):
             if child not in pairs:
                 pairs[child] = PairedComputations(*child)
@@ -100,7 +100,14 @@ def correspond(old: Program, new: Program) -> Correspondence:
     return Correspondence(ordered, _alone(modules, ordered, 0), _alone(modules, ordered, 1))
 
 
-def _open(old: Program, new: Program, pair: PairedComputations, call: parameters.Call | None, intern: Intern) -> None:
+def _open(
+    old: Program,
+    new: Program,
+    pair: PairedComputations,
+    call: parameters.Call | None,
+    intern: Intern,
+    limits: Limits,
+) -> None:
     entry = call is None
     pair.old_side = side_of(old.module.computations[pair.old], old.hashes, intern, entry=entry)
     pair.new_side = side_of(new.module.computations[pair.new], new.hashes, intern, entry=entry)
@@ -108,10 +115,12 @@ def _open(old: Program, new: Program, pair: PairedComputations, call: parameters
     parameters.pair_first(pair.old_side, pair.new_side, pair.pairing, call)
     match(pair.old_side, pair.new_side, pair.pairing, intern)
     parameters.pair_rest(pair.old_side, pair.new_side, pair.pairing, entry=entry)
-    whole = assign(pair.old_side, pair.new_side, pair.pairing)
+    if not assign(pair.old_side, pair.new_side, pair.pairing, limits):
+        pair.limits_hit.append("assignment")
     expected = parameters.expectation(pair.old_side, pair.new_side, call)
     ledger = Ledger(pair.old_side, pair.new_side, pair.pairing, (old.bodies, new.bodies), expected)
-    pair.is_searched = repair(ledger, Limits()) and whole
+    if not repair(ledger, limits):
+        pair.limits_hit.append("search")
     if entry:
         parameters.exchange(pair.old_side, pair.new_side, pair.pairing)
 

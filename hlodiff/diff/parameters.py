@@ -138,7 +138,9 @@ def exchange(old: Side, new: Side, pairing: Pairing) -> None:
     """Two parameters that swapped their numbers and their places in the text, users untouched, did just that.
 
     subtract(p0, p1) of exchanged parameters is the same graph as an exchanged subtract(p1, p0). Where the text has the
-    parameters in the other order too, and the exchange explains every user, it is the parameters that changed.
+    parameters in the other order too, by the names they had, and the exchange explains every user, it is the parameters
+    that changed. That is two edits: without the names, of which an order alone says nothing, one user is the better
+    story.
     """
     parameters = [p for p in old.computation.parameters() if pairing.matchers.get(p) == "parameter:number"]
     touched = {p: sorted({u for u, _, _ in old.uses[p]}) for p in parameters}
@@ -164,6 +166,8 @@ def _explained(old: Side, new: Side, pairing: Pairing, one: int, two: int, touch
     first, second = pairing.old[one], pairing.old[two]
     if (one < two) == (first < second):  # the text has them in the same order: the users changed
         return False
+    if not (_has_its_name(old, new, one, second) and _has_its_name(old, new, two, first)):
+        return False
     partners = {one: second, two: first}
     for user in {*touched[one], *touched[two]}:
         partner = pairing.old[user]
@@ -173,3 +177,9 @@ def _explained(old: Side, new: Side, pairing: Pairing, one: int, two: int, touch
             if partners.get(o, pairing.old[o]) != n:
                 return False
     return True
+
+
+def _has_its_name(old: Side, new: Side, one: int, other: int) -> bool:
+    """Whether two parameters have one name in the text that is no mere count."""
+    names = old.computation.instructions[one].name, new.computation.instructions[other].name
+    return names[0] == names[1] and names[0].rstrip("0123456789._-") not in ("parameter", "param", "Arg", "arg", "")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from hlodiff.diff.limits import DEFAULTS, LimitHit, Limits
 from hlodiff.ir.model import Frame, Module
 
 if TYPE_CHECKING:
@@ -183,8 +184,9 @@ class ModuleDiff:
         ignored: what was seen different and dropped, by rule, with counts.
         metrics: name -> (old, new); only what can be counted in the programs themselves.
         op_counts: opcode -> (old, new), opcodes that occur on either side.
-        limits: limits that were hit, in words. Never silent.
+        limit_hits: limits that ended some work, with what they were. Never silent.
         kinds: the metrics apart for entry, fusions, loop bodies, branches, reductions: kind -> name -> (old, new).
+        bounds: the limits it was worked out with; its script is worked out with the same.
     """
 
     old: Module
@@ -196,8 +198,14 @@ class ModuleDiff:
     ignored: Mapping[str, int] = field(default_factory=dict)
     metrics: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     op_counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    limits: tuple[str, ...] = ()
+    limit_hits: tuple[LimitHit, ...] = ()
     kinds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    bounds: Limits = DEFAULTS
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """The limits that were hit, in words."""
+        return tuple(hit.words for hit in self.limit_hits)
 
     @property
     def identical(self) -> bool:
@@ -245,6 +253,7 @@ class ModuleDiff:
             },
             "ignored": dict(self.ignored),
             "limits": list(self.limits),
+            "limits_hit": [hit.to_json() for hit in self.limit_hits],
         }
 
 

@@ -59,7 +59,7 @@ def script_of(found: ModuleDiff) -> Script:
     """
     ready = prepared(found.old, found.new)
     tuned = ready.modules
-    bodies = PairedBodies.of(work_out(ready))
+    bodies = PairedBodies.of(work_out(ready, found.bounds))
     return _Writer((compared_form(tuned[0]), compared_form(tuned[1])), bodies, Reported.of(found, tuned)).write()
 
 

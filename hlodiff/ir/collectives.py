@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hlodiff.ir.devices import canonical_groups
-from hlodiff.ir.hlo_tokens import split_commas, unquote
+from hlodiff.ir.hlo_tokens import parts_or_whole, unquote
 from hlodiff.ir.model import Computation, Instruction, Module, Shape
 
 FAMILIES = (
@@ -121,7 +121,7 @@ def _result(it: Instruction) -> Shape:
 
 def _dimension(it: Instruction) -> int | None:
     value = it.attribute("dimensions") or it.attribute("split_dimension") or ""
-    numbers = [part for part in split_commas(value.strip("{} ")) if part.isdigit()]
+    numbers = [part for part in parts_or_whole(value.strip("{} ")) if part.isdigit()]
     return int(numbers[0]) if numbers else None
 
 

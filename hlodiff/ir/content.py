@@ -123,6 +123,12 @@ def renumbered(computation: Computation, hashes: Sequence[str], renumber: Sequen
     return _content(replace(computation, instructions=tuple(changed)), hashes.__getitem__, True, False)
 
 
+def idle_parameters(computation: Computation) -> list[int]:
+    """Numbers of the parameters that nothing reads and that are not returned."""
+    used = {computation.root, *(o for it in computation.instructions for o in it.operands)}
+    return [n for n, position in enumerate(computation.parameters()) if position not in used]
+
+
 def fingerprint(module: Module, *, layout: bool = True) -> str:
     """Hash of the program itself: computations reached from the entry and the header, not names, order or schedule.
 

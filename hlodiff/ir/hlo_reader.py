@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hlodiff.errors import ReadError
+from hlodiff.ir.cycles import HINT, calls_later, endless_calls, endless_operands
 from hlodiff.ir.hlo_shapes import read_shape
 from hlodiff.ir.hlo_tables import FrameTable, read_metadata
 from hlodiff.ir.hlo_tokens import Unbalanced, closing, is_balanced, split_commas, without_comments
@@ -106,6 +107,8 @@ def read_hlo(text: str, *, path: str = "", at_once: bool | None = None) -> Modul
         if len(reader.done) > 1:
             raise reader.error("no computation is marked ENTRY", 1, hint=_TRUNCATED)
         reader.entry = 0
+    if endless := endless_calls(reader.done):
+        raise reader.error(*endless, hint=HINT)
     return Module(name, "compiled", tuple(reader.done), reader.entry, attributes, reader.frames.frames())
 
 
@@ -121,6 +124,7 @@ def _read_later(text: str, path: str) -> Module | None:
     if not chunks:
         return None
     names = {chunk.name: n for n, chunk in enumerate(chunks)}
+    whole: list[Module] = []
 
     def read(index: int, instructions: Sequence[str] | None) -> Computation:
         chunk = chunks[index]
@@ -129,6 +133,8 @@ def _read_later(text: str, path: str) -> Module | None:
         lines = [text[chunk.start : chunk.body - 1], *instructions, "}" + chunk.closing]
         part = _Reader(path, lines, names, reader.frames, chunk.line, index)
         _read_computation(part, 1)
+        if not whole and calls_later(index, part.done[0]):  # not XLA's order: whether it ends, only the whole tells
+            whole.append(read_hlo(text, path=path, at_once=True))
         return part.done[0]
 
     entry = next(n for n, chunk in enumerate(chunks) if chunk.is_entry)
@@ -227,6 +233,8 @@ def _close(reader: _Reader, open_: _Open, number: int) -> Computation:
             old.calls, _indices(reader, open_, predecessors, place), old.literal, old.op_name, old.frame,
             old.metadata, old.line,
         )  # fmt: skip
+    if open_.late and (endless := endless_operands(instructions)):
+        raise reader.error(endless[0], endless[1] - reader.lines_before, hint=HINT)
     line = reader.lines[number - 1]
     try:
         pairs = [part.partition("=") for part in split_commas(line[1:].lstrip(", "))]

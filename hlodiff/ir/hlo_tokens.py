@@ -44,6 +44,14 @@ def split_commas(text: str) -> list[str]:
     return [*parts, last] if last or parts else []
 
 
+def parts_or_whole(text: str) -> list[str]:
+    """The same for a value that may be damaged: what cannot be taken apart is one part."""
+    try:
+        return split_commas(text)
+    except Unbalanced:
+        return [text]
+
+
 def closing(text: str, opening: int) -> int:
     """Index of the bracket that closes the one at `opening`; raises Unbalanced where there is none."""
     depth = 0

@@ -19,6 +19,7 @@ from typing import Any
 
 from hlodiff.errors import ReadError
 from hlodiff.ir import bindings
+from hlodiff.ir.cycles import HINT, endless_calls
 from hlodiff.ir.model import Computation, Instruction, Module, Shape
 from hlodiff.ir.stablehlo_locations import read_locations
 from hlodiff.ir.stablehlo_types import shape_of
@@ -109,6 +110,8 @@ class _Reader:
         computations = tuple(c for c in self.computations if c is not None)
         if not computations:
             raise ReadError("the module holds no function", path=self.path)
+        if endless := endless_calls(computations):
+            raise ReadError(endless[0], path=self.path, line=endless[1], hint=HINT)
         frames = tuple(self.locations.frames)
         return Module(self.module_name(), "stablehlo", computations, self.entry(), tuple(attributes), frames)
 

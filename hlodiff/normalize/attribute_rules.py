@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hlodiff.ir.hlo_tokens import split_commas
+from hlodiff.ir.hlo_tokens import Unbalanced, split_commas
 from hlodiff.ir.model import Instruction, Module
 from hlodiff.normalize.rewrite import Attributes, map_attribute, map_instructions, with_attributes, with_header
 
@@ -46,7 +46,10 @@ def frontend_attributes(module: Module) -> tuple[Module, int]:
 
 
 def _frontend(value: str) -> str | None:
-    kept = [part for part in split_commas(value[1:-1]) if not _is_noise(*_halves(part))]
+    try:
+        kept = [part for part in split_commas(value[1:-1]) if not _is_noise(*_halves(part))]
+    except Unbalanced:  # damaged text is compared as it is
+        return value
     return "{" + ",".join(sorted(kept)) + "}" if kept else None
 
 

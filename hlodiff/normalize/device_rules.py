@@ -6,7 +6,7 @@ import re
 from math import prod
 
 from hlodiff.ir.devices import canonical_groups, iota, numbers
-from hlodiff.ir.hlo_tokens import split_commas
+from hlodiff.ir.hlo_tokens import parts_or_whole
 from hlodiff.ir.model import Instruction, Module
 from hlodiff.normalize.rewrite import map_attribute, map_instructions, with_attribute
 
@@ -45,7 +45,7 @@ def canonical_sharding(value: str) -> str:
     """
     inner = value.strip()[1:-1].strip() if value.strip().startswith("{") else ""
     if inner.startswith("{"):  # a tuple: one sharding for each leaf
-        return "{" + ", ".join(canonical_sharding(part) for part in split_commas(inner)) + "}"
+        return "{" + ", ".join(canonical_sharding(part) for part in parts_or_whole(inner)) + "}"
     match = _DEVICES.match(inner)
     if match is None:
         return value

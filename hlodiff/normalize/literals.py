@@ -6,7 +6,7 @@ import re
 from hashlib import sha256
 from typing import Literal
 
-from hlodiff.ir.hlo_tokens import split_commas
+from hlodiff.ir.hlo_tokens import parts_or_whole
 from hlodiff.ir.model import Instruction, Module
 from hlodiff.normalize.rewrite import map_instructions, with_attribute
 
@@ -46,7 +46,7 @@ def _shortened(it: Instruction, *, compared: bool) -> Instruction:
     shape = it.shape
     note = content_note(shape.element_type, ",".join(map(str, shape.dimensions)), shape.bytes, digest)
     old = it.attribute("frontend_attributes")
-    pairs = sorted([*(split_commas(old[1:-1]) if old else []), note])
+    pairs = sorted([*(parts_or_whole(old[1:-1]) if old else []), note])
     return with_attribute(_with_literal(it, ELIDED), "frontend_attributes", "{" + ",".join(pairs) + "}")
 
 

@@ -105,5 +105,5 @@ def _one_sided() -> dict[str, Any]:
     return {
         "summary": dict.fromkeys(KINDS, 0), "metrics": {}, "metrics_by_kind": {}, "same": None, "op_counts": {},
         "edits": [], "fusions": [],
-        "channels": {"schedule": nothing, "tuning": nothing}, "ignored": {}, "limits": [],
+        "channels": {"schedule": nothing, "tuning": nothing}, "ignored": {}, "limits": [], "limits_hit": [],
     }  # fmt: skip
