@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from hlodiff.diff.edits import Place, RawEdit, text_of
 from hlodiff.diff.pairs import Correspondence
@@ -23,7 +23,11 @@ def fusion_changes(
         found: which computations correspond.
         edits: single edits, moves among them.
     """
-    sites = (_fusion_sites(old), _fusion_sites(new))
+    opened = [(pair.old, pair.new) for pair in found.pairs if pair.pairing is not None]
+    sites = (
+        _fusion_sites(old, {*(a for a, _ in opened), *found.removed}),
+        _fusion_sites(new, {*(b for _, b in opened), *found.added}),
+    )
     links, crossing = _links(found, edits, sites)
     changes = []
     for nodes in _components(links, sites, found):
@@ -33,11 +37,11 @@ def fusion_changes(
     return tuple(changes)
 
 
-def _fusion_sites(module: Module) -> dict[int, list[Place]]:
-    """Fused computations and the fusion instructions that call them."""
+def _fusion_sites(module: Module, opened: Container[int]) -> dict[int, list[Place]]:
+    """Fused computations and the fusion instructions that call them, in what differs or is on one side only."""
     sites: dict[int, list[Place]] = {}
     for index, computation in enumerate(module.computations):
-        for position, it in enumerate(computation.instructions):
+        for position, it in enumerate(computation.instructions if index in opened else ()):
             if it.opcode == "fusion":
                 for callee in it.called:
                     sites.setdefault(callee, []).append((index, position))
