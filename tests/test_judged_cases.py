@@ -137,3 +137,24 @@ def test_operands_exchanged_while_parameters_stand_in_another_order_are_one_edit
   ROOT out = f32[64]{0} divide(x, y)
 """
     assert lines(compare(old, new)) == ["changed divide operands"]
+
+
+LABELLED = """
+  x = f32[64]{0} parameter(0), metadata={op_name="x"}
+  scale = f32[64]{0} parameter(1), metadata={op_name="scale"}
+  bias = f32[64]{0} parameter(2), metadata={op_name="bias"}
+  scaled = f32[64]{0} multiply(x, scale)
+  bent = f32[64]{0} tanh(scaled)
+  moved = f32[64]{0} subtract(bent, bias)
+  ROOT out = f32[64]{0} cosine(moved)
+"""
+
+
+def test_an_argument_in_its_place_is_what_it_was_whatever_its_label_says() -> None:
+    # Labels are exchanged, numbers, types and users are as before: nobody has to doubt a pair first.
+    new = LABELLED.replace('"scale"', '"?"').replace('"bias"', '"scale"').replace('"?"', '"bias"')
+    assert lines(compare(LABELLED, new)) == []
+    found = compare(LABELLED, new.replace("parameter(2),", "parameter(2), sharding={replicated},"))
+    assert lines(found) == ["changed parameter sharding"]
+    assert found.edits[0].matcher != "repair"
+    assert lines(compare(LABELLED, new.replace("cosine", "sine"))) == ["changed cosine->sine opcode"]
