@@ -137,3 +137,44 @@ def test_operands_exchanged_while_parameters_stand_in_another_order_are_one_edit
   ROOT out = f32[64]{0} divide(x, y)
 """
     assert lines(compare(old, new)) == ["changed divide operands"]
+
+
+LABELLED = """
+  x = f32[64]{0} parameter(0), metadata={op_name="x"}
+  scale = f32[64]{0} parameter(1), metadata={op_name="scale"}
+  bias = f32[64]{0} parameter(2), metadata={op_name="bias"}
+  scaled = f32[64]{0} multiply(x, scale)
+  bent = f32[64]{0} tanh(scaled)
+  moved = f32[64]{0} subtract(bent, bias)
+  ROOT out = f32[64]{0} cosine(moved)
+"""
+
+
+def test_an_argument_in_its_place_is_what_it_was_whatever_its_label_says() -> None:
+    # Labels are exchanged, numbers, types and users are as before: nobody has to doubt a pair first.
+    new = LABELLED.replace('"scale"', '"?"').replace('"bias"', '"scale"').replace('"?"', '"bias"')
+    assert lines(compare(LABELLED, new)) == []
+    found = compare(LABELLED, new.replace("parameter(2),", "parameter(2), sharding={replicated},"))
+    assert lines(found) == ["changed parameter sharding"]
+    assert found.edits[0].matcher != "repair"
+    assert lines(compare(LABELLED, new.replace("cosine", "sine"))) == ["changed cosine->sine opcode"]
+
+
+@pytest.mark.parametrize("wide", ["f64", "bf16"])
+def test_an_operation_run_in_another_type_is_that_and_its_converts(wide: str) -> None:
+    # The operation keeps its opcode and changes its type; it did not become one of the converts around it.
+    old = """
+  p = f32[16,16]{1,0} parameter(0)
+  turned = f32[16,16]{0,1} copy(p)
+  half = f32[] constant(0.5)
+  halves = f32[16,16]{0,1} broadcast(half), dimensions={}
+  product = f32[16,16]{0,1} multiply(turned, halves)
+  ROOT out = f32[16,16]{0,1} negate(product)
+"""
+    new = old.replace("product = f32", f"product = {wide}").replace("multiply(turned, halves)", "multiply(left, right)")
+    before = f"  left = {wide}[16,16]{{0,1}} convert(turned)\n  right = {wide}[16,16]{{0,1}} convert(halves)\n  product"
+    new = new.replace("  product", before, 1).replace("negate(product)", "negate(back)")
+    new = new.replace("  ROOT", "  back = f32[16,16]{0,1} convert(product)\n  ROOT")
+    found = compare(old, new)
+    assert "changed multiply element_type" in lines(found)
+    assert dict(found.summary) == {"added": 3, "removed": 0, "changed": 1, "moved": 0}

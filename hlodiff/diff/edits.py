@@ -110,6 +110,8 @@ def _cannot_tell(old: Program, one: Instruction, other: Instruction, order: Sequ
         return False
     (callee,) = one.called
     body = old.module.computations[callee]
+    if len(body.parameters()) != len(order):  # it was not opened: in doubt, until it is
+        return False
     flat = flattened(old.module, callee)
     if any(number != order[number] for number in idle_parameters(flat)):
         return False

@@ -1,12 +1,13 @@
 """Which parameter of the old computation is which of the new one.
 
-A parameter's number is weak evidence: an argument added in front shifts all others. Callers say more (whose operand it
-is), JAX's argument names too, and the number decides only where both sides have as many.
+A parameter's number alone is weak evidence: an argument added in front shifts all others. Callers say more (whose
+operand it is). An argument of the program that has its number, its type and its users is what it was, whatever JAX
+calls it; else the names decide, and then the number where both sides have as many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from hlodiff.diff.features import OWN, STRUCTURE, VALUE, Pairing, Side, op_name_of
@@ -40,6 +41,8 @@ def pair_first(old: Side, new: Side, pairing: Pairing, call: Call | None) -> Non
         for one, other in zip(olds, news, strict=True):
             pairing.add(one, other, "parameter:number")
         return
+    if call is None and len(olds) == len(news):
+        _by_place(old, new, pairing, olds, news)
     _by_name(old, new, pairing, olds, news)
     if len(olds) == len(news):
         _by_number(old, new, pairing, olds, news, _same_name_or_none(old, new))
@@ -94,11 +97,32 @@ def _by_operands(pairing: Pairing, olds: Sequence[int], news: Sequence[int], cal
             pairing.add(parameter, free.pop(0), "parameter:caller")
 
 
+# Users, and theirs: what stands further down is the same for most arguments, and any edit there would change it.
+_FAR = 2
+
+
+def _by_place(old: Side, new: Side, pairing: Pairing, olds: Sequence[int], news: Sequence[int]) -> None:
+    """Pair by number those that are used alike: operations, operand slots, and what becomes of the results."""
+    numbers: dict[Hashable, int] = {}
+    known: tuple[dict[tuple[int, int], int], ...] = {}, {}
+
+    def used(side: Side, which: int, position: int, far: int) -> int:
+        if (position, far) not in known[which]:
+            label = side.labels[OWN][position], position == side.computation.root
+            uses = [(used(side, which, u, far - 1), slot, result) for u, slot, result in side.uses[position] if far]
+            known[which][position, far] = numbers.setdefault((label, *sorted(uses)), len(numbers))
+        return known[which][position, far]
+
+    for one, other in zip(olds, news, strict=True):
+        if old.uses[one] and used(old, 0, one, _FAR) == used(new, 1, other, _FAR):
+            pairing.add(one, other, "parameter:place")
+
+
 def _by_name(old: Side, new: Side, pairing: Pairing, olds: Sequence[int], news: Sequence[int]) -> None:
     named = [_names(side, positions) for side, positions in ((old, olds), (new, news))]
     for name, positions in named[0].items():
         others = named[1].get(name, ())
-        if len(positions) == 1 and len(others) == 1:
+        if len(positions) == 1 and len(others) == 1 and pairing.old[positions[0]] < 0 and pairing.new[others[0]] < 0:
             pairing.add(positions[0], others[0], "parameter:name")
 
 
@@ -134,6 +158,9 @@ def _same_name_or_none(old: Side, new: Side) -> Callable[[int, int], bool]:
     return agree
 
 
+_BY_NUMBER = ("parameter:number", "parameter:place")
+
+
 def exchange(old: Side, new: Side, pairing: Pairing) -> None:
     """Two parameters that swapped their numbers and their places in the text, users untouched, did just that.
 
@@ -142,7 +169,7 @@ def exchange(old: Side, new: Side, pairing: Pairing) -> None:
     that changed. That is two edits: without the names, of which an order alone says nothing, one user is the better
     story.
     """
-    parameters = [p for p in old.computation.parameters() if pairing.matchers.get(p) == "parameter:number"]
+    parameters = [p for p in old.computation.parameters() if pairing.matchers.get(p) in _BY_NUMBER]
     touched = {p: sorted({u for u, _, _ in old.uses[p]}) for p in parameters}
     suspects = [p for p in parameters if any(_disagrees(old, new, pairing, u) for u in touched[p])]
     for index, one in enumerate(suspects):
