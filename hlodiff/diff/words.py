@@ -13,7 +13,7 @@ _SPACES = {
     "tpu": {0: "device", 1: "vmem", 2: "sync flags", 5: "host", 6: "smem"},
     "cuda": {0: "device", 1: "collective memory", 2: "temporary memory", 5: "host"},
 }
-_CUDA_SIGNS = ('"operation_queue_id"', '"gpu_backend_config"', '"fusion_backend_config"', "__cublas", "__cudnn")
+CUDA_SIGNS = ('"operation_queue_id"', '"gpu_backend_config"', '"fusion_backend_config"', "__cublas", "__cudnn")
 _DEVICES = re.compile(r"\{devices=\[(?P<sizes>[\d,]+)\](?P<rest>.*)\}$", re.DOTALL)
 _LAST_DIMS = re.compile(r"last_tile_dims=\{([^}]*)\}")
 _MAXIMAL = re.compile(r"\{maximal device=(\d+)[^}]*\}$")
@@ -41,7 +41,7 @@ def platform_of(module: Module) -> str:
             if any(leaf.layout and leaf.layout.tiling for leaf in instruction.shape.leaves()):
                 return "tpu"
             for name, value in instruction.attributes:
-                if name in ("backend_config", "custom_call_target") and any(sign in value for sign in _CUDA_SIGNS):
+                if name in ("backend_config", "custom_call_target") and any(sign in value for sign in CUDA_SIGNS):
                     return "cuda"
     return ""
 
