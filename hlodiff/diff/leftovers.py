@@ -42,16 +42,27 @@ def _assign_once(old: Side, new: Side, pairing: Pairing, olds: list[int], news: 
         scores[row] = [score and score - 0.01 * distance for score, distance in zip(line, apart, strict=True)]
     if not any(map(any, scores)):
         return False
-    import numpy as np
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(np.asarray(scores), maximize=True)
     found = False
-    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+    for row, column in _obvious(scores) or _best(scores):
         if scores[row][column] > 0:
             pairing.add(olds[row], news[column], "leftover:assignment")
             found = True
     return found
+
+
+def _obvious(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+    """The assignment where no two rows want one column and none has a choice; importing scipy takes 0.3 seconds."""
+    wanted = [(row, column) for row, line in enumerate(scores) for column, score in enumerate(line) if score > 0]
+    alone = len({row for row, _ in wanted}) == len({column for _, column in wanted}) == len(wanted)
+    return wanted if alone else []
+
+
+def _best(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(np.asarray(scores), maximize=True)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
 def _score(old: Side, new: Side, pairing: Pairing, one: int, other: int) -> float:
