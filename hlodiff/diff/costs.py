@@ -23,7 +23,6 @@ _FREE = frozenset(
 _SLICING = frozenset(["slice", "dynamic-slice", "dynamic_slice", "gather"])
 _UPDATING = frozenset(["dynamic-update-slice", "dynamic_update_slice"])
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"?(\d+)')
-_CYCLES = re.compile(r'"estimated_cycles":"?(\d+)')
 _MOST = 10**15  # sharing may nest: a short file can call one computation 2**60 times
 _Node = tuple[str, int, int]
 
@@ -53,16 +52,6 @@ def with_costs(old: Module, new: Module, found: Correspondence, edits: Sequence[
             for module, place, fused in zip((old, new), (edit.old, edit.new), inside, strict=True)
         ]
         edit.cost = sides[0], sides[1]
-
-
-def cycles_of(it: Instruction) -> int | None:
-    """XLA's own estimate for one run, which TPU programs state as they are printed; None where there is none.
-
-    Example:
-        >>> cycles_of(Instruction("f", "fusion", Shape("f32")))
-    """
-    found = _CYCLES.search(it.attribute("backend_config") or "")
-    return int(found.group(1)) if found else None
 
 
 def trips_of(it: Instruction) -> int:

@@ -24,6 +24,9 @@ def reopened(narrowed: Narrowed, edits: Iterable[RawEdit]) -> Narrowed | None:
         narrowed: what was compared.
         edits: single edits, places in its modules.
     """
+    edits = list(edits)
+    if any(_is_in_doubt_everywhere(narrowed, side, edits) for side in (0, 1)):
+        return None
     keys: set[int] = set()
     for edit in edits:
         for side, place in enumerate((edit.old, edit.new)):
@@ -33,8 +36,6 @@ def reopened(narrowed: Narrowed, edits: Iterable[RawEdit]) -> Narrowed | None:
             it = at(module, place)
             if it.opcode == LEAF and it.attributes:
                 return None  # a leaf of a hollow computation: not as equal as it looked
-            if edit.kind != "changed" and _is_called_out_of_sight(narrowed, side, place[0]):
-                return None
             if it.opcode == LEAF or (it.calls and _is_about_calls(edit)):
                 keys |= set(_closed(narrowed, side, (place[0],) if it.opcode == LEAF else it.called))
     return narrowed.wider({*keys, *narrowed.reopened}) if keys else narrowed
@@ -57,16 +58,18 @@ def _closed(narrowed: Narrowed, side: int, called: Iterable[int]) -> Iterator[in
         waiting += [c for it in computation.instructions for c in it.called if c not in waiting]
 
 
-def _is_called_out_of_sight(narrowed: Narrowed, side: int, index: int) -> bool:
-    """Whether this is applied to elements, and computations that were left out apply it too."""
+def _is_in_doubt_everywhere(narrowed: Narrowed, side: int, edits: Iterable[RawEdit]) -> bool:
+    """Whether something came or went inside what is applied to elements, and what was left out applies that too."""
+    places = ((edit.old, edit.new)[side] for edit in edits if edit.kind != "changed")
     module, sketch = narrowed.modules[side], narrowed.sketches[side]
-    if not _is_applied(module, index):
+    touched = {place[0] for place in places if place is not None}
+    names = {module.computations[index].name for index in touched & _applied(module)} if touched else set()
+    if not names:
         return False
-    name = module.computations[index].name
     hidden = (chunk for chunk in sketch.program.chunks if sketch.keys[chunk.name] in narrowed.hidden)
-    return any(name in called_names(sketch.program.text[chunk.body : chunk.end]) for chunk in hidden)
+    return any(not names.isdisjoint(called_names(sketch.program.text[chunk.body : chunk.end])) for chunk in hidden)
 
 
-def _is_applied(module: Module, index: int) -> bool:
-    calls = ((it, name) for c in module.computations for it in c.instructions for name, to in it.calls if index in to)
-    return any(is_embedded(it, name) for it, name in calls)
+def _applied(module: Module) -> set[int]:
+    calls = ((it, name, to) for c in module.computations for it in c.instructions for name, to in it.calls)
+    return {index for it, name, to in calls if is_embedded(it, name) for index in to}

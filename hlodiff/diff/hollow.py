@@ -18,12 +18,12 @@ LEAF = "unopened"
 
 @dataclass(frozen=True, slots=True)
 class Hollow:
-    """Two computations that correspond; lines of both sides that are kept, in pairs, old ones ascending.
+    """Two computations that correspond; lines of both sides that are kept, in pairs.
 
     Args:
         old, new: their names.
         whole: lines that are kept as they are.
-        leaves: lines that are kept without operands.
+        leaves: lines that are kept without operands, in an order that does not depend on which side is the old one.
         calls: names of computations that the two call where the other calls another, in pairs.
     """
 
@@ -96,7 +96,9 @@ def _hollow(
     return Hollow(
         *pair,
         tuple((n, partner[n]) for n in sorted(whole)),
-        tuple((n, partner[n]) for n in sorted(leaves - whole)),
+        tuple(
+            sorted(((n, partner[n]) for n in leaves - whole), key=lambda pair: sorted((ours[pair[0]], theirs[pair[1]])))
+        ),
         tuple(calls),
     )
 
@@ -151,14 +153,8 @@ def kept_lines(hollow: Hollow, sketches: Sequence[Sketch], side: int) -> list[st
     chunk = sketch.chunks[name]
     lines = sketch.program.text[chunk.body : chunk.end - 1].split("\n")
     rows = rows_of(sketch.program.text, chunk)
-    marks = {pair[side]: rank for rank, pair in enumerate(_ranked(hollow, sketches))}
+    marks = {pair[side]: rank for rank, pair in enumerate(hollow.leaves)}
     return [_leaf(lines[n], rows[n], marks[n]) if n in marks else lines[n] for n in hollow.lines(side)]
-
-
-def _ranked(hollow: Hollow, sketches: Sequence[Sketch]) -> list[tuple[int, int]]:
-    """Leaves in an order that does not depend on which side is the old one."""
-    rows = [rows_of(s.program.text, s.chunks[n]) for s, n in zip(sketches, (hollow.old, hollow.new), strict=True)]
-    return sorted(hollow.leaves, key=lambda pair: sorted((rows[0][pair[0]], rows[1][pair[1]])))
 
 
 def _leaf(line: str, row: Row, mark: int) -> str:

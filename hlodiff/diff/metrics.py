@@ -209,10 +209,20 @@ def raw_metrics(module: Module) -> dict[str, float]:
     for computation, weight in zip(module.computations, weigh(module), strict=True):
         for instruction in computation.instructions:
             metrics["rematerialized"] += weight.total * bool(_REMAT.search(instruction.name))
-            cycles = _CYCLES.search(instruction.attribute("backend_config") or "")
-            if cycles:
-                metrics["estimated_cycles"] = metrics.get("estimated_cycles", 0) + weight.total * int(cycles.group(1))
+            cycles = cycles_of(instruction)
+            if cycles is not None:
+                metrics["estimated_cycles"] = metrics.get("estimated_cycles", 0) + weight.total * cycles
     return metrics
+
+
+def cycles_of(it: Instruction) -> int | None:
+    """XLA's own estimate for one run, which TPU programs state as they are printed; None where there is none.
+
+    Example:
+        >>> cycles_of(Instruction("f", "fusion", Shape("f32")))
+    """
+    found = _CYCLES.search(it.attribute("backend_config") or "")
+    return int(found.group(1)) if found else None
 
 
 def counted_as(module: Module, instruction: Instruction) -> str:

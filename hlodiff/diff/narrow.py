@@ -16,7 +16,7 @@ from hlodiff.diff.result import Edit, FusionChange, ModuleDiff, Site
 from hlodiff.diff.words import CUDA_SIGNS
 from hlodiff.ir.model import Computation, Instruction, Layout, Module, Shape
 from hlodiff.ir.outline import Unread
-from hlodiff.ir.sketch import Numbers, Sketch, Sketcher, called_names, renamed_calls, same_names
+from hlodiff.ir.sketch import Sketch, Sketcher, called_names, renamed_calls, same_names
 
 _NOTHING = Shape("token", is_array=False)
 
@@ -86,12 +86,9 @@ def narrow(old: Module, new: Module) -> Narrowed | None:
         return None
     scheduled = all(module.attribute("is_scheduled") == "true" for module in (old, new))
     same = same_names(old.computations, new.computations)
-    numbers: Numbers = {}
-    sketches = (
-        Sketcher(numbers, scheduled).sketch(old.computations, old.entry, same),
-        Sketcher(numbers, scheduled).sketch(new.computations, new.entry, same),
-    )
-    return _narrow((old, new), sketches, frozenset())
+    sketcher = Sketcher({}, scheduled)
+    first = sketcher.sketch(old.computations, old.entry, same)
+    return _narrow((old, new), (first, sketcher.sketch(new.computations, new.entry, same)), frozenset())
 
 
 def _narrow(whole: tuple[Module, Module], sketches: tuple[Sketch, Sketch], but: frozenset[int]) -> Narrowed:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hlodiff.diff.causes import roots_of
-from hlodiff.diff.costs import added_up, cycles_of
+from hlodiff.diff.costs import added_up
 from hlodiff.diff.edits import Place, RawEdit, text_of
+from hlodiff.diff.metrics import cycles_of
 from hlodiff.diff.provenance import Origins, Printed
 from hlodiff.diff.result import KINDS, Cost, Edit, FieldChange, Site
 from hlodiff.ir.content import shape_text

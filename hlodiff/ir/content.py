@@ -17,7 +17,7 @@ from hlodiff.ir.hlo_printer import callees_first
 from hlodiff.ir.hlo_shapes import print_shape
 from hlodiff.ir.model import Computation, Instruction, Module, Shape
 
-_COMMUTATIVE = frozenset(["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
+COMMUTATIVE = frozenset(["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
 # Header and instruction attributes that say nothing but how bytes lie: left out where layouts are.
 _LAYOUT_ATTRIBUTES = frozenset(["entry_computation_layout", "operand_layout_constraints", "operand_layouts"])
 
@@ -29,7 +29,7 @@ def is_commutative(instruction: Instruction) -> bool:
     if instruction.opcode == "compare":
         direction = instruction.attribute("direction") or instruction.attribute("comparison_direction") or ""
         return direction.rstrip(">").endswith(("EQ", "NE"))
-    return instruction.opcode in _COMMUTATIVE
+    return instruction.opcode in COMMUTATIVE
 
 
 @dataclass(frozen=True, slots=True)

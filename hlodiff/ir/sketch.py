@@ -13,6 +13,7 @@ import re
 from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hlodiff.ir.content import COMMUTATIVE
 from hlodiff.ir.hlo_tokens import Unbalanced, split_commas
 from hlodiff.ir.outline import Chunk, Unread
 
@@ -24,7 +25,7 @@ _METADATA = re.compile(r', metadata=\{[^"}]*(?:"(?:[^"\\]|\\.)*"[^"}]*)*\}')
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|%([^\s,{}()"]+)')
 _COMMENT = re.compile(r"/\*index=\d+\*/")
 _CALLED = re.compile(r"=(%[^\s,{}]+|\{%[^{}]*\})")
-_COMMUTATIVE = re.compile(r" (add|multiply|maximum|minimum|and|or|xor|compare)$")
+_COMMUTATIVE = re.compile(f" ({'|'.join(sorted((*COMMUTATIVE, 'compare')))})$")
 _STEP = re.compile(r" (?:while|conditional|call)\([^\n]*")
 _SYMMETRIC = ("direction=EQ", "direction=NE")
 # What is numbered across the whole program, where equal numbers may mean other partners; edges that are no operands.
@@ -98,7 +99,7 @@ class Sketch:
 
 @dataclass(slots=True)
 class Sketcher:
-    """Gives the computations of one program their keys; `numbers` is shared by the programs that are compared.
+    """Gives the computations of programs their keys; keys of one sketcher can be compared.
 
     Args:
         numbers: grows; equal keys mean equal computations only within one of these.
