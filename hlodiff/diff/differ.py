@@ -35,8 +35,8 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, closed: bool = 
     Args:
         old, new: two programs of one stage, as read; noise is taken off here, names and order are not looked at.
         limits: how much may be tried; those that were hit are said in `limit_hits`.
-        closed: whether computations that both programs hold as they are stay unread. The answer is the same, but for
-            `ignored`, which then counts the noise in the others.
+        closed: whether computations that both programs hold as they are stay unread. Of several equals another may be
+            named then, a search that ends early may end elsewhere, and `ignored` counts the noise in the others only.
 
     Returns:
         The edits, those of schedule and tuning apart, the fusion-level story, counts and metrics.
