@@ -16,6 +16,7 @@ from hlodiff.cli.capturing import captured
 from hlodiff.cli.output import emit_report, near
 from hlodiff.cli.recording import STAGES, Stored, compare, one_sided, parse, record
 from hlodiff.cli.registered import Chosen, choose, load_stored, requests_for
+from hlodiff.cli.timing import timing
 from hlodiff.cli.trouble import foreseen
 from hlodiff.config import Config, load
 from hlodiff.diff.compared import Compared
@@ -24,6 +25,7 @@ from hlodiff.diff.metrics import op_counts
 from hlodiff.errors import HlodiffError
 from hlodiff.policy import FAILED, UNJUDGED, exit_code, judge
 from hlodiff.report.record import Report, toolchain_changes
+from hlodiff.report.timings import Timing
 from hlodiff.store import FutureFormatError, Key, is_unfinished, writing
 
 
@@ -33,6 +35,7 @@ from hlodiff.store import FutureFormatError, Key, is_unfinished, writing
 @options.form
 @options.output
 @options.detail
+@click.option("--timings", is_flag=True, help="Tell how long each program took to trace, lower and compile.")
 @options.jobs
 @options.project
 def command(
@@ -42,6 +45,7 @@ def command(
     output: str | None,
     everything: bool,
     stacks: bool,
+    timings: bool,
     jobs: int | None,
     project: Path,
 ) -> int:
@@ -49,7 +53,8 @@ def command(
 
     NAME is a function, a case (`function/case`) or a pattern (`train*`); all functions where none is given. Nothing is
     written. A program that cannot be compiled here is "not checked": it is reported, and where it has a snapshot it is
-    no pass. `--target cpu` looks at one target only.
+    no pass. `--target cpu` looks at one target only. `--timings` compiles everything, also what did not change; workers
+    slow each other down, so use it with `--jobs 1`, or `hlodiff profile`, which tells more.
 
     Exits 0 where nothing changed, 1 where a program changed, has no snapshot or is registered no more, 2 where no
     verdict was possible: something is broken, or a recorded program could not be checked here.
@@ -59,7 +64,7 @@ def command(
         with writing(config.snapshots):
             pass  # taking the folder finishes what a killed `update` has begun
     chosen = choose(config, discover(config), names, targets)
-    run = _Run(config)
+    run = _Run(config, timed={} if timings else None)
     run.compare_all(chosen, jobs)
     programs = run.in_order(chosen)
     findings = judge(programs)
@@ -76,6 +81,7 @@ def command(
         str(config.root),
         everything,
         stacks,
+        tuple(run.timed[key] for key in chosen.registered if key in run.timed) if run.timed else (),
     )
     emit_report(report, form, output)
     return code
@@ -88,6 +94,7 @@ class _Run:
     config: Config
     results: dict[Key, tuple[Compared, ...]] = field(default_factory=dict)
     toolchains: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
+    timed: dict[Key, Timing] | None = None
 
     def compare_all(self, chosen: Chosen, jobs: int | None) -> None:
         stored, broken = load_stored(self.config, (*chosen.registered, *chosen.orphaned))
@@ -97,7 +104,9 @@ class _Run:
             if key in stored:
                 self.results[key] = one_sided(stored[key], "removed")
         fresh = [key for key in chosen.registered if key not in broken]
-        with closing(captured(self.config, requests_for(fresh, stored), jobs)) as outcomes:
+        # Whoever asks how long XLA takes wants it asked, also for what is known to be unchanged.
+        known = stored if self.timed is None else {}
+        with closing(captured(self.config, requests_for(fresh, known), jobs)) as outcomes:
             for key, outcome in outcomes:
                 self.results[key] = self.judge_one(key, outcome, stored.get(key))
 
@@ -111,6 +120,8 @@ class _Run:
             before = old.snapshot.summary.get("toolchain") or {}
             self.toolchains.append((key.target, before, outcome.facts.get("toolchain") or before))
         try:
+            if self.timed is not None:
+                self.timed[key] = timing(key, outcome)
             if outcome.unchanged and old is not None:
                 return _same(key, old)
             new = parse(record(outcome, str(self.config.root), self.config.large_constants), key.name)
