@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from hlodiff.capture.profiled import PassTime
 
 _PIPELINE_FILE = "hlo_pass_pipeline.cc"
 _MODULE = re.compile(r" \([^() ]+\)$|\(jit_[^()]*\)$|:jit_\w+$")
+_PASS = re.compile(r"RunInvariantCheckers|[a-z][a-z0-9_ .-]*")
 _BLOCK = re.compile(r"^pass_metadata \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r'^  (\w+): (?:"((?:[^"\\]|\\.)*)"|(\S+))$', re.MULTILINE)
 
@@ -113,6 +114,10 @@ def _line_spans(line: Any) -> tuple[list[Span], int]:
             within = within or name
         if end > start:
             spans.append(Span(name, within, start, end))
+    # jaxlib 0.9 tells the profiler of passes and not of pipelines: names in lower case are passes there.
+    if not passes and any(span.name == "RunInvariantCheckers" for span in spans):
+        spans = [replace(span, pipeline="all pipelines") if _PASS.fullmatch(span.name) else span for span in spans]
+        passes = sum(bool(span.pipeline) for span in spans)
     return spans, passes
 
 
