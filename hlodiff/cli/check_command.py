@@ -65,7 +65,7 @@ def command(
         findings=findings,
         toolchain=toolchain_changes(run.toolchains),
         notes=tuple(f"{folder}: a summary.yaml, but no snapshot's place" for folder in chosen.strays),
-        next=following(programs, code),
+        next=following(programs, code, findings),
         root=str(config.root),
         all=everything,
         stacks=stacks,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +18,7 @@ from hlodiff.diff.compared import Compared
 from hlodiff.diff.limits import Limits
 from hlodiff.diff.metrics import op_counts
 from hlodiff.errors import HlodiffError
-from hlodiff.policy import FAILED, UNJUDGED
+from hlodiff.policy import FAILED, PROGRAM_RULES, UNJUDGED, Finding
 from hlodiff.report.timings import Timing
 from hlodiff.store import FutureFormatError, Key
 
@@ -125,10 +125,14 @@ def _same(key: Key, old: Stored) -> tuple[Compared, ...]:
     )
 
 
-def following(programs: tuple[Compared, ...], code: int) -> str:
+def following(programs: tuple[Compared, ...], code: int, findings: Sequence[Finding] = ()) -> str:
     """The command to type next; "" where there is none."""
+    further = [finding for finding in findings if finding.rule not in PROGRAM_RULES]
     if code == UNJUDGED:
         broken = [program for program in programs if program.broken]
+        stuck = [finding for finding in further if finding.severity == "broken"]
+        if stuck and not broken:
+            return f"hlodiff check {stuck[0].program}, once it is repaired"
         if not broken:
             return next((program.advice for program in programs if program.recorded and program.advice), "")
         advice = [program.advice for program in broken if program.advice.startswith("hlodiff ")]
@@ -136,6 +140,8 @@ def following(programs: tuple[Compared, ...], code: int) -> str:
     if code == FAILED:
         differing = dict.fromkeys(p.name for p in programs if p.status in ("changed", "added"))
         if not differing:
-            return "hlodiff update --prune"
+            advice = [f.advice for f in further if f.severity == "error" and f.advice.startswith("hlodiff ")]
+            orphaned = any(program.status == "removed" for program in programs)
+            return "hlodiff update --prune" if orphaned else next(iter(advice), "")
         return f"hlodiff update {' '.join(differing)}" if len(differing) <= 3 else "hlodiff update"
     return ""
