@@ -38,6 +38,12 @@ class Narrowed:
         """The same with the computations of these keys opened."""
         return _narrow(self.whole, self.sketches, frozenset(keys))
 
+    def body(self, side: int, index: int) -> Computation:
+        """A computation of a narrowed module; as it really is where one instruction stands for it."""
+        it = self.modules[side].computations[index]
+        is_closed = it.instructions[it.root].opcode == LEAF and len(it.instructions) == 1
+        return self.whole[side].computations[self.places[side][index]] if is_closed else it
+
     def widened(self, found: ModuleDiff) -> ModuleDiff:
         """The same difference with places in the whole programs."""
         return replace(
