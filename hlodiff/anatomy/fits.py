@@ -73,10 +73,13 @@ def fit(sizes: Sequence[int], values: Sequence[int], *, few: int = 4, share: flo
     if spread == 0 or values[-1] <= values[0]:
         return Fit("constant", 0.0)
     rise = round((values[-1] - values[0]) / (sizes[-1] - sizes[0]), 3)
-    if _exact(sizes, values, 2) and not share:
+    line = _exact(sizes, values, 2)
+    if line and not share:
         return Fit("linear", 1.0, rise)
     if spread <= max(few, share * min(values)):
         return Fit("constant", 0.0)
+    if line:
+        return Fit("linear", 1.0, rise)
     if _straight([math.log2(size) for size in sizes], values):
         return Fit("logarithmic", 0.0)
     if len(sizes) > LEAST_SIZES and _exact(sizes, values, 3):

@@ -25,6 +25,7 @@ _COMMANDS = {
     "diff": "Compare two files, folders or git revisions.",
     "growth": "Show how programs grow with a size, and where.",
     "show": "Show what one recorded program is made of.",
+    "profile": "Show how long a function takes to trace, lower and compile, pass by pass.",
 }
 _FAILED = 2
 # Where an error says no more: what shows whether it is repaired, in a second and without compiling anything.

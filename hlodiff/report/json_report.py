@@ -48,6 +48,8 @@ def to_json(report: Report) -> str:
         "notes": list(report.notes),
         "totals": report.totals(),
     }  # fmt: skip
+    if report.timings:
+        value["timings"] = [timing.to_json() for timing in report.timings]
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -13,6 +13,7 @@ from hlodiff.report.headline import headline
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
 from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_in_words, told_of
+from hlodiff.report.timings import timing_rows
 from hlodiff.report.totals import checked_in_words, totals_in_words
 
 _MOST_PROGRAMS = 100
@@ -61,6 +62,8 @@ def _lines(report: Report) -> Iterator[str]:
         yield from (f"- note: {markdown(note)}", "")
     if any(any(entry.cost) for entry in told.patterns):
         yield from ("flops and bytes of changes are computed from shapes, cycles are XLA's estimates", "")
+    if report.timings:
+        yield from (*timing_rows(report.timings), "")
     if report.command == "check":
         yield from (f"checked {markdown(checked_in_words(report))}", "")
     yield markdown(totals_in_words(report)) if not report.next else _totals(report)
