@@ -42,12 +42,14 @@ def to_json(report: Report) -> str:
         "patterns": [_pattern(entry, report) for entry in told.patterns],
         "findings": [
             {"severity": f.severity, "rule": f.rule, "program": f.program, "target": f.target, "what": f.what,
-             "advice": f.advice}
+             "advice": f.advice, "details": list(f.details)}
             for f in report.findings
         ],
         "notes": list(report.notes),
         "totals": report.totals(),
     }  # fmt: skip
+    if report.timings:
+        value["timings"] = [timing.to_json() for timing in report.timings]
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 

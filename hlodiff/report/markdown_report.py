@@ -13,6 +13,7 @@ from hlodiff.report.headline import headline
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
 from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_in_words, told_of
+from hlodiff.report.timings import timing_rows
 from hlodiff.report.totals import checked_in_words, totals_in_words
 
 _MOST_PROGRAMS = 100
@@ -56,10 +57,13 @@ def _lines(report: Report) -> Iterator[str]:
     if sum(map(len, listed)) > _MOST_CHARACTERS and not report.all:
         listed = list(_overview(report, told))
     yield from listed
+    yield from _further_findings(report)
     for note in report.notes:
         yield from (f"- note: {markdown(note)}", "")
     if any(any(entry.cost) for entry in told.patterns):
         yield from ("flops and bytes of changes are computed from shapes, cycles are XLA's estimates", "")
+    if report.timings:
+        yield from (*timing_rows(report.timings), "")
     if report.command == "check":
         yield from (f"checked {markdown(checked_in_words(report))}", "")
     yield markdown(totals_in_words(report)) if not report.next else _totals(report)
@@ -102,6 +106,17 @@ def _overview(report: Report, told: Told) -> Iterator[str]:
             yield from _digest(digest_of([e for e in told.patterns if e.key[0] == stage]), report, programs=True)
     yield from _programs(report)
     yield from (f"Details would be longer than {_MOST_CHARACTERS:,} characters: {_MORE}.", "")
+
+
+def _further_findings(report: Report) -> Iterator[str]:
+    """What was found beside the programs: growth, parity, traces."""
+    for finding in report.further_findings():
+        on = f" on {finding.target}" if finding.target else ""
+        yield f"- **{markdown(finding.program + on)}** {markdown(finding.rule)}: {markdown(finding.what)}"
+        yield from (f"  - {markdown(clip(detail, 4 * _WIDEST))}" for detail in finding.details)
+        yield from (f"  - hint: {code(finding.advice)}" for _ in range(bool(finding.advice)))
+    if report.further_findings():
+        yield ""
 
 
 def _totals(report: Report) -> str:
