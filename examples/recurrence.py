@@ -22,7 +22,7 @@ def walk(weights: jax.Array, sequence: jax.Array) -> jax.Array:
     return state
 
 
-@hlodiff.register(targets=["cpu"])
+@hlodiff.register
 def recurrence(length: int = 32) -> hlodiff.Case:
     weights, sequence = hlodiff.abstract((16, 16), "float32"), hlodiff.abstract((length, 16), "float32")
     return hlodiff.Case(walk, weights, sequence, grow={"length": [8, 16, 32, 64]}, max_growth="constant")

@@ -17,6 +17,7 @@ from hlodiff.capture.growth_options import check_growth, limits_of
 from hlodiff.errors import RegistryError
 from hlodiff.policy.growth import growth_record, judge_growth
 from hlodiff.registry import Case, Registration
+from tests.test_docs import blocks, played
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = """\
@@ -204,3 +205,12 @@ def test_details_hold_the_numbers_and_the_cause() -> None:
 def test_a_record_that_makes_no_sense_is_as_if_nothing_were_recorded(record: dict[str, Any]) -> None:
     (finding,) = judge_growth("f", [FLAT], record, {}, {})
     assert finding.what == "how it grows with `n` is not recorded"
+
+
+@pytest.mark.slow
+def test_the_page_on_growth_can_be_followed(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "growth.md"
+    for kind in ("python", "toml"):
+        for name, text in blocks(page, kind):
+            (tmp_path / name).write_text(text)
+    played(page, tmp_path)

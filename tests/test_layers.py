@@ -28,6 +28,7 @@ KNOWS: dict[str, set[str]] = {
     "graph": {"ir"},
     "diff": {"graph", "normalize", "ir"},
     "capture": _BELOW_DIFF | {"registry", "traces", "anatomy"},
+    "watching": {"capture", "traces"},
     "policy": _BELOW_DIFF | {"store", "traces", "anatomy"},
     "report": _BELOW_DIFF | {"policy", "store", "traces", "anatomy"},
 }

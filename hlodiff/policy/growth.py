@@ -79,7 +79,7 @@ def judge_growth(
         recorded = recorded_classes(record, growth.parameter)
         beyond = [s for s in growth.series if s.name in limits and worse(s.fit.kind, cast(Class, limits[s.name]))]
         if beyond:
-            said = ", ".join(f"{WORDS[s.name]} {s.fit.words}, at most {limits[s.name]} allowed" for s in beyond)
+            said = "; ".join(f"{WORDS[s.name]} {s.fit.words}, at most {limits[s.name]} allowed" for s in beyond)
             details = (*_counts(growth, [s.name for s in beyond], record), *causes.get(growth.parameter, ()))
             yield Finding("error", RULE, name, None, f"with `{growth.parameter}`: {said}", "", tuple(details))
         if not recorded:
@@ -107,12 +107,12 @@ def _against(
     up = [(s, old) for s, old in pairs if worse(s.fit.kind, old)]
     down = [(s, old) for s, old in pairs if worse(old, s.fit.kind)]
     if up:
-        said = ", ".join(f"{WORDS[s.name]} {s.fit.words}, recorded as {old}" for s, old in up)
+        said = "; ".join(f"{WORDS[s.name]} {s.fit.words}, recorded as {old}" for s, old in up)
         details = () if told else (*_counts(growth, [s.name for s, _ in up], record), *causes)
         advice = f"hlodiff update {name}"
         yield Finding("error", RULE, name, None, f"with `{growth.parameter}`: {said}", advice, tuple(details))
     elif down:
-        said = ", ".join(f"{WORDS[s.name]} {s.fit.words}, recorded as {old}" for s, old in down)
+        said = "; ".join(f"{WORDS[s.name]} {s.fit.words}, recorded as {old}" for s, old in down)
         what = f"better than recorded with `{growth.parameter}`: {said}"
         yield Finding("info", RULE, name, None, what, f"hlodiff update {name}")
 

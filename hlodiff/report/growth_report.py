@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hlodiff.anatomy.fits import Fit
 from hlodiff.anatomy.growth import GrownRepeat, Growth, Series
 from hlodiff.anatomy.measure import WORDS
 from hlodiff.report.anatomy_words import Told, advice_for, anatomy_json, copies_in_words, listed, place_of, told
@@ -57,9 +56,9 @@ def _rows(growth: Growth, recorded: Recorded) -> Iterator[list[str]]:
     for series in growth.series:
         old = recorded.get(series.name)
         said = f", recorded as {old}" if old and old != series.fit.kind else ""
-        yield [WORDS[series.name], *_values(series), _fit(series.fit) + said]
+        yield [WORDS[series.name], *_values(series), _fit(series) + said]
     for series in growth.compiled:
-        yield [f"compiled {WORDS[series.name]}", *_values(series), _fit(series.fit)]
+        yield [f"compiled {WORDS[series.name]}", *_values(series), _fit(series)]
 
 
 def _values(series: Series) -> list[str]:
@@ -67,8 +66,10 @@ def _values(series: Series) -> list[str]:
     return [bytes_in_words(value) if large else f"{value:,}" for value in series.values]
 
 
-def _fit(fit: Fit) -> str:
-    return f"{fit.words}, {fit.slope:,.4g} for each" if fit.slope else fit.words
+def _fit(series: Series) -> str:
+    fit = series.fit
+    each = bytes_in_words(fit.slope) if series.name.endswith("_bytes") else f"{fit.slope:,.4g}"
+    return f"{fit.words}, {each} for each" if fit.slope else fit.words
 
 
 def _further(growth: Growth, root: str) -> Iterator[Told]:
