@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
@@ -63,6 +65,55 @@ print(jax.jit(outer.f).lower(1.0).as_text(debug_info=True))
 """
     run = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True)
     assert "inner.py" in run.stdout and "outer.py" not in run.stdout
+
+
+def test_jax_can_be_listened_to() -> None:
+    (trace, infer), (compiler, compile_), (maker, make) = private.jit_points()
+    assert [infer, compile_, make] == ["_infer_params", "compile_or_get_cached", "make_jit"]
+    assert list(inspect.signature(getattr(trace, infer)).parameters) == ["fun", "ji", "args", "kwargs"]
+    assert list(inspect.signature(getattr(compiler, compile_)).parameters)[:2] == ["backend", "computation"]
+    assert next(iter(inspect.signature(getattr(maker, make)).parameters)) == "fun"
+
+
+def test_jax_counts_its_traces() -> None:
+    before = private.traces_done()
+    jitted = jax.jit(lambda x: x)
+    assert (jitted(1.0), jitted(2.0), private.traces_done() - before) == (1.0, 2.0, 1)
+
+
+def test_jax_tells_the_call_in_progress() -> None:
+    found: list[Any] = []
+
+    def look(x: jax.Array, n: int) -> jax.Array:
+        found.append((private.call_in_progress(), private.is_ahead_of_time()))
+        return x
+
+    jitted = jax.jit(look, static_argnums=1, donate_argnames="x")
+    jitted(jnp.ones(3), 4)
+    jitted.trace(jnp.ones(3), 5)
+    ((call, ahead), (no_call, traced)) = found
+    assert call is not None and call[0] is look and call[2][1] == 4 and call[3] == {}
+    assert (no_call, ahead, traced) == (None, False, True)
+    options = private.jit_options(call[1])
+    assert (options["static_argnums"], options["donate_argnums"], options["donate_argnames"]) == ((1,), (0,), ("x",))
+
+
+def test_equinox_statics_hold_the_call() -> None:
+    found: list[Any] = []
+
+    def look(x: object, *, k: object) -> None:
+        fun, _, args, _ = private.call_in_progress() or (None, None, (), {})
+        found.append(private.filter_jitted(fun, args))
+
+    eqx.filter_jit(look, donate="all")(jnp.ones(3), k="key")
+    ((function, args, kwargs, donates),) = found
+    assert function is look and args[0].shape == (3,) and kwargs == {"k": "key"} and donates
+
+
+def test_jax_tells_what_stands_around_a_call() -> None:
+    with jax.set_mesh(jax.make_mesh((1,), ("x",))):
+        assert private.surroundings()["jax.set_mesh"] == "x=1"
+    assert set(private.surroundings().values()) == {""}
 
 
 def test_jax_tells_weak_types() -> None:

@@ -22,12 +22,13 @@ KNOWS: dict[str, set[str]] = {
     "registry": set(),
     "ir": set(),
     "normalize": {"ir"},
-    "store": {"ir"},
+    "traces": set(),
+    "store": {"ir", "traces"},
     "graph": {"ir"},
     "diff": {"graph", "normalize", "ir"},
-    "capture": _BELOW_DIFF | {"registry"},
-    "policy": _BELOW_DIFF | {"store"},
-    "report": _BELOW_DIFF | {"policy", "store"},
+    "capture": _BELOW_DIFF | {"registry", "traces"},
+    "policy": _BELOW_DIFF | {"store", "traces"},
+    "report": _BELOW_DIFF | {"policy", "store", "traces"},
 }
 # `hlodiff.abstract` makes a jax.ShapeDtypeStruct, so it asks the room that knows jax, when it is called.
 UPWARD_ON_PURPOSE = {("registry.py", "hlodiff.capture.leaves")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from types import FrameType
 from typing import Any
 
 from hlodiff.errors import CaptureError
@@ -132,6 +133,137 @@ def deserialized(data: bytes) -> Any:
         return bindings.hlo_from_proto(data)
     except AttributeError as error:
         raise _moved("jaxlib", "HloModule.from_serialized_hlo_module_proto", str(error)) from None
+
+
+def jit_points() -> tuple[tuple[Any, str], ...]:
+    """Where JAX can be listened to while a program runs: the module and the name of a function in each.
+
+    Missing: `jax.monitoring` tells names and seconds of what is traced and compiled, but neither with which arguments
+    nor what the program is; nor does it tell of a function that is traced under `jax.grad`.
+
+    Returns:
+        what infers, and traces where it must, for a call of a jitted function: `(fun, info, args, kwargs)`; what
+        compiles: `(backend, module, ...)`, which returns the executable; what makes a jitted function: `(fun, ...)`.
+    """
+    try:
+        from jax._src import compiler, pjit
+
+        points = ((pjit, "_infer_params"), (compiler, "compile_or_get_cached"), (pjit, "make_jit"))
+        for module, name in points:
+            getattr(module, name)
+    except (ImportError, AttributeError) as error:
+        raise _moved("jax", "pjit._infer_params", str(error)) from None
+    return points
+
+
+def traces_done() -> int:
+    """How often JAX ran Python code to trace it, in this process. Missing: a cached jaxpr looks like a new one."""
+    try:
+        from jax._src.interpreters import partial_eval
+
+        return int(partial_eval.trace_to_jaxpr.cache_info().misses)
+    except (ImportError, AttributeError) as error:
+        raise _moved("jax", "partial_eval.trace_to_jaxpr.cache_info", str(error)) from None
+
+
+def inferred_jaxpr(inferred: Any) -> Any:
+    """The jaxpr in what `_infer_params` returns."""
+    try:
+        return inferred[0].params["jaxpr"]
+    except (AttributeError, KeyError, IndexError, TypeError) as error:
+        raise _moved("jax", "PjitParams.params", str(error)) from None
+
+
+def jit_options(info: Any) -> dict[str, Any]:
+    """What `jax.jit` was told about a function. Missing: a jitted function does not show it."""
+    try:
+        names = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames")
+        options = {name: tuple(getattr(info, name)) for name in names}
+        return options | {"in_shardings": info.in_shardings_leaves, "out_shardings": info.out_shardings_leaves}
+    except (AttributeError, TypeError) as error:
+        raise _moved("jax", "PjitInfo", str(error)) from None
+
+
+def call_in_progress() -> tuple[Any, Any, tuple[Any, ...], dict[str, Any]] | None:
+    """The innermost call of a jitted function that this thread is in: the function, `info`, args and kwargs.
+
+    Missing: what compiles is not told for whom. A program may be compiled long after its trace, for arguments that lie
+    elsewhere. A frame's variables are read, nothing is replaced.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "cache_miss" and frame.f_code.co_filename.endswith("pjit.py"):
+            here = frame.f_locals
+            if {"fun", "jit_info", "args", "kwargs"} <= here.keys():
+                return here["fun"], here["jit_info"], here["args"], here["kwargs"]
+        frame = frame.f_back
+    return None
+
+
+def is_ahead_of_time() -> bool:
+    """Whether this thread traces for `.lower()` or `.trace()`, not for a call. Missing: nothing tells."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith("pjit.py") and frame.f_code.co_name in ("cache_miss", "jit_trace"):
+            return frame.f_code.co_name == "jit_trace"
+        frame = frame.f_back
+    return False
+
+
+def module_name(module: Any) -> str:
+    """The name of an MLIR module that JAX compiles, such as `jit_step`."""
+    try:
+        return str(module.operation.attributes["sym_name"]).strip('"')
+    except (AttributeError, KeyError) as error:
+        raise _moved("jax", "the module's sym_name", str(error)) from None
+
+
+def filter_jitted(fun: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], dict[str, Any], bool] | None:
+    """The user's function and arguments inside a call that `eqx.filter_jit` makes of its inner `jax.jit` function.
+
+    Missing: Equinox hands JAX flat tuples; the names and containers of the user are in its statics only.
+
+    Returns:
+        function, args, kwargs and whether anything is donated; None for another function.
+    """
+    code = getattr(fun, "__code__", None)
+    if code is None or code.co_name != "fun_wrapped" or getattr(fun, "__module__", "") != "equinox._jit":
+        return None
+    try:
+        from jax.tree_util import tree_unflatten
+
+        donated, kept, statics = args
+        arrays = {**donated, **kept}
+        parts = [
+            tree_unflatten(treedef, [d if s is None else s for d, s in zip(arrays[key], leaves, strict=True)])
+            for key, (leaves, treedef) in zip(("fun", "first", "rest"), statics, strict=True)
+        ]
+        function, first, (rest, kwargs) = parts
+        return function, (first, *rest)[:-1], kwargs, bool(donated)  # Equinox's own None stands last
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _moved("equinox", "filter_jit", str(error)) from None
+
+
+def surroundings() -> dict[str, str]:
+    """What stands around a call and makes JAX trace anew: meshes, named axes, `compute_on`. Missing: a public list."""
+    try:
+        from jax._src import config, core, mesh
+
+        concrete, abstract = mesh.thread_resources.env.physical_mesh, mesh.get_abstract_mesh()
+        axes = core.get_axis_env().axis_sizes
+        found = {
+            "with mesh": "" if concrete.empty else _axes(concrete.shape),
+            "jax.set_mesh": "" if abstract.empty else _axes(abstract.shape),
+            "axis names": _axes(axes),
+            "compute_on": str(config.compute_on_context_manager.value or ""),
+        }
+    except (ImportError, AttributeError) as error:
+        raise _moved("jax", "config.trace_context", str(error)) from None
+    return found
+
+
+def _axes(sizes: Any) -> str:
+    return ", ".join(f"{name}={size}" for name, size in sizes.items())
 
 
 def _moved(package: str, what: str, detail: str) -> CaptureError:

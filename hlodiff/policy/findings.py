@@ -11,6 +11,8 @@ from hlodiff.diff.compared import Compared
 # "broken": no verdict was possible. It outranks every error, since nobody knows what else is wrong.
 Severity = Literal["broken", "error", "warning", "info"]
 CLEAN, FAILED, UNJUDGED = 0, 1, 2
+# What the comparison of a program with its snapshot leads to, and the report of that program tells.
+PROGRAM_RULES = ("changed", "new", "orphaned", "not-checked", "broken")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +21,12 @@ class Finding:
 
     Args:
         severity: "error" fails, "broken" and a "warning" that a recorded program was not checked leave no verdict.
-        rule: a short fixed name: "changed", "new", "orphaned", "not-checked", "broken".
+        rule: a short fixed name: one of PROGRAM_RULES, or what else was looked at, such as "growth".
         program: function and case.
         target: what it is compiled for; None where that is not known.
         what: one sentence.
         advice: what to type next; "" when there is nothing.
+        details: lines that explain it.
     """
 
     severity: Severity
@@ -32,6 +35,7 @@ class Finding:
     target: str | None
     what: str
     advice: str = ""
+    details: tuple[str, ...] = ()
 
 
 def judge(programs: Iterable[Compared]) -> tuple[Finding, ...]:

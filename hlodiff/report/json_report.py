@@ -42,7 +42,7 @@ def to_json(report: Report) -> str:
         "patterns": [_pattern(entry, report) for entry in told.patterns],
         "findings": [
             {"severity": f.severity, "rule": f.rule, "program": f.program, "target": f.target, "what": f.what,
-             "advice": f.advice}
+             "advice": f.advice, "details": list(f.details)}
             for f in report.findings
         ],
         "notes": list(report.notes),

@@ -56,6 +56,7 @@ def _lines(report: Report) -> Iterator[str]:
     if sum(map(len, listed)) > _MOST_CHARACTERS and not report.all:
         listed = list(_overview(report, told))
     yield from listed
+    yield from _further_findings(report)
     for note in report.notes:
         yield from (f"- note: {markdown(note)}", "")
     if any(any(entry.cost) for entry in told.patterns):
@@ -102,6 +103,17 @@ def _overview(report: Report, told: Told) -> Iterator[str]:
             yield from _digest(digest_of([e for e in told.patterns if e.key[0] == stage]), report, programs=True)
     yield from _programs(report)
     yield from (f"Details would be longer than {_MOST_CHARACTERS:,} characters: {_MORE}.", "")
+
+
+def _further_findings(report: Report) -> Iterator[str]:
+    """What was found beside the programs: growth, parity, traces."""
+    for finding in report.further_findings():
+        on = f" on {finding.target}" if finding.target else ""
+        yield f"- **{markdown(finding.program + on)}** {markdown(finding.rule)}: {markdown(finding.what)}"
+        yield from (f"  - {markdown(clip(detail, 4 * _WIDEST))}" for detail in finding.details)
+        yield from (f"  - hint: {code(finding.advice)}" for _ in range(bool(finding.advice)))
+    if report.further_findings():
+        yield ""
 
 
 def _totals(report: Report) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hlodiff.diff.compared import STATUSES, Compared
-from hlodiff.policy import Finding
+from hlodiff.policy import PROGRAM_RULES, Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,10 @@ class Report:
         for program in self.programs:
             counts[program.status] += 1
         return counts
+
+    def further_findings(self) -> tuple[Finding, ...]:
+        """Findings that are not told with a program: of scenarios, growth, parity, in their order."""
+        return tuple(finding for finding in self.findings if finding.rule not in PROGRAM_RULES)
 
     def targets(self) -> tuple[str, ...]:
         """Targets that were compared, in order of appearance."""

@@ -83,6 +83,7 @@ def _lines(report: Report) -> Iterator[_Line]:
         listed = list(_overview(report, told))
     yield from listed
     yield from _not_checked(report)
+    yield from _further_findings(report)
     for note in report.notes:
         yield _Line(0, f"note: {note}", wrap=True)
     if any(any(entry.cost) for entry in told.patterns):
@@ -237,6 +238,20 @@ def _not_checked(report: Report) -> Iterator[_Line]:
             yield _Line(2, f"hint: {advice}", wrap=True)
         for part in log.rstrip().split("\n")[-_MOST_LINES_OF_LOG:] if log else []:
             yield _Line(4, f"| {part}")
+        yield _Line(0, "")
+
+
+def _further_findings(report: Report) -> Iterator[_Line]:
+    """What was found beside the programs: growth, parity, traces."""
+    styles = {"broken": "bold red", "error": "bold yellow"}
+    for finding in report.further_findings():
+        on = f" on {finding.target}" if finding.target else ""
+        head = f"{finding.program}{on}  {finding.rule}: {finding.what}"
+        yield _Line(0, head, style=styles.get(finding.severity, ""), wrap=True)
+        for detail in finding.details:
+            yield _Line(2, detail, wrap=True)
+        if finding.advice:
+            yield _Line(2, f"hint: {finding.advice}", wrap=True)
         yield _Line(0, "")
 
 

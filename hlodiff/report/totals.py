@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
 
@@ -29,6 +31,8 @@ def totals_in_words(report: Report) -> str:
         parts += [f"{waiting:,} not checked"] if waiting else []
         parts += [f"{counts['identical']:,} unchanged"] if counts["identical"] or not parts else []
         words = ", ".join(parts)
+    rules = Counter(finding.rule for finding in report.further_findings())
+    words += "".join(f", {many(count, f'{rule} finding')}" for rule, count in sorted(rules.items()))
     return f"{words}; next: {report.next}" if report.next else words
 
 

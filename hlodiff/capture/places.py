@@ -1,0 +1,83 @@
+"""Where in the user's own code something was called or defined."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from hlodiff.ir.frames import is_library, shown_file
+
+_OWN = str(Path(__file__).resolve().parent.parent) + os.sep
+
+
+def place(file: str, line: int, root: str) -> str:
+    """A `file:line` relative to the project, or `package/...` for a library: the same on every machine.
+
+    Example:
+        >>> place("/srv/project/model.py", 12, "/srv/project")
+        'model.py:12'
+    """
+    return f"{shown_file(file, root)}:{line}"
+
+
+def caller(root: str) -> tuple[str, str]:
+    """The innermost frame of this thread that is the user's own.
+
+    Returns:
+        its `file:line`, and the qualified name of its function, "" at the top of a module; the place is "" where every
+        frame is a library's.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if is_users(code.co_filename):
+            return place(code.co_filename, frame.f_lineno, root), "" if code.co_name == "<module>" else code.co_qualname
+        frame = frame.f_back
+    return "", ""
+
+
+@functools.lru_cache(maxsize=4096)
+def is_users(file: str) -> bool:
+    """Whether a file is neither hlodiff's, nor an installed package's, nor Python's."""
+    return not is_library(file) and not file.startswith(_OWN)
+
+
+def open_function(fn: Any) -> Any:
+    """The function that a person wrote, inside partials, wrappers such as `jax.grad`'s, and methods."""
+    for _ in range(100):  # a wrapper may wrap itself
+        if isinstance(fn, functools.partial):
+            fn = fn.func
+        elif inspect.ismethod(fn):
+            fn = fn.__func__
+        elif getattr(fn, "__wrapped__", None) is not None:
+            fn = fn.__wrapped__
+        else:
+            break
+    return fn
+
+
+def code_of(fn: Any) -> CodeType | None:
+    """The code object of a function, or of the `__call__` of an object."""
+    fn = open_function(fn)
+    code = getattr(fn, "__code__", None)
+    if code is None:
+        code = getattr(open_function(vars(type(fn)).get("__call__")), "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def name_of(fn: Any) -> str:
+    """What a person calls a function; the class of a callable object."""
+    fn = open_function(fn)
+    name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None)
+    return name if isinstance(name, str) else type(fn).__qualname__
+
+
+def defined(fn: Any, root: str) -> str:
+    """`file:line` of a function's definition, "" for what was not written in Python."""
+    code = code_of(fn)
+    return place(code.co_filename, code.co_firstlineno, root) if code is not None else ""

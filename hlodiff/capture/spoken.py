@@ -1,0 +1,78 @@
+"""Values in words that are the same in every process: no address, and no order of a set."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import re
+from typing import Any
+
+import numpy as np
+
+_ADDRESS = re.compile(r"(?: at)? 0x[0-9a-fA-F]{4,}|(?<=id=)\d{6,}")
+_LONGEST = 80
+_DEEPEST = 4
+
+
+def spoken(value: Any, depth: int = 0) -> str:
+    """A static value in a few words.
+
+    Args:
+        value: any object.
+        depth: how many containers it is inside of.
+
+    Returns:
+        what a reader recognizes it by, at most 80 characters.
+
+    Example:
+        >>> spoken({"relu", "gelu"}), spoken(object())
+        ("{'gelu', 'relu'}", 'an object of class object')
+    """
+    text = _text(value, depth)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def _text(value: Any, depth: int) -> str:
+    kind = type(value)
+    if value is None or kind in (bool, int, float, complex, str, bytes):
+        return repr(value)
+    if isinstance(value, enum.Enum):
+        return f"{kind.__name__}.{value.name}"
+    if isinstance(value, type):
+        return value.__qualname__
+    if isinstance(value, np.dtype):
+        return value.name
+    if isinstance(value, np.ndarray | np.generic):
+        return f"a NumPy array {value.dtype.name}[{','.join(map(str, value.shape))}]"
+    if depth >= _DEEPEST:
+        return "..."
+    return _container(value, kind, depth) or _plain_repr(value, kind)
+
+
+def _container(value: Any, kind: type, depth: int) -> str:
+    if isinstance(value, set | frozenset):
+        return "{" + ", ".join(sorted(spoken(item, depth + 1) for item in value)) + "}"
+    if kind is dict:
+        return "{" + ", ".join(f"{spoken(k, depth + 1)}: {spoken(v, depth + 1)}" for k, v in value.items()) + "}"
+    if kind is list:
+        return "[" + ", ".join(spoken(item, depth + 1) for item in value) + "]"
+    if kind is tuple:
+        return "(" + ", ".join(spoken(item, depth + 1) for item in value) + ("," if len(value) == 1 else "") + ")"
+    if dataclasses.is_dataclass(value):
+        shown = [field for field in dataclasses.fields(value) if field.repr and hasattr(value, field.name)]
+        inside = ", ".join(f"{field.name}={spoken(getattr(value, field.name), depth + 1)}" for field in shown)
+        return f"{kind.__name__}({inside})"
+    return ""
+
+
+def _plain_repr(value: Any, kind: Any) -> str:
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    if callable(value) and isinstance(name, str):
+        return name
+    if kind.__repr__ is object.__repr__:
+        return f"an object of class {kind.__qualname__}"
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # a broken repr is no reason to stop what is being watched
+        return f"an object of class {kind.__qualname__}"
+    return _ADDRESS.sub("", text)

@@ -1,0 +1,134 @@
+"""The running part of `check`: programs are captured and compared with their snapshots, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+from hlodiff.capture import Captured, NotChecked, Outcome
+from hlodiff.cli.capturing import captured
+from hlodiff.cli.recording import STAGES, Stored, compare, one_sided, parse, record
+from hlodiff.cli.registered import Chosen, load_stored, requests_for
+from hlodiff.cli.trouble import foreseen
+from hlodiff.config import Config
+from hlodiff.diff.compared import Compared
+from hlodiff.diff.limits import Limits
+from hlodiff.diff.metrics import op_counts
+from hlodiff.errors import HlodiffError
+from hlodiff.policy import FAILED, PROGRAM_RULES, UNJUDGED, Finding
+from hlodiff.store import FutureFormatError, Key
+
+
+@dataclass(slots=True)
+class Run:
+    """What has been compared so far.
+
+    Args:
+        config: the project's.
+        results: both stages of each program that was looked at.
+        toolchains: target, recorded toolchain and the one found now, for each program that was compiled.
+    """
+
+    config: Config
+    results: dict[Key, tuple[Compared, ...]] = field(default_factory=dict)
+    toolchains: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
+
+    def compare_all(self, chosen: Chosen, jobs: int | None) -> None:
+        stored, broken = load_stored(self.config, (*chosen.registered, *chosen.orphaned))
+        for key, error in broken.items():
+            self.results[key] = _both(key, error.what, _heal(key, error), error=error)
+        for key in chosen.orphaned:
+            if key in stored:
+                self.results[key] = one_sided(stored[key], "removed")
+        fresh = [key for key in chosen.registered if key not in broken]
+        with closing(captured(self.config, requests_for(fresh, stored), jobs)) as outcomes:
+            for key, outcome in outcomes:
+                self.results[key] = self.judge_one(key, outcome, stored.get(key))
+
+    def judge_one(self, key: Key, outcome: Outcome, old: Stored | None) -> tuple[Compared, ...]:
+        """One program against its snapshot; whatever goes wrong is said of this program alone."""
+        if isinstance(outcome, NotChecked):
+            return _both(key, outcome.reason, outcome.advice, recorded=old is not None)
+        if not isinstance(outcome, Captured):
+            return _both(key, outcome.what, "", broken=True, log=outcome.log_tail)
+        if old is not None:
+            before = old.snapshot.summary.get("toolchain") or {}
+            self.toolchains.append((key.target, before, outcome.facts.get("toolchain") or before))
+        try:
+            if outcome.unchanged and old is not None:
+                return _same(key, old)
+            new = parse(record(outcome, str(self.config.root), self.config.large_constants), key.name)
+            limits = Limits(**dict(self.config.limits))
+            return one_sided(new, "added") if old is None else compare(old, new, limits)
+        except Exception as error:
+            known = foreseen(error)
+            return _both(key, known.what, known.hint, error=known)
+
+    def in_order(self, chosen: Chosen) -> tuple[Compared, ...]:
+        """Results in the order of registration, orphans last."""
+        return tuple(program for key in (*chosen.registered, *chosen.orphaned) for program in self.results.get(key, ()))
+
+
+def _both(
+    key: Key,
+    reason: str,
+    advice: str,
+    *,
+    broken: bool = False,
+    log: str = "",
+    error: HlodiffError | None = None,
+    recorded: bool = False,
+) -> tuple[Compared, ...]:
+    """Both stages of a program that was not compared."""
+    if error is not None:
+        reason, broken = str(error).removesuffix(f"\nhint: {error.hint}"), True
+    return tuple(
+        Compared(
+            key.name,
+            key.target,
+            stage,
+            "not_checked",
+            reason=reason,
+            advice=advice,
+            broken=broken,
+            log=log,
+            recorded=recorded,
+        )
+        for stage in STAGES
+    )
+
+
+def _heal(key: Key, error: HlodiffError) -> str:
+    """What to type where a snapshot is broken: it is recorded again, unless a newer hlodiff wrote it."""
+    newer = isinstance(error, FutureFormatError) or error.what.startswith("internal error")
+    return error.hint if newer else f"hlodiff update {key.name} --target {key.target}"
+
+
+def _same(key: Key, old: Stored) -> tuple[Compared, ...]:
+    return tuple(
+        Compared(key.name, key.target, stage, "identical", op_counts=op_counts(old.modules[stage])) for stage in STAGES
+    )
+
+
+def following(programs: tuple[Compared, ...], code: int, findings: Sequence[Finding] = ()) -> str:
+    """The command to type next; "" where there is none."""
+    further = [finding for finding in findings if finding.rule not in PROGRAM_RULES]
+    if code == UNJUDGED:
+        broken = [program for program in programs if program.broken]
+        stuck = [finding for finding in further if finding.severity == "broken"]
+        if stuck and not broken:
+            return f"hlodiff check {stuck[0].program}, once it is repaired"
+        if not broken:
+            return next((program.advice for program in programs if program.recorded and program.advice), "")
+        advice = [program.advice for program in broken if program.advice.startswith("hlodiff ")]
+        return advice[0] if advice else f"hlodiff check {broken[0].name}, once it is repaired"
+    if code == FAILED:
+        differing = dict.fromkeys(p.name for p in programs if p.status in ("changed", "added"))
+        if not differing:
+            advice = [f.advice for f in further if f.severity == "error" and f.advice.startswith("hlodiff ")]
+            orphaned = any(program.status == "removed" for program in programs)
+            return "hlodiff update --prune" if orphaned else next(iter(advice), "")
+        return f"hlodiff update {' '.join(differing)}" if len(differing) <= 3 else "hlodiff update"
+    return ""
