@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from hlodiff.errors import HlodiffError
+from hlodiff.errors import UsageError
+from hlodiff.report.annotations import inside
 from hlodiff.report.json_report import FORMAT_VERSION
 from hlodiff.report.sheet import Sheet
 
 _MOST_TEXT = 20_000  # characters of one text; reasons and logs are the longest
 _MOST_ITEMS = 200_000  # of one list
 _DEEPEST = 30
-
-
-class ResultError(HlodiffError):
-    """A saved result that cannot be shown."""
+_COMMAND = re.compile(r"hlodiff [\w ./*?@=:,'-]{1,1000}")
 
 
 def read_sheet(text: str, where: str = "the result") -> Sheet:
@@ -37,12 +36,12 @@ def read_sheet(text: str, where: str = "the result") -> Sheet:
         the sheet in it.
 
     Raises:
-        ResultError: it is no such JSON, or another version's.
+        UsageError: it is no such JSON, or another version's.
 
     Example:
         >>> read_sheet("[]")
         Traceback (most recent call last):
-        hlodiff.report.reading.ResultError: the result: not a result of hlodiff: an object was expected
+        hlodiff.errors.UsageError: the result: not a result of hlodiff: an object was expected
         hint: write it with `hlodiff check --format json -o FILE`
     """
     try:
@@ -58,16 +57,19 @@ def read_sheet(text: str, where: str = "the result") -> Sheet:
         raise _refused(where, "it has no `sheet`")
     sheet = _read(Sheet, value["sheet"], "sheet", where)
     assert isinstance(sheet, Sheet)
-    return sheet
+    if sheet.folder and not inside(sheet.folder):
+        raise _refused(where, "sheet.folder leads out of the repository")
+    # People type what stands there: nothing but a command of ours.
+    return sheet if _COMMAND.fullmatch(sheet.next) else replace(sheet, next="")
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number")
 
 
-def _refused(where: str, what: str) -> ResultError:
+def _refused(where: str, what: str) -> UsageError:
     hint = "write it with `hlodiff check --format json -o FILE`"
-    return ResultError(f"not a result of hlodiff: {what}", where=where, hint=hint)
+    return UsageError(f"not a result of hlodiff: {what}", where=where, hint=hint)
 
 
 def _read(kind: Any, value: Any, path: str, where: str) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from hlodiff.diff.compared import Status
+from hlodiff.diff.compared import STATUSES, Status
 from hlodiff.ir.model import Stage
+from hlodiff.policy import PROGRAM_RULES, Severity
 
 Unit = Literal["count", "bytes"]
 
@@ -143,17 +144,18 @@ class Said:
 
     Args:
         severity: "broken", "error", "warning" or "info".
-        rule, program, target, what, advice: as those of the finding.
+        rule, program, target, what, advice, details: as those of the finding.
         where: the line of Python that caused it.
         fingerprint: the same in every run as long as it is the same finding.
     """
 
-    severity: str
+    severity: Severity
     rule: str
     program: str
     target: str | None
     what: str
     advice: str = ""
+    details: tuple[str, ...] = ()
     where: Place | None = None
     fingerprint: str = ""
 
@@ -204,3 +206,14 @@ class Sheet:
     next: str = ""
     checked: str = ""
     folder: str = ""
+
+    def totals(self) -> dict[str, int]:
+        """Programs in all, and by status; the same numbers in every format."""
+        counts: dict[str, int] = {"programs": len(self.programs), **dict.fromkeys(map(str, STATUSES), 0)}
+        for program in self.programs:
+            counts[program.status] += 1
+        return counts
+
+    def further_findings(self) -> tuple[Said, ...]:
+        """Findings that are not told with a program."""
+        return tuple(finding for finding in self.findings if finding.rule not in PROGRAM_RULES)
