@@ -18,9 +18,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from hlodiff.diff import diff
-from hlodiff.diff.compared import Compared
+from hlodiff.diff.compared import STATUSES, Compared, Status
 from hlodiff.diff.result import Edit, FieldChange, ModuleDiff
-from hlodiff.ir.model import Frame
+from hlodiff.ir.model import Frame, Stage
 from hlodiff.policy import Finding, judge
 from hlodiff.report import FORMS, Report, ToolchainChange, sheet_of, to_form, to_json, to_terminal
 from hlodiff.report.comment import MARKER
@@ -281,18 +281,19 @@ TARGETS = st.none() | st.sampled_from(["cpu", "tpu-v5e"]) | TEXT
 
 @st.composite
 def compared(draw: st.DrawFn) -> Compared:
-    status = draw(st.sampled_from(["identical", "changed", "added", "removed", "not_checked"]))
-    stage = draw(st.sampled_from(["stablehlo", "compiled"]))
-    head: Any = (draw(TEXT), draw(TARGETS), stage, status)
+    status: Status = draw(st.sampled_from(STATUSES))
+    stage: Stage = draw(st.sampled_from(("stablehlo", "compiled")))
+    bare = Compared(draw(TEXT), draw(TARGETS), stage, status)
     if status == "changed":
         text = draw(TEXT)
         edits = tuple(edit(draw(TEXT), draw(st.integers(0, 99)), draw(st.integers(1, 9)), text, text) for _ in range(2))
         metrics = {name: (draw(NUMBERS), draw(NUMBERS)) for name in METRICS}
-        return Compared(*head, ModuleDiff(OLD, NEW, edits, metrics=metrics), FACTS, {"memory.temp": draw(NUMBERS)})
+        found = ModuleDiff(OLD, NEW, edits, metrics=metrics)
+        return replace(bare, diff=found, old_facts=FACTS, new_facts={"memory.temp": draw(NUMBERS)})
     if status == "not_checked":
-        broken, recorded = draw(st.booleans()), draw(st.booleans())
-        return Compared(*head, reason=draw(TEXT), advice=draw(TEXT), log=draw(TEXT), broken=broken, recorded=recorded)
-    return Compared(*head, op_counts={draw(TEXT): draw(NUMBERS)})
+        why = replace(bare, reason=draw(TEXT), advice=draw(TEXT), log=draw(TEXT))
+        return replace(why, broken=draw(st.booleans()), recorded=draw(st.booleans()))
+    return replace(bare, op_counts={draw(TEXT): draw(NUMBERS)})
 
 
 @st.composite

@@ -149,12 +149,15 @@ class Crew:
             raise CaptureError(f"{what} before it could start; the end of its log:\n{tail}")
         return Failed(request.function, request.case, request.target, what, tail)
 
+    def start(self, setting: Setting, purpose: Purpose) -> None:
+        """A worker that `ask` will find ready."""
+        self._answer(self.hire(setting, purpose))
+
     def ask(self, setting: Setting, what: Purpose, payload: object) -> object:
         """One question to a worker of its own setting, which stays for the next."""
-        worker = next((w for w in self.workers if w.setting == setting), None)
-        if worker is None:
-            worker = self.hire(setting, what)
-            self._answer(worker)
+        if all(worker.setting != setting for worker in self.workers):
+            self.start(setting, what)
+        worker = next(w for w in self.workers if w.setting == setting)
         worker.connection.send((what, payload))
         return self._answer(worker)
 

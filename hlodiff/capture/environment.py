@@ -10,7 +10,7 @@ from typing import Literal
 
 from hlodiff.config import Config
 
-Purpose = Literal["discover", "capture", "probe"]
+Purpose = Literal["discover", "capture", "probe", "profile"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,10 +76,10 @@ def capture_program(bench: Bench, request: Request) -> Outcome:
     except Exception as error:
         return NotChecked(*where, *cannot_open(name, error))
     try:
-        case = _find_case(bench, request, target)
+        case = find_case(bench, request, target)
         traced = trace(case, target.devices[0])
         dropped = dropped_kinds(
-            case, traced.traced.jaxpr, target, lambda other: _find_case(bench, request, other, keep=False)
+            case, traced.traced.jaxpr, target, lambda other: find_case(bench, request, other, keep=False)
         )
     except TooFewDevices as error:
         return NotChecked(*where, str(error), "use a larger target, or @hlodiff.register(targets=[...]) without it")
@@ -90,7 +90,8 @@ def capture_program(bench: Bench, request: Request) -> Outcome:
     return NotChecked(*where, *dropped) if dropped else _compile(bench, request, name, target, traced)
 
 
-def _find_case(bench: Bench, request: Request, target: Target, keep: bool = True) -> Case:
+def find_case(bench: Bench, request: Request, target: Target, keep: bool = True) -> Case:
+    """The case that a request names; `keep` says whether it stays for the next request."""
     registration = next((r for r in registrations() if r.name == request.function), None)
     if registration is None:
         raise HlodiffError(f"no function is registered as `{request.function}`", hint="hlodiff list")

@@ -82,6 +82,11 @@ class _Server:
 
         return capture_program(self.bench, request)
 
+    def profile(self, request: Any) -> Any:
+        from hlodiff.capture.profiling import profile_program
+
+        return profile_program(self.bench, request)
+
     def probe(self, name: str) -> str:
         from hlodiff.capture.refusals import cannot_open
 

@@ -23,6 +23,7 @@ from hlodiff.store import is_unfinished, writing
 @options.form
 @options.output
 @options.detail
+@click.option("--timings", is_flag=True, help="Tell how long each program took to trace, lower and compile.")
 @options.jobs
 @options.project
 def command(
@@ -32,6 +33,7 @@ def command(
     output: str | None,
     everything: bool,
     stacks: bool,
+    timings: bool,
     jobs: int | None,
     project: Path,
 ) -> int:
@@ -39,7 +41,8 @@ def command(
 
     NAME is a function, a case (`function/case`) or a pattern (`train*`); all functions where none is given. Nothing is
     written. A program that cannot be compiled here is "not checked": it is reported, and where it has a snapshot it is
-    no pass. `--target cpu` looks at one target only.
+    no pass. `--target cpu` looks at one target only. `--timings` compiles everything, also what did not change; workers
+    slow each other down, so use it with `--jobs 1`, or `hlodiff profile`, which tells more.
 
     Exits 0 where nothing changed, 1 where a program changed, has no snapshot or is registered no more, 2 where no
     verdict was possible: something is broken, or a recorded program could not be checked here.
@@ -49,7 +52,7 @@ def command(
         with writing(config.snapshots):
             pass  # taking the folder finishes what a killed `update` has begun
     chosen = choose(config, discover(config), names, targets)
-    run = Run(config)
+    run = Run(config, timed={} if timings else None)
     run.compare_all(chosen, jobs)
     programs = run.in_order(chosen)
     findings = judge(programs)
@@ -66,6 +69,7 @@ def command(
         root=str(config.root),
         all=everything,
         stacks=stacks,
+        timings=run.timings(chosen),
     )
     emit_report(report, form, output)
     return code

@@ -11,6 +11,7 @@ from hlodiff.capture import Captured, NotChecked, Outcome
 from hlodiff.cli.capturing import captured
 from hlodiff.cli.recording import STAGES, Stored, compare, one_sided, parse, record
 from hlodiff.cli.registered import Chosen, load_stored, requests_for
+from hlodiff.cli.timing import timing
 from hlodiff.cli.trouble import foreseen
 from hlodiff.config import Config
 from hlodiff.diff.compared import Compared
@@ -18,6 +19,7 @@ from hlodiff.diff.limits import Limits
 from hlodiff.diff.metrics import op_counts
 from hlodiff.errors import HlodiffError
 from hlodiff.policy import FAILED, PROGRAM_RULES, UNJUDGED, Finding
+from hlodiff.report.timings import Timing
 from hlodiff.store import FutureFormatError, Key
 
 
@@ -29,11 +31,13 @@ class Run:
         config: the project's.
         results: both stages of each program that was looked at.
         toolchains: target, recorded toolchain and the one found now, for each program that was compiled.
+        timed: how long each program took to make; None where nobody asked, so that what is unchanged is not compiled.
     """
 
     config: Config
     results: dict[Key, tuple[Compared, ...]] = field(default_factory=dict)
     toolchains: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
+    timed: dict[Key, Timing] | None = None
 
     def compare_all(self, chosen: Chosen, jobs: int | None) -> None:
         stored, broken = load_stored(self.config, (*chosen.registered, *chosen.orphaned))
@@ -43,7 +47,9 @@ class Run:
             if key in stored:
                 self.results[key] = one_sided(stored[key], "removed")
         fresh = [key for key in chosen.registered if key not in broken]
-        with closing(captured(self.config, requests_for(fresh, stored), jobs)) as outcomes:
+        # Whoever asks how long XLA takes wants it asked, also for what is known to be unchanged.
+        known = stored if self.timed is None else {}
+        with closing(captured(self.config, requests_for(fresh, known), jobs)) as outcomes:
             for key, outcome in outcomes:
                 self.results[key] = self.judge_one(key, outcome, stored.get(key))
 
@@ -57,6 +63,8 @@ class Run:
             before = old.snapshot.summary.get("toolchain") or {}
             self.toolchains.append((key.target, before, outcome.facts.get("toolchain") or before))
         try:
+            if self.timed is not None:
+                self.timed[key] = timing(key, outcome)
             if outcome.unchanged and old is not None:
                 return _same(key, old)
             new = parse(record(outcome, str(self.config.root), self.config.large_constants), key.name)
@@ -65,6 +73,11 @@ class Run:
         except Exception as error:
             known = foreseen(error)
             return _both(key, known.what, known.hint, error=known)
+
+    def timings(self, chosen: Chosen) -> tuple[Timing, ...]:
+        """What was timed, in the order of registration."""
+        timed = self.timed or {}
+        return tuple(timed[key] for key in chosen.registered if key in timed)
 
     def in_order(self, chosen: Chosen) -> tuple[Compared, ...]:
         """Results in the order of registration, orphans last."""

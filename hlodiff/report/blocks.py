@@ -54,7 +54,11 @@ def _table(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
     lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
     for row in rows:
         cells = dict(row.cells)
-        told = [code(clip(row.name, WIDEST)), *([", ".join(map(code, row.targets))] if on else []), markdown(row.change)]
+        told = [
+            code(clip(row.name, WIDEST)),
+            *([", ".join(map(code, row.targets))] if on else []),
+            markdown(row.change),
+        ]
         told += [markdown(clip(cells.get(column, ""), WIDEST)) for column in columns]
         lines.append(f"| {' | '.join([*told, *([code(clip(row.where, 2 * WIDEST))] if where else [])])} |")
     return lines

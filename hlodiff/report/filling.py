@@ -14,7 +14,6 @@ from hlodiff.report.digest import Digest, digest_of, share, share_in_words
 from hlodiff.report.entries import Entry, follows_in_words
 from hlodiff.report.headline import headline
 from hlodiff.report.key_numbers import key_numbers
-from hlodiff.report.kinds import kinds_of_change
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
 from hlodiff.report.scopes import most_changed
@@ -72,6 +71,7 @@ def sheet_of(report: Report, folder: str = "", told: Told | None = None) -> Shee
         report.next,
         checked_in_words(report),
         folder,
+        report.timings,
     )
 
 
@@ -93,7 +93,7 @@ def _program(program: Compared, number: int, told: Told, report: Report) -> Prog
         program.target,
         program.stage,
         program.status,
-        ", ".join(kinds_of_change(diff)) if diff else "",
+        ", ".join(program.classes) if diff else "",
         headline(program) if program.diff else "",
         sum(diff.summary.values()) if diff else 0,
         key_numbers(program) if program.status in ("changed", "added", "removed") else (),

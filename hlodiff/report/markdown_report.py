@@ -10,6 +10,7 @@ from hlodiff.report.filling import sheet_of
 from hlodiff.report.record import Report
 from hlodiff.report.rows import rows_of
 from hlodiff.report.sheet import Sheet
+from hlodiff.report.timings import timing_rows
 
 COSTS = "flops and bytes of changes are computed from shapes, cycles are XLA's estimates"
 MOST_ROWS = 12  # with a few lines around them a reviewer decides from twenty; more stand folded below
@@ -61,5 +62,7 @@ def closing(sheet: Sheet) -> Iterator[str]:
         change.cost for change in sheet.shared
     ):
         yield from (COSTS, "")
+    if sheet.timings:
+        yield from (*timing_rows(sheet.timings), "")
     if sheet.command == "check":
         yield from (f"checked {markdown(sheet.checked)}", "")

@@ -59,3 +59,17 @@ def many(count: int, one: str, several: str = "") -> str:
         ('1 edit', '3 edits', '0 copies')
     """
     return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+def seconds_in_words(seconds: float) -> str:
+    """A duration with three digits.
+
+    Example:
+        >>> seconds_in_words(0.000123), seconds_in_words(0.0421), seconds_in_words(0.25), seconds_in_words(83.2)
+        ('0.12 ms', '42.1 ms', '250 ms', '83.2 s')
+    """
+    if seconds >= 0.9995:
+        return f"{seconds:.2f} s" if seconds < 9.995 else f"{seconds:.1f} s"
+    milliseconds = seconds * 1e3
+    digits = 0 if milliseconds >= 99.95 else 1 if milliseconds >= 9.995 else 2
+    return f"{milliseconds:.{digits}f} ms"

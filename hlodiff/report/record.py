@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from hlodiff.diff.compared import STATUSES, Compared
 from hlodiff.policy import PROGRAM_RULES, Finding
+from hlodiff.report.timings import Timing
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Report:
         root: the project's folder: Python files are named relative to it, in every form.
         all: whether every change is listed, however long the report gets.
         stacks: whether the whole Python call stack of each change is listed.
+        timings: how long the programs took to make, where that was asked for.
     """
 
     command: Literal["check", "diff"]
@@ -48,6 +50,7 @@ class Report:
     root: str = ""
     all: bool = False
     stacks: bool = False
+    timings: tuple[Timing, ...] = ()
 
     def totals(self) -> dict[str, int]:
         """Programs in all, and by status; the same numbers in every format."""

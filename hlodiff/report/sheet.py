@@ -8,6 +8,7 @@ from typing import Literal
 from hlodiff.diff.compared import STATUSES, Status
 from hlodiff.ir.model import Stage
 from hlodiff.policy import PROGRAM_RULES, Severity
+from hlodiff.report.timings import Timing
 
 Unit = Literal["count", "bytes"]
 
@@ -190,6 +191,7 @@ class Sheet:
         checked: how much was compared, in words.
         folder: the project's folder below the top of the repository, "" where they are the same: CI names files from
             the top.
+        timings: how long programs took to make, where that was asked for.
     """
 
     command: Literal["check", "diff"]
@@ -206,6 +208,7 @@ class Sheet:
     next: str = ""
     checked: str = ""
     folder: str = ""
+    timings: tuple[Timing, ...] = ()
 
     def totals(self) -> dict[str, int]:
         """Programs in all, and by status; the same numbers in every format."""

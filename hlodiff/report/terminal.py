@@ -18,6 +18,7 @@ from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
 from hlodiff.report.rows import rows_of
 from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_in_words, told_of
+from hlodiff.report.timings import timing_lines
 from hlodiff.report.totals import checked_in_words, totals_in_words
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def _lines(report: Report) -> Iterator[_Line]:
         yield _Line(0, f"note: {note}", wrap=True)
     if any(any(entry.cost) for entry in told.patterns):
         yield _Line(0, _COSTS, wrap=True)
+    yield from (_Line(0, line) for line in timing_lines(report.timings))
     if report.command == "check" and any(program.status != "not_checked" for program in report.programs):
         yield _Line(0, f"checked {checked_in_words(report)}", wrap=True)
     yield _Line(0, totals_in_words(report), style="bold", wrap=True)

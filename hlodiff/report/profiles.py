@@ -1,0 +1,236 @@
+"""`hlodiff profile` in words: what a first call pays, phase by phase and pass by pass."""
+
+from __future__ import annotations
+
+import io
+import json
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hlodiff.report.escape import code, markdown, printable
+from hlodiff.report.numbers import many, seconds_in_words
+from hlodiff.report.timings import PHASES, TITLES, bar
+
+_MOST_PASSES = 12
+_BY = {
+    "profiler": "as XLA tells its profiler",
+    "dump": "as the metadata of its dump tell",
+}
+_UNTOLD = "this compiler does not tell how long its passes take"
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass of XLA: seconds without what ran inside it, and in how many runs."""
+
+    name: str
+    pipeline: str
+    seconds: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What one program took to make, several times over.
+
+    Args:
+        name, target: which program.
+        stablehlo, compiled: instructions of both stages.
+        first: seconds by phase in a fresh process.
+        later: the same again and again in that process.
+        passes: XLA's passes in one more compile, the longest first.
+        source: who told of them.
+        observed: how long XLA took in that compile.
+        problem: why there is nothing of all that; then `advice` says what helps.
+
+    Example:
+        >>> Profile("f", "cpu", problem="libtpu is not installed").median("trace") is None
+        True
+    """
+
+    name: str
+    target: str
+    stablehlo: int = 0
+    compiled: int = 0
+    first: Mapping[str, float] | None = None
+    later: tuple[Mapping[str, float], ...] = ()
+    passes: tuple[Pass, ...] = ()
+    source: str = ""
+    observed: float = 0.0
+    problem: str = ""
+    advice: str = ""
+    broken: bool = False
+
+    def median(self, phase: str) -> float | None:
+        """Median of the later times of one phase, or of all phases together for "total"."""
+        times = [_of(run, phase) for run in self.later]
+        return statistics.median(times) if times else None
+
+    def outside(self) -> float:
+        """Seconds of the observed compile in which nothing that has a name ran."""
+        return max(self.observed - sum(each.seconds for each in self.passes), 0.0)
+
+
+def _of(run: Mapping[str, float], phase: str) -> float:
+    return sum(run.values()) if phase == "total" else run[phase]
+
+
+def profiles_text(profiles: Sequence[Profile], everything: bool = False, color: bool = False) -> str:
+    """The report for a terminal.
+
+    Args:
+        profiles: in the order in which they are shown.
+        everything: whether every pass is listed.
+        color: whether bars may be coloured; no meaning rests on it.
+
+    Returns:
+        text ending in a newline.
+
+    Example:
+        >>> print(profiles_text([Profile("f", "cpu", problem="it is broken")]), end="")
+        f  cpu  not timed: it is broken
+    """
+    longest = max((_of(p.first, phase) for p in profiles if p.first for phase in PHASES), default=0) or 1
+    lines = [line for profile in profiles for line in _lines(profile, longest, everything)]
+    if any(profile.first for profile in profiles):
+        lines.append("paid by the first call with new shapes, types or static values; later calls only run the program")
+    text = "".join(line.rstrip() + "\n" for line in lines)
+    return _colored(text) if color else text
+
+
+def _lines(profile: Profile, longest: float, everything: bool) -> Iterator[str]:
+    head = printable(f"{profile.name}  {profile.target}")
+    if profile.first is None:
+        yield f"{head}  not timed: {printable(profile.problem)}"
+        if profile.advice:
+            yield f"  {printable(profile.advice)}"
+        return
+    yield f"{head}  {profile.stablehlo:,} StableHLO ops, {profile.compiled:,} compiled instructions"
+    yield from _phases(profile, longest)
+    yield from _passes(profile, everything)
+    yield ""
+
+
+def _phases(profile: Profile, longest: float) -> Iterator[str]:
+    first = profile.first or {}
+    runs = len(profile.later)
+    yield f"  {'':<7}{'first':>10}" + (f"{'again':>10}  median of {runs}, least to most" if runs else "")
+    for phase in (*PHASES, "total"):
+        line = f"  {TITLES.get(phase, phase):<7}{seconds_in_words(_of(first, phase)):>10}"
+        if runs:
+            times = [_of(run, phase) for run in profile.later]
+            spread = f"{seconds_in_words(min(times))} to {seconds_in_words(max(times))}"
+            line += f"{seconds_in_words(profile.median(phase) or 0):>10}  {spread:<21}"
+        yield line if phase == "total" else f"{line}  {bar(_of(first, phase) / longest)}"
+
+
+def _passes(profile: Profile, everything: bool) -> Iterator[str]:
+    if not profile.passes:
+        if profile.observed:
+            yield f"  {_UNTOLD}"
+        return
+    yield f"  inside XLA: {_split(profile)}; {_BY[profile.source]}"
+    rows = list(_pass_rows(profile, everything))
+    wide = max(len(name) for name, *_ in rows)
+    most = max(seconds for _, seconds, _ in rows) or 1
+    for name, seconds, note in rows:
+        share = f"{100 * seconds / profile.observed:.0f} %" if profile.observed else ""
+        yield f"    {name:<{wide}}{seconds_in_words(seconds):>9}{share:>6}  {bar(seconds / most, 16):<16}  {note}"
+
+
+def _split(profile: Profile) -> str:
+    """One more compile, divided into passes over HLO and what comes after them."""
+    passes = [each for each in profile.passes if each.pipeline]
+    seconds = sum(each.seconds for each in passes)
+    return (
+        f"{seconds_in_words(seconds)} in {many(len(passes), 'HLO pass', 'HLO passes')}, "
+        f"{seconds_in_words(max(profile.observed - seconds, 0))} in code generation and the rest "
+        "of one more compile"
+    )
+
+
+def _pass_rows(profile: Profile, everything: bool) -> Iterator[tuple[str, float, str]]:
+    """Name, seconds and a note: the longest passes, the sum of the others, and what no pass accounts for."""
+    shown = profile.passes if everything else profile.passes[:_MOST_PASSES]
+    for each in shown:
+        pipeline = f"HLO pass, {each.pipeline}" if each.pipeline else "code generation and the rest"
+        yield printable(each.name), each.seconds, printable(f"{many(each.runs, 'run')}, {pipeline}")
+    if rest := profile.passes[len(shown) :]:
+        yield f"{len(rest)} more", sum(each.seconds for each in rest), "--all lists them"
+    yield "outside of these", profile.outside(), "nothing has a name there"
+
+
+def profiles_markdown(profiles: Sequence[Profile], everything: bool = False) -> str:
+    """The report as GitHub-flavoured Markdown, ending in a newline."""
+    lines = ["### hlodiff: profile", ""]
+    for profile in profiles:
+        lines += [*_markdown(profile, everything), ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _markdown(profile: Profile, everything: bool) -> Iterator[str]:
+    head = f"{code(profile.name)} on {code(profile.target)}"
+    if profile.first is None:
+        yield f"{head}: not timed, {markdown(profile.problem)} {markdown(profile.advice)}".rstrip()
+        return
+    yield f"{head}: {profile.stablehlo:,} StableHLO ops, {profile.compiled:,} compiled instructions"
+    yield from ("", f"| | first | again, median of {len(profile.later)} |", "|---|--:|--:|")
+    for phase in (*PHASES, "total"):
+        again = profile.median(phase)
+        later = "" if again is None else seconds_in_words(again)
+        yield f"| {TITLES.get(phase, phase)} | {seconds_in_words(_of(profile.first, phase))} | {later} |"
+    if not profile.passes:
+        yield from ("", _UNTOLD) if profile.observed else ()
+        return
+    yield from ("", f"Inside XLA: {_split(profile)}.", "")
+    yield from ("| | time | share | |", "|---|--:|--:|---|")
+    for name, seconds, note in _pass_rows(profile, everything):
+        share = f"{100 * seconds / profile.observed:.0f} %" if profile.observed else ""
+        yield f"| {code(name)} | {seconds_in_words(seconds)} | {share} | {markdown(note)} |"
+
+
+def profiles_json(profiles: Sequence[Profile]) -> str:
+    """Everything as JSON text, seconds with microseconds."""
+    value = {"format_version": "1.0", "command": "profile", "programs": [_json(profile) for profile in profiles]}
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def _json(profile: Profile) -> dict[str, Any]:
+    head: dict[str, Any] = {"name": profile.name, "target": profile.target}
+    if profile.first is None:
+        return {**head, "status": "not_timed", "reason": profile.problem, "advice": profile.advice}
+    return {
+        **head,
+        "status": "timed",
+        "instructions": {"stablehlo": profile.stablehlo, "compiled": profile.compiled},
+        "first": _seconds(profile.first),
+        "later": [_seconds(run) for run in profile.later],
+        "passes": {
+            "source": profile.source or None,
+            "compile": round(profile.observed, 6),
+            "outside": round(profile.outside(), 6),
+            "listed": [
+                {"name": p.name, "pipeline": p.pipeline or None, "seconds": round(p.seconds, 6), "runs": p.runs}
+                for p in profile.passes
+            ],
+        },
+    }
+
+
+def _seconds(run: Mapping[str, float]) -> dict[str, float]:
+    return {phase: round(run[phase], 6) for phase in PHASES}
+
+
+def _colored(text: str) -> str:
+    """Bars in colour, nothing else."""
+    from rich.console import Console
+    from rich.text import Text
+
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, color_system="standard", width=10_000, highlight=False)
+    styled = Text(text, end="")
+    styled.highlight_regex(r"[█▏▎▍▌▋▊▉]+", "cyan")
+    console.print(styled, soft_wrap=True, end="")
+    return out.getvalue()

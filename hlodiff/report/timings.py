@@ -1,0 +1,112 @@
+"""How long programs took to make, beside how large they are: rows for reports, and bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hlodiff.report.escape import code, printable
+from hlodiff.report.numbers import seconds_in_words
+
+PHASES = ("trace", "lower", "compile")
+TITLES = {"trace": "trace", "lower": "lower", "compile": "XLA"}
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_BAR = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What one program took to make in one run.
+
+    Args:
+        name, target: which program.
+        trace, lower: seconds in JAX.
+        compile: seconds in XLA; None where XLA was not asked.
+        stablehlo, compiled: instructions of both stages; None where they were not counted.
+
+    Example:
+        >>> Timing("f", "cpu", 0.1, 0.2, None).total
+        0.30000000000000004
+    """
+
+    name: str
+    target: str
+    trace: float
+    lower: float
+    compile: float | None
+    stablehlo: int | None = None
+    compiled: int | None = None
+
+    @property
+    def total(self) -> float:
+        return self.trace + self.lower + (self.compile or 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; seconds with microseconds."""
+        seconds = {phase: _rounded(getattr(self, phase)) for phase in PHASES}
+        return {"name": self.name, "target": self.target, "seconds": seconds,
+                "instructions": {"stablehlo": self.stablehlo, "compiled": self.compiled}}  # fmt: skip
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 6)
+
+
+def bar(share: float, width: int = _BAR) -> str:
+    """A horizontal bar in eighths of a character.
+
+    Args:
+        share: between 0 and 1.
+        width: characters of a whole bar.
+
+    Returns:
+        the bar, not padded; what is not nothing has at least an eighth.
+
+    Example:
+        >>> bar(0.5, 4), bar(1e-9, 4), bar(0, 4)
+        ('██', '▏', '')
+    """
+    eighths = round(min(max(share, 0), 1) * width * 8)
+    eighths = max(eighths, 1) if share > 0 else 0
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def timing_lines(timings: Sequence[Timing]) -> Iterator[str]:
+    """A table for a terminal: a row for each program, the longest total as the whole bar.
+
+    Example:
+        >>> for line in timing_lines([Timing("f", "cpu", 0.01, 0.002, 0.1, 57, 49)]):
+        ...     print(line.rstrip())
+        time to make      trace     lower       XLA  StableHLO  compiled
+        f  cpu          10.0 ms   2.00 ms    100 ms     57 ops    49 ops  ████████████████████████
+    """
+    if not timings:
+        return
+    names = [printable(f"{timing.name}  {timing.target}") for timing in timings]
+    wide = max(len("time to make"), *map(len, names))
+    longest = max(timing.total for timing in timings) or 1
+    yield f"{'time to make':<{wide}}  {'trace':>9} {'lower':>9} {'XLA':>9}  {'StableHLO':>9}{'compiled':>10}"
+    for name, timing in zip(names, timings, strict=True):
+        times = " ".join(f"{_seconds(getattr(timing, phase)):>9}" for phase in PHASES)
+        sizes = f"{_ops(timing.stablehlo):>9}{_ops(timing.compiled):>10}"
+        yield f"{name:<{wide}}  {times}  {sizes}  {bar(timing.total / longest)}"
+
+
+def timing_rows(timings: Sequence[Timing]) -> Iterator[str]:
+    """The same as a Markdown table."""
+    if not timings:
+        return
+    yield from ("| time to make | trace | lower | XLA | StableHLO | compiled |", "|---|--:|--:|--:|--:|--:|")
+    for timing in timings:
+        times = " | ".join(_seconds(getattr(timing, phase)) for phase in PHASES)
+        name = code(f"{timing.name} {timing.target}")
+        yield f"| {name} | {times} | {_ops(timing.stablehlo)} | {_ops(timing.compiled)} |"
+
+
+def _seconds(seconds: float | None) -> str:
+    return "not asked" if seconds is None else seconds_in_words(seconds)
+
+
+def _ops(count: int | None) -> str:
+    return "" if count is None else f"{count:,} ops"
