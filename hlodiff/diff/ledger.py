@@ -160,16 +160,13 @@ class Ledger:
         """True where the operands of a paired instruction are not the partners of what they were."""
         old, new, pairing = self.old, self.new, self.pairing
         partner = pairing.old[position]
-        ours, theirs = old.slots[position], new.slots[partner]
-        if len(ours) == len(theirs) and all(
-            pairing.old[a] == b and x == y for (a, _, x), (b, _, y) in zip(ours, theirs, strict=True)
-        ):
+        if [(pairing.old[a], x) for a, x in old.operands[position]] == list(new.operands[partner]):
             return False
         if trades_names(old, new, pairing, position):
             return True
         if self._is_opened(position, partner):
             return not same_operands_in_any_order(old, new, pairing, position)
-        return operands_changed(old, new, pairing, position, None, lambda _: False)
+        return operands_changed(old, new, pairing, position, None, None)
 
     def _is_opened(self, position: int, partner: int) -> bool:
         """True for calls of computations that differ: their operands correspond as the parameters inside do."""
@@ -217,7 +214,8 @@ class Ledger:
         found = [start]
         for position in found:
             if position == start or (partners[position] < 0 and len(found) < _FAR):
-                fresh = [u for u, _, _ in side.uses[position] if u not in seen]
-                seen.update(fresh)
-                found += dict.fromkeys(fresh)
+                for user in side.users[position]:
+                    if user not in seen:
+                        seen.add(user)
+                        found.append(user)
         return found
