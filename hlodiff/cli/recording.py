@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.cli.summary import build_summary, stage_facts
-from hlodiff.diff.compared import Compared
+from hlodiff.diff.compared import Compared, with_compiler
 from hlodiff.diff.limits import Limits
 from hlodiff.ir.model import Module, Stage
 from hlodiff.store import Snapshot, attach_source, numbered, restored, source_of
@@ -112,7 +112,9 @@ def compare(old: Stored, new: Stored, limits: Limits) -> tuple[Compared, ...]:
     Returns:
         one record for each stage, StableHLO first.
     """
-    return tuple(_compare_stage(old, new, stage, limits) for stage in STAGES)
+    stages = tuple(_compare_stage(old, new, stage, limits) for stage in STAGES)
+    toolchains = [side.snapshot.summary.get("toolchain") or {} for side in (old, new)]
+    return with_compiler(stages, lambda _: toolchains[0] != toolchains[1])
 
 
 def _compare_stage(old: Stored, new: Stored, stage: Stage, limits: Limits) -> Compared:
