@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from hlodiff.diff.features import ANY, EXACT, OWN, STRUCTURE, TYPE, VALUE, Pairing, Side
@@ -108,16 +107,28 @@ def likeness(old: Side, new: Side, pairing: Pairing, one: int, other: int) -> fl
 
 def _shared(olds: Sequence[tuple[int, int, int]], news: Sequence[tuple[int, int, int]], pairing: Pairing) -> float:
     """Paired neighbours in the same slot, as a share of the larger neighbourhood."""
-    ours = Counter((pairing.old[o], slot) for o, slot, _ in olds[:_BUSY] if pairing.old[o] >= 0)
-    theirs = Counter((n, slot) for n, slot, _ in news[:_BUSY])
-    return (ours & theirs).total() / max(len(olds), len(news), 1)
+    ours = [(pairing.old[o], slot) for o, slot, _ in olds[:_BUSY] if pairing.old[o] >= 0]
+    if not ours:
+        return 0.0
+    return _in_both(ours, [(n, slot) for n, slot, _ in news[:_BUSY]]) / max(len(olds), len(news))
 
 
 def _free_alike(old: Side, new: Side, pairing: Pairing, one: int, other: int) -> int:
     """Free neighbours of equal structure in the same slot: two chains of free instructions pair along each other."""
     count = 0
     for olds, news in ((old.slots[one], new.slots[other]), (old.uses[one], new.uses[other])):
-        ours = Counter((old.labels[STRUCTURE][o], slot) for o, slot, _ in olds[:_BUSY] if pairing.old[o] < 0)
-        theirs = Counter((new.labels[STRUCTURE][n], slot) for n, slot, _ in news[:_BUSY] if pairing.new[n] < 0)
-        count += (ours & theirs).total()
+        ours = [(old.labels[STRUCTURE][o], slot) for o, slot, _ in olds[:_BUSY] if pairing.old[o] < 0]
+        if ours:
+            theirs = [(new.labels[STRUCTURE][n], slot) for n, slot, _ in news[:_BUSY] if pairing.new[n] < 0]
+            count += _in_both(ours, theirs)
+    return count
+
+
+def _in_both(ours: Iterable[tuple[int, int]], theirs: list[tuple[int, int]]) -> int:
+    """How many of some neighbours there are on both sides; `theirs` is used up. A handful each, so no counting."""
+    count = 0
+    for neighbour in ours:
+        if neighbour in theirs:
+            theirs.remove(neighbour)
+            count += 1
     return count
