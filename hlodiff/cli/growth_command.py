@@ -20,7 +20,7 @@ from hlodiff.policy.growth import recorded_classes
 from hlodiff.report.growth_report import growth_json, growth_markdown, growth_text
 from hlodiff.store import Key, read_growth
 
-_FORMS = {"json": growth_json, "markdown": growth_markdown, "text": growth_text}
+_FORMS = {"text": growth_text, "json": growth_json, "markdown": growth_markdown}
 
 
 @click.command("growth")
@@ -34,7 +34,7 @@ _FORMS = {"json": growth_json, "markdown": growth_markdown, "text": growth_text}
 )
 @click.option("-t", "--target", metavar="TARGET", help="What to lower for; cpu where the case has it.")
 @click.option("--compile", "compile_too", is_flag=True, help="Compile at each size too, and count what XLA made of it.")
-@options.form
+@click.option("--format", "form", type=click.Choice(list(_FORMS)), default="text", show_default=True, help="Form.")
 @options.output
 @options.jobs
 @options.project
