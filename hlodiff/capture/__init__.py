@@ -13,10 +13,13 @@ from hlodiff.capture.outcomes import (
     Request,
     TargetStatus,
 )
+from hlodiff.capture.parity_outcomes import Called, CalledProgram, ParityRequest
 from hlodiff.capture.pool import Answer, Job, capture, discover
 
 __all__ = [
     "Answer",
+    "Called",
+    "CalledProgram",
     "Captured",
     "Discovered",
     "Discovery",
@@ -27,6 +30,7 @@ __all__ = [
     "Job",
     "NotChecked",
     "Outcome",
+    "ParityRequest",
     "Request",
     "Sized",
     "TargetStatus",

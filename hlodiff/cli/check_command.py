@@ -11,6 +11,7 @@ from hlodiff.cli import options
 from hlodiff.cli.checking import Run, following
 from hlodiff.cli.growth_checking import check_growth
 from hlodiff.cli.output import emit_report, near
+from hlodiff.cli.parity import check_parity
 from hlodiff.cli.registered import choose
 from hlodiff.config import load
 from hlodiff.policy import exit_code, judge
@@ -57,7 +58,11 @@ def command(
     run = Run(config, timed={} if timings else None)
     run.compare_all(chosen, jobs)
     programs = run.in_order(chosen)
-    findings = (*judge(programs), *check_growth(config, discovery, chosen, names, jobs))
+    findings = (
+        *judge(programs),
+        *check_growth(config, discovery, chosen, names, jobs),
+        *check_parity(config, discovery, chosen, jobs),
+    )
     code = exit_code(findings)
     report = Report(
         command="check",
