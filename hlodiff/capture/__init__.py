@@ -7,12 +7,15 @@ from hlodiff.capture.outcomes import (
     Discovery,
     Event,
     Failed,
+    FoundScenario,
     NotChecked,
     Outcome,
+    Ran,
     Request,
     TargetStatus,
 )
 from hlodiff.capture.pool import capture, discover
+from hlodiff.capture.scenario_runs import ran
 
 __all__ = [
     "Captured",
@@ -20,11 +23,14 @@ __all__ = [
     "Discovery",
     "Event",
     "Failed",
+    "FoundScenario",
     "NotChecked",
     "Outcome",
+    "Ran",
     "Request",
     "TargetStatus",
     "capture",
     "discover",
+    "ran",
     "targets",
 ]
