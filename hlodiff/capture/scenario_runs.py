@@ -10,6 +10,7 @@ from hlodiff.capture.crew import Crew
 from hlodiff.capture.environment import Setting
 from hlodiff.capture.imports import one_line, relative, user_frame, user_traceback
 from hlodiff.capture.outcomes import FoundScenario, Ran
+from hlodiff.capture.spoken import without_addresses
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError, HlodiffError
 from hlodiff.scenarios import Scenario, scenarios
@@ -55,7 +56,8 @@ def _raised(found: Scenario, error: BaseException, root: Path) -> Ran:
     what = f"{place}: {one_line(error)}" if place else one_line(error)
     what += f" (`{found.name}` is registered at {relative(found.where, root)})"
     advice = next((advice for said, advice in _ADVICE if said in str(error)), "")
-    return Ran(found.name, what=what, advice=advice, log=user_traceback(error, root))
+    log = without_addresses(user_traceback(error, root))
+    return Ran(found.name, what=without_addresses(what), advice=advice, log=log)
 
 
 def ran(config: Config, wanted: Sequence[FoundScenario], jobs: int | None = None) -> Generator[Ran, None, None]:

@@ -8,11 +8,12 @@ import click
 
 from hlodiff.capture import discover
 from hlodiff.cli import options
-from hlodiff.cli.checking import Run, following
+from hlodiff.cli.checking import Run, following_all
 from hlodiff.cli.output import emit_report, near
 from hlodiff.cli.registered import choose
+from hlodiff.cli.scenario_runs import compare_scenarios
 from hlodiff.config import load
-from hlodiff.policy import exit_code, judge
+from hlodiff.policy import exit_code, judge, judge_scenarios
 from hlodiff.report.record import Report, toolchain_changes
 from hlodiff.store import is_unfinished, writing
 
@@ -55,7 +56,8 @@ def command(
     run = Run(config, timed={} if timings else None)
     run.compare_all(chosen, jobs)
     programs = run.in_order(chosen)
-    findings = judge(programs)
+    scenarios = compare_scenarios(config, chosen.scenarios, jobs)
+    findings = (*judge(programs), *judge_scenarios(scenarios))
     code = exit_code(findings)
     report = Report(
         command="check",
@@ -65,11 +67,12 @@ def command(
         findings=findings,
         toolchain=toolchain_changes(run.toolchains),
         notes=tuple(f"{folder}: a summary.yaml, but no snapshot's place" for folder in chosen.strays),
-        next=following(programs, code, findings),
+        next=following_all(programs, findings, scenarios),
         root=str(config.root),
         all=everything,
         stacks=stacks,
         timings=run.timings(chosen),
+        scenarios=scenarios,
     )
     emit_report(report, form, output)
     return code

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hlodiff.capture import Captured, NotChecked, Outcome
+from hlodiff.cli import scenario_runs
 from hlodiff.cli.capturing import captured
 from hlodiff.cli.recording import STAGES, Stored, compare, one_sided, parse, record
 from hlodiff.cli.registered import Chosen, load_stored, requests_for
@@ -18,9 +19,10 @@ from hlodiff.diff.compared import Compared
 from hlodiff.diff.limits import Limits
 from hlodiff.diff.metrics import op_counts
 from hlodiff.errors import HlodiffError
-from hlodiff.policy import FAILED, PROGRAM_RULES, UNJUDGED, Finding
+from hlodiff.policy import FAILED, PROGRAM_RULES, UNJUDGED, Finding, exit_code, judge_scenarios
 from hlodiff.report.timings import Timing
 from hlodiff.store import FutureFormatError, Key
+from hlodiff.traces.compare import ComparedTraces
 
 
 @dataclass(slots=True)
@@ -123,6 +125,18 @@ def _same(key: Key, old: Stored) -> tuple[Compared, ...]:
     return tuple(
         Compared(key.name, key.target, stage, "identical", op_counts=op_counts(old.modules[stage])) for stage in STAGES
     )
+
+
+def following_all(
+    programs: tuple[Compared, ...], findings: tuple[Finding, ...], scenarios: tuple[ComparedTraces, ...]
+) -> str:
+    """The command to type next, for programs and scenarios."""
+    plain = tuple(finding for finding in findings if finding not in judge_scenarios(scenarios))
+    both = [following(programs, exit_code(plain), plain), scenario_runs.following(scenarios)]
+    told = [command for command in both if command]
+    if len(told) == 2 and all(command.startswith("hlodiff update") for command in told):
+        return "hlodiff update" + (" --prune" if told[0] == told[1] == "hlodiff update --prune" else "")
+    return told[0] if told else ""
 
 
 def following(programs: tuple[Compared, ...], code: int, findings: Sequence[Finding] = ()) -> str:

@@ -93,7 +93,9 @@ def _compared(tree: Tree, found: FoundScenario, outcome: Ran) -> ComparedTraces:
         recorded = read_traces(tree, name)
     except HlodiffError as error:
         advice = error.hint if isinstance(error, FutureFormatError) else f"hlodiff update {name}"
-        return ComparedTraces(name, "not_checked", reason=str(error).removesuffix(f"\nhint: {error.hint}"), advice=advice)
+        return ComparedTraces(
+            name, "not_checked", reason=str(error).removesuffix(f"\nhint: {error.hint}"), advice=advice
+        )
     old = recorded.account if recorded else None
     if outcome.what:
         return ComparedTraces(name, "not_checked", old, reason=outcome.what, advice=outcome.advice, log=outcome.log)
@@ -172,6 +174,22 @@ def _recorded(root: Path, outcome: Ran) -> Recorded:
     if old is None:
         return Recorded(name, "repaired" if broken else "new")
     return Recorded(name, "changed" if changes else "facts", changes)
+
+
+def scenario_states(config: Config, chosen: ChosenScenarios) -> list[tuple[str, str, str]]:
+    """For `list`: the name of each scenario, where it is registered ("" nowhere), and whether it is recorded."""
+    recorded = scenarios_of(FolderTree(config.snapshots).files())
+    rows = [
+        (found.name, f"{found.file}:{found.line}", "recorded" if found.name in recorded else "new")
+        for found in chosen.registered
+    ]
+    return rows + [(name, "", "orphaned") for name in chosen.orphaned]
+
+
+def shown_scenarios(tree: Tree, pattern: str) -> list[RecordedTraces]:
+    """For `show`: the records whose names match."""
+    names = [name for name in scenarios_of(tree.files()) if fnmatchcase(name, pattern)]
+    return [found for name in names if (found := read_traces(tree, name)) is not None]
 
 
 def following(scenarios: Sequence[ComparedTraces]) -> str:

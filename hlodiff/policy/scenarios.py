@@ -8,6 +8,7 @@ from hlodiff.policy.findings import Finding
 from hlodiff.traces.compare import ComparedTraces
 
 _TARGET = "cpu"
+SCENARIO_RULES = ("traces-changed", "traces-new", "traces-orphaned", "traces-broken", "budget")
 
 
 def judge_scenarios(scenarios: Iterable[ComparedTraces]) -> tuple[Finding, ...]:
@@ -21,7 +22,7 @@ def judge_scenarios(scenarios: Iterable[ComparedTraces]) -> tuple[Finding, ...]:
 
     Example:
         >>> judge_scenarios([ComparedTraces("steps", "added")])[0].rule
-        'new'
+        'traces-new'
     """
     return tuple(finding for one in scenarios for finding in _findings(one))
 
@@ -29,12 +30,12 @@ def judge_scenarios(scenarios: Iterable[ComparedTraces]) -> tuple[Finding, ...]:
 def _findings(one: ComparedTraces) -> Iterator[Finding]:
     update = f"hlodiff update {one.name}"
     if one.status == "not_checked":
-        yield Finding("broken", "broken", one.name, _TARGET, one.reason, one.advice)
+        yield Finding("broken", "traces-broken", one.name, _TARGET, one.reason, one.advice)
     elif one.status == "added":
-        yield Finding("error", "new", one.name, _TARGET, "has no record of its traces", update)
+        yield Finding("error", "traces-new", one.name, _TARGET, "has no record of its traces", update)
     elif one.status == "removed":
         what = "has a record of its traces, but no scenario of this name is registered any more"
-        yield Finding("error", "orphaned", one.name, _TARGET, what, "hlodiff update --prune")
+        yield Finding("error", "traces-orphaned", one.name, _TARGET, what, "hlodiff update --prune")
     elif one.status == "changed":
-        yield Finding("error", "traces", one.name, _TARGET, "; ".join(one.changes), update)
+        yield Finding("error", "traces-changed", one.name, _TARGET, "; ".join(one.changes), update)
     yield from (Finding("error", "budget", one.name, _TARGET, what) for what in one.over)

@@ -11,6 +11,7 @@ from hlodiff.ir.frames import shown_file
 from hlodiff.report.digest import share_of
 from hlodiff.report.entries import Entry
 from hlodiff.report.record import Report
+from hlodiff.report.scenarios import scenario_json
 from hlodiff.report.stories import told_of
 
 FORMAT_VERSION = "1.0"
@@ -45,6 +46,7 @@ def to_json(report: Report) -> str:
              "advice": f.advice, "details": list(f.details)}
             for f in report.findings
         ],
+        "scenarios": [scenario_json(one) for one in report.scenarios],
         "notes": list(report.notes),
         "totals": report.totals(),
     }  # fmt: skip

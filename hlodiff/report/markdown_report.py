@@ -12,6 +12,7 @@ from hlodiff.report.escape import clip, code, markdown, printable
 from hlodiff.report.headline import headline
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
+from hlodiff.report.scenarios import scenario_markdown
 from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_in_words, told_of
 from hlodiff.report.timings import timing_rows
 from hlodiff.report.totals import checked_in_words, totals_in_words
@@ -57,6 +58,7 @@ def _lines(report: Report) -> Iterator[str]:
     if sum(map(len, listed)) > _MOST_CHARACTERS and not report.all:
         listed = list(_overview(report, told))
     yield from listed
+    yield from scenario_markdown(report.scenarios, report.command, report.all)
     yield from _further_findings(report)
     for note in report.notes:
         yield from (f"- note: {markdown(note)}", "")

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hlodiff.diff.compared import STATUSES, Compared
-from hlodiff.policy import PROGRAM_RULES, Finding
+from hlodiff.policy import PROGRAM_RULES, SCENARIO_RULES, Finding
 from hlodiff.report.timings import Timing
+from hlodiff.traces.compare import ComparedTraces
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Report:
         all: whether every change is listed, however long the report gets.
         stacks: whether the whole Python call stack of each change is listed.
         timings: how long the programs took to make, where that was asked for.
+        scenarios: every compared scenario.
     """
 
     command: Literal["check", "diff"]
@@ -51,6 +53,7 @@ class Report:
     all: bool = False
     stacks: bool = False
     timings: tuple[Timing, ...] = ()
+    scenarios: tuple[ComparedTraces, ...] = ()
 
     def totals(self) -> dict[str, int]:
         """Programs in all, and by status; the same numbers in every format."""
@@ -61,7 +64,7 @@ class Report:
 
     def further_findings(self) -> tuple[Finding, ...]:
         """Findings that are not told with a program: of scenarios, growth, parity, in their order."""
-        return tuple(finding for finding in self.findings if finding.rule not in PROGRAM_RULES)
+        return tuple(finding for finding in self.findings if finding.rule not in (*PROGRAM_RULES, *SCENARIO_RULES))
 
     def targets(self) -> tuple[str, ...]:
         """Targets that were compared, in order of appearance."""

@@ -14,6 +14,7 @@ from hlodiff.report.entries import Entry, follows_in_words
 from hlodiff.report.escape import clip, printable
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
+from hlodiff.report.scenarios import scenario_lines
 from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_in_words, told_of
 from hlodiff.report.timings import timing_lines
 from hlodiff.report.totals import checked_in_words, totals_in_words
@@ -83,6 +84,8 @@ def _lines(report: Report) -> Iterator[_Line]:
     if len(listed) > _MOST_LINES and not report.all:
         listed = list(_overview(report, told))
     yield from listed
+    for indent, text in scenario_lines(report.scenarios, report.command, report.all):
+        yield _Line(indent, text, style="" if indent else "bold", wrap=True)
     yield from _not_checked(report)
     yield from _further_findings(report)
     for note in report.notes:
@@ -90,7 +93,8 @@ def _lines(report: Report) -> Iterator[_Line]:
     if any(any(entry.cost) for entry in told.patterns):
         yield _Line(0, _COSTS, wrap=True)
     yield from (_Line(0, line) for line in timing_lines(report.timings))
-    if report.command == "check" and any(program.status != "not_checked" for program in report.programs):
+    compared = any(program.status != "not_checked" for program in report.programs)
+    if report.command == "check" and (compared or report.scenarios):
         yield _Line(0, f"checked {checked_in_words(report)}", wrap=True)
     yield _Line(0, totals_in_words(report), style="bold", wrap=True)
 

@@ -6,6 +6,7 @@ from collections import Counter
 
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
+from hlodiff.report.scenarios import checked_scenarios, scenario_totals
 
 _WORDS = {
     "check": {"changed": "changed", "added": "new", "removed": "orphaned"},
@@ -22,7 +23,7 @@ def totals_in_words(report: Report) -> str:
     """
     counts = report.totals()
     if not counts["programs"]:
-        words = "nothing to compare"
+        words = scenario_totals(report.scenarios) if report.scenarios else "nothing to compare"
     else:
         parts = [f"{counts[key]:,} {word}" for key, word in _WORDS[report.command].items() if counts[key]]
         broken = sum(program.broken for program in report.programs)
@@ -31,6 +32,7 @@ def totals_in_words(report: Report) -> str:
         parts += [f"{waiting:,} not checked"] if waiting else []
         parts += [f"{counts['identical']:,} unchanged"] if counts["identical"] or not parts else []
         words = ", ".join(parts)
+        words += f"; {scenario_totals(report.scenarios)}" if report.scenarios else ""
     rules = Counter(finding.rule for finding in report.further_findings())
     words += "".join(f", {many(count, f'{rule} finding')}" for rule, count in sorted(rules.items()))
     return f"{words}; next: {report.next}" if report.next else words
@@ -45,10 +47,11 @@ def checked_in_words(report: Report) -> str:
     """
     compared = [program for program in report.programs if program.status != "not_checked"]
     words = many(len(compared), "program")
+    ran = checked_scenarios(report.scenarios) if report.scenarios else ""
     if not compared:
-        return words
+        return ran or words
     functions = dict.fromkeys(program.name.partition("/")[0] for program in compared)
     on = f" on {', '.join(report.targets())}" if report.targets() else ""
     stages = {program.stage for program in compared}
     each = ", StableHLO and compiled HLO of each" if len(stages) == 2 else ""
-    return f"{words}: {many(len(functions), 'function')}{on}{each}"
+    return f"{words}: {many(len(functions), 'function')}{on}{each}" + (f"; {ran}" if ran else "")
