@@ -114,9 +114,7 @@ def test_more_traces_fail_and_say_why(runner: Runner, said: Ask) -> None:
     code, out, _ = said("check")
     assert (code, out) == (
         1,
-        "one  changed: calls are traced or compiled otherwise\n"
-        "  `step` is traced 3 times, before 1 time\n"
-        "  `step` has 2 programs, before 1\n"
+        "one on cpu  traces: `step` is traced 3 times, before 1 time; `step` has 2 programs, before 1\n"
         "  step  3 traces, 2 programs, compiled 3 times (m.py:3)\n"
         "    trace 2, called at m.py:8\n"
         "      `x` is f32[5], before f32[3]\n"
@@ -124,6 +122,7 @@ def test_more_traces_fail_and_say_why(runner: Runner, said: Ask) -> None:
         "    trace 3, called at m.py:8; waste: equal to program 1\n"
         "      nothing that hlodiff sees differs from an earlier call\n"
         "        -> look for jax.clear_caches(), or a function that is deleted and made again\n"
+        "  hint: hlodiff update one\n"
         "\n"
         "checked 2 scenarios on cpu\n"
         "scenarios: 1 changed, 1 unchanged; next: hlodiff update one\n",
@@ -171,8 +170,8 @@ def test_a_budget_fails_also_where_nothing_changed(
     assert code == (1 if what else 0)
     assert [finding["what"] for finding in json.loads(out)["findings"]] == ([what] if what else [])
     if what:
-        assert f"over budget: {what}" in said("check")[1]
-        assert "over budget" in said("check", "--format", "markdown")[1]
+        assert f"one on cpu  traces-budget: {what}\n  step  2 traces, 2 programs (m.py:3)\n" in said("check")[1]
+        assert "fails: **one on cpu** traces-budget" in said("check", "--format", "markdown")[1].replace("\\", "")
 
 
 def test_missing_and_orphaned_records(runner: Runner, said: Ask) -> None:
@@ -198,7 +197,7 @@ def test_a_scenario_that_raises_is_broken(runner: Runner, said: Ask) -> None:
     code, out, _ = said("check")
     assert code == 2
     assert out.startswith(
-        "two  could not be judged\n  m.py:12: ValueError: \\x1b[31mno\n  hint: do better\n    | a\n    | b\n\n"
+        "two on cpu  traces-broken: m.py:12: ValueError: \\x1b[31mno\n  a\n  b\n  hint: do better\n\n"
     )
     assert out.endswith("1 could not be judged, 1 unchanged; next: hlodiff check two, once it is repaired\n")
     code, out, _ = said("update")
@@ -243,10 +242,22 @@ def test_show_and_diff(runner: Runner, said: Ask) -> None:
     ]  # fmt: skip
     code, out, _ = said("diff", "old", "snapshots", "--exit-code")
     assert code == 1
-    assert "  `step` is traced 1 time, before 2 times\n  `step` has 1 program, before 2\n" in out
+    assert out.startswith("one  traces: `step` is traced 1 time, before 2 times; `step` has 1 program, before 2\n")
     assert out.endswith("scenarios: 1 changed, 1 unchanged\n")
     recorded().unlink()
-    assert "one  removed\n" in said("diff", "old", "snapshots")[1]
+    assert "one  traces: removed\n" in said("diff", "old", "snapshots")[1]
+
+
+def test_every_form_tells_of_scenarios(runner: Runner, said: Ask) -> None:
+    said("update")
+    runner.now("one", 3, 5)
+    said("check", "--format", "json", "-o", "saved.json")
+    for form in ("markdown", "junit", "sarif", "github", "comment", "summary"):
+        code, fresh, _ = said("check", "--format", form)
+        assert code == 1 and "is traced 2 times, before 1 time" in fresh
+        if form in ("junit", "comment"):  # made from what was saved, too
+            assert "is traced 2 times, before 1 time" in said("report", "saved.json", "--format", form)[1]
+    assert "scenarios: 1 changed, 1 unchanged" in said("report", "saved.json")[1]
 
 
 @pytest.mark.parametrize(
@@ -307,18 +318,19 @@ def test_the_real_worker(tmp_path: Path) -> None:
     code, out = hlodiff(tmp_path, "check")
     assert code == 1
     assert out == (
-        "three_steps  changed: calls are traced or compiled otherwise\n"
-        "  `step` is traced 3 times, before 1 time\n"
-        "  over budget: `step` has 3 traces, max_traces allows 1\n"
+        "three_steps on cpu  traces: `step` is traced 3 times, before 1 time\n"
         "  step  3 traces, 1 program, compiled 3 times (steps.py:8)\n"
         "    traces 2, 3, called at steps.py:18; waste: equal to program 1\n"
         "      `model.activation` is a new function object each time (same code, steps.py:18)\n"
         "        -> create it once, outside of what runs again\n"
+        "  hint: hlodiff update three_steps\n"
+        "\n"
+        "three_steps on cpu  traces-budget: `step` has 3 traces, max_traces allows 1\n"
         "\n"
         "checked 1 scenario on cpu\n"
         "scenarios: 1 changed; next: hlodiff update three_steps\n"
     )
     (tmp_path / "steps.py").write_text(STEPS.replace("Layer(relu)", "Layer({1, 2})"))
     code, out = hlodiff(tmp_path, "check")
-    assert code == 2 and "  steps.py:18: ValueError: Non-hashable static arguments" in out
+    assert code == 2 and "traces-broken: steps.py:18: ValueError: Non-hashable static arguments" in out
     assert "hint: make static arguments hashable" in out and " at 0x" not in out

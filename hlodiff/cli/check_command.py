@@ -57,7 +57,7 @@ def command(
     run.compare_all(chosen, jobs)
     programs = run.in_order(chosen)
     scenarios = compare_scenarios(config, chosen.scenarios, jobs)
-    findings = (*judge(programs), *judge_scenarios(scenarios))
+    findings = (*judge(programs), *judge_scenarios(scenarios, everything=everything))
     code = exit_code(findings)
     report = Report(
         command="check",

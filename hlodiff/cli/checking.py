@@ -17,9 +17,8 @@ from hlodiff.cli.trouble import foreseen
 from hlodiff.config import Config
 from hlodiff.diff.compared import Compared
 from hlodiff.diff.limits import Limits
-from hlodiff.diff.metrics import op_counts
 from hlodiff.errors import HlodiffError
-from hlodiff.policy import FAILED, PROGRAM_RULES, UNJUDGED, Finding, exit_code, judge_scenarios
+from hlodiff.policy import FAILED, PROGRAM_RULES, SCENARIO_RULES, UNJUDGED, Finding, exit_code
 from hlodiff.report.timings import Timing
 from hlodiff.store import FutureFormatError, Key
 from hlodiff.traces.compare import ComparedTraces
@@ -68,7 +67,7 @@ class Run:
             if self.timed is not None:
                 self.timed[key] = timing(key, outcome)
             if outcome.unchanged and old is not None:
-                return _same(key, old)
+                return one_sided(old, "identical")
             new = parse(record(outcome, str(self.config.root), self.config.large_constants), key.name)
             limits = Limits(**dict(self.config.limits))
             return one_sided(new, "added") if old is None else compare(old, new, limits)
@@ -121,21 +120,15 @@ def _heal(key: Key, error: HlodiffError) -> str:
     return error.hint if newer else f"hlodiff update {key.name} --target {key.target}"
 
 
-def _same(key: Key, old: Stored) -> tuple[Compared, ...]:
-    return tuple(
-        Compared(key.name, key.target, stage, "identical", op_counts=op_counts(old.modules[stage])) for stage in STAGES
-    )
-
-
 def following_all(
     programs: tuple[Compared, ...], findings: tuple[Finding, ...], scenarios: tuple[ComparedTraces, ...]
 ) -> str:
     """The command to type next, for programs and scenarios."""
-    plain = tuple(finding for finding in findings if finding not in judge_scenarios(scenarios))
+    plain = tuple(finding for finding in findings if finding.rule not in SCENARIO_RULES)
     both = [following(programs, exit_code(plain), plain), scenario_runs.following(scenarios)]
     told = [command for command in both if command]
     if len(told) == 2 and all(command.startswith("hlodiff update") for command in told):
-        return "hlodiff update" + (" --prune" if told[0] == told[1] == "hlodiff update --prune" else "")
+        return "hlodiff update --prune" if told[0] == told[1] == "hlodiff update --prune" else "hlodiff update"
     return told[0] if told else ""
 
 

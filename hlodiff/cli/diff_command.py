@@ -17,10 +17,11 @@ from hlodiff.cli.scenario_runs import compared_trees
 from hlodiff.cli.sides import Side, Sides, open_side
 from hlodiff.cli.trouble import foreseen
 from hlodiff.config import load_if_any
-from hlodiff.diff.compared import Compared
+from hlodiff.diff.compared import Compared, with_compiler
 from hlodiff.diff.limits import DEFAULTS, Limits
 from hlodiff.errors import DiffError, UsageError
 from hlodiff.ir.model import Module
+from hlodiff.policy import judge_scenarios
 from hlodiff.report.record import Report, ToolchainChange, toolchain_changes
 
 _BUG = "this is a bug in hlodiff: please report it with both programs, {old} and {new}"
@@ -81,6 +82,8 @@ def command(
         for one in chosen:
             programs.append(_compare(one, verify, limits))
             step(programs[-1].label, 1)
+    upgraded = {(new.name, new.target) for old, new in chosen if old and new and old.toolchain != new.toolchain}
+    programs = list(with_compiler(programs, lambda program: (program.name, program.target) in upgraded))
     report = Report(
         "diff", old, new, tuple(programs),
         toolchain=_toolchains(*sides, programs),
@@ -88,6 +91,7 @@ def command(
         root=str(config.root if config else project.absolute()),
         all=everything,
         stacks=stacks,
+        findings=judge_scenarios(scenarios, command="diff", everything=everything),
         scenarios=scenarios,
     )  # fmt: skip
     emit_report(report, form, output)

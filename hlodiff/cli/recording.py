@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.cli.summary import build_summary, stage_facts
-from hlodiff.diff.compared import Compared
+from hlodiff.diff.compared import Compared, with_compiler
 from hlodiff.diff.limits import Limits
 from hlodiff.ir.model import Module, Stage
 from hlodiff.store import Snapshot, attach_source, numbered, restored, source_of
@@ -112,7 +112,9 @@ def compare(old: Stored, new: Stored, limits: Limits) -> tuple[Compared, ...]:
     Returns:
         one record for each stage, StableHLO first.
     """
-    return tuple(_compare_stage(old, new, stage, limits) for stage in STAGES)
+    stages = tuple(_compare_stage(old, new, stage, limits) for stage in STAGES)
+    toolchains = [side.snapshot.summary.get("toolchain") or {} for side in (old, new)]
+    return with_compiler(stages, lambda _: toolchains[0] != toolchains[1])
 
 
 def _compare_stage(old: Stored, new: Stored, stage: Stage, limits: Limits) -> Compared:
@@ -132,10 +134,22 @@ def _compare_stage(old: Stored, new: Stored, stage: Stage, limits: Limits) -> Co
 
 
 def one_sided(stored: Stored, status: Any) -> tuple[Compared, ...]:
-    """Both stages of a program that only one side has; `status` is "added" or "removed"."""
+    """Both stages of a program without a diff: "added" or "removed" on one side, "identical" on both."""
     from hlodiff.diff.metrics import op_counts
 
     key = stored.snapshot.key
+    facts = {stage: stage_facts(stored.snapshot.summary, stage) for stage in STAGES}
     return tuple(
-        Compared(key.name, key.target, stage, status, op_counts=op_counts(stored.modules[stage])) for stage in STAGES
+        Compared(
+            key.name,
+            key.target,
+            stage,
+            status,
+            None,
+            {} if status == "added" else facts[stage],
+            {} if status == "removed" else facts[stage],
+            op_counts(stored.modules[stage]),
+            module=stored.modules[stage],
+        )
+        for stage in STAGES
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from hlodiff.diff.classes import Class, classes_of
 from hlodiff.diff.result import ModuleDiff
-from hlodiff.ir.model import Stage
+from hlodiff.ir.model import Module, Stage
 
 Status = Literal["identical", "changed", "added", "removed", "not_checked"]
 STATUSES: tuple[Status, ...] = ("identical", "changed", "added", "removed", "not_checked")
@@ -32,6 +33,8 @@ class Compared:
         log: the end of a log that tells more.
         recorded: whether a program that was not checked has a snapshot, so that something stays unknown.
         replayed: whether the edits were seen to turn the old program into the new one; None where nobody asked.
+        module: the program of the only side there is, or of both where they are known to be the same, for policies.
+        by_compiler: whether the StableHLO is the same and the toolchain is not, so that the compiler made the change.
     """
 
     name: str
@@ -48,11 +51,28 @@ class Compared:
     log: str = ""
     recorded: bool = False
     replayed: bool | None = None
+    by_compiler: bool = False
+    module: Module | None = field(default=None, repr=False, compare=False)
 
     @property
     def label(self) -> str:
         """How messages call it: `train_step on cpu`."""
         return f"{self.name} on {self.target}" if self.target else self.name
+
+    @property
+    def now(self) -> Module | None:
+        """The program as it is now: that of the new side; None where nobody captured it or it is gone."""
+        if self.diff is not None:
+            return self.diff.new
+        return self.module if self.status in ("identical", "added") else None
+
+    @property
+    def classes(self) -> tuple[Class, ...]:
+        """What kind of change it is, most severe first; () for a program that only one side has or nobody looked at."""
+        if self.status not in ("identical", "changed"):
+            return ()
+        found = classes_of(self.diff) if self.diff else ("identical",)
+        return ("toolchain", *found) if self.by_compiler and self.status == "changed" else found
 
     def facts(self) -> dict[str, tuple[float, float]]:
         """Facts known on both sides, as (old, new)."""
@@ -73,6 +93,31 @@ class Compared:
             return dict(self.diff.op_counts)
         there = {"added": (0, 1), "removed": (1, 0)}.get(self.status, (1, 1))
         return {name: (there[0] * count, there[1] * count) for name, count in self.op_counts.items()}
+
+
+def with_compiler(programs: Iterable[Compared], other: Callable[[Compared], bool]) -> tuple[Compared, ...]:
+    """Mark what the compiler did by itself: the compiled program changed and its StableHLO did not.
+
+    Args:
+        programs: both stages of some programs; a program whose StableHLO is not among them is never marked.
+        other: whether the toolchains of the two sides of a program differ.
+
+    Returns:
+        the same programs in the same order.
+
+    Example:
+        >>> pair = (Compared("f", "cpu", "stablehlo", "identical"), Compared("f", "cpu", "compiled", "changed"))
+        >>> [program.by_compiler for program in with_compiler(pair, lambda program: True)]
+        [False, True]
+    """
+    programs = tuple(programs)
+    same = {(p.name, p.target) for p in programs if p.stage == "stablehlo" and p.status == "identical"}
+    return tuple(
+        replace(p, by_compiler=True)
+        if p.stage == "compiled" and p.status == "changed" and (p.name, p.target) in same and other(p)
+        else p
+        for p in programs
+    )
 
 
 def flat_facts(summary: Mapping[str, Any]) -> dict[str, float]:

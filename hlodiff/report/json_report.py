@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from hlodiff.diff.compared import Compared
@@ -10,6 +11,7 @@ from hlodiff.diff.result import KINDS, Edit
 from hlodiff.ir.frames import shown_file
 from hlodiff.report.digest import share_of
 from hlodiff.report.entries import Entry
+from hlodiff.report.filling import sheet_of
 from hlodiff.report.record import Report
 from hlodiff.report.scenarios import scenario_json
 from hlodiff.report.stories import told_of
@@ -17,11 +19,12 @@ from hlodiff.report.stories import told_of
 FORMAT_VERSION = "1.0"
 
 
-def to_json(report: Report) -> str:
+def to_json(report: Report, folder: str = "") -> str:
     """The report as JSON text.
 
     Args:
         report: what a command found out.
+        folder: the project's folder below the top of the repository, see `Sheet`.
 
     Returns:
         one JSON object, ending in a newline; the same bytes for the same report.
@@ -49,6 +52,7 @@ def to_json(report: Report) -> str:
         "scenarios": [scenario_json(one) for one in report.scenarios],
         "notes": list(report.notes),
         "totals": report.totals(),
+        "sheet": asdict(sheet_of(report, folder, told)),
     }  # fmt: skip
     if report.timings:
         value["timings"] = [timing.to_json() for timing in report.timings]
@@ -70,7 +74,8 @@ def _program(program: Compared, root: str) -> dict[str, Any]:
     body["op_counts"] = {name: list(pair) for name, pair in program.op_count_pairs().items()}
     # The verdict on the program may know more than its text: the status is the comparison's, not the diff's.
     result = head | {key: value for key, value in body.items() if key != "status"}
-    result["replayed"] = program.replayed
+    classes = program.classes
+    result |= {"class": classes[0] if classes else None, "classes": list(classes), "replayed": program.replayed}
     if program.reason:
         result |= {"reason": program.reason, "advice": program.advice, "broken": program.broken, "log": program.log}
     return result

@@ -1,99 +1,56 @@
-"""Scenarios in a report: what changed, which budgets are exceeded, and why functions were traced again."""
+"""Scenarios in a report; what is wrong with one is told as a finding, see `policy.scenarios`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
 
-from hlodiff.report.escape import clip, code, markdown
+from hlodiff.report.numbers import many
 from hlodiff.traces.compare import ComparedTraces
 from hlodiff.traces.counted import Account
 from hlodiff.traces.stored import to_plain
-from hlodiff.traces.words import account_in_words, many
 
+State = Literal["changed", "added", "removed", "not_checked", "over_budget", "identical"]
 _WORDS = {
-    "check": {"added": "new: no record", "removed": "orphaned: no such scenario any more"},
-    "diff": {"added": "added", "removed": "removed"},
+    "check": {"added": "new", "removed": "orphaned", "not_checked": "could not be judged"},
+    "diff": {"not_checked": "could not be compared"},
 }
-_TOTALS = {"changed": "changed", "added": "new", "removed": "orphaned", "not_checked": "could not be judged"}
-_MOST_LINES_OF_LOG = 12
-_WIDEST = 300
+_ORDER: tuple[State, ...] = ("changed", "added", "removed", "not_checked", "over_budget", "identical")
 
 
-def is_told(one: ComparedTraces) -> bool:
-    """Whether there is anything to say of a scenario."""
-    return one.status != "identical" or bool(one.over)
-
-
-def scenario_lines(scenarios: Sequence[ComparedTraces], command: str, everything: bool) -> Iterator[tuple[int, str]]:
-    """What a report says of scenarios, line by line.
-
-    Args:
-        scenarios: all of them.
-        command: "check" or "diff".
-        everything: whether every reason is listed.
-
-    Returns:
-        indentation and text.
+def state_of(one: ComparedTraces) -> State:
+    """What became of a scenario; a budget matters where nothing else does.
 
     Example:
-        >>> list(scenario_lines([ComparedTraces("steps", "removed")], "diff", False))
-        [(0, 'steps  removed'), (0, '')]
+        >>> state_of(ComparedTraces("steps", "identical", over=("too much",)))
+        'over_budget'
     """
-    for one in filter(is_told, scenarios):
-        yield 0, f"{one.name}  {_status(one, command)}"
-        for text in (*one.changes, *(f"over budget: {what}" for what in one.over), *one.notes):
-            yield 2, text
-        if one.status == "not_checked":
-            yield from ((2, part) for part in one.reason.split("\n"))
-            if one.advice:
-                yield 2, f"hint: {one.advice}"
-            yield from ((4, f"| {part}") for part in one.log.rstrip().split("\n")[-_MOST_LINES_OF_LOG:] if one.log)
-        elif one.new is not None:
-            for line in account_in_words(one.new, everything):
-                yield 2 + len(line) - len(line.lstrip()), line.lstrip()
-        yield 0, ""
+    return "over_budget" if one.status == "identical" and one.over else one.status
 
 
-def _status(one: ComparedTraces, command: str) -> str:
-    if one.status == "not_checked":
-        return "could not be judged"
-    if one.status == "identical":
-        return "over budget"
-    return _WORDS[command].get(one.status, f"{one.status}: calls are traced or compiled otherwise")
+def scenario_totals(states: Sequence[State], command: str) -> str:
+    """How many scenarios changed, "" where there is none.
 
-
-def scenario_markdown(scenarios: Sequence[ComparedTraces], command: str, everything: bool) -> Iterator[str]:
-    """The same as Markdown: a table, and the reasons folded.
-
-    Args:
-        scenarios: all of them.
-        command: "check" or "diff".
-        everything: whether every reason is listed.
-
-    Returns:
-        lines.
+    Example:
+        >>> scenario_totals(["changed", "identical"], "check")
+        'scenarios: 1 changed, 1 unchanged'
     """
-    told = [one for one in scenarios if is_told(one)]
-    if not told:
-        return
-    yield from ("| scenario | what | traces | programs |", "| --- | --- | ---: | ---: |")
-    for one in told:
-        said = [*one.changes, *(f"over budget: {what}" for what in one.over), *([one.reason] if one.reason else [])]
-        what = "<br>".join(markdown(clip(text, _WIDEST)) for text in [_status(one, command), *said])
-        yield f"| {code(one.name)} | {what} | {_pair(one, 'traces')} | {_pair(one, 'programs')} |"
-    yield ""
-    for one in told:
-        if one.new is not None and any(function.again for function in one.new.functions):
-            yield from (f"<details><summary>why of {code(one.name)}</summary>".replace("`", ""), "")
-            for line in account_in_words(one.new, everything):
-                yield f"{' ' * (len(line) - len(line.lstrip()))}- {markdown(line.lstrip().removeprefix('-> '))}"
-            yield from ("", "</details>", "")
+    words = {"over_budget": "over budget", "identical": "unchanged", **_WORDS[command]}
+    counts = Counter(states)
+    said = ", ".join(f"{counts[state]:,} {words.get(state, state)}" for state in _ORDER if counts[state])
+    return f"scenarios: {said}" if said else ""
 
 
-def _pair(one: ComparedTraces, what: str) -> str:
-    sides = [str(getattr(side, what)) for side in (one.old, one.new) if side is not None]
-    return " -> ".join(dict.fromkeys(sides))
+def checked_scenarios(scenarios: Sequence[ComparedTraces]) -> str:
+    """How many were run, "" for none.
+
+    Example:
+        >>> checked_scenarios([])
+        ''
+    """
+    ran = sum(one.new is not None for one in scenarios)
+    return f"{many(ran, 'scenario')} on cpu" if ran else ""
 
 
 def scenario_json(one: ComparedTraces) -> dict[str, Any]:
@@ -114,27 +71,3 @@ def _side(account: Account | None) -> dict[str, Any] | None:
     if account is None:
         return None
     return {"traces": account.traces, "programs": account.programs, "functions": to_plain(account)}
-
-
-def scenario_totals(scenarios: Sequence[ComparedTraces]) -> str:
-    """How many scenarios changed: `scenarios: 1 changed, 2 unchanged`.
-
-    Example:
-        >>> scenario_totals([ComparedTraces("steps", "identical")])
-        'scenarios: 1 unchanged'
-    """
-    counts = [(word, sum(one.status == key for one in scenarios)) for key, word in _TOTALS.items()]
-    over = sum(one.status == "identical" and bool(one.over) for one in scenarios)
-    same = sum(one.status == "identical" and not one.over for one in scenarios)
-    counts += [("over budget", over), ("unchanged", same)]
-    return "scenarios: " + ", ".join(f"{count:,} {word}" for word, count in counts if count)
-
-
-def checked_scenarios(scenarios: Sequence[ComparedTraces]) -> str:
-    """How many were run.
-
-    Example:
-        >>> checked_scenarios([ComparedTraces("steps", "identical")])
-        '1 scenario on cpu'
-    """
-    return f"{many(sum(one.new is not None for one in scenarios), 'scenario')} on cpu"
