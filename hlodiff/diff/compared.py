@@ -10,6 +10,7 @@ from hlodiff.diff.result import ModuleDiff
 from hlodiff.ir.model import Stage
 
 Status = Literal["identical", "changed", "added", "removed", "not_checked"]
+Cause = Literal["", "compiler", "code_and_compiler"]
 STATUSES: tuple[Status, ...] = ("identical", "changed", "added", "removed", "not_checked")
 
 
@@ -31,6 +32,9 @@ class Compared:
             than because this machine lacks the target.
         log: the end of a log that tells more.
         recorded: whether a program that was not checked has a snapshot, so that something stays unknown.
+        cause: where the toolchains of both sides differ, whether StableHLO is the same, so that only the compiler can
+            have changed what it compiles to; "" where they are equal or not known.
+        id: what `hlodiff accept` calls a captured program that waits for a decision; "" where none does.
         replayed: whether the edits were seen to turn the old program into the new one; None where nobody asked.
     """
 
@@ -47,6 +51,8 @@ class Compared:
     broken: bool = False
     log: str = ""
     recorded: bool = False
+    cause: Cause = ""
+    id: str = ""
     replayed: bool | None = None
 
     @property

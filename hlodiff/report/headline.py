@@ -39,7 +39,9 @@ def headline(program: Compared) -> str:
     counts = [f"{count:,} {kind}" for kind, count in diff.summary.items() if count]
     size = f"{', '.join(counts)} of {many(max(diff.old.instruction_count(), 1), 'instruction')}"
     said = list(_sentences(diff, program.metrics()))[:_MOST_SENTENCES]
-    return f"{', '.join(kinds_of_change(diff))}: {'; '.join([*said, size])}{_other_channels(diff)}"
+    # The same StableHLO in, another program out: who did it is the first thing to say.
+    classes = [*(["toolchain"] if program.cause == "compiler" else []), *kinds_of_change(diff)]
+    return f"{', '.join(classes)}: {'; '.join([*said, size])}{_other_channels(diff)}"
 
 
 def _sentences(diff: ModuleDiff, metrics: Metrics) -> Iterator[str]:

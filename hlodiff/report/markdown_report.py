@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hlodiff.diff.compared import Compared
+from hlodiff.report.causes import causes_in_words
 from hlodiff.report.costs import cost_in_words
 from hlodiff.report.digest import Digest, digest_of, share, share_in_words
 from hlodiff.report.entries import Entry, follows_in_words
@@ -50,6 +51,8 @@ def _lines(report: Report) -> Iterator[str]:
     for change in report.toolchain:
         on = f" ({markdown(', '.join(change.targets))})" if change.targets else ""
         yield f"- toolchain differs: {markdown(change.what)} {code(change.old)} -> {code(change.new)}{on}"
+    for words in causes_in_words(report):
+        yield f"- {markdown(words)}"
     if report.toolchain:
         yield ""
     told = told_of(report)
@@ -76,7 +79,8 @@ def _listed(report: Report, told: Told) -> Iterator[str]:
         yield from ("The same in several programs:", "", *_HEAD)
         shown = told.shared[: None if report.all else _MOST_EDITS]
         for shared in shown:
-            of = f"{_STAGES[shared.stage]} of {programs_in_words(report, shared.programs)}"
+            mark = f", pattern {shared.entry.id}" if any(program.id for program in report.programs) else ""
+            of = f"{_STAGES[shared.stage]} of {programs_in_words(report, shared.programs)}{mark}"
             yield from _entry(shared.entry, report, f"[{shared.number}] ", of)
         if len(shown) < len(told.shared):
             yield f"| ... | | {len(told.shared) - len(shown)} more, {_MORE} | | |"
@@ -132,7 +136,8 @@ def _row(program: Compared, report: Report) -> str:
         change = f"{word}: {code(clip(program.reason, _WIDEST))}"
     else:
         change = _WORDS[program.status] if report.command == "check" else program.status
-    return f"| {code(program.name)} | {code(program.target or '')} | {_STAGES[program.stage]} | {change} |"
+    name = f"{code(program.name)} {program.id}".rstrip()
+    return f"| {name} | {code(program.target or '')} | {_STAGES[program.stage]} | {change} |"
 
 
 def _details(story: Story, told: Told, report: Report) -> Iterator[str]:
