@@ -178,3 +178,55 @@ def test_an_operation_run_in_another_type_is_that_and_its_converts(wide: str) ->
     found = compare(old, new)
     assert "changed multiply element_type" in lines(found)
     assert dict(found.summary) == {"added": 3, "removed": 0, "changed": 1, "moved": 0}
+
+
+SUBTRACTED = """
+body {
+  left = f32[64]{0} parameter(0)
+  right = f32[64]{0} parameter(1)
+  bent = f32[64]{0} tanh(left)
+  ratio = f32[64]{0} divide(left, right)
+  power = f32[64]{0} power(left, right)
+  sum = f32[64]{0} add(ratio, power)
+  ROOT difference = f32[64]{0} subtract(bent, sum)
+}
+
+ENTRY main {
+  a = f32[64]{0} parameter(0)
+  b = f32[64]{0} parameter(1)
+  ROOT out = f32[64]{0} fusion(a, b), kind=kLoop, calls=body
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["", "kInput"], ids=["a call as it was", "a call edited otherwise too"])
+def test_exchanged_operands_of_a_call_whose_body_changed_are_one_edit_of_the_call(kind: str) -> None:
+    # Paired as the caller's operands are, the parameters would leave two users rewired inside.
+    new = SUBTRACTED.replace("fusion(a, b), kind=kLoop", "fusion(b, a), kind=kLoop")
+    new = new.replace("subtract(bent, sum)", "atan2(bent, sum)")
+    expected = ["changed fusion operands", "changed subtract->atan2 opcode"]
+    if kind:
+        new, expected[0] = new.replace("kind=kLoop", f"kind={kind}"), "changed fusion operands,fusion_kind"
+    assert sorted(lines(compare(SUBTRACTED, new))) == expected
+
+
+HALVES = """
+ENTRY main {
+  rounds = u32[8]{0} parameter(0)
+  half = u32[] constant(16)
+  halves = u32[8]{0} broadcast(half), dimensions={}
+  start = u32[8]{0} shift-right-logical(rounds, halves)
+  low = u32[8]{0} shift-right-logical(start, halves)
+  high = u32[8]{0} and(start, rounds)
+  ROOT out = u32[8]{0} subtract(low, high)
+}
+"""
+
+
+def test_a_group_inserted_in_front_of_its_equal_is_no_more_than_the_group() -> None:
+    # The inserted shift stands where the old one stood, which moved down behind it: no user was rewired.
+    new = HALVES.replace("(start, halves)", "(mixed, halves)").replace("and(start,", "and(mixed,")
+    group = """  shifted = u32[8]{0} shift-right-logical(start, halves)
+  mixed = u32[8]{0} add(rounds, shifted)
+  low ="""
+    assert sorted(lines(compare(HALVES, new.replace("  low =", group)))) == ["added add", "added shift-right-logical"]

@@ -27,6 +27,7 @@ KNOWS: dict[str, set[str]] = {
     "graph": {"ir"},
     "diff": {"graph", "normalize", "ir"},
     "capture": _BELOW_DIFF | {"registry", "traces"},
+    "watching": {"capture", "traces"},
     "policy": _BELOW_DIFF | {"store", "traces"},
     "report": _BELOW_DIFF | {"policy", "store", "traces"},
 }

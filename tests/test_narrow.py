@@ -57,6 +57,7 @@ def _both_ways(old: str, new: str) -> tuple[dict[str, object], dict[str, object]
 @example(548, 2, False)
 @example(1087, 4, True)
 @example(938, 2, False)
+@example(73257, 4, True)  # a layer came whose fusion is the old one with its parameters in another order
 @example(2196, 4, True)  # operands of a fusion exchanged whose result also lies in another memory
 @given(st.integers(0, 10**9), st.integers(0, 6), st.booleans())
 def test_the_fast_path_says_what_the_slow_one_says(seed: int, edits: int, noisy: bool) -> None:

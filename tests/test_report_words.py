@@ -87,7 +87,10 @@ def test_a_call_of_the_host_that_came_or_went() -> None:
 def test_collectives_are_named_with_their_bytes() -> None:
     assert "1 all-gather added (64 B)" in line(ADD, GATHER)
     assert "1 all-gather gone (64 B)" in line(GATHER, ADD)
-    assert line(ADD, GATHER).startswith("structure: "), "an argument of the same shape is no change of the interface"
+    assert line(ADD, GATHER).startswith("interface, placement, structure: "), "another result, on two devices"
+    inside = GATHER.replace("ROOT %a = f32[16]{0} add(%g, %g)", "ROOT %a = f32[8]{0} add(%p, %p)")
+    alone = ADD.replace("HloModule m", "HloModule m, num_partitions=2")
+    assert line(alone, inside).startswith("structure: "), "arguments and results are those they were"
 
 
 def test_a_cast_is_numerics() -> None:
@@ -131,8 +134,8 @@ def test_at_most_three_facts_stand_before_the_counts() -> None:
     edits = tuple(Edit("changed", (f,), 2, changes=(FieldChange(f, a, b),)) for f, a, b in kinds)
     said = headline(Compared("f", None, "compiled", "changed", ModuleDiff(EMPTY, EMPTY, edits)))
     assert said == (
-        "placement, numerics: 2 operations now run on the device instead of the host; 2 values now in device memory "
-        "instead of host memory; 2 values now in vmem instead of device memory; 10 changed of 1 instruction"
+        "placement, numerics, cost: 2 operations now run on the device instead of the host; 2 values now in device "
+        "memory instead of host memory; 2 values now in vmem instead of device memory; 10 changed of 1 instruction"
     )
 
 

@@ -57,6 +57,12 @@ class Program:
             return ""
         return "\n".join(private.hlo_with_constants(module) for module in self.executable.hlo_modules())
 
-    def forget(self) -> None:
-        """Let the module and the executable go, and with them their memory; the text stays if it was asked for."""
+    def forget(self, text: bool = False) -> None:
+        """Let the module and the executable go, and with them their memory.
+
+        Args:
+            text: whether StableHLO that was asked for goes too.
+        """
         self.module = self.executable = None
+        if text:
+            self._text = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from itertools import count
-from types import CodeType
+from types import CodeType, MethodType
 from typing import Any
 
 
@@ -14,7 +14,7 @@ class Identities:
 
     def __init__(self) -> None:
         self._next = count()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._weak: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._equal: dict[Any, int] = {}
         self._kept: dict[int, tuple[Any, int]] = {}
@@ -28,6 +28,8 @@ class Identities:
         Returns:
             a number that only says whether two are the same.
         """
+        if isinstance(value, MethodType):  # kept whole, it would keep the object it is bound to
+            value = ("method", self.number(value.__self__), self.number(value.__func__))
         with self._lock:
             if not has_equality(value):
                 return self._by_identity(value)

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 import threading
 import time
 import weakref
@@ -157,6 +158,14 @@ def observing(
         yield observer
     finally:
         _leave(observer)
+
+
+def forget_compiled() -> None:
+    """Empty JAX's caches, and Equinox's where it is used: everything is traced and compiled anew."""
+    jax.clear_caches()
+    equinox = sys.modules.get("equinox")
+    if equinox is not None:
+        equinox.clear_caches()
 
 
 _OBSERVERS: list[Observer] = []

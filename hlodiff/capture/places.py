@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
 import sys
 from pathlib import Path
 from types import CodeType, FrameType
@@ -47,9 +48,9 @@ def is_users(file: str) -> bool:
     return not is_library(file) and not file.startswith(_OWN)
 
 
-def open_function(fn: Any) -> Any:
+def open_function(fn: Any, steps: int = 100) -> Any:
     """The function that a person wrote, inside partials, wrappers such as `jax.grad`'s, and methods."""
-    for _ in range(100):  # a wrapper may wrap itself
+    for _ in range(steps):  # a wrapper may wrap itself
         if isinstance(fn, functools.partial):
             fn = fn.func
         elif inspect.ismethod(fn):
@@ -71,10 +72,42 @@ def code_of(fn: Any) -> CodeType | None:
 
 
 def name_of(fn: Any) -> str:
-    """What a person calls a function; the class of a callable object."""
-    fn = open_function(fn)
-    name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None)
-    return name if isinstance(name, str) else type(fn).__qualname__
+    """What a person calls a function, `grad(loss)` where JAX wraps it; the class of a callable object."""
+    around, inner = [], fn
+    for _ in range(100):
+        around.append(_transformation(inner))
+        opened = open_function(inner, steps=1)
+        if opened is inner:
+            break
+        inner = opened
+    name = getattr(inner, "__qualname__", None) or getattr(inner, "__name__", None)
+    told = name if isinstance(name, str) else type(inner).__qualname__
+    for transformation in reversed([one for one in around if one]):
+        told = f"{transformation}({told})"
+    return told
+
+
+def _transformation(fn: Any) -> str:
+    """`grad` for what `jax.grad` returns, `filter_grad` for what Equinox's does; "" for any other function."""
+    kind = type(fn)
+    if kind.__module__.startswith("equinox.") and (match := re.fullmatch(r"_(\w+)Wrapper", kind.__name__)):
+        return "" if match[1] == "Jit" else "filter" + re.sub(r"(?=[A-Z])", "_", match[1]).lower()
+    if getattr(fn, "__wrapped__", None) is None:
+        return ""
+    outer, code = _defined_in(fn)
+    if outer == "api_boundary":  # around each public function that JAX returns; its own is a variable of this one
+        cells = dict(zip(code.co_freevars, fn.__closure__ or (), strict=False)) if code else {}
+        outer, code = _defined_in(cells["fun"].cell_contents if "fun" in cells else None)
+    return outer if code is not None and f"{os.sep}jax{os.sep}" in code.co_filename else ""
+
+
+def _defined_in(fn: Any) -> tuple[str, CodeType | None]:
+    """The name of the function that a function was made by, "" for one at the top of its module."""
+    code = getattr(fn, "__code__", None)
+    if not isinstance(code, CodeType):
+        return "", None
+    outer, inside, _ = code.co_qualname.partition(".<locals>.")
+    return outer if inside else "", code
 
 
 def defined(fn: Any, root: str) -> str:

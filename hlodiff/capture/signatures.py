@@ -105,6 +105,7 @@ class _Walk:
         if node is None:
             yield Leaf(path, "none", "None")
             return
+        path = path.replace("function.__self__", "self", 1)  # a method of a module
         children, level = self._level(node)
         if level is None:
             yield self._leaf(path, node)

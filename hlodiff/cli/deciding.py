@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from hlodiff.cli.selecting import selected
-from hlodiff.cli.waiting import Base, Waiting, base_of, compared
+from hlodiff.cli.waiting import Waiting, base_of, compared
 from hlodiff.config import Config, closest
+from hlodiff.diff.classes import CLASSES, classes_of
 from hlodiff.diff.compared import Compared
 from hlodiff.errors import UsageError
-from hlodiff.report.kinds import ORDER, kinds_of_change
 from hlodiff.report.record import Report
 from hlodiff.report.stories import told_of
 from hlodiff.store import Key
@@ -109,12 +109,12 @@ def by_change(config: Config, wish: Wish, programs: Sequence[Waiting]) -> Meant:
     if not (wish.patterns or wish.classes):
         return Meant([one.key for one in programs])
     _refuse_unknown(wish.classes)
-    both = {one.key: compared(config, one, _base(config, one)) for one in programs}
+    seen = {one.key: _look(config, one) for one in programs}
     meant = Meant()
-    of_pattern = _by_pattern(config, wish.patterns, both)
-    for key, stages in both.items():
+    of_pattern = _by_pattern(config, wish.patterns, seen)
+    for key, one in seen.items():
         reasons = [of_pattern[key]] if wish.patterns else []
-        reasons += [_by_class(wish.classes, stages)] if wish.classes else []
+        reasons += [_by_class(wish.classes, one.stages)] if wish.classes else []
         if all(reason == "" for reason in reasons):
             meant.keys.append(key)
         elif all(reason is not None for reason in reasons):
@@ -122,16 +122,25 @@ def by_change(config: Config, wish: Wish, programs: Sequence[Waiting]) -> Meant:
     return meant
 
 
-def _base(config: Config, one: Waiting) -> Base:
-    return base_of(config, one.key)
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A program beside its snapshot: both stages, and whether the same toolchain made both sides."""
+
+    stages: tuple[Compared, ...]
+    same_toolchain: bool
 
 
-def _by_pattern(
-    config: Config, asked: Sequence[str], both: Mapping[Key, tuple[Compared, ...]]
-) -> dict[Key, str | None]:
+def _look(config: Config, one: Waiting) -> _Seen:
+    base = base_of(config, one.key)
+    before = base.stored.snapshot.summary.get("toolchain") if base.stored else None
+    same = before == one.pending.snapshot.summary.get("toolchain")
+    return _Seen(compared(config, one, base), same)
+
+
+def _by_pattern(config: Config, asked: Sequence[str], seen: Mapping[Key, _Seen]) -> dict[Key, str | None]:
     """For each program "" where its changes are those, what it has besides, or None where it has none of them."""
-    programs = [stage for stages in both.values() for stage in stages]
-    owners = [key for key, stages in both.items() for _ in stages]
+    programs = [stage for one in seen.values() for stage in one.stages]
+    owners = [key for key, one in seen.items() for _ in one.stages]
     has: dict[tuple[Key, str], dict[str, None]] = {}
     known: dict[str, None] = {}
     for entry in told_of(Report("check", "", "", tuple(programs), root=str(config.root))).patterns:
@@ -142,30 +151,22 @@ def _by_pattern(
         if not any(own.startswith(word) for own in known):
             raise UsageError(f"no pending program has the pattern `{word}`", hint="`hlodiff check` shows patterns")
     chosen = {own for own in known if any(own.startswith(word) for word in asked)}
-    return {key: _covered(has, key, stages, chosen) for key, stages in both.items()}
-
-
-def _covered(
-    has: Mapping[tuple[Key, str], dict[str, None]], key: Key, stages: tuple[Compared, ...], chosen: set[str]
-) -> str | None:
-    written = has.get((key, "stablehlo"), {})
-    made = has.get((key, "compiled"), {})
-    if not chosen & {*written, *made}:
-        return None
-    # What the compiler makes of a change belongs to it, as long as it is the same compiler.
-    follows = bool(written) and not any(stage.cause for stage in stages)
-    others = [own for own in {**written, **({} if follows else made)} if own not in chosen]
-    return f"has other changes too: patterns {', '.join(others[:5])}" if others else ""
-
-
-_CLASSES = ("toolchain", *ORDER, "detail", "identical")
+    found: dict[Key, str | None] = {}
+    for key, one in seen.items():
+        written, made = has.get((key, "stablehlo"), {}), has.get((key, "compiled"), {})
+        # What the compiler makes of a change belongs to it, as long as it is the same compiler.
+        rest = made if not written or not one.same_toolchain else {}
+        others = [own for own in {**written, **rest} if own not in chosen]
+        touched = bool(chosen & {*written, *made})
+        found[key] = (f"has other changes too: patterns {', '.join(others[:5])}" if others else "") if touched else None
+    return found
 
 
 def _refuse_unknown(classes: Sequence[str]) -> None:
     for word in classes:
-        if word not in _CLASSES:
-            near = closest(word, _CLASSES)
-            hint = f"did you mean `{near}`?" if near else f"classes: {', '.join(_CLASSES)}"
+        if word not in CLASSES:
+            near = closest(word, CLASSES)
+            hint = f"did you mean `{near}`?" if near else f"classes: {', '.join(CLASSES)}"
             raise UsageError(f"there is no class of change called `{word}`", hint=hint)
 
 
@@ -188,9 +189,8 @@ def classes_of_program(stages: Sequence[Compared]) -> tuple[str, ...]:
     """
     if any(stage.status == "added" for stage in stages):
         return ()
-    if all(stage.status == "identical" for stage in stages):
-        return ("identical",)
-    if all(stage.cause == "compiler" for stage in stages):
+    if any(stage.by_compiler for stage in stages):
         return ("toolchain",)
-    found = {name for stage in stages if stage.diff and stage.diff.edits for name in kinds_of_change(stage.diff)}
-    return tuple(name for name in _CLASSES if name in found)
+    found = {name for stage in stages if stage.diff for name in classes_of(stage.diff)}
+    changed = found - {"identical"}
+    return tuple(name for name in CLASSES if name in changed) or ("identical",)

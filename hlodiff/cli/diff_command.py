@@ -16,7 +16,7 @@ from hlodiff.cli.progress import progress
 from hlodiff.cli.sides import Side, Sides, open_side
 from hlodiff.cli.trouble import foreseen
 from hlodiff.config import load_if_any
-from hlodiff.diff.compared import Compared
+from hlodiff.diff.compared import Compared, with_compiler
 from hlodiff.diff.limits import DEFAULTS, Limits
 from hlodiff.errors import DiffError, UsageError
 from hlodiff.ir.model import Module
@@ -78,6 +78,8 @@ def command(
         for one in chosen:
             programs.append(_compare(one, verify, limits))
             step(programs[-1].label, 1)
+    upgraded = {(new.name, new.target) for old, new in chosen if old and new and old.toolchain != new.toolchain}
+    programs = list(with_compiler(programs, lambda program: (program.name, program.target) in upgraded))
     report = Report(
         "diff", old, new, tuple(programs),
         toolchain=_toolchains(*sides, programs),

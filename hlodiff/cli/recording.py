@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.cli.summary import build_summary, stage_facts
-from hlodiff.diff.compared import Cause, Compared
+from hlodiff.diff.compared import Compared, with_compiler
 from hlodiff.diff.limits import Limits
 from hlodiff.ir.model import Module, Stage
 from hlodiff.store import Snapshot, attach_source, numbered, restored, source_of
@@ -113,11 +113,8 @@ def compare(old: Stored, new: Stored, limits: Limits) -> tuple[Compared, ...]:
         one record for each stage, StableHLO first.
     """
     stages = tuple(_compare_stage(old, new, stage, limits) for stage in STAGES)
-    before, after = (side.snapshot.summary.get("toolchain") for side in (old, new))
-    if not before or not after or before == after:
-        return stages
-    cause: Cause = "compiler" if stages[0].status == "identical" else "code_and_compiler"
-    return tuple(replace(stage, cause=cause) for stage in stages)
+    toolchains = [side.snapshot.summary.get("toolchain") or {} for side in (old, new)]
+    return with_compiler(stages, lambda _: toolchains[0] != toolchains[1])
 
 
 def _compare_stage(old: Stored, new: Stored, stage: Stage, limits: Limits) -> Compared:

@@ -32,6 +32,7 @@ class Side:
         content: its bytes, for telling equal programs of one name apart.
         facts: numbers from summary.yaml; none for plain files.
         recorded: whether it comes from a snapshot, whose text no longer holds what only raw text shows.
+        toolchain: what compiled it, from summary.yaml; None where that is not known.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Side:
     content: Callable[[], bytes]
     facts: Callable[[], Mapping[str, float]] = dict
     recorded: bool = False
+    toolchain: Mapping[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -175,7 +177,8 @@ def _add_snapshot(sides: Sides, tree: Tree, key: Key, folder: str) -> None:
             sides.programs.append(Side(key.name, key.target, stage, _raising(error), where, bytes))
         return
     toolchain = snapshot.summary.get("toolchain")
-    if isinstance(toolchain, Mapping):
+    toolchain = toolchain if isinstance(toolchain, Mapping) else None
+    if toolchain is not None:
         sides.toolchains.setdefault(key.target, toolchain)
 
     def add(stage: Stage, text: str, name: str) -> None:
@@ -183,7 +186,7 @@ def _add_snapshot(sides: Sides, tree: Tree, key: Key, folder: str) -> None:
         sides.programs.append(
             Side(
                 key.name, key.target, stage, lambda: attach_source(read_text(text, path=f"{where}/{name}"), source),
-                where, text.encode, lambda: stage_facts(snapshot.summary, stage), True,
+                where, text.encode, lambda: stage_facts(snapshot.summary, stage), True, toolchain,
             )
         )  # fmt: skip
 

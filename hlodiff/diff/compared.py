@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from hlodiff.diff.classes import Class, classes_of
 from hlodiff.diff.result import ModuleDiff
 from hlodiff.ir.model import Stage
 
 Status = Literal["identical", "changed", "added", "removed", "not_checked"]
-Cause = Literal["", "compiler", "code_and_compiler"]
 STATUSES: tuple[Status, ...] = ("identical", "changed", "added", "removed", "not_checked")
 
 
@@ -32,10 +32,9 @@ class Compared:
             than because this machine lacks the target.
         log: the end of a log that tells more.
         recorded: whether a program that was not checked has a snapshot, so that something stays unknown.
-        cause: where the toolchains of both sides differ, whether StableHLO is the same, so that only the compiler can
-            have changed what it compiles to; "" where they are equal or not known.
         id: what `hlodiff accept` calls a captured program that waits for a decision; "" where none does.
         replayed: whether the edits were seen to turn the old program into the new one; None where nobody asked.
+        by_compiler: whether the StableHLO is the same and the toolchain is not, so that the compiler made the change.
     """
 
     name: str
@@ -51,14 +50,22 @@ class Compared:
     broken: bool = False
     log: str = ""
     recorded: bool = False
-    cause: Cause = ""
     id: str = ""
     replayed: bool | None = None
+    by_compiler: bool = False
 
     @property
     def label(self) -> str:
         """How messages call it: `train_step on cpu`."""
         return f"{self.name} on {self.target}" if self.target else self.name
+
+    @property
+    def classes(self) -> tuple[Class, ...]:
+        """What kind of change it is, most severe first; () for a program that only one side has or nobody looked at."""
+        if self.status not in ("identical", "changed"):
+            return ()
+        found = classes_of(self.diff) if self.diff else ("identical",)
+        return ("toolchain", *found) if self.by_compiler and self.status == "changed" else found
 
     def facts(self) -> dict[str, tuple[float, float]]:
         """Facts known on both sides, as (old, new)."""
@@ -79,6 +86,31 @@ class Compared:
             return dict(self.diff.op_counts)
         there = {"added": (0, 1), "removed": (1, 0)}.get(self.status, (1, 1))
         return {name: (there[0] * count, there[1] * count) for name, count in self.op_counts.items()}
+
+
+def with_compiler(programs: Iterable[Compared], other: Callable[[Compared], bool]) -> tuple[Compared, ...]:
+    """Mark what the compiler did by itself: the compiled program changed and its StableHLO did not.
+
+    Args:
+        programs: both stages of some programs; a program whose StableHLO is not among them is never marked.
+        other: whether the toolchains of the two sides of a program differ.
+
+    Returns:
+        the same programs in the same order.
+
+    Example:
+        >>> pair = (Compared("f", "cpu", "stablehlo", "identical"), Compared("f", "cpu", "compiled", "changed"))
+        >>> [program.by_compiler for program in with_compiler(pair, lambda program: True)]
+        [False, True]
+    """
+    programs = tuple(programs)
+    same = {(p.name, p.target) for p in programs if p.stage == "stablehlo" and p.status == "identical"}
+    return tuple(
+        replace(p, by_compiler=True)
+        if p.stage == "compiled" and p.status == "changed" and (p.name, p.target) in same and other(p)
+        else p
+        for p in programs
+    )
 
 
 def flat_facts(summary: Mapping[str, Any]) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 
 from hlodiff.diff.asynchronous import with_asynchronous
 from hlodiff.diff.causes import with_causes
@@ -17,7 +18,7 @@ from hlodiff.diff.header import entry_layout_edit, header_edits
 from hlodiff.diff.limits import DEFAULTS, LimitHit, Limits, hits_of
 from hlodiff.diff.mirror import is_mirrored, mirrored_edits, mirrored_fusions
 from hlodiff.diff.moves import with_moves
-from hlodiff.diff.narrow import narrow
+from hlodiff.diff.narrow import Narrowed, narrow
 from hlodiff.diff.pairs import Correspondence, Program, correspond
 from hlodiff.diff.patterns import group
 from hlodiff.diff.prepare import Prepared, prepared
@@ -59,7 +60,7 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, closed: bool = 
     while True:
         opened = narrowed.modules if narrowed else (old, new)
         ready = prepared(*opened)
-        found = _compare(ready, limits)
+        found = _compare(ready, limits, narrowed)
         wider = reopened(narrowed, found.edits) if narrowed else None
         if wider is narrowed:
             break
@@ -109,19 +110,28 @@ class Worked:
     is_mirrored: bool
 
 
-def work_out(ready: Prepared, limits: Limits) -> Worked:
-    """Pair two programs without noise; the same two with the same limits always give the same pairs."""
-    old, new = map(Program.of, ready.hashed)
+def work_out(ready: Prepared, limits: Limits, narrowed: Narrowed | None = None) -> Worked:
+    """Pair two programs without noise; the same two with the same limits always give the same pairs.
+
+    Args:
+        ready: the programs.
+        limits: how much may be tried.
+        narrowed: where they were narrowed, how; what was left out is read where a price hangs on it.
+    """
+    old, new = (
+        Program.of(hashed, partial(narrowed.body, side) if narrowed else None)
+        for side, hashed in enumerate(ready.hashed)
+    )
     mirrored = is_mirrored(old, new)
     if mirrored:
         old, new = new, old
     return Worked(old, new, correspond(old, new, limits), mirrored)
 
 
-def _compare(ready: Prepared, limits: Limits) -> _Found:
+def _compare(ready: Prepared, limits: Limits, narrowed: Narrowed | None) -> _Found:
     """Work out the pair from the side that content decides."""
     tuned = ready.modules
-    worked = work_out(ready, limits)
+    worked = work_out(ready, limits, narrowed)
     if not worked.is_mirrored:
         return _compare_programs(worked, tuned, limits)
     found = _compare_programs(worked, (tuned[1], tuned[0]), limits)

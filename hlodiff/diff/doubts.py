@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from hlodiff.diff.edits import RawEdit
@@ -9,7 +10,7 @@ from hlodiff.diff.hollow import LEAF
 from hlodiff.diff.narrow import Narrowed
 from hlodiff.diff.pairs import is_embedded
 from hlodiff.diff.walk import at
-from hlodiff.ir.model import Module
+from hlodiff.ir.model import Computation, Module
 from hlodiff.ir.sketch import called_names
 
 
@@ -18,7 +19,8 @@ def reopened(narrowed: Narrowed, edits: Iterable[RawEdit]) -> Narrowed | None:
 
     What is called is in doubt where a call came, went or has other operands: operands in another order are no edit
     where what is called cannot tell them apart. A reducer that came or went is still there where computations call it
-    that both programs hold as they are, so that it takes all of them to know.
+    that both programs hold as they are, so that it takes all of them to know. And where a call came or went, which one
+    did hangs on all that hold the same, with their parameters in whatever order.
 
     Args:
         narrowed: what was compared.
@@ -38,6 +40,8 @@ def reopened(narrowed: Narrowed, edits: Iterable[RawEdit]) -> Narrowed | None:
                 return None  # a leaf of a hollow computation: not as equal as it looked
             if it.opcode == LEAF or (it.calls and _is_about_calls(edit)):
                 keys |= set(_closed(narrowed, side, (place[0],) if it.opcode == LEAF else it.called))
+            if it.calls and edit.kind != "changed":
+                keys |= set(_twins(narrowed, side, it.called))
     return narrowed.wider({*keys, *narrowed.reopened}) if keys else narrowed
 
 
@@ -51,11 +55,36 @@ def _closed(narrowed: Narrowed, side: int, called: Iterable[int]) -> Iterator[in
     waiting = list(dict.fromkeys(called))
     for index in waiting:
         computation = module.computations[index]
-        if computation.instructions[0].opcode == LEAF and not computation.instructions[0].attributes:
+        if _is_closed(computation):
             key = narrowed.sketches[side].keys[computation.name]
             assert key is not None  # only what has a key was left out
             yield key
         waiting += [c for it in computation.instructions for c in it.called if c not in waiting]
+
+
+def _twins(narrowed: Narrowed, side: int, called: Iterable[int]) -> Iterator[int]:
+    """Keys of what was left out though it holds the same as one of these computations."""
+    module, sketch = narrowed.modules[side], narrowed.sketches[side]
+    chunks = [sketch.chunks.get(computation.name) for computation in module.computations]
+    closed = [(n, chunk) for n, chunk in enumerate(chunks) if chunk and _is_closed(module.computations[n])]
+    for index in called:
+        ours = chunks[index]
+        if ours is None or _is_closed(module.computations[index]):
+            continue
+        for n, theirs in closed:
+            if theirs.lines == ours.lines and _held(narrowed, side, n) == _held(narrowed, side, index):
+                key = sketch.keys[theirs.name]
+                assert key is not None  # only what has a key was left out
+                yield key
+
+
+def _held(narrowed: Narrowed, side: int, index: int) -> Counter[object]:
+    return Counter((it.opcode, it.shape) for it in narrowed.body(side, index).instructions)
+
+
+def _is_closed(computation: Computation) -> bool:
+    first = computation.instructions[0]
+    return first.opcode == LEAF and not first.attributes
 
 
 def _is_in_doubt_everywhere(narrowed: Narrowed, side: int, edits: Iterable[RawEdit]) -> bool:

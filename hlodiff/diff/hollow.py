@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hlodiff.ir.hlo_tokens import parts_or_whole
-from hlodiff.ir.sketch import Row, Sketch, Sketcher, called_names, metadata_of, operand_names, root_of, rows_of
+from hlodiff.ir.sketch import Row, Sketch, Sketcher, called_names, metadata_of, operand_names, root_of
 
 LEAF = "unopened"
 
@@ -75,8 +75,7 @@ def _called_elsewhere(
 def _hollow(
     sketches: Sequence[Sketch], pair: tuple[str, str], lines: Sequence[tuple[int, int]], elsewhere: set[int | None]
 ) -> Hollow:
-    sides = tuple(zip(sketches, pair, strict=True))
-    ours, theirs = (rows_of(sketch.program.text, sketch.chunks[name]) for sketch, name in sides)
+    ours, theirs = (sketch.rows(name) for sketch, name in zip(sketches, pair, strict=True))
     partner = dict(lines)
     calls: list[tuple[str, str]] = []
     kept: dict[str, None] = {}
@@ -152,7 +151,7 @@ def kept_lines(hollow: Hollow, sketches: Sequence[Sketch], side: int) -> list[st
     sketch, name = sketches[side], (hollow.old, hollow.new)[side]
     chunk = sketch.chunks[name]
     lines = sketch.program.text[chunk.body : chunk.end - 1].split("\n")
-    rows = rows_of(sketch.program.text, chunk)
+    rows = sketch.rows(name)
     marks = {pair[side]: rank for rank, pair in enumerate(hollow.leaves)}
     return [_leaf(lines[n], rows[n], marks[n]) if n in marks else lines[n] for n in hollow.lines(side)]
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from hlodiff.diff.features import CALLS, EXACT, OWN, Pairing, Side
 from hlodiff.diff.fields import field_changes
 from hlodiff.diff.operands import operands_changed, same_operands_in_any_order, same_value, trades_names
-from hlodiff.ir.model import Instruction, Module
+from hlodiff.diff.parameters import Expectation
+from hlodiff.ir.model import Computation, Instruction
 
 # One edit outweighs any number of fields: of two scripts of one length the one that changes fewer fields is better.
 EDIT = 1000
@@ -23,14 +24,17 @@ class Bodies:
     """What each computation of a module holds: how many instructions of each opcode and shape, parameters apart.
 
     Counted when first asked for: computations of equal content are never opened, and most are equal.
+
+    Args:
+        computation: what stands at an index.
     """
 
-    module: Module
+    computation: Callable[[int], Computation]
     _counted: dict[int, Counter[object]] = field(default_factory=dict)
 
     def __getitem__(self, computation: int) -> Counter[object]:
         if computation not in self._counted:
-            instructions = self.module.computations[computation].instructions
+            instructions = self.computation(computation).instructions
             held = Counter[object]((it.opcode, it.shape) for it in instructions if it.opcode != "parameter")
             self._counted[computation] = held
         return self._counted[computation]
@@ -43,7 +47,7 @@ class Ledger:
         old, new: the two computations.
         pairing: changed in place, through `link` and `unlink`.
         bodies: of both modules, to know what pairing two calls will cost inside.
-        expected: of two parameters, whether what is outside says the same.
+        expected: what is outside says of the parameters.
 
     `total` is the price of the whole (a root that is another instruction now included); `work` counts the prices that
     were worked out, the measure of effort.
@@ -55,15 +59,16 @@ class Ledger:
         new: Side,
         pairing: Pairing,
         bodies: tuple[Bodies, Bodies],
-        expected: Callable[[int, int], bool],
+        expected: Expectation,
     ) -> None:
         self.old, self.new, self.pairing, self.bodies, self._expected = old, new, pairing, bodies, expected
+        self._parameters = old.computation.parameters()
         self.work = 0
         self._own: dict[tuple[int, int], tuple[int, int]] = {}
         self._dirty: tuple[set[int], set[int]] = (set(), set())
         self._links: list[tuple[int, int, str]] = []
         self._known: list[tuple[int, int, int]] = []
-        self.prices = [self.price(n) for n in range(old.size + 1)], [self.price_of_new(n) for n in range(new.size)]
+        self.prices = [self.price(n) for n in range(old.size + 2)], [self.price_of_new(n) for n in range(new.size)]
         self.total = sum(map(sum, self.prices))
 
     def link(self, one: int, other: int, matcher: str = "repair") -> None:
@@ -122,12 +127,14 @@ class Ledger:
         self.work += 1
         if position == self.old.size:
             return self._price_of_root()
+        if position == self.old.size + 1:
+            return self._price_of_call()
         partner = self.pairing.old[position]
         if partner < 0:
             return EDIT * self._weight(self.old, position, 0)
         inside, own = self._pair(position, partner)
         if not self.old.slots[position] and self.old.computation.instructions[position].opcode == "parameter":
-            return own if self._expected(position, partner) else own + EDIT + 2 * _FIELD
+            return own if self._expected.fits(position, partner) else own + self._price_of_misfit()
         if self.is_rewired(position):
             own = max(own, EDIT) + _FIELD
         return inside + own
@@ -136,6 +143,14 @@ class Ledger:
         """Counted as one more user of the root: another instruction is the result now."""
         roots = (self.old.computation.root, 0), (self.new.computation.root, 0)
         return 0 if same_value(self.old, self.new, self.pairing, *roots) else EDIT
+
+    def _price_of_misfit(self) -> int:
+        return 2 * _FIELD + (EDIT if self._expected.edits is None else 0)
+
+    def _price_of_call(self) -> int:
+        """One edit of the call tells of all parameters that are not what they were."""
+        pairs = ((one, self.pairing.old[one]) for one in self._parameters if self._expected.edits)
+        return EDIT if any(other >= 0 and not self._expected.fits(one, other) for one, other in pairs) else 0
 
     def price_of_new(self, position: int) -> int:
         """Of a new instruction that has no partner."""
@@ -189,6 +204,8 @@ class Ledger:
         """Notes whose price may depend on these: users, through free instructions on to theirs."""
         olds, news = self._dirty
         news.add(other)
+        if self._expected.edits and not self.old.slots[one]:
+            olds.add(self.old.size + 1)
         above = self._above(self.new, self.pairing.new, other)
         olds.update(self._above(self.old, self.pairing.old, one))
         if self.old.computation.root in olds or self.new.computation.root in above:

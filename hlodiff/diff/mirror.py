@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from hashlib import blake2b
 
 from hlodiff.diff.edits import RawEdit
 from hlodiff.diff.pairs import Program
 from hlodiff.diff.result import FieldChange, FusionChange, Kind
-from hlodiff.ir.content import shape_text
-from hlodiff.ir.model import Instruction
+from hlodiff.ir.content import is_commutative, operands_first, shape_text
+from hlodiff.ir.model import Computation, Instruction
 
 _KINDS: dict[Kind, Kind] = {"added": "removed", "removed": "added", "changed": "changed", "moved": "moved"}
 _STORIES = {
@@ -27,19 +29,39 @@ _STORIES = {
 def is_mirrored(old: Program, new: Program) -> bool:
     """True where the pair is worked out as (new, old).
 
-    Decided by the computations that only one side has, and first of all by what they hold without what they call, so
-    that it makes no difference which equal computations stayed closed.
+    Decided by the lines that only one side has, then by those lines with all that stands below them. What both sides
+    hold says nothing, so that it makes no difference how much of that was left out.
     """
     ours, theirs = _own(old, new), _own(new, old)
-    if ours != theirs:
-        return ours > theirs
+    for lines in (_lines, _deep_lines):
+        before, after = lines(ours), lines(theirs)
+        only = sorted((before - after).elements()), sorted((after - before).elements())
+        if only[0] != only[1]:
+            return only[0] > only[1]
     return (old.hashes[old.module.entry], sorted(old.hashes)) > (new.hashes[new.module.entry], sorted(new.hashes))
 
 
-def _own(program: Program, other: Program) -> list[str]:
+def _own(program: Program, other: Program) -> list[Computation]:
     shared = set(other.hashes)
-    alone = [c for c, it in zip(program.module.computations, program.hashes, strict=True) if it not in shared]
-    return sorted("\n".join(sorted(map(_line, computation.instructions))) for computation in alone)
+    return [c for c, it in zip(program.module.computations, program.hashes, strict=True) if it not in shared]
+
+
+def _lines(owners: Iterable[Computation]) -> Counter[str]:
+    return Counter(_line(it) for owner in owners for it in owner.instructions)
+
+
+def _deep_lines(owners: Iterable[Computation]) -> Counter[str]:
+    """Each instruction with all that it is computed from, as a hash."""
+    found: Counter[str] = Counter()
+    for owner in owners:
+        hashes: dict[int, str] = {}
+        for position in operands_first(owner):
+            it = owner.instructions[position]
+            below = [hashes.get(operand, "") for operand in it.operands]
+            text = "\n".join((_line(it), *(sorted(below) if is_commutative(it) else below)))
+            hashes[position] = blake2b(text.encode(), digest_size=12).hexdigest()
+        found.update(hashes.values())
+    return found
 
 
 def _line(it: Instruction) -> str:

@@ -38,6 +38,12 @@ class Narrowed:
         """The same with the computations of these keys opened."""
         return _narrow(self.whole, self.sketches, frozenset(keys))
 
+    def body(self, side: int, index: int) -> Computation:
+        """A computation of a narrowed module; as it really is where one instruction stands for it."""
+        it = self.modules[side].computations[index]
+        is_closed = it.instructions[it.root].opcode == LEAF and len(it.instructions) == 1
+        return self.whole[side].computations[self.places[side][index]] if is_closed else it
+
     def widened(self, found: ModuleDiff) -> ModuleDiff:
         """The same difference with places in the whole programs."""
         return replace(
@@ -96,8 +102,9 @@ def _narrow(whole: tuple[Module, Module], sketches: tuple[Sketch, Sketch], but: 
     hidden, opened = _hidden(sketches, entries, but)
     ranks = _ranks(sketches, hidden)
     hollow = find_hollow(sketches, entries, opened)
+    marks = _has_spaces(sketches, opened)
     first, second = (
-        _narrowed(module, sketches, side, opened[side], hollow, ranks) for side, module in enumerate(whole)
+        _narrowed(module, sketches, side, opened[side], hollow, ranks, marks) for side, module in enumerate(whole)
     )
     modules, places, lines = (first[0], second[0]), (first[1], second[1]), (first[2], second[2])
     return Narrowed(whole, sketches, frozenset(hidden), but, modules, places, lines)
@@ -164,6 +171,7 @@ def _narrowed(
     opened: Container[str],
     hollow: Sequence[Hollow],
     ranks: Mapping[int, int],
+    is_marked: bool,
 ) -> _Part:
     sketch = sketches[side]
     index = {chunk.name: n for n, chunk in enumerate(sketch.program.chunks)}
@@ -188,9 +196,20 @@ def _narrowed(
     kept = sorted(computations)
     new = {n: at for at, n in enumerate(kept)}
     position = {n: new[stand] for n, stand in stands_for.items()}
-    bodies = (*(_with_callees(computations[n], position) for n in kept), *_platform(sketch.program.text))
+    mark = _platform(sketch.program.text) if is_marked else ()
+    bodies = (*(_with_callees(computations[n], position) for n in kept), *mark)
     narrowed = Module(module.name, module.stage, bodies, position[module.entry], module.attributes, module.frames)
     return narrowed, tuple(kept), {new[n]: each.lines(side) for n, each in trimmed.items() if n in new}
+
+
+def _has_spaces(sketches: Sequence[Sketch], opened: Sequence[Container[str]]) -> bool:
+    """Whether anything opened lies in a memory space: the one thing that has other names on other backends."""
+    return any(
+        sketch.program.text.find("S(", chunk.body, chunk.end) >= 0
+        for sketch, names in zip(sketches, opened, strict=True)
+        for chunk in sketch.program.chunks
+        if chunk.name in names
+    )
 
 
 def _platform(text: str) -> tuple[Computation, ...]:

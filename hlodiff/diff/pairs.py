@@ -7,20 +7,20 @@ which equal computations are stored once and one in which they are printed many 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 from hlodiff.diff import parameters
-from hlodiff.diff.features import Intern, Pairing, Side, side_of
+from hlodiff.diff.features import OWN, Intern, Pairing, Side, side_of
 from hlodiff.diff.ledger import Bodies, Ledger
 from hlodiff.diff.leftovers import assign
 from hlodiff.diff.limits import Limits
 from hlodiff.diff.matching import match
-from hlodiff.diff.operands import same_value, slots_of
+from hlodiff.diff.operands import same_operands_in_any_order, same_value, slots_of
 from hlodiff.diff.prepare import Hashed
 from hlodiff.diff.repair import repair
 from hlodiff.ir.content import Content
-from hlodiff.ir.model import Instruction, Module
+from hlodiff.ir.model import Computation, Instruction, Module
 
 # Called for each element, not as a step of the program: XLA prints one or many of them as it pleases.
 _EMBEDDED = frozenset(["to_apply", "select", "scatter", "callee", "called_computations"])
@@ -36,10 +36,11 @@ class Program:
     bodies: Bodies
 
     @staticmethod
-    def of(hashed: Hashed) -> Program:
-        """Make ready for pairing."""
+    def of(hashed: Hashed, whole: Callable[[int], Computation] | None = None) -> Program:
+        """Make ready for pairing; `whole` reads a computation that one instruction stands for."""
         module, found = hashed.module, hashed.contents
-        return Program(module, found, tuple(content.hash for content in found), Bodies(module))
+        bodies = Bodies(whole or module.computations.__getitem__)
+        return Program(module, found, tuple(content.hash for content in found), bodies)
 
 
 @dataclass(slots=True)
@@ -137,16 +138,20 @@ def _callees(old: Program, new: Program, pair: PairedComputations) -> list[_Chil
         one = pair.old_side.computation.instructions[position]
         other = pair.new_side.computation.instructions[partner]
         for key, embedded in paired_calls(one, other):
-            found.append((key, _call(pair, one, other, embedded), embedded))
+            found.append((key, _call(pair, position, embedded), embedded))
     return found
 
 
-def _call(pair: PairedComputations, one: Instruction, other: Instruction, embedded: bool) -> parameters.Call:
+def _call(pair: PairedComputations, position: int, embedded: bool) -> parameters.Call:
     assert pair.pairing and pair.old_side and pair.new_side
-    same = partial(same_value, pair.old_side, pair.new_side, pair.pairing)
+    both = pair.old_side, pair.new_side, pair.pairing
+    partner = pair.pairing.old[position]
+    one, other = pair.old_side.computation.instructions[position], pair.new_side.computation.instructions[partner]
     ours, theirs = slots_of(one), slots_of(other)
     operands = (one.operands, other.operands, pair.pairing.old)
-    return parameters.Call(operands, lambda a, b: same(ours[a], theirs[b]), embedded)
+    edited = pair.old_side.labels[OWN][position] != pair.new_side.labels[OWN][partner]
+    edited = edited or not same_operands_in_any_order(*both, position)
+    return parameters.Call(operands, lambda a, b: same_value(*both, ours[a], theirs[b]), embedded, edited)
 
 
 def paired_calls(one: Instruction, other: Instruction) -> list[tuple[tuple[int, int], bool]]:

@@ -24,11 +24,13 @@ class Call:
         operands: of the paired call.
         same: whether an old and a new operand, by number, are the same value.
         embedded: True where it is applied to elements: its caller's operands are not its arguments.
+        edited: True where an edit tells of the call in any case.
     """
 
     operands: Operands
     same: Callable[[int, int], bool]
     embedded: bool
+    edited: bool
 
 
 def pair_first(old: Side, new: Side, pairing: Pairing, call: Call | None) -> None:
@@ -48,8 +50,22 @@ def pair_first(old: Side, new: Side, pairing: Pairing, call: Call | None) -> Non
         _by_number(old, new, pairing, olds, news, _same_name_or_none(old, new))
 
 
-def expectation(old: Side, new: Side, call: Call | None) -> Callable[[int, int], bool]:
-    """Whether two parameters as partners are what the outside says; where not, the outside has an edit to tell of it.
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the outside says of parameters.
+
+    Args:
+        fits: whether two parameters as partners are what the outside says; where not, an edit has to tell of it.
+        edits: how many edits at most that takes, however many do not fit: the call has one list of operands. None where
+            each parameter has an edit of its own.
+    """
+
+    fits: Callable[[int, int], bool]
+    edits: int | None
+
+
+def expectation(old: Side, new: Side, call: Call | None) -> Expectation:
+    """What is known of the parameters of two computations before anything inside is looked at.
 
     Args:
         old, new: the two computations.
@@ -57,11 +73,12 @@ def expectation(old: Side, new: Side, call: Call | None) -> Callable[[int, int],
     """
     olds, news = old.computation.parameters(), new.computation.parameters()
     before, after = ({p: n for n, p in enumerate(positions)} for positions in (olds, news))
+    edits = None if call is None else 0 if call.edited else 1
     if call and _is_called_with(call, olds, news):
-        return lambda one, other: call.same(before[one], after[other])
+        return Expectation(lambda one, other: call.same(before[one], after[other]), edits)
     if len(olds) == len(news):
-        return lambda one, other: before[one] == after[other]
-    return lambda one, other: True
+        return Expectation(lambda one, other: before[one] == after[other], edits)
+    return Expectation(lambda one, other: True, edits)
 
 
 def _is_called_with(call: Call, olds: Sequence[int], news: Sequence[int]) -> bool:

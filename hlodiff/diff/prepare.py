@@ -76,7 +76,7 @@ def _with_parameters(modules: Sequence[Module]) -> list[tuple[Module, int]]:
     ]
     both = set(hashes[0]) & set(hashes[1])
     kept = [frozenset(n for n, one in enumerate(some) if one in both) for some in hashes]
-    return [fusion_parameters(module, those) for module, those in zip(modules, kept, strict=True)]
+    return [fusion_parameters(module, those, see_callers=False) for module, those in zip(modules, kept, strict=True)]
 
 
 def without_channels(module: Module) -> Module:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hlodiff.diff.candidates import candidates, may_pair
-from hlodiff.diff.features import STRUCTURE
+from hlodiff.diff.features import STRUCTURE, Pairing
 from hlodiff.diff.ledger import Ledger
 from hlodiff.diff.limits import Limits
 
@@ -67,7 +67,7 @@ class _Search:
             limit = self.ledger.work + self.limits.search * min(len(olds) + len(news), _MANY)
             self._look_around(olds, news)
             improved = False
-            for one, other in self._moves([n for n in olds if depth < _LONG or self._is_rewired(n)]):
+            for one, other in self._moves(olds, depth):
                 improved |= self._try(one, other, depth)
                 if self.ledger.work > limit:
                     return False
@@ -101,20 +101,29 @@ class _Search:
 
     def _look_around(self, olds: Sequence[int], news: Sequence[int]) -> None:
         ledger = self.ledger
-        self.olds = candidates(ledger.old, ledger.new, ledger.pairing, olds, news, _CANDIDATES)
+        pairing = ledger.pairing
+        self.olds = candidates(ledger.old, ledger.new, pairing, olds, news, _CANDIDATES)
+        free = [n for n in news if pairing.new[n] < 0]
+        turned = Pairing(pairing.new, pairing.old, {})
+        for other, ones in candidates(ledger.new, ledger.old, turned, free, olds, _CANDIDATES).items():
+            for one in ones:
+                if other not in self.olds.setdefault(one, []):
+                    self.olds[one].append(other)
         self.news = {}
         for rank in range(_CANDIDATES):
             for one, others in self.olds.items():
                 if rank < len(others):
                     self.news.setdefault(others[rank], []).append(one)
 
-    def _moves(self, olds: Sequence[int]) -> Iterator[Move]:
+    def _moves(self, olds: Sequence[int], depth: int) -> Iterator[Move]:
         """The likeliest pairs first; then going without a partner."""
-        for rank in range(_CANDIDATES):
-            for one in olds:
+        starts = [n for n in self.olds if depth < _LONG or self._is_rewired(n)]
+        for rank in range(2 * _CANDIDATES):
+            for one in starts:
                 if rank < len(self.olds[one]):
                     yield one, self.olds[one][rank]
-        yield from ((one, _FREE) for one in olds)
+        edited = set(olds)
+        yield from ((one, _FREE) for one in starts if one in edited)
 
     def _try(self, one: int, other: int, depth: int) -> bool:
         """Make a move and what follows from it; keep it where the whole gets cheaper."""

@@ -13,6 +13,8 @@ from typing import overload
 
 from hlodiff.ir.model import Computation
 
+# Lines that begin or end a computation, and what is in neither form.
+_BORDER = re.compile(r"\n(?!  )([^\n]*)")
 _HEAD = re.compile(r"(ENTRY )?%?([^\s({%]+) (?:\(.*)?\{")
 
 
@@ -44,7 +46,7 @@ def outline(text: str, start: int, line: int) -> tuple[Chunk, ...] | None:
 
     Args:
         text: HLO text.
-        start: where the first computation's head begins.
+        start: where the first computation's head begins, behind a line break.
         line: lines before it.
 
     Returns:
@@ -52,27 +54,29 @@ def outline(text: str, start: int, line: int) -> tuple[Chunk, ...] | None:
         entry, or two computations of one name.
 
     Example:
-        >>> [c.name for c in outline("%a (p: f32[]) -> f32[] {\\n  x\\n}\\n\\nENTRY %b {\\n  y\\n}\\n", 0, 0)]
+        >>> [c.name for c in outline("\\n%a (p: f32[]) -> f32[] {\\n  x\\n}\\n\\nENTRY %b {\\n  y\\n}\\n", 1, 1)]
         ['a', 'b']
     """
     chunks: list[Chunk] = []
-    while start < len(text):
-        body = text.find("\n", start) + 1
-        head = _HEAD.fullmatch(text, start, body - 1) if body else None
-        end = text.find("\n}", start) + 1
-        if head is None or not end:
-            return None
-        stop = text.find("\n", end)
-        stop = len(text) if stop < 0 else stop
-        lines = text.count("\n", body, end)
-        if not lines or text.count("\n  ", body - 1, end) != lines:
-            return None
-        chunks.append(Chunk(head[2], head[1] is not None, start, body, end, text[end + 1 : stop].strip(), line, lines))
-        line += lines + 2
-        start = stop + 1
-        while text.startswith("\n", start):
-            start += 1
+    head: re.Match[str] | None = None  # of the computation that is open
+    for border in _BORDER.finditer(text, start - 1):
+        words = border[1]
+        if head is not None:
+            lines = text.count("\n", start, border.start(1))
+            if not lines or not words.startswith("}"):
+                return None
+            places = (start - 1 - len(head[0]), start, border.start(1))
+            chunks.append(Chunk(head[2], head[1] is not None, *places, words[1:].strip(), line, lines))
+            line += lines + 2
+            head = None
+        elif words:
+            head, start = _HEAD.fullmatch(words), border.end() + 1
+            if head is None:
+                return None
+        else:
             line += 1
+    if head is not None:
+        return None
     if sum(chunk.is_entry for chunk in chunks) != 1 or len({chunk.name for chunk in chunks}) != len(chunks):
         return None
     return tuple(chunks)

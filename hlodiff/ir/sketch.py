@@ -17,8 +17,10 @@ from hlodiff.ir.content import COMMUTATIVE
 from hlodiff.ir.hlo_tokens import Unbalanced, split_commas
 from hlodiff.ir.outline import Chunk, Unread
 
+# A `%` in a literal (older printers put a shape before each operand) and a comment in a list are no rows.
 _ROW = re.compile(
-    r"^  (?:ROOT )?+(%[^ ]++) = ((?:[^ (][^ ]*+|\(.*?\)) [\w\-]++)\((?:(%[^()\n]*+)|([^()\n]*+))\)(.*+)$", re.MULTILINE
+    r"""^  (?:ROOT )?+(%[^ ]++) = ((?:[^ (][^ ]*+|\([^"%/\n]*?\)) [\w\-]++)\((?:(%[^()/\n]*+)|([^()%\n]*+))\)(.*+)$""",
+    re.MULTILINE,
 )
 _BEFORE_METADATA = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*"|,(?! metadata=\{))*')
 _METADATA = re.compile(r', metadata=\{[^"}]*(?:"(?:[^"\\]|\\.)*"[^"}]*)*\}')
@@ -95,6 +97,13 @@ class Sketch:
     keys: dict[str, int | None]
     chunks: dict[str, Chunk]
     ordered: frozenset[str]
+    _rows: dict[str, list[Row]] = field(default_factory=dict)
+
+    def rows(self, name: str) -> list[Row]:
+        """The lines of a computation, taken apart and kept; see `rows_of`."""
+        if name not in self._rows:
+            self._rows[name] = rows_of(self.program.text, self.chunks[name])
+        return self._rows[name]
 
 
 @dataclass(slots=True)
@@ -162,7 +171,7 @@ class Sketcher:
         self._tails = _Tails(masked=True)
         chunks = (old.chunks[name], new.chunks[other])
         texts = (old.program.text, new.program.text)
-        rows, others = map(rows_of, texts, chunks)
+        rows, others = old.rows(name), new.rows(other)
         roots = tuple(map(root_of, texts, chunks))
         if not rows or len(rows) != len(others) or chunks[0].closing != chunks[1].closing:
             return None
@@ -187,12 +196,16 @@ class Sketcher:
         numbers, tails, commutative = self.numbers, self._tails, self._commutative
         intern = numbers.setdefault
         number: dict[str, int] = {}
+        number_of = number.__getitem__
         for name, head, operands, literal, tail in rows:
-            if operands:
-                below = [number[operand] for operand in operands.split(", ")]
-                if len(below) == 2 and commutative[head] and _is_symmetric(commutative[head], tails[tail]):
-                    below.sort()
-                number[name] = intern((head, tails[tail], *below), len(numbers))
+            if operands in number:  # a single one
+                number[name] = intern((head, tails[tail], number[operands]), len(numbers))
+            elif operands:
+                below = tuple(map(number_of, operands.split(", ")))
+                word = commutative[head] if len(below) == 2 and below[0] > below[1] else ""
+                if word and _is_symmetric(word, tails[tail]):
+                    below = below[::-1]
+                number[name] = intern((head, tails[tail], below), len(numbers))
             else:
                 number[name] = intern((head, tails[tail], literal), len(numbers))
         return number
@@ -247,13 +260,10 @@ def _is_same(text: str, one: Chunk, others: str, other: Chunk) -> bool:
 
 def rows_of(text: str, chunk: Chunk) -> list[Row]:
     """The lines of a computation, taken apart; [] where one has another form."""
-    start, end = chunk.body, chunk.end
-    if text.find("/*", start, end) >= 0:
-        text = _COMMENT.sub("", text[start:end])
-        start, end = 0, len(text)
-    rows: list[Row] = _ROW.findall(text, start, end)
-    # Older printers put a shape before each operand: for the reader, like all that is not plain.
-    return rows if len(rows) == chunk.lines and not any("%" in row[3] for row in rows) else []
+    rows: list[Row] = _ROW.findall(text, chunk.body, chunk.end)
+    if len(rows) != chunk.lines:
+        rows = _ROW.findall(_COMMENT.sub("", text[chunk.body : chunk.end]))
+    return rows if len(rows) == chunk.lines else []
 
 
 def operand_names(row: Row) -> list[str]:
@@ -297,7 +307,7 @@ def _steps(text: str, chunks: Mapping[str, Chunk], entry: str) -> frozenset[str]
 
 def root_of(text: str, chunk: Chunk) -> str:
     """The root's name, with `%`: what is marked ROOT, else the last line."""
-    at = text.find("\n  ROOT ", chunk.body - 1, chunk.end) + 8
+    at = text.rfind("\n  ROOT ", chunk.body - 1, chunk.end) + 8
     if at < 8:
         at = text.rfind("\n  ", chunk.body - 1, chunk.end) + 3
     return text[at : text.find(" ", at)]
@@ -320,7 +330,13 @@ def _is_symmetric(opcode: str, attributes: str) -> bool:
 
 def called_names(body: str) -> list[str]:
     """Names in the places of attributes that name computations: `calls=%a`, `branch_computations={%a, %b}`."""
-    return [name for group in _CALLED.findall(body) for name in _NAME.findall(group) if name]
+    names: list[str] = []
+    for group in _CALLED.findall(body):
+        if group.startswith("%"):
+            names.append(group[1:])
+        else:
+            names += [name for name in _NAME.findall(group) if name]
+    return names
 
 
 def renamed_calls(line: str, names: Mapping[str, str]) -> str:

@@ -17,11 +17,12 @@ from hlodiff.normalize.roles import call_sites, fused_only
 _ALIAS = re.compile(r"(\{[\d,\s]*\}:\s*\()(\d+)")
 
 
-def fusion_parameters(module: Module, kept: Container[int] = ()) -> tuple[Module, int]:
+def fusion_parameters(module: Module, kept: Container[int] = (), *, see_callers: bool = True) -> tuple[Module, int]:
     """Number the parameters of computations that only fusions call by first use, and permute the call operands.
 
     `subtract(p0,p1)` called with (a,b) and `subtract(p1,p0)` called with (b,a) come out the same. The computations of
-    the indices in `kept` stay as they are.
+    the indices in `kept` stay as they are. With `see_callers` parameters that nothing inside tells apart are put in
+    order by what callers pass; else they stay as they are.
     """
     fused = fused_only(module)
     if all(n in kept for n, is_fused in enumerate(fused) if is_fused):
@@ -33,7 +34,7 @@ def fusion_parameters(module: Module, kept: Container[int] = ()) -> tuple[Module
     for index in callees_first(module):  # a fusion in a fusion first: its operands are what the outer walk follows
         if fused[index] and index not in kept:
             bodies[index] = _with_permuted_calls(bodies[index], orders)
-            order = _parameter_order(module, bodies[index], hashes[index], sites[index], hashes, fused)
+            order = _parameter_order(module, bodies[index], hashes[index], sites[index], hashes, fused, see_callers)
             if order is not None and order != sorted(order):
                 orders[index] = order
                 bodies[index] = _renumbered(bodies[index], order)
@@ -72,6 +73,7 @@ def _parameter_order(
     sites: _Sites,
     all_hashes: Sequence[Sequence[bytes]],
     fused: Sequence[bool],
+    see_callers: bool,
 ) -> list[int] | None:
     """Old parameter numbers in their new order; None where numbers and call operands do not fit together."""
     parameters = computation.parameters()
@@ -85,8 +87,9 @@ def _parameter_order(
     if _has_tie(computation, hashes):
         # First by who uses them inside, so that equal bodies stay equal whatever their callers pass.
         deep.append(context(computation, hashes))
-        deep.append(_coloured(computation, hashes, _passed_outlines(module, sites), fused))
-        deep.append(_coloured(computation, hashes, passed, fused))
+        if see_callers:
+            deep.append(_coloured(computation, hashes, _passed_outlines(module, sites), fused))
+            deep.append(_coloured(computation, hashes, passed, fused))
     return _first_uses(computation, parameters, deep)
 
 

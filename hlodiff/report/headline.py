@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from hlodiff.diff.classes import is_argument
 from hlodiff.diff.compared import Compared
 from hlodiff.diff.result import Edit, ModuleDiff
-from hlodiff.report.kinds import is_argument, kinds_of_change
 from hlodiff.report.numbers import bytes_in_words, many
 from hlodiff.report.places import place_in_words
 
@@ -39,9 +39,7 @@ def headline(program: Compared) -> str:
     counts = [f"{count:,} {kind}" for kind, count in diff.summary.items() if count]
     size = f"{', '.join(counts)} of {many(max(diff.old.instruction_count(), 1), 'instruction')}"
     said = list(_sentences(diff, program.metrics()))[:_MOST_SENTENCES]
-    # The same StableHLO in, another program out: who did it is the first thing to say.
-    classes = [*(["toolchain"] if program.cause == "compiler" else []), *kinds_of_change(diff)]
-    return f"{', '.join(classes)}: {'; '.join([*said, size])}{_other_channels(diff)}"
+    return f"{', '.join(program.classes)}: {'; '.join([*said, size])}{_other_channels(diff)}"
 
 
 def _sentences(diff: ModuleDiff, metrics: Metrics) -> Iterator[str]:

@@ -55,7 +55,7 @@ def to_json(report: Report) -> str:
 
 def _program(program: Compared, root: str) -> dict[str, Any]:
     head = {"name": program.name, "target": program.target, "stage": program.stage, "status": program.status}
-    head |= {"id": program.id or None, "cause": program.cause or None}
+    head |= {"id": program.id or None}
     body: dict[str, Any] = program.diff.to_json() if program.diff else _one_sided()
     for edits in (body["edits"], *(channel["edits"] for channel in body["channels"].values())):
         for edit in edits:
@@ -69,7 +69,8 @@ def _program(program: Compared, root: str) -> dict[str, Any]:
     body["op_counts"] = {name: list(pair) for name, pair in program.op_count_pairs().items()}
     # The verdict on the program may know more than its text: the status is the comparison's, not the diff's.
     result = head | {key: value for key, value in body.items() if key != "status"}
-    result["replayed"] = program.replayed
+    classes = program.classes
+    result |= {"class": classes[0] if classes else None, "classes": list(classes), "replayed": program.replayed}
     if program.reason:
         result |= {"reason": program.reason, "advice": program.advice, "broken": program.broken, "log": program.log}
     return result

@@ -116,7 +116,7 @@ def _listed(report: Report, told: Told) -> Iterator[_Line]:
     for name, programs in report.by_name().items():
         if any(map(_is_told, programs)):
             yield from _one(name, programs, report)
-            for words in cause_lines(programs):
+            for words in cause_lines(report, programs):
                 yield _Line(2, words, wrap=True)
             first = True
             for story in told.stories:

@@ -131,3 +131,35 @@ class Trace:
     def nested(self) -> bool:
         """Whether it belongs to the trace of another function, and to that one's program."""
         return bool(self.within)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A program was compiled, told without its text.
+
+    Args:
+        order: 0, 1, ... over all traces and programs that were observed.
+        name: JAX's name of it, such as `jit_step`.
+        function: the function it is of; None for an eager operation.
+        call: the call it was compiled for; None where it was compiled outside of any.
+        traced: whether that call was traced anew.
+        fingerprint: of its normalized StableHLO.
+        platform: "cpu", "tpu" or "gpu".
+
+    Example:
+        >>> Compiled(1, "jit_f", None, None, False, "9f2c", "cpu").eager
+        True
+    """
+
+    order: int
+    name: str
+    function: Function | None
+    call: Call | None
+    traced: bool
+    fingerprint: str
+    platform: str
+
+    @property
+    def eager(self) -> bool:
+        """Whether it is one of JAX's own operations, run by itself."""
+        return self.function is None

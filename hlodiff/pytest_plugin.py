@@ -1,0 +1,38 @@
+"""The fixture `hlodiff_watch` for pytest, and messages that say why a count is not the expected one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from hlodiff.watching import Seen
+
+
+@pytest.fixture
+def hlodiff_watch(pytestconfig: pytest.Config) -> Iterator[Seen]:
+    """What the test's calls make JAX trace and compile; JAX's caches are emptied first.
+
+    Example:
+        >>> def test_step_is_traced_once(hlodiff_watch):
+        ...     step(model, x), step(model, x)
+        ...     assert hlodiff_watch.traces("step") == 1
+    """
+    from hlodiff.watching import watch  # here: a run of pytest that asks for no fixture must not import jax
+
+    with watch(fresh=True, root=pytestconfig.rootpath) as seen:
+        yield seen
+
+
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    """Why a number of traces or programs is what it is, below a comparison that failed."""
+    watching = sys.modules.get("hlodiff.watching")
+    if watching is None:
+        return None
+    counts = [side for side in (left, right) if isinstance(side, watching.Count)]
+    if not counts:
+        return None
+    return [f"{left!r} {op} {right!r}", *(line for count in counts for line in count.why.split("\n"))]
