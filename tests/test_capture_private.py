@@ -132,3 +132,23 @@ def test_no_other_file_of_the_room_uses_private_parts() -> None:
     uses = re.compile(r"jax\._src|jaxlib\._jax|equinox\._|\._(lowering|jit_info|cached|signature|aval)\b")
     found = [file.name for file in sorted(folder.glob("*.py")) if uses.search(file.read_text())]
     assert found == ["private.py"]
+
+
+def test_jax_tells_of_launches_off_its_fast_path() -> None:
+    launched: list[object] = []
+    end = private.count_launches(launched.append)
+    try:
+        f = jax.jit(lambda x: x + 1)
+        x = jnp.ones(3)
+        launched.clear()
+        for _ in range(5):
+            f(x)
+        assert len(launched) == 5
+        assert len(set(map(id, launched))) == 1
+    finally:
+        end()
+    g = jax.jit(lambda x: x + 2)
+    launched.clear()
+    g(x)
+    g(x)
+    assert launched == []

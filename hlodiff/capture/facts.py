@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -41,7 +42,7 @@ def toolchain(target: TargetName, environment: dict[str, str]) -> dict[str, Any]
     settings = {name: getattr(jax.config, f"jax_{option}") for name, option in _SETTINGS.items()}
     return {
         "jax": jax.__version__,
-        "jaxlib": version("jaxlib"),
+        "jaxlib": _jaxlib(),
         "plugin": _plugin(target),
         "device": _device(target),
         "xla_flags": flags_that_matter(environment.get("XLA_FLAGS", "")),
@@ -70,6 +71,12 @@ def _device(target: TargetName) -> str | None:
     return GPUS[target.model].name if target.kind == "cuda" else None
 
 
+@functools.cache
+def _jaxlib() -> str:
+    return version("jaxlib")
+
+
+@functools.cache
 def _plugin(target: TargetName) -> str | None:
     for name in _PLUGINS[target.kind]:
         try:
@@ -144,7 +151,11 @@ def memory(compiled: Any) -> dict[str, int | None]:
         `argument`, `output`, `temp`, `alias`, `generated_code`, each also with `host_` before it; None where XLA gives
         none.
     """
-    stats = compiled.memory_analysis()
+    return memory_figures(compiled.memory_analysis())
+
+
+def memory_figures(stats: Any) -> dict[str, int | None]:
+    """The same of what XLA calls `CompiledMemoryStats`."""
     names = [prefix + name for prefix in ("", "host_") for name in _MEMORY]
     return {name: getattr(stats, f"{name}_size_in_bytes", None) for name in names}
 
@@ -158,7 +169,11 @@ def cost(compiled: Any) -> dict[str, float | None]:
     Returns:
         `flops`, `bytes_accessed` and `transcendentals`; None where XLA gives none, as for every compile-only GPU.
     """
-    analysis = compiled.cost_analysis()
+    return cost_figures(compiled.cost_analysis())
+
+
+def cost_figures(analysis: Any) -> dict[str, float | None]:
+    """The same of XLA's own table of properties, or a list of them."""
     if isinstance(analysis, list):
         analysis = analysis[0] if analysis else None
     keys = {"flops": "flops", "bytes_accessed": "bytes accessed", "transcendentals": "transcendentals"}

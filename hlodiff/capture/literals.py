@@ -18,6 +18,7 @@ from hlodiff.ir.model import bits_of
 from hlodiff.normalize.literals import content_note
 
 PRINTED_BYTES = 1 << 18  # printed in 0.02 s as 0.8 MB
+LEFT_OUT = "constant({...})"
 _CONSTANT = re.compile(r"%(\S+) = (\w+)\[([0-9,]*)\]\S* constant\(\{\.\.\.\}\)")
 _ATTRIBUTES = " frontend_attributes={"
 
@@ -43,12 +44,37 @@ def compiled_text(compiled: Any) -> str:
         'HloModule'
     """
     text = compiled.as_text()
-    if "constant({...})" not in text:
+    if LEFT_OUT not in text:
         return str(text)
-    sizes = (_bytes(element, dimensions) for _, element, dimensions in _CONSTANT.findall(text))
+    return "\n\n".join(_whole(text, module) for module in private.hlo_modules(compiled))
+
+
+def text_of(printed: str, proto: bytes | None) -> str:
+    """The same of a module that was written to files.
+
+    Args:
+        printed: the module's text as XLA prints it.
+        proto: the module as an `HloModuleProto` where that text leaves constants out.
+
+    Returns:
+        the text with its constants printed or hashed; as it was where there is no proto.
+
+    Example:
+        >>> text_of("HloModule m", None)
+        'HloModule m'
+    """
+    if proto is None or LEFT_OUT not in printed:
+        return printed
+    header = printed.partition("\n")[0]  # a proto holds less of it
+    lines = _whole(printed, private.deserialized(proto)).split("\n")
+    return "\n".join([header, *lines[1:]])
+
+
+def _whole(printed: str, module: Any) -> str:
+    sizes = (_bytes(element, dimensions) for _, element, dimensions in _CONSTANT.findall(printed))
     if max(sizes, default=0) <= PRINTED_BYTES:
-        return "\n\n".join(private.hlo_with_constants(module) for module in private.hlo_modules(compiled))
-    return "\n\n".join(_with_hashes(module) for module in private.hlo_modules(compiled))
+        return private.hlo_with_constants(module)
+    return _with_hashes(module)
 
 
 def _bytes(element: str, dimensions: str) -> int:
@@ -64,7 +90,7 @@ def _with_hashes(module: Any) -> str:
     slim = _without_large_literals(private.serialized(module), digests)
     lines = private.hlo_with_constants(private.deserialized(slim)).split("\n")
     lines[0] = private.hlo_header(module)  # a proto holds less of it
-    return "\n".join(_noted(line, digests) if "constant({...})" in line else line for line in lines)
+    return "\n".join(_noted(line, digests) if LEFT_OUT in line else line for line in lines)
 
 
 def _noted(line: str, digests: dict[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
@@ -76,13 +77,19 @@ def kept_shardings(lowered: Any) -> dict[int, Any]:
         raise _moved("jax", "Lowered._lowering.compile_args", str(error)) from None
 
 
-def leave_out_frames(folder: str) -> None:
-    """Keep the frames of hlodiff's own files out of the locations of programs. Missing: a public way to say so."""
+def leave_out_frames(folder: str, generated: bool = True) -> None:
+    """Keep the frames of hlodiff's own files out of the locations of programs. Missing: a public way to say so.
+
+    Args:
+        folder: where these files lie.
+        generated: whether code without a file is left out too: a worker's first line, and what dataclasses generate.
+    """
     try:
         from jax._src import source_info_util
 
         source_info_util.register_exclusion(folder)
-        source_info_util.register_exclusion("<string>")  # the worker's first line, and what dataclasses generate
+        if generated:
+            source_info_util.register_exclusion("<string>")
     except (ImportError, AttributeError) as error:
         raise _moved("jax", "source_info_util.register_exclusion", str(error)) from None
 
@@ -264,6 +271,41 @@ def surroundings() -> dict[str, str]:
 
 def _axes(sizes: Any) -> str:
     return ", ".join(f"{name}={size}" for name, size in sizes.items())
+
+
+def count_launches(on_launch: Callable[[Any], None]) -> Callable[[], None]:
+    """Tell of every executable that is launched, from now on. Missing: JAX's fast path, in C++, tells nobody.
+
+    The fast path is closed for what is called for the first time from now on, which makes each call slower.
+
+    Args:
+        on_launch: called with the executable before it runs; it must raise nothing.
+
+    Returns:
+        what ends it. Functions that were called meanwhile stay off the fast path until `jax.clear_caches()`.
+    """
+    try:
+        from jax._src import pjit
+        from jax._src.interpreters import pxla
+
+        launch, fast_path = pxla.ExecuteReplicated.__call__, pjit._get_fastpath_data
+    except (ImportError, AttributeError) as error:
+        raise _moved("jax", "pxla.ExecuteReplicated", str(error)) from None
+
+    @functools.wraps(launch)
+    def counted(self: Any, *args: Any) -> Any:
+        on_launch(self.xla_executable)
+        return launch(self, *args)
+
+    def put(call: Any, fast: Any) -> None:
+        setattr(pxla.ExecuteReplicated, "__call__", call)  # noqa: B010 - a type checker refuses the assignment
+        pjit._get_fastpath_data = fast
+
+    def end() -> None:
+        put(launch, fast_path)
+
+    put(counted, lambda *_, **__: None)
+    return end
 
 
 def _moved(package: str, what: str, detail: str) -> CaptureError:

@@ -17,7 +17,6 @@ from hlodiff.cli.trouble import foreseen
 from hlodiff.config import Config, in_ci
 from hlodiff.diff.compared import Compared
 from hlodiff.diff.limits import Limits
-from hlodiff.diff.metrics import op_counts
 from hlodiff.errors import HlodiffError
 from hlodiff.policy import FAILED, PROGRAM_RULES, UNJUDGED, Finding
 from hlodiff.report.timings import Timing
@@ -71,7 +70,7 @@ class Run:
                 self.timed[key] = timing(key, outcome)
             if outcome.unchanged and old is not None:
                 self.leaving.forget(key)
-                return _same(key, old)
+                return one_sided(old, "identical")
             new = parse(record(outcome, str(self.config.root), self.config.large_constants), key.name)
             limits = Limits(**dict(self.config.limits))
             if old is None:
@@ -124,12 +123,6 @@ def _heal(key: Key, error: HlodiffError) -> str:
     """What to type where a snapshot is broken: it is recorded again, unless a newer hlodiff wrote it."""
     newer = isinstance(error, FutureFormatError) or error.what.startswith("internal error")
     return error.hint if newer else f"hlodiff update {key.name} --target {key.target}"
-
-
-def _same(key: Key, old: Stored) -> tuple[Compared, ...]:
-    return tuple(
-        Compared(key.name, key.target, stage, "identical", op_counts=op_counts(old.modules[stage])) for stage in STAGES
-    )
 
 
 def following(programs: tuple[Compared, ...], code: int, findings: Sequence[Finding] = ()) -> str:

@@ -27,7 +27,9 @@ _COMMANDS = {
     "reject": "Forget what check captured.",
     "diff": "Compare two files, folders or git revisions.",
     "show": "Show what one recorded program is made of.",
+    "record": "Run a command and record every program that JAX compiles in it.",
     "profile": "Show how long a function takes to trace, lower and compile, pass by pass.",
+    "report": "Show a result that `--format json` has saved, in another form.",
 }
 _FAILED = 2
 # Where an error says no more: what shows whether it is repaired, in a second and without compiling anything.

@@ -134,10 +134,22 @@ def _compare_stage(old: Stored, new: Stored, stage: Stage, limits: Limits) -> Co
 
 
 def one_sided(stored: Stored, status: Any) -> tuple[Compared, ...]:
-    """Both stages of a program that only one side has; `status` is "added" or "removed"."""
+    """Both stages of a program without a diff: "added" or "removed" on one side, "identical" on both."""
     from hlodiff.diff.metrics import op_counts
 
     key = stored.snapshot.key
+    facts = {stage: stage_facts(stored.snapshot.summary, stage) for stage in STAGES}
     return tuple(
-        Compared(key.name, key.target, stage, status, op_counts=op_counts(stored.modules[stage])) for stage in STAGES
+        Compared(
+            key.name,
+            key.target,
+            stage,
+            status,
+            None,
+            {} if status == "added" else facts[stage],
+            {} if status == "removed" else facts[stage],
+            op_counts(stored.modules[stage]),
+            module=stored.modules[stage],
+        )
+        for stage in STAGES
     )

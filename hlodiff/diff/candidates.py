@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from hlodiff.diff.features import ANY, EXACT, OWN, STRUCTURE, TYPE, VALUE, Pairing, Side
@@ -20,6 +19,14 @@ def may_pair(old: Side, new: Side, one: int, other: int) -> bool:
     if _is_parameter(old, one) != _is_parameter(new, other):
         return False
     return any(old.labels[level][one] == new.labels[level][other] for level in (STRUCTURE, TYPE))
+
+
+def may_replace(old: Side, new: Side, pairing: Pairing, one: int, other: int) -> bool:
+    """True where two that are free have nothing in common but how many operands they have and who reads them."""
+    if old.labels[ANY][one] != new.labels[ANY][other] or max(pairing.old[one], pairing.new[other]) >= 0:
+        return False
+    arity = len(old.slots[one])
+    return 0 < arity == len(new.slots[other]) and len(old.uses[one]) == len(new.uses[other])
 
 
 def _is_parameter(side: Side, position: int) -> bool:
@@ -45,7 +52,9 @@ def candidates(
             alike = places.get(old.labels[level][one], ())
             if len(alike) <= few:
                 near.update(dict.fromkeys(alike))
-        fitting = [other for other in near if may_pair(old, new, one, other)]
+        fitting = [
+            other for other in near if may_pair(old, new, one, other) or may_replace(old, new, pairing, one, other)
+        ]
         scored = sorted((-likeness(old, new, pairing, one, other), n, other) for n, other in enumerate(fitting))
         found[one] = [other for _, _, other in scored[:most]]
     return found
@@ -108,16 +117,28 @@ def likeness(old: Side, new: Side, pairing: Pairing, one: int, other: int) -> fl
 
 def _shared(olds: Sequence[tuple[int, int, int]], news: Sequence[tuple[int, int, int]], pairing: Pairing) -> float:
     """Paired neighbours in the same slot, as a share of the larger neighbourhood."""
-    ours = Counter((pairing.old[o], slot) for o, slot, _ in olds[:_BUSY] if pairing.old[o] >= 0)
-    theirs = Counter((n, slot) for n, slot, _ in news[:_BUSY])
-    return (ours & theirs).total() / max(len(olds), len(news), 1)
+    ours = [(pairing.old[o], slot) for o, slot, _ in olds[:_BUSY] if pairing.old[o] >= 0]
+    if not ours:
+        return 0.0
+    return _in_both(ours, [(n, slot) for n, slot, _ in news[:_BUSY]]) / max(len(olds), len(news))
 
 
 def _free_alike(old: Side, new: Side, pairing: Pairing, one: int, other: int) -> int:
     """Free neighbours of equal structure in the same slot: two chains of free instructions pair along each other."""
     count = 0
     for olds, news in ((old.slots[one], new.slots[other]), (old.uses[one], new.uses[other])):
-        ours = Counter((old.labels[STRUCTURE][o], slot) for o, slot, _ in olds[:_BUSY] if pairing.old[o] < 0)
-        theirs = Counter((new.labels[STRUCTURE][n], slot) for n, slot, _ in news[:_BUSY] if pairing.new[n] < 0)
-        count += (ours & theirs).total()
+        ours = [(old.labels[STRUCTURE][o], slot) for o, slot, _ in olds[:_BUSY] if pairing.old[o] < 0]
+        if ours:
+            theirs = [(new.labels[STRUCTURE][n], slot) for n, slot, _ in news[:_BUSY] if pairing.new[n] < 0]
+            count += _in_both(ours, theirs)
+    return count
+
+
+def _in_both(ours: Iterable[tuple[int, int]], theirs: list[tuple[int, int]]) -> int:
+    """How many of some neighbours there are on both sides; `theirs` is used up. A handful each, so no counting."""
+    count = 0
+    for neighbour in ours:
+        if neighbour in theirs:
+            theirs.remove(neighbour)
+            count += 1
     return count

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from hlodiff.diff.classes import Class, classes_of
 from hlodiff.diff.result import ModuleDiff
-from hlodiff.ir.model import Stage
+from hlodiff.ir.model import Module, Stage
 
 Status = Literal["identical", "changed", "added", "removed", "not_checked"]
 STATUSES: tuple[Status, ...] = ("identical", "changed", "added", "removed", "not_checked")
@@ -34,6 +34,7 @@ class Compared:
         recorded: whether a program that was not checked has a snapshot, so that something stays unknown.
         id: what `hlodiff accept` calls a captured program that waits for a decision; "" where none does.
         replayed: whether the edits were seen to turn the old program into the new one; None where nobody asked.
+        module: the program of the only side there is, or of both where they are known to be the same, for policies.
         by_compiler: whether the StableHLO is the same and the toolchain is not, so that the compiler made the change.
     """
 
@@ -53,11 +54,19 @@ class Compared:
     id: str = ""
     replayed: bool | None = None
     by_compiler: bool = False
+    module: Module | None = field(default=None, repr=False, compare=False)
 
     @property
     def label(self) -> str:
         """How messages call it: `train_step on cpu`."""
         return f"{self.name} on {self.target}" if self.target else self.name
+
+    @property
+    def now(self) -> Module | None:
+        """The program as it is now: that of the new side; None where nobody captured it or it is gone."""
+        if self.diff is not None:
+            return self.diff.new
+        return self.module if self.status in ("identical", "added") else None
 
     @property
     def classes(self) -> tuple[Class, ...]:

@@ -26,17 +26,23 @@ class Side:
         computation: the computation.
         labels: for each level one number per instruction; equal numbers mean equal labels, on both sides.
         uses: for each instruction its (user, operand slot, result) triples; slot 0 for commutative users.
+        users: for each instruction its users, each once.
         slots: for each instruction its (operand, slot, result) triples.
+        operands: for each instruction its (operand, result) pairs.
         order: positions, operands before users.
         is_entry: its parameters are the program's; those of other computations are names for operands of the caller.
+        names: which instructions are such names.
     """
 
     computation: Computation
     labels: tuple[tuple[int, ...], ...]
     uses: tuple[tuple[tuple[int, int, int], ...], ...]
+    users: tuple[tuple[int, ...], ...]
     slots: tuple[tuple[tuple[int, int, int], ...], ...]
+    operands: tuple[tuple[tuple[int, int], ...], ...]
     order: tuple[int, ...]
-    is_entry: bool = False
+    is_entry: bool
+    names: tuple[bool, ...]
 
     @property
     def size(self) -> int:
@@ -69,9 +75,12 @@ def side_of(computation: Computation, hashes: Sequence[str], intern: Intern, *, 
         computation,
         tuple(zip(*rows, strict=True)),
         tuple(map(tuple, uses)),
+        tuple(tuple(dict.fromkeys([user for user, _, _ in triples])) for triples in uses),
         tuple(slots),
+        tuple(tuple([(operand, result) for operand, _, result in triples]) for triples in slots),
         tuple(operands_first(computation)),
         entry,
+        tuple(not entry and it.opcode == "parameter" for it in instructions),
     )
 
 

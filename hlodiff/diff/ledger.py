@@ -15,29 +15,53 @@ from hlodiff.ir.model import Computation, Instruction
 # One edit outweighs any number of fields: of two scripts of one length the one that changes fewer fields is better.
 EDIT = 1000
 _FIELD = 10
+# Of two scripts of one length that change as many fields, the one in which operations stay what they are is better.
+_OPCODE = 5
+# A body is what it is, wherever it is called: two that swapped their places are not two that became each other, though
+# that may be an edit less.
+_BODY = 600
 # How far a value is followed through instructions without partner to see whose cost may change.
 _FAR = 256
 
 
 @dataclass(slots=True)
 class Bodies:
-    """What each computation of a module holds: how many instructions of each opcode and shape, parameters apart.
+    """What each computation of a module holds: how many instructions of each kind, parameters apart.
 
     Counted when first asked for: computations of equal content are never opened, and most are equal.
 
     Args:
         computation: what stands at an index.
+        hashes: of the content of each.
     """
 
     computation: Callable[[int], Computation]
+    hashes: Sequence[str]
     _counted: dict[int, Counter[object]] = field(default_factory=dict)
 
     def __getitem__(self, computation: int) -> Counter[object]:
         if computation not in self._counted:
             instructions = self.computation(computation).instructions
-            held = Counter[object]((it.opcode, it.shape) for it in instructions if it.opcode != "parameter")
+            held = Counter[object](_kind(it) for it in instructions if it.opcode != "parameter")
             self._counted[computation] = held
         return self._counted[computation]
+
+
+# What noise spells in many ways; `_kind` looks at programs as they were read too.
+_SPELLED = frozenset(["backend_config", "frontend_attributes", "sharding", "replica_groups", "channel_id"])
+
+
+def _kind(it: Instruction) -> object:
+    literal = it.literal if it.opcode == "constant" and not it.shape.dimensions else None
+    return it.opcode, it.shape, literal, tuple(sorted(pair for pair in it.attributes if pair[0] not in _SPELLED))
+
+
+def _distance(bodies: tuple[Bodies, Bodies], old: int, new: int) -> int:
+    """At least how many edits make one computation of another."""
+    if bodies[0].hashes[old] == bodies[1].hashes[new]:
+        return 0
+    ours, theirs = bodies[0][old], bodies[1][new]
+    return max((ours - theirs).total(), (theirs - ours).total(), 1)
 
 
 class Ledger:
@@ -64,6 +88,8 @@ class Ledger:
         self.old, self.new, self.pairing, self.bodies, self._expected = old, new, pairing, bodies, expected
         self._parameters = old.computation.parameters()
         self.work = 0
+        self._size = old.size
+        self._prices_alone: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self._own: dict[tuple[int, int], tuple[int, int]] = {}
         self._dirty: tuple[set[int], set[int]] = (set(), set())
         self._links: list[tuple[int, int, str]] = []
@@ -113,25 +139,27 @@ class Ledger:
     def settle(self) -> int:
         """The price of the whole, with every change so far."""
         for which, price in enumerate((self.price, self.price_of_new)):
-            for position in self._dirty[which]:
-                before, after = self.prices[which][position], price(position)
+            dirty = self._dirty[which]
+            if not dirty:
+                continue
+            prices = self.prices[which]
+            for position in dirty:
+                before, after = prices[position], price(position)
                 if before != after:
                     self._known.append((which, position, before))
-                    self.prices[which][position] = after
+                    prices[position] = after
                     self.total += after - before
-            self._dirty[which].clear()
+            dirty.clear()
         return self.total
 
     def price(self, position: int) -> int:
         """Of an old instruction with its partner, what is inside of what they call included."""
         self.work += 1
-        if position == self.old.size:
-            return self._price_of_root()
-        if position == self.old.size + 1:
-            return self._price_of_call()
+        if position >= self._size:
+            return self._price_of_root() if position == self._size else self._price_of_call()
         partner = self.pairing.old[position]
         if partner < 0:
-            return EDIT * self._weight(self.old, position, 0)
+            return self._price_alone(self.old, position, 0)
         inside, own = self._pair(position, partner)
         if not self.old.slots[position] and self.old.computation.instructions[position].opcode == "parameter":
             return own if self._expected.fits(position, partner) else own + self._price_of_misfit()
@@ -154,22 +182,19 @@ class Ledger:
 
     def price_of_new(self, position: int) -> int:
         """Of a new instruction that has no partner."""
-        return EDIT * self._weight(self.new, position, 1) if self.pairing.new[position] < 0 else 0
+        return self._price_alone(self.new, position, 1) if self.pairing.new[position] < 0 else 0
 
     def is_rewired(self, position: int) -> bool:
         """True where the operands of a paired instruction are not the partners of what they were."""
         old, new, pairing = self.old, self.new, self.pairing
         partner = pairing.old[position]
-        ours, theirs = old.slots[position], new.slots[partner]
-        if len(ours) == len(theirs) and all(
-            pairing.old[a] == b and x == y for (a, _, x), (b, _, y) in zip(ours, theirs, strict=True)
-        ):
+        if [(pairing.old[a], x) for a, x in old.operands[position]] == list(new.operands[partner]):
             return False
         if trades_names(old, new, pairing, position):
             return True
         if self._is_opened(position, partner):
             return not same_operands_in_any_order(old, new, pairing, position)
-        return operands_changed(old, new, pairing, position, None, lambda _: False)
+        return operands_changed(old, new, pairing, position, None, None)
 
     def _is_opened(self, position: int, partner: int) -> bool:
         """True for calls of computations that differ: their operands correspond as the parameters inside do."""
@@ -184,32 +209,40 @@ class Ledger:
             one = self.old.computation.instructions[position]
             other = self.new.computation.instructions[partner]
             same = self.old.labels[OWN][position] == self.new.labels[OWN][partner]
-            own = 0 if same else EDIT + _FIELD * len(field_changes(one, other))
-            self._own[position, partner] = EDIT * self._inside(one, other), own
+            own = 0 if same else EDIT + _FIELD * len(field_changes(one, other)) + _OPCODE * (one.opcode != other.opcode)
+            inside = self._inside(one, other)
+            self._own[position, partner] = EDIT * inside + _BODY * (inside > 0), own
         return self._own[position, partner]
 
     def _inside(self, one: Instruction, other: Instruction) -> int:
-        distance = 0
         if one.opcode in CALLS:
-            for a, b in zip(one.called, other.called, strict=False):
-                x, y = self.bodies[0][a], self.bodies[1][b]
-                distance += max((x - y).total(), (y - x).total())
-        return distance
+            return sum(_distance(self.bodies, a, b) for a, b in zip(one.called, other.called, strict=False))
+        if one.calls and other.calls:
+            return 0
+        # What is applied to elements comes or goes with the one that applies it.
+        return sum(
+            bodies[n].total() for it, bodies in ((one, self.bodies[0]), (other, self.bodies[1])) for n in it.called
+        )
 
-    def _weight(self, side: Side, position: int, which: int) -> int:
-        it = side.computation.instructions[position]
-        return 1 + sum(self.bodies[which][callee].total() for callee in it.called if it.opcode in CALLS)
+    def _price_alone(self, side: Side, position: int, which: int) -> int:
+        """Of an instruction that came or went, with all it calls."""
+        found = self._prices_alone[which].get(position)
+        if found is None:
+            it = side.computation.instructions[position]
+            weight = 1 + sum(self.bodies[which][callee].total() for callee in it.called if it.opcode in CALLS)
+            found = self._prices_alone[which][position] = EDIT * weight
+        return found
 
     def _touch(self, one: int, other: int) -> None:
         """Notes whose price may depend on these: users, through free instructions on to theirs."""
         olds, news = self._dirty
         news.add(other)
         if self._expected.edits and not self.old.slots[one]:
-            olds.add(self.old.size + 1)
+            olds.add(self._size + 1)
         above = self._above(self.new, self.pairing.new, other)
         olds.update(self._above(self.old, self.pairing.old, one))
         if self.old.computation.root in olds or self.new.computation.root in above:
-            olds.add(self.old.size)
+            olds.add(self._size)
         olds.update(self.pairing.new[n] for n in above if self.pairing.new[n] >= 0)
 
     def _above(self, side: Side, partners: Sequence[int], start: int) -> list[int]:
@@ -217,7 +250,8 @@ class Ledger:
         found = [start]
         for position in found:
             if position == start or (partners[position] < 0 and len(found) < _FAR):
-                fresh = [u for u, _, _ in side.uses[position] if u not in seen]
-                seen.update(fresh)
-                found += dict.fromkeys(fresh)
+                for user in side.users[position]:
+                    if user not in seen:
+                        seen.add(user)
+                        found.append(user)
         return found

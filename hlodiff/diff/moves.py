@@ -6,7 +6,8 @@ called with, a fusion is the root of what it calls.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.diff.edits import Place, RawEdit
@@ -56,6 +57,7 @@ def with_moves(
     equal = [(pair.old, pair.new) for pair in found.pairs if pair.pairing is None]
     sides = (_around(old, {a for a, _ in equal}), _around(new, {b for _, b in equal}))
     moves: dict[Place, Place] = {}
+    taken = set(partners.values())
     for done in range(limits.move_rounds + 1):  # a chain is followed from both ends, one neighbour a round
         fresh = [p for g in groups for p in _best(sides, g, partners, homes)]
         if done == limits.move_rounds and fresh:
@@ -64,11 +66,10 @@ def with_moves(
         if not fresh:
             break
         for a, b in fresh:
-            if a not in moves and b not in partners.values():
+            if a not in moves and b not in taken:
                 moves[a] = partners[a] = b
-        groups = [
-            ([a for a in olds if a not in moves], [b for b in news if b not in moves.values()]) for olds, news in groups
-        ]
+                taken.add(b)
+        groups = [([a for a in olds if a not in moves], [b for b in news if b not in taken]) for olds, news in groups]
     threads = ((old, threads_of(old)), (new, threads_of(new)))
     edits = outside(edits, equal_callees(before, after, moves.items()))
     platform = platform_of(new) or platform_of(old)
@@ -116,13 +117,12 @@ def _best(
 ) -> Iterator[tuple[Place, Place]]:
     """Pairs of one group with a common neighbour, most in common first, each place once."""
     olds, news = group
+    places = _by_neighbour(sides[1], news)
     scored = []
     for i, a in enumerate(olds):
-        for j, b in enumerate(news):
-            if (a[0], b[0]) not in homes:
-                score = _in_common(sides, a, b, partners)
-                if score:
-                    scored.append((-score, i + j, i, j))
+        for j, score in _in_common(sides[0], a, partners, places).items():
+            if (a[0], news[j][0]) not in homes:
+                scored.append((-score, i + j, i, j))
     used_old: set[int] = set()
     used_new: set[int] = set()
     for _, _, i, j in sorted(scored):
@@ -132,12 +132,26 @@ def _best(
             yield olds[i], news[j]
 
 
-def _in_common(sides: tuple[_Around, _Around], a: Place, b: Place, partners: dict[Place, Place]) -> int:
-    score = 0
-    for ours, theirs in ((sides[0].operands, sides[1].operands), (sides[0].users, sides[1].users)):
-        there = set(theirs.get(b, ()))
-        score += sum((partners[place], slot) in there for place, slot in ours.get(a, ()) if place in partners)
-    return score
+def _by_neighbour(around: _Around, places: Sequence[Place]) -> dict[tuple[int, Place, int], list[int]]:
+    """Which of the places have an operand, or a user, in a slot."""
+    found: dict[tuple[int, Place, int], list[int]] = {}
+    for n, place in enumerate(places):
+        for kind, neighbours in enumerate((around.operands, around.users)):
+            for neighbour, slot in dict.fromkeys(neighbours.get(place, ())):
+                found.setdefault((kind, neighbour, slot), []).append(n)
+    return found
+
+
+def _in_common(
+    around: _Around, a: Place, partners: Mapping[Place, Place], places: Mapping[tuple[int, Place, int], list[int]]
+) -> Counter[int]:
+    """With how many partners of its neighbours each of some places stands together."""
+    scores: Counter[int] = Counter()
+    for kind, neighbours in enumerate((around.operands, around.users)):
+        for neighbour, slot in neighbours.get(a, ()):
+            if neighbour in partners:
+                scores.update(places.get((kind, partners[neighbour], slot), ()))
+    return scores
 
 
 def _around(module: Module, closed: Container[int]) -> _Around:

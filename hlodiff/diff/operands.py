@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hlodiff.diff.features import Pairing, Side
-from hlodiff.ir.content import is_commutative
 from hlodiff.ir.model import Instruction
 
 Slot = tuple[int, int]
@@ -23,7 +22,7 @@ def operands_changed(
     pairing: Pairing,
     position: int,
     through: Sequence[tuple[int, int]] | None,
-    interchangeable: Callable[[Sequence[int]], bool],
+    interchangeable: Callable[[Sequence[int]], bool] | None,
 ) -> bool:
     """True where an operand was swapped or rewired.
 
@@ -34,11 +33,11 @@ def operands_changed(
         position: a paired old instruction.
         through: for calls the pairs of parameter numbers of what they call, so that arguments may come, go and be
             permuted with the parameters; None pairs operands by position.
-        interchangeable: asked whether what is called, equal on both sides, cannot tell operands in another order apart.
+        interchangeable: asked whether what is called, equal on both sides, cannot tell operands in another order apart;
+            None where it can.
     """
-    one = old.computation.instructions[position]
-    other = new.computation.instructions[pairing.old[position]]
-    ours, theirs = slots_of(one), slots_of(other)
+    partner = pairing.old[position]
+    ours, theirs = old.operands[position], new.operands[partner]
     if through is not None:
         pairs = [(ours[a], theirs[b]) for a, b in through if a < len(ours) and b < len(theirs)]
         return not all(same_value(old, new, pairing, a, b) for a, b in pairs)
@@ -46,18 +45,24 @@ def operands_changed(
         return not _subsequence(old, new, pairing, ours, theirs)
     if all(same_value(old, new, pairing, a, b) for a, b in zip(ours, theirs, strict=True)):
         return False
-    order = _permutation(old, new, pairing, ours, theirs)
-    if order is not None and interchangeable(order):
-        return False
-    if is_commutative(one) and is_commutative(other):
+    if interchangeable is not None:
+        order = _permutation(old, new, pairing, ours, theirs)
+        if order is not None and interchangeable(order):
+            return False
+    if _is_commutative(old, position) and _is_commutative(new, partner):
         return not all(same_value(old, new, pairing, a, b) for a, b in zip(ours, reversed(theirs), strict=True))
     return True
 
 
+def _is_commutative(side: Side, position: int) -> bool:
+    """Both operands stand in slot 0; see `Side.uses`."""
+    slots = side.slots[position]
+    return len(slots) == 2 and slots[1][1] == 0
+
+
 def same_operands_in_any_order(old: Side, new: Side, pairing: Pairing, position: int) -> bool:
     """True where a paired call has the operands it had, in whatever order; arguments may have come or gone."""
-    ours = slots_of(old.computation.instructions[position])
-    theirs = slots_of(new.computation.instructions[pairing.old[position]])
+    ours, theirs = old.operands[position], new.operands[pairing.old[position]]
     fewer, more = (ours, theirs) if len(ours) <= len(theirs) else (theirs, ours)
     free = list(more)
     for slot in fewer:
@@ -69,7 +74,9 @@ def same_operands_in_any_order(old: Side, new: Side, pairing: Pairing, position:
     return True
 
 
-def _permutation(old: Side, new: Side, pairing: Pairing, ours: list[Slot], theirs: list[Slot]) -> list[int] | None:
+def _permutation(
+    old: Side, new: Side, pairing: Pairing, ours: Sequence[Slot], theirs: Sequence[Slot]
+) -> list[int] | None:
     """For each old operand the place at which the new instruction has it; None where it has others."""
     free = list(range(len(theirs)))
     order = []
@@ -88,35 +95,32 @@ def same_value(old: Side, new: Side, pairing: Pairing, ours: Slot, theirs: Slot)
     partner, back = pairing.old[a], pairing.new[b]
     if partner == b:
         return a_result == b_result
-    if partner >= 0 and back >= 0:
-        return False
     if partner >= 0:
-        return partner in _below(new, pairing.new, b)
+        return back < 0 and _leads_to(new, pairing.new, b, partner)
     if back >= 0:
-        return back in _below(old, pairing.old, a)
+        return _leads_to(old, pairing.old, a, back)
     # One went and another came: both are edits of their own, unless they are names for a caller's operands.
-    return not (is_name(old, ours) and is_name(new, theirs))
+    return not (old.names[a] and new.names[b])
 
 
-def _below(side: Side, partners: Sequence[int], start: int) -> set[int]:
-    """The paired instructions that are reached from a free one through free ones."""
-    reached: set[int] = set()
+def _leads_to(side: Side, partners: Sequence[int], start: int, goal: int) -> bool:
+    """Whether a paired instruction is reached from a free one through free ones."""
     seen = {start}
     waiting = [start]
     for position in waiting:
-        for operand, _, _ in side.slots[position]:
-            if partners[operand] >= 0:
-                reached.add(operand)
-            elif operand not in seen:
+        for operand, _ in side.operands[position]:
+            if operand == goal:
+                return True
+            if partners[operand] < 0 and operand not in seen:
                 seen.add(operand)
                 waiting.append(operand)
-    return reached
+    return False
 
 
-def _subsequence(old: Side, new: Side, pairing: Pairing, ours: list[Slot], theirs: list[Slot]) -> bool:
+def _subsequence(old: Side, new: Side, pairing: Pairing, ours: Sequence[Slot], theirs: Sequence[Slot]) -> bool:
     """Of different lengths: True where only operands that came or went themselves are missing on either side."""
-    kept_old = [slot for slot in ours if pairing.old[slot[0]] >= 0 or is_name(old, slot)]
-    kept_new = [slot for slot in theirs if pairing.new[slot[0]] >= 0 or is_name(new, slot)]
+    kept_old = [slot for slot in ours if pairing.old[slot[0]] >= 0 or old.names[slot[0]]]
+    kept_new = [slot for slot in theirs if pairing.new[slot[0]] >= 0 or new.names[slot[0]]]
     return len(kept_old) == len(kept_new) and all(
         same_value(old, new, pairing, a, b) for a, b in zip(kept_old, kept_new, strict=True)
     )
@@ -127,16 +131,10 @@ def trades_names(old: Side, new: Side, pairing: Pairing, position: int) -> bool:
 
     Replay asks for an edit where nothing outside tells of it, so a search had better not go there.
     """
-    ours, theirs = old.slots[position], new.slots[pairing.old[position]]
-    free = [
-        (a, b) for (a, _, _), (b, _, _) in zip(ours, theirs, strict=False) if max(pairing.old[a], pairing.new[b]) < 0
-    ]
-    return any(is_name(old, (a, 0)) or is_name(new, (b, 0)) for a, b in free)
-
-
-def is_name(side: Side, slot: Slot) -> bool:
-    """A parameter of a called computation: what the caller hands over is there, whatever becomes of its name."""
-    return not side.is_entry and side.computation.instructions[slot[0]].opcode == "parameter"
+    for (a, _), (b, _) in zip(old.operands[position], new.operands[pairing.old[position]], strict=False):
+        if pairing.old[a] < 0 and pairing.new[b] < 0 and (old.names[a] or new.names[b]):
+            return True
+    return False
 
 
 def root_changed(old: Side, new: Side, pairing: Pairing) -> int | None:

@@ -106,6 +106,30 @@ def parse_mlir(text: str, path: str = "") -> Any:
         raise _read_error(error, text, path) from None
 
 
+def mlir_text(bytecode: bytes) -> str:
+    """MLIR bytecode as text with locations, as `jax.stages.Lowered.as_text(debug_info=True)` gives it.
+
+    Args:
+        bytecode: of a module of StableHLO.
+
+    Raises:
+        ReadError: these are no such bytes, or of another version of jaxlib.
+
+    Example:
+        >>> mlir_text(b"text")
+        Traceback (most recent call last):
+        hlodiff.errors.ReadError: <text>: the bytes are no MLIR bytecode
+    """
+    try:
+        if not bytecode.startswith(b"ML\xefR"):
+            raise ReadError("the bytes are no MLIR bytecode")
+        with context():
+            text: str = mlir().Module.parse(bytecode).operation.get_asm(enable_debug_info=True)
+            return text
+    except mlir().MLIRError:
+        raise ReadError("MLIR bytecode that this version of jaxlib does not read") from None
+
+
 def _conflict_error(text: str, position: int, path: str) -> ReadError:
     line = text.count("\n", 0, position) + 1
     return ReadError(

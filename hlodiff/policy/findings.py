@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from hlodiff.diff.compared import Compared
+from hlodiff.ir.model import Frame
 
 # "broken": no verdict was possible. It outranks every error, since nobody knows what else is wrong.
-Severity = Literal["broken", "error", "warning", "info"]
+Severity = Literal["broken", "error", "warning", "warn", "info"]
 CLEAN, FAILED, UNJUDGED = 0, 1, 2
 # What the comparison of a program with its snapshot leads to, and the report of that program tells.
 PROGRAM_RULES = ("changed", "new", "orphaned", "not-checked", "broken")
@@ -20,13 +22,17 @@ class Finding:
     """One thing a policy has to say.
 
     Args:
-        severity: "error" fails, "broken" and a "warning" that a recorded program was not checked leave no verdict.
+        severity: "error" fails, "broken" and a "warning" that a recorded program was not checked leave no verdict;
+            "warn" and "info" are told and decide nothing.
         rule: a short fixed name: one of PROGRAM_RULES, or what else was looked at, such as "growth".
         program: function and case.
         target: what it is compiled for; None where that is not known.
         what: one sentence.
         advice: what to type next; "" when there is nothing.
         details: lines that explain it.
+        source: Python frames of what caused it, innermost first, as the program has them; () where it has no line.
+        subject: what of the program it is about, in words that stay the same while lines move: a metric, or an
+            instruction's opcode, type and scope.
     """
 
     severity: Severity
@@ -36,6 +42,19 @@ class Finding:
     what: str
     advice: str = ""
     details: tuple[str, ...] = ()
+    source: tuple[Frame, ...] = ()
+    subject: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells a finding from others and stays the same from run to run, also where lines of Python moved.
+
+        Example:
+            >>> Finding("error", "budget", "f", "cpu", "temp_bytes is 2 KiB", subject="temp_bytes").fingerprint
+            'fb35bd6e39375b5a'
+        """
+        parts = (self.rule, self.program, self.target or "", self.subject)
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
 def judge(programs: Iterable[Compared]) -> tuple[Finding, ...]:

@@ -6,6 +6,7 @@ from collections import Counter
 
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
+from hlodiff.report.sheet import Sheet
 
 _WORDS = {
     "check": {"changed": "changed", "added": "new", "removed": "orphaned"},
@@ -13,7 +14,7 @@ _WORDS = {
 }
 
 
-def totals_in_words(report: Report) -> str:
+def totals_in_words(report: Report | Sheet) -> str:
     """The totals and the next command.
 
     Example:

@@ -1,0 +1,67 @@
+"""Put first on PYTHONPATH by `hlodiff record`: Python imports this at its start, in every process of the run.
+
+It hands over to the sitecustomize that it hides, if there is one, and waits for `jax` to be imported. A process that
+never imports it pays for this file alone, and nothing in the process shows that it was here: the folder leaves
+`sys.path` again.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec, module_from_spec
+from pathlib import Path
+from types import ModuleType
+
+_HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib comes later, and takes longer
+_FOLDER, _ROOT, _CALLS = "HLODIFF_RECORD", "HLODIFF_RECORD_ROOT", "HLODIFF_RECORD_CALLS"
+
+
+class _AfterJax:
+    """Finds nothing itself; starts the recorder as soon as `jax` was imported whole."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if name != "jax":
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            _start()
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def _start() -> None:
+    folder = os.environ[_FOLDER]
+    try:
+        home = str(Path(_HERE).parent.parent.parent)
+        if home not in sys.path:
+            sys.path.append(home)  # after everything else, so that it shadows nothing
+        from hlodiff.capture.recording import start
+
+        start(folder, os.environ.get(_ROOT, ""), bool(os.environ.get(_CALLS)))
+    except Exception as error:  # the run comes first: it goes on unrecorded, and the parent says so
+        with open(os.path.join(folder, f"{os.getpid()}.problem"), "a") as file:  # noqa: PTH118, PTH123
+            file.write(f"{type(error).__name__}: {error}\n")
+
+
+def _hand_over() -> None:
+    """Run the sitecustomize that would have been imported without this one."""
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != _HERE]  # noqa: PTH100
+    spec = PathFinder.find_spec("sitecustomize", sys.path)
+    if spec is not None and spec.loader is not None:
+        module = module_from_spec(spec)
+        sys.modules["sitecustomize"] = module
+        spec.loader.exec_module(module)
+
+
+if os.environ.get(_FOLDER):
+    sys.meta_path.insert(0, _AfterJax())
+_hand_over()

@@ -1,0 +1,187 @@
+"""What a recorded run has left: raw records of its processes, read by the process that started it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hlodiff.capture.outcomes import Captured
+from hlodiff.errors import CaptureError
+
+_DTYPES = {
+    "f": "float", "bf": "bfloat", "s": "int", "i": "int", "u": "uint", "ui": "uint", "c": "complex", "pred": "bool",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RawProgram:
+    """One program as a process wrote it down.
+
+    Args:
+        folder: where its files are.
+        record: what stands in the process's log about it.
+
+    Example:
+        >>> RawProgram(Path("."), {"name": "jit_step", "platform": "cpu", "devices": 8}).target
+        'cpu-8'
+    """
+
+    folder: Path
+    record: Mapping[str, Any]
+
+    @property
+    def function(self) -> str:
+        """The function's qualified name; JAX's name of the program where nobody knows the function."""
+        function = self.record.get("function")
+        return str(function["name"]) if function else str(self.record["name"]).removeprefix("jit_")
+
+    @property
+    def place(self) -> str:
+        """`file:line` of the function's definition, "" where it is not known."""
+        function = self.record.get("function")
+        return str(function["place"]) if function else ""
+
+    @property
+    def target(self) -> str:
+        """`cpu`, `cpu-8` for a program over eight devices, or `attached` for whatever accelerator ran it."""
+        if self.record["platform"] != "cpu":
+            return "attached"
+        return "cpu" if self.record["devices"] == 1 else f"cpu-{self.record['devices']}"
+
+    @property
+    def leaves(self) -> list[dict[str, Any]]:
+        """What it was called with."""
+        return list(self.record.get("arguments", []))
+
+    def bytes(self) -> tuple[bytes, ...]:
+        """Everything that was written of the program itself: equal for two compiles of one trace."""
+        paths = [self._path("mlirbc"), *(self._path(f"{i}.hlo") for i in range(self.record["modules"]))]
+        return tuple(path.read_bytes() for path in paths)
+
+    def captured(self, function: str, case: str) -> Captured:
+        """The program as a capture would give it.
+
+        Args:
+            function, case: what it is called.
+
+        Returns:
+            both texts and the compiler's figures.
+
+        Raises:
+            CaptureError: a file is missing or cut.
+        """
+        from hlodiff.ir.bindings import mlir_text
+
+        try:
+            stablehlo = mlir_text(self._path("mlirbc").read_bytes())
+            compiled = "\n\n".join(self._compiled(i) for i in range(self.record["modules"]))
+        except OSError as error:
+            raise CaptureError(f"`{function}` was recorded in part: {error.strerror}") from None
+        facts = {
+            "toolchain": self.record["toolchain"],
+            "arguments": [_argument(leaf) for leaf in self.leaves if leaf["kind"] == "array"],
+            "results": [],
+            "devices": self.record["devices"],
+            "memory": self.record["memory"],
+            "cost": self.record["cost"],
+        }
+        return Captured(function, case, self.target, stablehlo, compiled, facts, {})
+
+    def _compiled(self, number: int) -> str:
+        from hlodiff.capture.literals import text_of
+
+        proto = self._path(f"{number}.pb")
+        printed = self._path(f"{number}.hlo").read_text(encoding="utf-8")
+        return text_of(printed, proto.read_bytes() if proto.exists() else None)
+
+    def _path(self, suffix: str) -> Path:
+        return self.folder / f"{self.record['file']}.{suffix}"
+
+
+@dataclass(slots=True)
+class Raw:
+    """Everything that the processes of one run have written.
+
+    Args:
+        processes: how many imported JAX.
+        programs: in the order in which they were compiled, process by process.
+        traces: a record for each trace, in the same order.
+        eager: how often each eager operation was compiled.
+        calls: how often each program was launched, by its file; None where that was not counted.
+        problems: what could not be recorded.
+    """
+
+    processes: int = 0
+    programs: list[RawProgram] = field(default_factory=list)
+    traces: list[dict[str, Any]] = field(default_factory=list)
+    eager: Counter[str] = field(default_factory=Counter)
+    calls: dict[str, int] | None = None
+    problems: list[str] = field(default_factory=list)
+
+
+def read_raw(folder: Path) -> Raw:
+    """Read what a run has left.
+
+    Args:
+        folder: where its processes wrote.
+
+    Returns:
+        all records; a line that a killed process did not finish is left out.
+
+    Example:
+        >>> read_raw(Path("no such folder")).processes
+        0
+    """
+    raw = Raw()
+    logs = [list(_records(path)) for path in sorted(folder.glob("*.jsonl"))]
+    for log in sorted(logs, key=lambda log: [record.get("started", 0) for record in log[:1]]):
+        _read_log(raw, folder, log)
+    for path in sorted(folder.glob("*.problem")):
+        raw.problems += path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return raw
+
+
+def _read_log(raw: Raw, folder: Path, log: list[dict[str, Any]]) -> None:
+    counts: dict[str, Any] = {}
+    for record in log:
+        kind = record["kind"]
+        if kind == "process":
+            raw.processes += 1
+        elif kind == "program":
+            raw.programs.append(RawProgram(folder, record))
+        elif kind == "trace":
+            raw.traces.append(record)
+        elif kind == "counts":
+            counts = record
+        elif kind == "problem":
+            raw.problems.append(record["what"])
+    raw.eager.update(counts.get("eager") or {})
+    launches = counts.get("launches")
+    if launches is not None:
+        calls = {name: number for name, number in launches.items() if not name.startswith("eager ")}
+        raw.calls = (raw.calls or {}) | calls
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:  # the process was killed while it wrote this
+            continue
+        if isinstance(record, dict) and "kind" in record:
+            yield record
+
+
+def _argument(leaf: Mapping[str, Any]) -> dict[str, Any]:
+    """`f32[3,64]` as snapshots spell it."""
+    head, _, sizes = str(leaf["text"]).removesuffix("]").partition("[")
+    letters = head.rstrip("0123456789")
+    dtype = _DTYPES.get(letters, letters) + head[len(letters) :]
+    shape = [int(n) if n.strip().isdigit() else n.strip() for n in sizes.split(",") if n.strip()]
+    record: dict[str, Any] = {"path": leaf["path"], "shape": shape, "dtype": dtype}
+    record |= {"weak_type": True} if leaf.get("weak") else {}
+    return record | ({"sharding": leaf["sharding"]} if leaf.get("sharding") else {})

@@ -1,0 +1,299 @@
+"""`hlodiff record`: names that stay, and runs that fail, fork, are killed or bring a sitecustomize of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hlodiff.capture.recorded import RawProgram, read_raw
+from hlodiff.cli.program_names import Names, difference, safe
+from hlodiff.cli.recordings import check_replaceable
+from hlodiff.errors import ReadError, UsageError
+from hlodiff.ir.bindings import mlir_text
+from tests.test_cli_capture import hlodiff
+
+
+def leaf(path: str, text: str, **more: Any) -> dict[str, Any]:
+    return {"path": path, "kind": "array", "text": text, **more}
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_program_of_a_function_keeps_the_plain_name() -> None:
+    names = Names()
+    keys = [
+        names.key("step", "a.py:3", "cpu", [leaf("x", "f32[64]"), leaf("n", "4")]),
+        names.key("step", "a.py:3", "cpu", [leaf("x", "f32[3,64]"), leaf("n", "4")]),
+        names.key("step", "a.py:3", "cpu", [leaf("x", "f32[64]"), leaf("n", "8")]),
+        names.key("step", "a.py:3", "cpu", [leaf("x", "f32[64]", weak=True), leaf("n", "4")]),
+        names.key("step", "a.py:3", "cpu-8", [leaf("x", "f32[3,64]"), leaf("n", "4")]),
+    ]
+    assert [key.folder for key in keys] == [
+        "step/cpu",
+        "step/x-f32-3x64/cpu",
+        "step/n-8/cpu",
+        "step/x-weak_f32-64/cpu",
+        "step/cpu-8",
+    ]
+
+
+def test_programs_that_nothing_tells_apart_are_numbered() -> None:
+    names = Names()
+    folders = [names.key("f", "a.py:1", "cpu", [leaf("x", "f32[2]")]).folder for _ in range(3)]
+    assert folders == ["f/cpu", "f/again-2/cpu", "f/again-3/cpu"]
+
+
+def test_functions_of_one_name_are_told_apart_by_file_and_surroundings() -> None:
+    names = Names()
+    given = [("Trainer.step", "train.py:3"), ("step", "eval.py:9"), ("Other.step", "train.py:90"), ("STEP", "x.py:1")]
+    assert [names.function(*each) for each in given] == ["step", "eval.step", "train.Other.step", "x.STEP"]
+    # A definition that moved within its file is the same function.
+    assert names.function("Trainer.step", "train.py:300") == "step"
+
+
+def test_a_line_that_moved_changes_no_name() -> None:
+    def folders(line: int) -> list[str]:
+        names = Names()
+        calls = [
+            ("f", f"a.py:{line}", "f32[2]"),
+            ("f", f"a.py:{line}", "f32[3]"),
+            ("<lambda>", f"a.py:{line}", "f32[]"),
+        ]
+        return [names.key(name, place, "cpu", [leaf("x", text)]).folder for name, place, text in calls]
+
+    assert folders(3) == folders(40) == ["f/cpu", "f/x-f32-3/cpu", "lambda/cpu"]
+
+
+@pytest.mark.parametrize("name", ["<lambda>", "con", "a/../b", "\x1b[31m", "é" * 90, "", "step" * 40, "<locals>"])
+def test_every_name_can_be_a_folder(name: str) -> None:
+    from hlodiff.store import is_safe
+
+    assert is_safe(safe(name)), safe(name)
+
+
+def test_long_differences_stay_different() -> None:
+    one = difference([], [leaf(f"model.layers[{i}].weight", "f32[3,64]") for i in range(40)])
+    two = difference([], [leaf(f"model.layers[{i}].weight", "f32[3,65]") for i in range(40)])
+    assert one != two and max(len(one), len(two)) <= 80
+
+
+def test_only_recordings_are_replaced(tmp_path: Path) -> None:
+    check_replaceable(tmp_path)
+    check_replaceable(tmp_path / "new")
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(UsageError, match="is no recording"):
+        check_replaceable(tmp_path)
+    (tmp_path / "recording.json").write_text("{}")
+    check_replaceable(tmp_path)
+
+
+# --- raw records -----------------------------------------------------------------------------------------------------
+
+
+def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "7.jsonl").write_text(
+        '{"kind": "process", "started": 2}\n{"kind": "counts", "eager": {"jit_add": 2}}\n{"kind": "prog'
+    )
+    (tmp_path / "9.jsonl").write_text(
+        '{"kind": "process", "started": 1}\n{"kind": "counts", "eager": {"jit_add": 1}}\n'
+        '{"kind": "counts", "eager": {"jit_add": 5}, "launches": {"9-0": 3, "eager jit_add": 9}}\n'
+    )
+    (tmp_path / "8.problem").write_text("CaptureError: jax moved\n")
+    raw = read_raw(tmp_path)
+    assert (raw.processes, raw.programs, raw.problems) == (2, [], ["CaptureError: jax moved"])
+    assert raw.eager == {"jit_add": 7}, "the last count of each process"
+    assert raw.calls == {"9-0": 3}
+
+
+def test_targets_of_recorded_programs() -> None:
+    def target(**record: Any) -> str:
+        return RawProgram(Path(), record).target
+
+    assert target(platform="cpu", devices=1) == "cpu"
+    assert target(platform="cpu", devices=8) == "cpu-8"
+    assert target(platform="gpu", devices=1) == "attached"
+
+
+def test_bytes_that_are_no_bytecode() -> None:
+    with pytest.raises(ReadError, match="no MLIR bytecode"):
+        mlir_text(b"module {}")
+    with pytest.raises(ReadError, match="does not read"):
+        mlir_text(b"ML\xefR but not more")
+
+
+# --- the real command ------------------------------------------------------------------------------------------------
+
+RUN = """
+import multiprocessing, os, sys
+import jax, jax.numpy as jnp
+import numpy as np
+jax.config.update("jax_num_cpu_devices", 2)
+jax.config.update("jax_enable_x64", True)
+
+@jax.jit
+def step(x, n):
+    return jnp.tanh(x) * n
+
+@jax.jit
+def spread(x):
+    return x @ x.T
+
+@jax.jit
+def in_child(x):
+    return jnp.cos(x)
+
+def child(kind):
+    in_child(np.ones(5 if kind == "spawn" else 6, np.float32))
+
+def run_in(kind):
+    process = multiprocessing.get_context(kind).Process(target=child, args=(kind,))
+    process.start()
+    process.join()
+
+if __name__ == "__main__":
+    print("out", sys.argv[1:], "sitecustomize" in sys.modules and sys.modules["sitecustomize"].__file__[-16:])
+    print("err", file=sys.stderr)
+    run_in("fork")  # later, JAX has threads, and a forked child that uses it hangs with or without hlodiff
+    step(np.ones(3), 2.0)
+    step(np.ones((2, 3)), 2.0)
+    step(np.ones(3), 2.0)
+    mesh = jax.make_mesh((2,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+    spread(jax.device_put(jnp.ones((4, 4)), jax.NamedSharding(mesh, jax.P("i"))))
+    run_in("spawn")
+    raise SystemExit(7)
+"""
+
+
+def recorded(folder: Path, *words: str, name: str = "recording") -> tuple[subprocess.CompletedProcess[str], Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "hlodiff", "record", "-o", name, "--", *words],
+        cwd=folder, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    path = folder / name / "recording.json"
+    return done, json.loads(path.read_text()) if path.exists() else None
+
+
+@pytest.mark.slow
+def test_a_run_with_two_devices_x64_children_and_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "run.py").write_text(RUN)
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs/sitecustomize.py").write_text("import os; os.environ['CHAINED'] = 'yes'")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent.parent), str(tmp_path / "theirs")]))
+    plain = subprocess.run([sys.executable, "run.py", "a b"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done, index = recorded(tmp_path, sys.executable, "run.py", "a b")
+    assert done.returncode == plain.returncode == 7, done.stderr
+    assert done.stdout == plain.stdout
+    assert "['a b'] sitecustomize.py" in done.stdout
+    assert "err\n" in done.stderr
+    programs = {row["name"]: row for row in index["programs"]}
+    assert sorted(programs) == ["in_child", "in_child/x-f32-5", "spread", "step", "step/x-f64-2x3"]
+    assert programs["spread"]["target"] == "cpu-2"
+    assert programs["step"]["arguments"] == ["x f64[3]", "n f64[]"]
+    assert (index["exit_code"], index["processes"]) == (7, 3)
+    step = next(row for row in index["functions"] if row["function"] == "step")
+    assert (step["traces"], step["programs"]) == (2, 2)
+    assert index["problems"] == []
+    summary = (tmp_path / "recording/spread/cpu-2/summary.yaml").read_text()
+    assert "x64: true" in summary and "all-gather" in summary
+    # Two recordings of the same are the same, file by file.
+    recorded(tmp_path, sys.executable, "run.py", "a b", name="again")
+    diff = hlodiff(tmp_path, "diff", "recording", "again", "--exit-code")
+    assert (diff.returncode, diff.stdout) == (0, "10 unchanged\n"), diff.stdout
+    files = sorted(path.relative_to(tmp_path / "again") for path in (tmp_path / "again").rglob("*") if path.is_file())
+    assert len(files) == 5 * 4 + 1
+    for file in files:
+        assert (tmp_path / "again" / file).read_bytes() == (tmp_path / "recording" / file).read_bytes(), file
+
+
+PROGRAMS = """
+import jax, jax.numpy as jnp, numpy as np
+
+def loss(w, x):
+    table = jnp.asarray(np.arange(200, dtype=np.float32))
+    return jnp.sum(jnp.tanh(x @ w) ** 2) + table[:4].sum() * w[0, 0]
+
+step = jax.jit(jax.value_and_grad(loss), donate_argnums=0)
+"""
+REGISTERED = """
+import hlodiff, programs
+
+@hlodiff.register(name="loss", targets=["cpu"])
+def case():
+    return hlodiff.Case(programs.step, hlodiff.abstract((4, 4), "float32"), hlodiff.abstract((2, 4), "float32"))
+"""
+
+
+@pytest.mark.slow
+def test_a_recorded_program_is_the_one_that_update_records(tmp_path: Path) -> None:
+    (tmp_path / "programs.py").write_text(PROGRAMS)
+    (tmp_path / "registered.py").write_text(REGISTERED)
+    (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["registered.py"]\n')
+    hlodiff(tmp_path, "update")
+    run = "import programs, numpy as n\nfor _ in range(5): programs.step(n.ones((4, 4), 'f'), n.ones((2, 4), 'f'))"
+    done, index = recorded(tmp_path, "-c", run)
+    assert done.returncode == 0, done.stderr
+    assert [row["name"] for row in index["programs"]] == ["loss"]
+    for name in ("stablehlo.mlir", "compiled.hlo"):
+        ours, theirs = (tmp_path / place / "loss/cpu" / name for place in ("recording", "snapshots"))
+        assert ours.read_text() == theirs.read_text()
+    said = [(tmp_path / place / "loss/cpu/summary.yaml").read_text() for place in ("recording", "snapshots")]
+    after = [text.partition("op_counts:")[2] for text in said]
+    assert after[0] == after[1], "counts, metrics, memory and cost"
+
+
+SLEEPER = """
+import os, sys, time, jax, jax.numpy as jnp
+jax.jit(lambda x: x + 1)(jnp.ones(3))
+open("pid", "w").write(str(os.getpid()))
+time.sleep(100)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_what_a_killed_run_has_compiled_is_there(tmp_path: Path, how: signal.Signals) -> None:
+    """SIGKILL hits the command itself, SIGTERM hlodiff, which hands it on."""
+    (tmp_path / "sleeper.py").write_text(SLEEPER)
+    command = [sys.executable, "-m", "hlodiff", "record", "--", sys.executable, "sleeper.py"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+    os.kill(int((tmp_path / "pid").read_text()) if how == signal.SIGKILL else process.pid, how)
+    process.communicate(timeout=120)
+    assert process.returncode == 128 + how
+    index = json.loads((tmp_path / "recording/recording.json").read_text())
+    assert [row["name"] for row in index["programs"]] == ["lambda"]
+    assert index["exit_code"] == 128 + how
+
+
+@pytest.mark.slow
+def test_calls_are_counted_where_that_is_asked_for(tmp_path: Path) -> None:
+    script = "import jax, numpy as n; f = jax.jit(lambda x: x * 2); [f(n.ones(3)) for _ in range(11)]; f(n.ones(4))"
+    done = hlodiff(tmp_path, "record", "--calls", "--", "-c", script)
+    assert done.returncode == 0, done.stderr
+    index = json.loads((tmp_path / "recording/recording.json").read_text())
+    assert [(row["name"], row["calls"]) for row in index["programs"]] == [("lambda", 11), ("lambda/x-f64-4", 1)] or [
+        (row["name"], row["calls"]) for row in index["programs"]
+    ] == [("lambda", 11), ("lambda/x-f32-4", 1)]
+
+
+@pytest.mark.slow
+def test_a_command_without_jax_and_one_that_is_not_there(tmp_path: Path) -> None:
+    done, index = recorded(tmp_path, "sh", "-c", "echo hello; exit 3")
+    assert (done.returncode, done.stdout, index["programs"], index["processes"]) == (3, "hello\n", [], 0)
+    assert "no process imported jax" in done.stderr
+    done, _ = recorded(tmp_path, "no-such-command-anywhere", name="other")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no-such-command-anywhere: there is no such command" in done.stderr
+    assert not (tmp_path / "other").exists()
