@@ -9,6 +9,7 @@ import click
 from hlodiff.capture import discover
 from hlodiff.cli import options
 from hlodiff.cli.checking import Run, following
+from hlodiff.cli.growth_checking import check_growth
 from hlodiff.cli.leaving import Leaving, pending_folder
 from hlodiff.cli.output import emit_report, near
 from hlodiff.cli.registered import choose
@@ -68,7 +69,7 @@ def command(
     if not (names or targets):
         leaving.forget_unregistered(discovery)
     programs = run.in_order(chosen)
-    findings = judge(programs)
+    findings = (*judge(programs), *check_growth(config, discovery, chosen, names, jobs))
     code = exit_code(findings)
     report = Report(
         command="check",

@@ -121,6 +121,25 @@ def contents_of(snapshot: Snapshot, max_file_bytes: int = MAX_FILE_BYTES) -> dic
     return contents
 
 
+def replace_text(root: Path, name: str, text: str) -> None:
+    """Write one file beside the snapshots in one step. Call it with the folder held.
+
+    Args:
+        root: the snapshots folder.
+        name: path below it.
+        text: what the file is to hold.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    with clear_errors(root):
+        part = _partial(root) / f"{os.getpid()}.text"
+        _write(part, text.encode())
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        part.replace(root / name)
+        _sync((root / name).parent)
+
+
 def remove_snapshot(root: Path, key: Key, more: Sequence[str] = ()) -> None:
     """Delete one snapshot and the folders it leaves empty.
 
