@@ -24,6 +24,7 @@ _COMMANDS = {
     "check": "Compile registered functions and compare with the snapshots.",
     "diff": "Compare two files, folders or git revisions.",
     "show": "Show what one recorded program is made of.",
+    "jit-report": "Run a computation jitted in several ways and compare what that compiles to.",
     "record": "Run a command and record every program that JAX compiles in it.",
     "profile": "Show how long a function takes to trace, lower and compile, pass by pass.",
 }
@@ -41,7 +42,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f"hlodiff.cli.{cmd_name}_command").command
+        command: click.Command = import_module(f"hlodiff.cli.{cmd_name.replace('-', '_')}_command").command
         return command
 
     def resolve_command(
