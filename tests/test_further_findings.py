@@ -30,7 +30,8 @@ def test_text_tells_the_finding_its_details_and_what_to_type() -> None:
 
 
 def test_markdown_and_json_hold_the_same() -> None:
-    assert "- **solve** growth: instructions are linear in \\`length\\`\n  - 33, 65, 129\n" in to_markdown(REPORT)
+    told = "- fails: **solve** growth: instructions are linear in \\`length\\`\n  - 33, 65, 129\n"
+    assert told in to_markdown(REPORT)
     (finding,) = json.loads(to_json(REPORT))["findings"]
     assert finding["details"] == ["33, 65, 129"]
 

@@ -230,3 +230,75 @@ def test_a_group_inserted_in_front_of_its_equal_is_no_more_than_the_group() -> N
   mixed = u32[8]{0} add(rounds, shifted)
   low ="""
     assert sorted(lines(compare(HALVES, new.replace("  low =", group)))) == ["added add", "added shift-right-logical"]
+
+
+def test_an_operation_that_runs_in_another_type_stays_what_it_is() -> None:
+    # As many edits as the operation turned into a cast and added anew: operations keep their opcode where they can.
+    new = SGD.replace(
+        "bent = f32[64]{0} tanh(g)",
+        "wide = f64[64]{0} convert(g)\n  far = f64[64]{0} tanh(wide)\n  bent = f32[64]{0} convert(far)",
+    )
+    expected = ["added convert", "added convert", "changed tanh element_type"]
+    assert sorted(lines(compare(SGD, new))) == expected
+
+
+REDUCED = """
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+
+ENTRY main {
+  p = f32[8]{0} parameter(0)
+  q = f32[8]{0} parameter(1)
+  left = f32[8]{0} all-reduce(p), channel_id=1, replica_groups={{0,1}}, to_apply=sum
+  right = f32[8]{0} copy(q)
+  ROOT out = f32[8]{0} divide(left, right)
+}
+"""
+
+
+def test_operations_do_not_trade_places_for_what_they_apply_to_elements() -> None:
+    # all-reduce <-> copy would be two opcodes, and the sum gone and come.
+    new = REDUCED.replace("all-reduce(p)", "all-reduce(q)").replace("copy(q)", "copy(p)")
+    new = new.replace("divide(left, right)", "divide(right, left)")
+    expected = ["changed all-reduce operands", "changed copy operands", "changed divide operands"]
+    assert sorted(lines(compare(REDUCED, new))) == expected
+
+
+SLICES = """
+first {
+  a = f32[8]{0} parameter(0)
+  ROOT b = f32[4]{0} slice(a), slice={[0:4]}
+}
+
+second {
+  a = f32[8]{0} parameter(0)
+  ROOT b = f32[4]{0} slice(a), slice={[4:8]}
+}
+
+ENTRY main {
+  p = f32[8]{0} parameter(0)
+  q = f32[8]{0} parameter(1)
+  one = f32[4]{0} fusion(p), kind=kLoop, calls=first
+  two = f32[4]{0} fusion(p), kind=kLoop, calls=second
+  three = f32[4]{0} fusion(q), kind=kLoop, calls=first
+  four = f32[4]{0} fusion(q), kind=kLoop, calls=second
+  left = f32[4]{0} subtract(one, two)
+  right = f32[4]{0} subtract(three, four)
+  ROOT out = f32[4]{0} divide(left, right)
+}
+"""
+
+
+def test_calls_are_known_by_what_is_in_their_bodies() -> None:
+    # `one` and `two` as each other's partners would be two slices changed, one for each body.
+    new = SLICES.replace("subtract(one, two)", "subtract(two, one)")
+    assert lines(compare(SLICES, new)) == ["changed subtract operands"]
+
+
+def test_another_operation_of_another_type_in_the_same_place_is_one_edit() -> None:
+    # A sum has no operand order to go by, and neither opcode nor type is what it was.
+    new = REDUCED.replace("c = f32[] add(a, b)", "c = f64[] atan2(b, a)")
+    assert lines(compare(REDUCED, new)) == ["changed add->atan2 opcode,element_type,operands"]

@@ -23,10 +23,12 @@ _COMMANDS = {
     "update": "Compile registered functions and record what changed.",
     "check": "Compile registered functions and compare with the snapshots.",
     "diff": "Compare two files, folders or git revisions.",
+    "growth": "Show how programs grow with a size, and where.",
     "show": "Show what one recorded program is made of.",
     "jit-report": "Run a computation jitted in several ways and compare what that compiles to.",
     "record": "Run a command and record every program that JAX compiles in it.",
     "profile": "Show how long a function takes to trace, lower and compile, pass by pass.",
+    "report": "Show a result that `--format json` has saved, in another form.",
 }
 _FAILED = 2
 # Where an error says no more: what shows whether it is repaired, in a second and without compiling anything.

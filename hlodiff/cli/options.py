@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from hlodiff.cli.output import FORMATS
+from hlodiff.cli.output import FORMS, LINK, REPORTS
+from hlodiff.report.escape import printable
 
+# Nothing that could end a link in Markdown or a line.
+_LINK = re.compile(r"https?://[\w.~:/?#@!$&'*+,;=%-]{1,2000}", re.ASCII)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -26,10 +30,44 @@ def target(command: F) -> F:
 
 
 def form(command: F) -> F:
-    """`--format` for reports."""
+    """`--format` for reports, `--report` for further ones of the same run, and `--link`."""
+    command = further_forms(FORMS)(command)
     return click.option(
-        "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Form of the report."
+        "--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Form of the report."
     )(command)
+
+
+def further_forms(forms: Sequence[str]) -> Callable[[F], F]:
+    """`--report FORM=FILE` and `--link`: kept with click's context, where `output.emit_report` finds them."""
+
+    def reports(context: click.Context, _: click.Parameter, values: tuple[str, ...]) -> None:
+        context.meta[REPORTS] = tuple(_form_and_file(value, forms) for value in values)
+
+    def link(context: click.Context, _: click.Parameter, value: str | None) -> None:
+        if value and not _LINK.fullmatch(value):
+            raise click.BadParameter(f"{printable(value)} is no address that can stand in a report", context)
+        context.meta[LINK] = value or ""
+
+    def decorate(command: F) -> F:
+        command = click.option(
+            "--link", metavar="URL", expose_value=False, callback=link, help="Where cut reports say all of it is."
+        )(command)
+        what = "Write the report in this form too; repeatable, e.g. junit=out.xml. Compiles once, however many."
+        return click.option(
+            "--report", multiple=True, metavar="FORM=FILE", expose_value=False, callback=reports, help=what
+        )(command)
+
+    return decorate
+
+
+def _form_and_file(value: str, forms: Sequence[str]) -> tuple[str, str]:
+    form, equals, file = value.partition("=")
+    if not equals or not file or form not in forms:
+        raise click.BadParameter(f"`{printable(value)}` is not FORM=FILE with FORM one of {', '.join(forms)}")
+    # A run may compile for minutes: what cannot be written in the end is said before.
+    if file != "-" and not Path(file).absolute().parent.is_dir():
+        raise click.BadParameter(f"the folder of {printable(file)} does not exist")
+    return form, file
 
 
 def plain_form(command: F) -> F:

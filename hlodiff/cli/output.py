@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,7 +15,9 @@ from hlodiff.errors import UsageError
 from hlodiff.report.escape import printable
 from hlodiff.report.record import Report
 
-FORMATS = ("text", "json", "markdown")
+# Those of `hlodiff.report.FORMS`, which is not imported for `--help`; a test holds that they are the same.
+FORMS = ("text", "json", "markdown", "junit", "sarif", "github", "summary", "comment")
+REPORTS, LINK = "hlodiff.reports", "hlodiff.link"
 # Files, CI logs and pipes have no width: wide enough that hardly any row is cut.
 _NO_TERMINAL = 160
 
@@ -62,20 +66,55 @@ def close_stdout() -> None:
 
 
 def emit_report(report: Report, form: str, output: str | None) -> None:
-    """Write a report in one of FORMATS."""
-    if form == "json":
-        from hlodiff.report.json_report import to_json
+    """Write a report in one of FORMS, and in those that `--report` asks for."""
+    from hlodiff.report import to_form, to_terminal
 
-        emit(to_json(report), output)
-    elif form == "markdown":
-        from hlodiff.report.markdown_report import to_markdown
+    folder = _below_repository(Path(report.root)) if report.root else ""
 
-        emit(to_markdown(report), output)
+    def shown(one: str, where: str | None) -> str:
+        if one != "text":
+            return to_form(report, one, link=_asked(LINK, ""), folder=folder)
+        to_file = where not in (None, "-")
+        return to_terminal(report, width=_NO_TERMINAL if to_file else width(), color=not to_file and color())
+
+    emit_forms(form, output, shown)
+
+
+def emit_forms(form: str, output: str | None, shown: Callable[[str, str | None], str]) -> None:
+    """Write what a command found out in the form that is asked for, and in those of `--report`.
+
+    Args:
+        form: one of FORMS.
+        output: a file, or None or "-" for stdout.
+        shown: gives the text of a form that goes to a file or to stdout.
+    """
+    further: tuple[tuple[str, str], ...] = _asked(REPORTS, ())
+    for one, file in further:
+        _to_file(shown(one, file), one, file)
+    _to_file(shown(form, output), form, output)
+
+
+def _to_file(text: str, form: str, output: str | None) -> None:
+    """What other steps' commands have written into a job's summary stays."""
+    if form == "summary" and output and output == os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(output).open("a", encoding="utf-8") as summary:
+            summary.write(text)
     else:
-        from hlodiff.report.terminal import to_terminal
+        emit(text, output)
 
-        to_file = output not in (None, "-")
-        emit(to_terminal(report, width=_NO_TERMINAL if to_file else width(), color=not to_file and color()), output)
+
+def _asked(what: str, default: Any) -> Any:
+    context = click.get_current_context(silent=True)
+    return context.meta.get(what, default) if context else default
+
+
+def _below_repository(root: Path) -> str:
+    """The project's folder below the top of the git repository, with `/`; "" where it is the top, or there is none."""
+    for folder in (root, *root.parents):
+        if (folder / ".git").exists():
+            below = root.relative_to(folder).as_posix()
+            return "" if below == "." else below
+    return ""
 
 
 def tell(message: str) -> None:

@@ -21,6 +21,14 @@ def may_pair(old: Side, new: Side, one: int, other: int) -> bool:
     return any(old.labels[level][one] == new.labels[level][other] for level in (STRUCTURE, TYPE))
 
 
+def may_replace(old: Side, new: Side, pairing: Pairing, one: int, other: int) -> bool:
+    """True where two that are free have nothing in common but how many operands they have and who reads them."""
+    if old.labels[ANY][one] != new.labels[ANY][other] or max(pairing.old[one], pairing.new[other]) >= 0:
+        return False
+    arity = len(old.slots[one])
+    return 0 < arity == len(new.slots[other]) and len(old.uses[one]) == len(new.uses[other])
+
+
 def _is_parameter(side: Side, position: int) -> bool:
     return side.computation.instructions[position].opcode == "parameter"
 
@@ -44,7 +52,9 @@ def candidates(
             alike = places.get(old.labels[level][one], ())
             if len(alike) <= few:
                 near.update(dict.fromkeys(alike))
-        fitting = [other for other in near if may_pair(old, new, one, other)]
+        fitting = [
+            other for other in near if may_pair(old, new, one, other) or may_replace(old, new, pairing, one, other)
+        ]
         scored = sorted((-likeness(old, new, pairing, one, other), n, other) for n, other in enumerate(fitting))
         found[one] = [other for _, _, other in scored[:most]]
     return found

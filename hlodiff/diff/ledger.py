@@ -15,29 +15,53 @@ from hlodiff.ir.model import Computation, Instruction
 # One edit outweighs any number of fields: of two scripts of one length the one that changes fewer fields is better.
 EDIT = 1000
 _FIELD = 10
+# Of two scripts of one length that change as many fields, the one in which operations stay what they are is better.
+_OPCODE = 5
+# A body is what it is, wherever it is called: two that swapped their places are not two that became each other, though
+# that may be an edit less.
+_BODY = 600
 # How far a value is followed through instructions without partner to see whose cost may change.
 _FAR = 256
 
 
 @dataclass(slots=True)
 class Bodies:
-    """What each computation of a module holds: how many instructions of each opcode and shape, parameters apart.
+    """What each computation of a module holds: how many instructions of each kind, parameters apart.
 
     Counted when first asked for: computations of equal content are never opened, and most are equal.
 
     Args:
         computation: what stands at an index.
+        hashes: of the content of each.
     """
 
     computation: Callable[[int], Computation]
+    hashes: Sequence[str]
     _counted: dict[int, Counter[object]] = field(default_factory=dict)
 
     def __getitem__(self, computation: int) -> Counter[object]:
         if computation not in self._counted:
             instructions = self.computation(computation).instructions
-            held = Counter[object]((it.opcode, it.shape) for it in instructions if it.opcode != "parameter")
+            held = Counter[object](_kind(it) for it in instructions if it.opcode != "parameter")
             self._counted[computation] = held
         return self._counted[computation]
+
+
+# What noise spells in many ways; `_kind` looks at programs as they were read too.
+_SPELLED = frozenset(["backend_config", "frontend_attributes", "sharding", "replica_groups", "channel_id"])
+
+
+def _kind(it: Instruction) -> object:
+    literal = it.literal if it.opcode == "constant" and not it.shape.dimensions else None
+    return it.opcode, it.shape, literal, tuple(sorted(pair for pair in it.attributes if pair[0] not in _SPELLED))
+
+
+def _distance(bodies: tuple[Bodies, Bodies], old: int, new: int) -> int:
+    """At least how many edits make one computation of another."""
+    if bodies[0].hashes[old] == bodies[1].hashes[new]:
+        return 0
+    ours, theirs = bodies[0][old], bodies[1][new]
+    return max((ours - theirs).total(), (theirs - ours).total(), 1)
 
 
 class Ledger:
@@ -185,17 +209,20 @@ class Ledger:
             one = self.old.computation.instructions[position]
             other = self.new.computation.instructions[partner]
             same = self.old.labels[OWN][position] == self.new.labels[OWN][partner]
-            own = 0 if same else EDIT + _FIELD * len(field_changes(one, other))
-            self._own[position, partner] = EDIT * self._inside(one, other), own
+            own = 0 if same else EDIT + _FIELD * len(field_changes(one, other)) + _OPCODE * (one.opcode != other.opcode)
+            inside = self._inside(one, other)
+            self._own[position, partner] = EDIT * inside + _BODY * (inside > 0), own
         return self._own[position, partner]
 
     def _inside(self, one: Instruction, other: Instruction) -> int:
-        distance = 0
         if one.opcode in CALLS:
-            for a, b in zip(one.called, other.called, strict=False):
-                x, y = self.bodies[0][a], self.bodies[1][b]
-                distance += max((x - y).total(), (y - x).total())
-        return distance
+            return sum(_distance(self.bodies, a, b) for a, b in zip(one.called, other.called, strict=False))
+        if one.calls and other.calls:
+            return 0
+        # What is applied to elements comes or goes with the one that applies it.
+        return sum(
+            bodies[n].total() for it, bodies in ((one, self.bodies[0]), (other, self.bodies[1])) for n in it.called
+        )
 
     def _price_alone(self, side: Side, position: int, which: int) -> int:
         """Of an instruction that came or went, with all it calls."""

@@ -39,8 +39,8 @@ class Program:
     def of(hashed: Hashed, whole: Callable[[int], Computation] | None = None) -> Program:
         """Make ready for pairing; `whole` reads a computation that one instruction stands for."""
         module, found = hashed.module, hashed.contents
-        bodies = Bodies(whole or module.computations.__getitem__)
-        return Program(module, found, tuple(content.hash for content in found), bodies)
+        hashes = tuple(content.hash for content in found)
+        return Program(module, found, hashes, Bodies(whole or module.computations.__getitem__, hashes))
 
 
 @dataclass(slots=True)

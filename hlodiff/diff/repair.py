@@ -51,7 +51,7 @@ def repair(ledger: Ledger, limits: Limits) -> bool:
 
 @dataclass(slots=True)
 class _Search:
-    """One local search; `settled` are calls that pair by all they call: a body is what it is, wherever it is called."""
+    """One local search."""
 
     ledger: Ledger
     limits: Limits
@@ -128,7 +128,7 @@ class _Search:
     def _try(self, one: int, other: int, depth: int) -> bool:
         """Make a move and what follows from it; keep it where the whole gets cheaper."""
         ledger = self.ledger
-        if ledger.pairing.old[one] == other or not self._may_move(one, other):
+        if ledger.pairing.old[one] == other:
             return False
         mark = ledger.mark()
         start = ledger.total
@@ -146,10 +146,6 @@ class _Search:
             move = self._best(move, loose, fixed)
         ledger.rollback(mark)
         return False
-
-    def _may_move(self, one: int, other: int) -> bool:
-        pairing = self.ledger.pairing
-        return not any(pairing.matchers.get(n) == "exact:body" for n in (one, pairing.new[other] if other >= 0 else -1))
 
     def _apply(self, move: Move, fixed: tuple[set[int], set[int]]) -> list[Move]:
         """Make a move; what it displaced goes together where that is cheaper. Returns what is loose then."""
@@ -179,7 +175,7 @@ class _Search:
         tried: set[Move] = set()
         for move in self._followers(last, loose):
             one, other = move
-            if move in tried or one in fixed[0] or other in fixed[1] or not self._may_move(one, other):
+            if move in tried or one in fixed[0] or other in fixed[1]:
                 continue
             if len(tried) == _FOLLOWERS:
                 break

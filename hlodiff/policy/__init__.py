@@ -5,5 +5,6 @@ from hlodiff.policy.findings import FAILED as FAILED
 from hlodiff.policy.findings import PROGRAM_RULES as PROGRAM_RULES
 from hlodiff.policy.findings import UNJUDGED as UNJUDGED
 from hlodiff.policy.findings import Finding as Finding
+from hlodiff.policy.findings import Severity as Severity
 from hlodiff.policy.findings import exit_code as exit_code
 from hlodiff.policy.findings import judge as judge

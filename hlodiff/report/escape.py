@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~:])")
-# A zero-width space after `@` keeps GitHub from notifying people; an escape does not.
-_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "@\u200b"}
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~:$])")
+_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+# GitHub looks for people, issues and addresses in what Markdown has become, where an escape is gone: a zero-width
+# space behind the sign keeps it from notifying and linking.
+_LINKS = re.compile(r"(@|#(?=\w)|www(?=\.)|GH(?=-))", re.IGNORECASE)
+# A line that begins so is a command to GitHub's runners; the older form is one wherever it stands.
+_COMMAND = re.compile(r"^(\s*):(?=:)|(?<=#)#(?=\[)")
 
 
 def printable(text: str, *, lines: bool = False) -> str:
@@ -39,8 +43,32 @@ def markdown(text: str) -> str:
         >>> markdown("<b>*x*|y")
         '&lt;b&gt;\\\\*x\\\\*\\\\|y'
     """
-    escaped = "".join(_HTML.get(c, c) for c in printable(text))
+    escaped = "".join(_HTML.get(c, c) for c in _unlinked(text))
     return _MARKDOWN.sub(r"\\\1", escaped)
+
+
+def html(text: str) -> str:
+    """The text as plain words inside an HTML element, where Markdown is not read but links are still made.
+
+    Example:
+        >>> html("<b> & @you") == "&#60;b&#62; &#38; &#64;\u200byou"
+        True
+    """
+    return "".join(f"&#{ord(c)};" if c in "&<>@`*_[]\\\"'" else c for c in _unlinked(text))
+
+
+def _unlinked(text: str) -> str:
+    return _LINKS.sub("\\1\u200b", printable(text))
+
+
+def unordered(line: str) -> str:
+    """The line as it stands in the log of a CI run, where `::error::` at its beginning would be obeyed.
+
+    Example:
+        >>> unordered("  ::error::no"), unordered("a ##[error]no"), unordered("a::b")
+        ('  \\\\x3a:error::no', 'a #\\\\x23[error]no', 'a::b')
+    """
+    return _COMMAND.sub(lambda found: f"{found[1]}\\x3a" if found[1] is not None else "\\x23", line)
 
 
 def code(text: str) -> str:
@@ -51,8 +79,8 @@ def code(text: str) -> str:
         "`f32[2] \\\\| 'x'`"
     """
     plain = printable(text).replace("`", "'").strip()
-    # In a table GitHub splits cells before it sees code, and takes `\|` in a cell for a bar.
-    return f"`{plain}`".replace("|", "\\|") if plain else ""
+    # In a table GitHub splits cells before it sees code, and takes `\|` in a cell for a bar, but `\\|` for a border.
+    return f"`{plain}`".replace("\\|", "\\\u200b|").replace("|", "\\|") if plain else ""
 
 
 def clip(text: str, width: int) -> str:

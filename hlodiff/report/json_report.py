@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from hlodiff.diff.compared import Compared
@@ -10,17 +11,19 @@ from hlodiff.diff.result import KINDS, Edit
 from hlodiff.ir.frames import shown_file
 from hlodiff.report.digest import share_of
 from hlodiff.report.entries import Entry
+from hlodiff.report.filling import sheet_of
 from hlodiff.report.record import Report
 from hlodiff.report.stories import told_of
 
 FORMAT_VERSION = "1.0"
 
 
-def to_json(report: Report) -> str:
+def to_json(report: Report, folder: str = "") -> str:
     """The report as JSON text.
 
     Args:
         report: what a command found out.
+        folder: the project's folder below the top of the repository, see `Sheet`.
 
     Returns:
         one JSON object, ending in a newline; the same bytes for the same report.
@@ -47,6 +50,7 @@ def to_json(report: Report) -> str:
         ],
         "notes": list(report.notes),
         "totals": report.totals(),
+        "sheet": asdict(sheet_of(report, folder, told)),
     }  # fmt: skip
     if report.timings:
         value["timings"] = [timing.to_json() for timing in report.timings]

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlodiff.diff.compared import Compared
+from hlodiff.report.brief import MOST_ROWS, row_in_words
 from hlodiff.report.costs import cost_in_words
 from hlodiff.report.digest import Digest, digest_of, share, share_in_words, shares_in_words
 from hlodiff.report.entries import Entry, follows_in_words
-from hlodiff.report.escape import clip, printable
+from hlodiff.report.escape import clip, printable, unordered
+from hlodiff.report.filling import sheet_of
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
+from hlodiff.report.rows import rows_of
 from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_in_words, told_of
 from hlodiff.report.timings import timing_lines
 from hlodiff.report.totals import checked_in_words, totals_in_words
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 _MOST_EDITS = 12
 _MOST_MORE_EDITS = 6  # of each further story: what was written comes first, then what each compiler made of it
 _MOST_GROUPS = 100
+_MANY = 4  # functions that changed: more than a reviewer keeps in mind
 _MOST_LINES = 300  # what a reviewer still scrolls through; more becomes an overview
 _MOST_LINES_OF_LOG = 12
 _BELOW = 15  # what is said further of an edit stands below its words
@@ -83,6 +87,7 @@ def _lines(report: Report) -> Iterator[_Line]:
     if len(listed) > _MOST_LINES and not report.all:
         listed = list(_overview(report, told))
     yield from listed
+    yield from _in_short(report, told)
     yield from _not_checked(report)
     yield from _further_findings(report)
     for note in report.notes:
@@ -222,6 +227,19 @@ def _table(report: Report, told: Told) -> Iterator[_Line]:
         yield _Line(2, f"... and {len(changed) - _MOST_GROUPS} more, {_MORE}")
 
 
+def _in_short(report: Report, told: Told) -> Iterator[_Line]:
+    """A row for each function, where there are too many to remember: what a terminal shows last is read first."""
+    if len({program.name for program in report.programs if program.status in _STYLES}) < _MANY:
+        return
+    rows = rows_of(sheet_of(report, told=told))
+    yield _Line(0, "in short", style="bold")
+    for row in rows[:MOST_ROWS]:
+        yield _Line(2, row_in_words(row), (row.where,) if row.where else ())
+    if len(rows) > MOST_ROWS:
+        yield _Line(2, f"... and {len(rows) - MOST_ROWS} more")
+    yield _Line(0, "")
+
+
 def _not_checked(report: Report) -> Iterator[_Line]:
     """Reasons with the programs they hold for; one reason often holds for all programs of a target."""
     reasons: dict[tuple[bool, str, str, str], list[Compared]] = {}
@@ -258,7 +276,11 @@ def _further_findings(report: Report) -> Iterator[_Line]:
 
 
 def _plain(line: _Line, width: int) -> list[str]:
-    """The line, cut or wrapped to the width; what stands at its end is kept whole."""
+    """The line, cut or wrapped to the width; what stands at its end is kept whole. The log of a CI run obeys none."""
+    return [unordered(text) for text in _laid_out(line, width)]
+
+
+def _laid_out(line: _Line, width: int) -> list[str]:
     text = printable(line.text)
     room = width - line.indent
     if line.title is not None:

@@ -1,0 +1,63 @@
+"""`hlodiff report`: a result that was saved as JSON, in another form."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import click
+
+from hlodiff.cli import options
+from hlodiff.cli.output import LINK, emit_forms, near, width
+from hlodiff.errors import UsageError
+
+# FORMS_OF_SAVED of hlodiff.report, which is not imported for `--help`.
+_FORMS = ("text", "markdown", "junit", "sarif", "github", "summary", "comment")
+_LARGEST = 64 * 1024**2  # bytes; what 500 changed programs need is a tenth of it
+_NO_TERMINAL = 160
+
+
+@click.command("report")
+@click.argument("result", metavar="RESULT.json", type=click.Path(path_type=Path))
+@click.option(
+    "--format", "form", type=click.Choice(_FORMS), default="text", show_default=True, help="Form of the report."
+)
+@options.further_forms(_FORMS)
+@options.output
+def command(result: Path, form: str, output: str | None) -> int:
+    """Show a result that `check` or `diff` has saved with `--format json`, in another form.
+
+    Nothing is compiled and no project is needed. The file need not be trusted: a workflow that may write comments can
+    show what the workflow of a pull request from a fork has found. It is checked value by value, and names and messages
+    in it stay text, whatever they hold.
+
+    Exits 0 whatever the result says, and 2 where it cannot be read.
+    """
+    from hlodiff.report.forms import saved_to_form
+    from hlodiff.report.reading import read_sheet
+
+    sheet = read_sheet(_read(result), str(near(result)))
+    link = click.get_current_context().meta.get(LINK, "")
+
+    def shown(one: str, where: str | None) -> str:
+        to_file = where not in (None, "-")
+        return saved_to_form(sheet, one, link=link, width=_NO_TERMINAL if to_file else width())
+
+    emit_forms(form, output, shown)
+    return 0
+
+
+def _read(path: Path) -> str:
+    """The text of a plain file of bearable size; a device or pipe would never end."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise UsageError("is no plain file", where=str(path), hint="give the JSON file itself")
+        if status.st_size > _LARGEST:
+            hint = "show fewer programs: `hlodiff check NAME --format json -o FILE`"
+            raise UsageError(f"is larger than {_LARGEST // 1024**2} MiB", where=str(path), hint=hint)
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UsageError("is not UTF-8 text", where=str(path), hint="give the JSON file itself") from None
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror or error}", where=str(path)) from None

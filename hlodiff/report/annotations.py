@@ -1,0 +1,108 @@
+"""GitHub annotations: workflow commands that put a finding on the line of Python that caused it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hlodiff.report.escape import clip, printable, unordered
+from hlodiff.report.numbers import many
+from hlodiff.report.sheet import Program, Said, Sheet
+from hlodiff.report.totals import totals_in_words
+
+MOST_OF_A_KIND = 10  # GitHub shows no more of one step
+_LONGEST = 1_000  # of a message; GitHub cuts at 4 KiB
+_KINDS = {"broken": "error", "error": "error", "warning": "warning", "info": "notice"}
+
+
+def to_annotations(sheet: Sheet, link: str = "") -> str:
+    """The findings as `::error file=...,line=...::...` commands, at most 10 of a kind, worst first.
+
+    Args:
+        sheet: what a report says.
+        link: where all of it can be read.
+
+    Returns:
+        a command on each line, then the totals as a plain line. Where there are more than 10 of a kind, the tenth says
+        how many are left.
+
+    Example:
+        >>> print(to_annotations(Sheet("diff", "a", "b", ())), end="")
+        nothing to compare
+    """
+    kinds: dict[str, list[Said]] = {}
+    for finding in _worst_first(sheet):
+        kinds.setdefault(_KINDS[finding.severity], []).append(finding)
+    lines = [line for kind in ("error", "warning", "notice") for line in _commands(kind, kinds.get(kind, []), sheet)]
+    words = f"{totals_in_words(sheet)} {link}".rstrip()
+    return "".join(f"{line}\n" for line in [*lines, unordered(printable(words))])
+
+
+def _worst_first(sheet: Sheet) -> Sequence[Said]:
+    """As they are by severity; among equal ones those beside the programs (budgets, rules), then the most edited."""
+    ranks = {"broken": 0, "error": 1, "warning": 2, "info": 3}
+    edited = {(p.name, p.target): p.edited for p in sheet.programs}
+    beside = set(sheet.further_findings())
+
+    def rank(finding: Said) -> tuple[int, bool, int]:
+        return ranks[finding.severity], finding not in beside, -edited.get((finding.program, finding.target), 0)
+
+    return sorted(sheet.findings, key=rank)
+
+
+def _commands(kind: str, findings: Sequence[Said], sheet: Sheet) -> Iterable[str]:
+    few = len(findings) <= MOST_OF_A_KIND
+    for finding in findings if few else findings[: MOST_OF_A_KIND - 1]:
+        yield _command(kind, _place(finding, sheet), f"{finding.label}: {finding.rule}", _message(finding, sheet))
+    if not few:
+        left = findings[MOST_OF_A_KIND - 1 :]
+        labels = list(dict.fromkeys(finding.label for finding in left))
+        words = f"{', '.join(labels[:3])}{' and others' if len(labels) > 3 else ''}"
+        yield _command(kind, {}, f"{many(len(left), 'more finding')}", words)
+
+
+def _place(finding: Said, sheet: Sheet) -> dict[str, str]:
+    """The file as the repository knows it; a library's is not in the repository."""
+    where = finding.where
+    if where is None or where.library or not inside(where.file):
+        return {}
+    file = f"{sheet.folder}/{where.file}" if sheet.folder else where.file
+    return {"file": file, "line": str(max(where.line, 1))}
+
+
+def inside(file: str) -> bool:
+    """Whether a path stays inside the folder it starts from.
+
+    Example:
+        >>> inside("pkg/model.py"), inside("../x"), inside("/etc/passwd"), inside("<stdin>")
+        (True, False, False, False)
+    """
+    parts = file.replace("\\", "/").split("/")
+    return bool(file) and ".." not in parts and parts[0] != "" and ":" not in parts[0] and not file.startswith("<")
+
+
+def _message(finding: Said, sheet: Sheet) -> str:
+    """What was found, the headline of the program it is about, and what to type."""
+    about = (p for p in sheet.programs if (p.name, p.target) == (finding.program, finding.target))
+    headlines = [_headline(program) for program in about if program.status == "changed" and program.edited]
+    parts = [finding.what, *headlines, *finding.details, f"hint: {finding.advice}" if finding.advice else ""]
+    return "\n".join(filter(None, parts))
+
+
+def _headline(program: Program) -> str:
+    return f"{'StableHLO' if program.stage == 'stablehlo' else 'compiled'}: {program.headline}"
+
+
+def _command(kind: str, place: dict[str, str], title: str, message: str) -> str:
+    properties = {**place, "title": clip(title, 200)}
+    words = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{kind} {words}::{_data(clip(message, _LONGEST))}"
+
+
+def _data(text: str) -> str:
+    """A message: everything that would end it or begin another command is escaped as the runner reads it back."""
+    plain = unordered(printable(text, lines=True))
+    return plain.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(printable(text)).replace(":", "%3A").replace(",", "%2C")

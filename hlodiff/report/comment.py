@@ -1,0 +1,123 @@
+"""The body of a pull request's comment, and a job's summary: as much as fits, what decides first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from hlodiff.report import blocks
+from hlodiff.report.escape import clip, markdown
+from hlodiff.report.markdown_report import MOST_ROWS, closing
+from hlodiff.report.numbers import many
+from hlodiff.report.rows import Row, rows_of
+from hlodiff.report.sheet import Detail, Sheet
+from hlodiff.report.totals import totals_in_words
+
+MARKER = "<!-- hlodiff -->"
+"""The first line of a comment: by it a workflow finds its own comment again and changes it instead of adding one."""
+
+_COMMENT = 60_000  # characters; GitHub takes 65,536
+_SUMMARY = 900 * 1024  # bytes; GitHub takes 1 MiB for each step
+_MOST_FINDINGS = 10
+_FEW = 3  # reasons and findings where not even the table fits
+_LONGEST_LINE = 2_000
+_UNFOLDED = 2  # where there are no more stories than these, nobody should have to unfold them
+
+
+def to_comment(sheet: Sheet, link: str = "") -> str:
+    """The body of a comment, under 60,000 characters.
+
+    Args:
+        sheet: what a report says.
+        link: where all of it can be read; "" where that is nowhere.
+
+    Returns:
+        Markdown ending in a newline, with the totals as its last line. Where it would be too long, details go first,
+        then rows of the table, then everything but the totals.
+
+    Example:
+        >>> print(to_comment(Sheet("diff", "a", "b", ())), end="")
+        <!-- hlodiff -->
+        ### hlodiff: `a` -> `b`
+        <BLANKLINE>
+        nothing to compare
+    """
+    return _fitted(sheet, link, [MARKER], lambda text: len(text) < _COMMENT)
+
+
+def to_summary(sheet: Sheet, link: str = "") -> str:
+    """A job's summary, under 900 KiB; else as `to_comment`.
+
+    Example:
+        >>> to_summary(Sheet("check", "a", "b", ())).split("\\n")[0]
+        '### hlodiff: check'
+    """
+    return _fitted(sheet, link, [], lambda text: len(text.encode("utf-8", "replace")) < _SUMMARY)
+
+
+def _fitted(sheet: Sheet, link: str, head: list[str], fits: Callable[[str], bool]) -> str:
+    """The longest form that fits."""
+    rows = rows_of(sheet)
+    ordered = _in_order(sheet.details, rows)
+    details = blocks.all_details(sheet, ordered, unfolded=len(ordered) <= _UNFOLDED)
+
+    def with_details(count: int) -> str:
+        return _whole(sheet, link, head, rows, details[:count])
+
+    def with_rows(count: int) -> str:
+        return _short(sheet, link, head, rows, count)
+
+    for form, most in ((with_details, len(sheet.details)), (with_rows, len(rows))):
+        if fits(form(0)):
+            return form(_largest(most, lambda count, form=form: fits(form(count))))  # type: ignore[misc]
+    least = _text([*head, "### hlodiff", "", _last(sheet, link)])
+    return least if fits(least) else _text([*head, f"hlodiff: the report does not fit here{_linked(link)}"])
+
+
+def _largest(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest count up to `most` that fits; 0 does."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
+def _whole(sheet: Sheet, link: str, head: list[str], rows: tuple[Row, ...], details: list[list[str]]) -> str:
+    """Everything, but for details that are left out."""
+    lines = [*head, *blocks.title(sheet), *blocks.findings(sheet.further_findings(), _MOST_FINDINGS)]
+    lines += [*blocks.table(rows[:MOST_ROWS], rows[MOST_ROWS:]), *blocks.not_checked(sheet, _MOST_FINDINGS)]
+    lines += blocks.shared(sheet) if details or not sheet.details else []
+    lines += [line for detail in details for line in detail]
+    left = len(sheet.details) - len(details)
+    lines += [f"Details of {many(left, 'more change')} do not fit here{_linked(link)}.", ""] if left else []
+    return _text([*lines, *closing(sheet), blocks.totals(sheet, link)])
+
+
+def _in_order(details: Iterable[Detail], rows: tuple[Row, ...]) -> list[Detail]:
+    """Details in the order of the rows, so that what is left out is what matters least."""
+    places = {row.name: number for number, row in reversed(list(enumerate(rows)))}
+    return sorted(details, key=lambda detail: places.get(detail.name, len(rows)))
+
+
+def _short(sheet: Sheet, link: str, head: list[str], rows: tuple[Row, ...], count: int) -> str:
+    """No details, and so many rows."""
+    lines = [*head, *blocks.title(sheet), *blocks.findings(sheet.further_findings(), _FEW)]
+    lines += blocks.table(rows[:count])
+    left = len(rows) - count
+    lines += [f"... and {many(left, 'more function')}{_linked(link)}", ""] if left else []
+    lines += [*blocks.not_checked(sheet, _FEW), f"Details do not fit here{_linked(link)}.", ""]
+    return _text([*lines, _last(sheet, link)])
+
+
+def _last(sheet: Sheet, link: str) -> str:
+    if len(totals_in_words(sheet)) <= _LONGEST_LINE:
+        return blocks.totals(sheet, link)
+    return f"{markdown(clip(totals_in_words(sheet), _LONGEST_LINE))}{_linked(link)}"
+
+
+def _linked(link: str) -> str:
+    return f" ([all of it]({link}))" if link else ""
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "\n".join(lines) + "\n"

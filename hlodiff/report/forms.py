@@ -1,0 +1,62 @@
+"""The forms of a report by name. All are made from one record, so all have the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hlodiff.report.annotations import to_annotations
+from hlodiff.report.brief import to_brief
+from hlodiff.report.comment import to_comment, to_summary
+from hlodiff.report.filling import sheet_of
+from hlodiff.report.json_report import to_json
+from hlodiff.report.junit import to_junit
+from hlodiff.report.markdown_report import to_markdown
+from hlodiff.report.record import Report
+from hlodiff.report.sarif import to_sarif
+from hlodiff.report.sheet import Sheet
+
+# Made from a sheet alone, so that they can also be made of a result that was saved.
+_OF_SHEET: dict[str, Callable[[Sheet, str], str]] = {
+    "junit": to_junit,
+    "sarif": to_sarif,
+    "github": to_annotations,
+    "summary": to_summary,
+    "comment": to_comment,
+}
+FORMS = ("text", "json", "markdown", *_OF_SHEET)
+FORMS_OF_SAVED = ("text", "markdown", *_OF_SHEET)
+
+
+def to_form(report: Report, form: str, *, link: str = "", folder: str = "") -> str:
+    """A report in one of FORMS but "text", which asks for a window's width: see `to_terminal`.
+
+    Args:
+        report: what a command found out.
+        form: one of FORMS.
+        link: where all of it can be read, for forms that are cut.
+        folder: the project's folder below the top of the repository, see `Sheet`.
+
+    Returns:
+        text ending in a newline.
+
+    Example:
+        >>> to_form(Report("diff", "a", "b", ()), "github")
+        'nothing to compare\\n'
+    """
+    if form == "json":
+        return to_json(report, folder)
+    if form == "markdown":
+        return to_markdown(report)
+    return _OF_SHEET[form](sheet_of(report, folder), link)
+
+
+def saved_to_form(sheet: Sheet, form: str, *, link: str = "", width: int = 100) -> str:
+    """A sheet in one of FORMS_OF_SAVED; as text it is told in short, and as Markdown like a job's summary.
+
+    Example:
+        >>> saved_to_form(Sheet("diff", "a", "b", ()), "text")
+        'nothing to compare\\n'
+    """
+    if form == "text":
+        return to_brief(sheet, width)
+    return _OF_SHEET["summary" if form == "markdown" else form](sheet, link)

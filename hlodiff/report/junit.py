@@ -1,0 +1,134 @@
+"""JUnit XML: a test case for each program, and one for each finding that belongs to no program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from xml.etree import ElementTree as ET
+
+from hlodiff.report.escape import printable
+from hlodiff.report.key_numbers import number_in_words
+from hlodiff.report.rows import place_in_words
+from hlodiff.report.sheet import Detail, Program, Said, Sheet
+from hlodiff.report.totals import totals_in_words
+
+_STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
+_FAILING = {"broken": "error", "error": "failure"}
+
+
+def to_junit(sheet: Sheet, link: str = "") -> str:
+    """The report as JUnit XML, as CI systems read it.
+
+    A program fails where a finding fails it; in a `diff`, which judges nothing, where it differs. What could not be
+    judged is an error, and so is a recorded program that was not checked; what never had a snapshot is skipped.
+
+    Args:
+        sheet: what a report says.
+        link: where all of it can be read.
+
+    Returns:
+        XML ending in a newline; the totals stand at its end, in a suite without tests.
+
+    Example:
+        >>> to_junit(Sheet("diff", "a", "b", ())).split("\\n")[1][:30]
+        '<testsuites name="hlodiff" tes'
+    """
+    root = ET.Element("testsuites", name="hlodiff")
+    details: dict[tuple[str, str, str], Detail] = {}
+    for detail in sheet.details:
+        for target in detail.targets or ("",):
+            details[detail.name, detail.stage, target] = detail
+    suites: dict[str, ET.Element] = {}
+    for program in sheet.programs:
+        suite = _suite(suites, root, program.name)
+        _program(suite, program, sheet, details.get((program.name, program.stage, program.target or "")))
+    for finding in sheet.further_findings():
+        _finding(_suite(suites, root, finding.program), finding)
+    for suite in suites.values():
+        _counted(suite, [suite])
+    _counted(root, suites.values())
+    last = ET.SubElement(root, "testsuite", name="totals", tests="0", failures="0", errors="0", skipped="0")
+    _text(last, "system-out", f"{totals_in_words(sheet)}\n{link}".rstrip("\n"))
+    ET.indent(root, " ")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(suites: dict[str, ET.Element], root: ET.Element, name: str) -> ET.Element:
+    if name not in suites:
+        suites[name] = ET.SubElement(root, "testsuite", name=printable(name))
+    return suites[name]
+
+
+def _program(suite: ET.Element, program: Program, sheet: Sheet, detail: Detail | None) -> None:
+    on = f" on {program.target}" if program.target else ""
+    case = _case(suite, program.name, f"{_STAGES[program.stage]}{on}", program.where.file if program.where else "")
+    properties = ET.SubElement(case, "properties")
+    told = [("status", program.status), ("change", program.word), ("where", place_in_words(program.where))]
+    told += [(number.name, number_in_words(number)) for number in program.numbers]
+    for name, value in told:
+        if value:
+            ET.SubElement(properties, "property", name=printable(name), value=printable(value))
+    found = [f for f in sheet.findings if (f.program, f.target) == (program.name, program.target)]
+    _outcome(case, program, sheet, found)
+    if detail:
+        _text(case, "system-out", "\n".join(_lines(detail)))
+
+
+def _case(suite: ET.Element, name: str, what: str, file: str = "") -> ET.Element:
+    case = ET.SubElement(suite, "testcase", classname=printable(name), name=printable(what), time="0")
+    if file:
+        case.set("file", printable(file))
+    return case
+
+
+def _outcome(case: ET.Element, program: Program, sheet: Sheet, findings: list[Said]) -> None:
+    """Why this one is not simply a pass."""
+    worst = next((f for f in findings if f.severity in _FAILING), None)  # they stand worst first
+    if program.status == "not_checked":
+        kind = "error" if program.broken or program.recorded else "skipped"
+        _told(case, kind, "broken" if program.broken else "not-checked", program.reason, program.advice)
+    elif worst and program.status != "identical":
+        _told(case, _FAILING[worst.severity], worst.rule, program.headline or worst.what, worst.advice)
+    elif sheet.command == "diff" and program.status != "identical":
+        _told(case, "failure", program.status, program.headline or program.status, "")
+
+
+def _finding(suite: ET.Element, finding: Said) -> None:
+    on = f" on {finding.target}" if finding.target else ""
+    where = finding.where.file if finding.where else ""
+    case = _case(suite, finding.program, f"{finding.rule}{on}: {finding.what}", where)
+    if finding.severity in _FAILING:
+        words = "\n".join([*finding.details, finding.advice]).strip()
+        _told(case, _FAILING[finding.severity], finding.rule, finding.what, words)
+    elif finding.details:
+        _text(case, "system-out", "\n".join(finding.details))
+
+
+def _told(case: ET.Element, kind: str, rule: str, what: str, more: str) -> None:
+    attributes = {"message": printable(what)} if kind == "skipped" else {"message": printable(what), "type": rule}
+    element = ET.SubElement(case, kind, {name: printable(value) for name, value in attributes.items()})
+    element.text = printable(f"{what}\n{more}".rstrip("\n"), lines=True)
+
+
+def _text(parent: ET.Element, tag: str, text: str) -> None:
+    ET.SubElement(parent, tag).text = printable(text, lines=True)
+
+
+def _lines(detail: Detail) -> Iterable[str]:
+    yield detail.headline
+    for section in detail.sections:
+        yield from (f"{section.title}: {line}" for line in section.lines)
+    for group in detail.groups:
+        yield from ([f"{group.title}:"] if group.title else [])
+        for change in group.changes:
+            words = [f"{change.kind} {change.count:,}x {change.what}", change.cost, *change.where]
+            yield "  ".join(filter(None, words))
+    yield from ([detail.more] if detail.more else [])
+
+
+def _counted(element: ET.Element, suites: Iterable[ET.Element]) -> None:
+    cases = [case for suite in suites for case in suite.iter("testcase")]
+    counts = {"tests": len(cases)}
+    for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        counts[attribute] = sum(case.find(tag) is not None for case in cases)
+    for attribute, count in counts.items():
+        element.set(attribute, str(count))

@@ -1,0 +1,123 @@
+"""The table on top of a report: a row for each function, with the numbers that decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hlodiff.ir.collectives import FAMILIES
+from hlodiff.report.key_numbers import arrow, number_in_words
+from hlodiff.report.scopes import scopes_in_words
+from hlodiff.report.sheet import Number, Place, Program, Sheet
+
+_STATUS = {
+    "check": {"changed": "changed", "added": "new: no snapshot", "removed": "orphaned"},
+    "diff": {"changed": "changed", "added": "added", "removed": "removed"},
+}
+_COLUMNS = ("ops", "fusions", "collectives", "temp", "aliased", "copies in loops", "most changed scopes")
+_MOST_SCOPES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One function on those targets where it changed alike.
+
+    Args:
+        name, targets: which programs.
+        change: what happened, in a few words.
+        where: the line of Python that matters most.
+        cells: text by column; only what changed.
+        failing: whether a finding fails it or leaves it without a verdict.
+        edited: how many instructions were edited.
+    """
+
+    name: str
+    targets: tuple[str, ...]
+    change: str
+    where: str
+    cells: tuple[tuple[str, str], ...]
+    failing: bool
+    edited: int
+
+    @property
+    def label(self) -> str:
+        """`train_step on cpu, tpu-v5e`."""
+        return f"{self.name} on {', '.join(self.targets)}" if self.targets else self.name
+
+
+def rows_of(sheet: Sheet) -> tuple[Row, ...]:
+    """A row for each function that changed, came or went: failing ones first, then the most edited.
+
+    Targets of one function stand in one row where everything in it is the same.
+
+    Example:
+        >>> rows_of(Sheet("diff", "a", "b", (Program("f", None, "compiled", "added"),)))[0].change
+        'added'
+    """
+    both: dict[tuple[str, str | None], list[Program]] = {}
+    for program in sheet.programs:
+        if program.status in _STATUS[sheet.command]:
+            both.setdefault((program.name, program.target), []).append(program)
+    failing = {(f.program, f.target) for f in sheet.findings if f.severity in ("broken", "error")}
+    failing |= {(f.program, None) for f in sheet.findings if f.severity in ("broken", "error") and f.target is None}
+    same_source = {(p.name, p.target) for p in sheet.programs if (p.stage, p.status) == ("stablehlo", "identical")}
+    found: dict[object, Row] = {}
+    for (name, target), programs in both.items():
+        is_failing = (name, target) in failing or (name, None) in failing
+        row = _row(programs, sheet.command, is_failing, (name, target) in same_source)
+        same = replace(row, targets=())
+        known = found.get(same)
+        found[same] = replace(known, targets=(*known.targets, *row.targets)) if known else row
+    return tuple(sorted(found.values(), key=lambda row: (not row.failing, -row.edited)))
+
+
+def columns_of(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The columns in which any row has something to say.
+
+    Example:
+        >>> columns_of(())
+        ()
+    """
+    used = {column for row in rows for column, _ in row.cells}
+    return tuple(column for column in _COLUMNS if column in used)
+
+
+def _row(programs: Sequence[Program], command: str, failing: bool, same_source: bool) -> Row:
+    last = programs[-1]  # the compiled program where there is one: it is what runs
+    words = list(dict.fromkeys(word for program in programs for word in program.word.split(", ") if word))
+    change = ", ".join(words) or _STATUS[command][last.status]
+    if last.status == "changed" and last.stage == "compiled" and same_source:
+        change += " (StableHLO is the same)"
+    where = next((program.where for program in programs if program.where), None)
+    targets = (last.target,) if last.target else ()
+    edited = max(program.edited for program in programs)
+    return Row(last.name, targets, change, place_in_words(where), _cells(last), failing, edited)
+
+
+def _cells(program: Program) -> tuple[tuple[str, str], ...]:
+    cells: dict[str, str] = {}
+    for number in program.numbers:
+        if number.name in FAMILIES:
+            words = f"{number.name} {number_in_words(number)}"
+            cells["collectives"] = ", ".join(filter(None, (cells.get("collectives"), words)))
+        elif number.name in _COLUMNS:
+            cells[number.name] = _cell(number)
+    if program.scopes:
+        cells["most changed scopes"] = scopes_in_words(program.scopes[:_MOST_SCOPES])
+    return tuple((column, cells[column]) for column in _COLUMNS if column in cells)
+
+
+def _cell(number: Number) -> str:
+    return arrow(number.old, number.new, number.unit)
+
+
+def place_in_words(where: Place | None) -> str:
+    """`model.py:31 (loss)`, and "" for no place.
+
+    Example:
+        >>> place_in_words(Place("model.py", 31, "loss"))
+        'model.py:31 (loss)'
+    """
+    if where is None:
+        return ""
+    return f"{where.file}:{where.line}" + (f" ({where.function})" if where.function else "")

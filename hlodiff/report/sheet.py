@@ -1,0 +1,222 @@
+"""What a report says, as plain values: CI forms are made from this one record, whether it was computed or read back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hlodiff.diff.compared import STATUSES, Status
+from hlodiff.ir.model import Stage
+from hlodiff.policy import PROGRAM_RULES, Severity
+from hlodiff.report.timings import Timing
+
+Unit = Literal["count", "bytes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One number on both sides, with the bytes that belong to a count where there are any: 2 all-gathers, 24 KiB."""
+
+    name: str
+    old: float
+    new: float
+    unit: Unit = "count"
+    old_bytes: float = 0
+    new_bytes: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of Python: the file relative to the project, or to a library's folder where `library` is set."""
+
+    file: str
+    line: int
+    function: str = ""
+    library: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A scope of JAX (`while/body/attention`) and how many instructions below it were edited."""
+
+    name: str
+    edited: int
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One program: a stage of a function, case and target.
+
+    Args:
+        name, target, stage, status, reason, advice, broken, recorded: as those of `Compared`.
+        word: the kind of change in a word or few; "" where nothing changed.
+        headline: kind and size of the change in one line.
+        edited: how many instructions were edited.
+        numbers: those that changed and that a reviewer asks for, in a fixed order.
+        scopes: the most changed ones first.
+        where: the line of Python that matters most of those that caused the change.
+    """
+
+    name: str
+    target: str | None
+    stage: Stage
+    status: Status
+    word: str = ""
+    headline: str = ""
+    edited: int = 0
+    numbers: tuple[Number, ...] = ()
+    scopes: tuple[Scope, ...] = ()
+    where: Place | None = None
+    reason: str = ""
+    advice: str = ""
+    broken: bool = False
+    recorded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry of a list of changes, in words: see `entries.Entry`."""
+
+    kind: str
+    count: int
+    what: str
+    mark: str = ""
+    follows: str = ""
+    of: str = ""
+    cost: str = ""
+    where: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Changes that are listed together; `title` is "" for the plain list."""
+
+    title: str
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Titled:
+    """A section of a changed program: its title and its lines."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What is said of programs that changed alike.
+
+    Args:
+        name, stage, targets: of the programs.
+        headline: kind and size of the change.
+        sections: what differs in numbers.
+        shared: changes listed elsewhere, by their marks.
+        groups: the changes.
+        more: what is not listed, in words.
+        edited: how many instructions were edited.
+    """
+
+    name: str
+    stage: Stage
+    targets: tuple[str, ...]
+    headline: str
+    sections: tuple[Titled, ...] = ()
+    shared: str = ""
+    groups: tuple[Group, ...] = ()
+    more: str = ""
+    edited: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """All changed programs of one stage together: how much of them is the same, and the largest changes."""
+
+    stage: Stage
+    programs: int
+    same: str
+    groups: tuple[Group, ...] = ()
+    more: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A finding: see `policy.Finding`.
+
+    Args:
+        severity: "broken", "error", "warning" or "info".
+        rule, program, target, what, advice, details: as those of the finding.
+        where: the line of Python that caused it.
+        fingerprint: the same in every run as long as it is the same finding.
+    """
+
+    severity: Severity
+    rule: str
+    program: str
+    target: str | None
+    what: str
+    advice: str = ""
+    details: tuple[str, ...] = ()
+    where: Place | None = None
+    fingerprint: str = ""
+
+    @property
+    def label(self) -> str:
+        """What it is about: `train_step on cpu`."""
+        return f"{self.program} on {self.target}" if self.target else self.program
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """A difference of the toolchains: see `record.ToolchainChange`."""
+
+    what: str
+    old: str
+    new: str
+    targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Everything that a report says.
+
+    Args:
+        command, old, new, toolchain, notes, next: as those of `Report`.
+        programs: every compared program, in the order of the report.
+        findings: worst first.
+        shared: changes that several functions have.
+        shared_more: how many of them are not listed.
+        details: of changed programs.
+        overviews: the same in short, for reports that are too long.
+        checked: how much was compared, in words.
+        folder: the project's folder below the top of the repository, "" where they are the same: CI names files from
+            the top.
+        timings: how long programs took to make, where that was asked for.
+    """
+
+    command: Literal["check", "diff"]
+    old: str
+    new: str
+    programs: tuple[Program, ...]
+    findings: tuple[Said, ...] = ()
+    toolchain: tuple[Versions, ...] = ()
+    shared: tuple[Change, ...] = ()
+    shared_more: int = 0
+    details: tuple[Detail, ...] = ()
+    overviews: tuple[Overview, ...] = ()
+    notes: tuple[str, ...] = ()
+    next: str = ""
+    checked: str = ""
+    folder: str = ""
+    timings: tuple[Timing, ...] = ()
+
+    def totals(self) -> dict[str, int]:
+        """Programs in all, and by status; the same numbers in every format."""
+        counts: dict[str, int] = {"programs": len(self.programs), **dict.fromkeys(map(str, STATUSES), 0)}
+        for program in self.programs:
+            counts[program.status] += 1
+        return counts
+
+    def further_findings(self) -> tuple[Said, ...]:
+        """Findings that are not told with a program."""
+        return tuple(finding for finding in self.findings if finding.rule not in PROGRAM_RULES)

@@ -1,0 +1,113 @@
+"""`--report FORM=FILE`, `--link` and `hlodiff report`: several forms from one run, and forms of a saved result."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+LAYERS = Path(__file__).parent / "fixtures/report/layers"
+TWO = (str(LAYERS / "old"), str(LAYERS / "new"))
+LINK = "https://ci.example/run/7"
+Ask = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def saved(said: Ask) -> str:
+    assert said("diff", *TWO, "--format", "json", "-o", "result.json")[0] == 0
+    return Path("result.json").read_text()
+
+
+def test_several_forms_from_one_run(said: Ask) -> None:
+    reports = ("--report", "junit=out.xml", "--report", "sarif=out.sarif", "--report", "comment=comment.md")
+    code, out, err = said("diff", *TWO, *reports, "--link", LINK)
+    assert (code, err) == (0, "")
+    assert out.endswith("2 changed\n")
+    assert ET.parse("out.xml").getroot().get("failures") == "2"
+    assert json.loads(Path("out.sarif").read_text())["version"] == "2.1.0"
+    assert Path("comment.md").read_text().endswith(f"2 changed ([details]({LINK}))\n")
+
+
+def test_a_further_form_may_go_to_stdout_and_the_text_to_a_file(said: Ask) -> None:
+    _, out, _ = said("diff", *TWO, "-o", "report.txt", "--report", "github=-")
+    assert out == "2 changed\n"
+    assert Path("report.txt").read_text().endswith("2 changed\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("junit", "`junit` is not FORM=FILE with FORM one of text, json, markdown, junit"),
+        ("html=x.html", "`html=x.html` is not FORM=FILE"),
+        ("junit=", "`junit=` is not FORM=FILE"),
+        ("junit=nowhere/out.xml", "the folder of nowhere/out.xml does not exist"),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_anything_runs(value: str, words: str, said: Ask) -> None:
+    code, out, err = said("diff", "none-of", "these-exist", "--report", value)
+    assert (code, out) == (2, "")
+    assert words in " ".join(err.split())
+
+
+@pytest.mark.parametrize("link", ["javascript:alert(1)", "https://x)y", "http://a b", "https://x\ny"])
+def test_a_link_that_could_break_out(link: str, said: Ask) -> None:
+    code, _, err = said("diff", *TWO, "--link", link)
+    assert code == 2
+    assert "is no address that can stand in a report" in " ".join(err.split())
+
+
+def test_a_job_s_summary_is_added_to(said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("summary.md").write_text("of another command\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    said("diff", *TWO, "--report", "summary=summary.md")
+    assert Path("summary.md").read_text().startswith("of another command\n### hlodiff: ")
+    said("diff", *TWO, "--report", "comment=summary.md")
+    assert Path("summary.md").read_text().startswith("<!-- hlodiff -->\n"), "other files are written anew"
+
+
+@pytest.mark.parametrize("form", ["junit", "sarif", "github", "summary", "comment"])
+def test_a_saved_result_in_every_form(form: str, said: Ask) -> None:
+    saved(said)
+    direct = said("diff", *TWO, "--format", form, "--link", LINK)
+    assert said("report", "result.json", "--format", form, "--link", LINK) == direct
+
+
+def test_a_saved_result_as_text(said: Ask) -> None:
+    saved(said)
+    assert said("report", "result.json") == (
+        0,
+        "cpu: structure; ops 120 -> 192  model.py:6 (layer)\n"
+        "tpu-v5e: structure; ops 44 -> 62  model.py:6 (layer)\n"
+        "2 changed\n",
+        "",
+    )
+    _, out, _ = said("report", "result.json", "--format", "markdown", "--report", "junit=out.xml")
+    assert out.startswith("### hlodiff: ")
+    assert ET.parse("out.xml").getroot().get("tests") == "2"
+
+
+def test_results_that_cannot_be_read(said: Ask) -> None:
+    Path("bad.json").write_bytes(b"\xff\xfe")
+    Path("other.json").write_text('{"a": 1}')
+    os.mkfifo("pipe")
+    with Path("large.json").open("wb") as file:
+        file.truncate(65 * 1024**2)
+    for name, words in {
+        "bad.json": "bad.json: is not UTF-8 text",
+        "other.json": "other.json: not a result of hlodiff: format_version is 'None'",
+        "pipe": "pipe: is no plain file",
+        "large.json": "large.json: is larger than 64 MiB",
+        "none.json": "none.json: cannot be read: No such file or directory",
+    }.items():
+        code, out, err = said("report", name)
+        assert (code, out) == (2, "")
+        assert words in err

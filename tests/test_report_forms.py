@@ -1,0 +1,583 @@
+"""The same result in every form: the same numbers, and nothing that others wrote breaks out of any of them."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import urllib.parse
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from hlodiff.diff import diff
+from hlodiff.diff.compared import STATUSES, Compared, Status
+from hlodiff.diff.result import Edit, FieldChange, ModuleDiff
+from hlodiff.ir.model import Frame, Stage
+from hlodiff.policy import Finding, judge
+from hlodiff.report import FORMS, Report, ToolchainChange, sheet_of, to_form, to_json, to_terminal
+from hlodiff.report.comment import MARKER
+from hlodiff.report.forms import FORMS_OF_SAVED, saved_to_form
+from hlodiff.report.key_numbers import by_how_much, number_in_words
+from hlodiff.report.reading import read_sheet
+from hlodiff.report.sheet import Number, Sheet
+from hlodiff.report.totals import totals_in_words
+from tests.test_report import HOSTILE, NEW, OLD
+
+FACTS = {"memory.temp": 1024.0, "memory.alias": 512.0}
+NEW_FACTS = {"memory.temp": 4096.0, "memory.alias": 0.0}
+METRICS = {
+    "ops": (10, 14), "copies_in_loops": (0, 3), "collectives.all-gather": (0, 2),
+    "collective_bytes.all-gather": (0, 24576), "fusions": (4, 4),
+}  # fmt: skip
+
+
+def edit(file: str = "model.py", line: int = 31, count: int = 1, what: str = "1", op_name: str = "jit(f)/a/b") -> Edit:
+    change = FieldChange("literal", "0", what)
+    return Edit("changed", ("literal",), count, (), (change,), op_name, (Frame(file, line, "loss"),))
+
+
+def changed(name: str = "f", target: str | None = "cpu", *edits: Edit) -> Compared:
+    found = ModuleDiff(OLD, NEW, edits or (edit(),), metrics=METRICS)
+    return Compared(name, target, "compiled", "changed", found, FACTS, NEW_FACTS)
+
+
+def same(name: str = "f", target: str | None = "cpu") -> Compared:
+    return Compared(name, target, "stablehlo", "identical", diff(OLD, OLD))
+
+
+def report(*programs: Compared, **more: Any) -> Report:
+    findings = (*judge(programs), *more.pop("findings", ()))
+    return Report("check", "snapshots", "this work tree", programs, findings, **more)
+
+
+def every_kind(name: str = "f") -> Report:
+    """One program of each status, and findings of each severity."""
+    programs = (
+        changed(name),
+        same(name),
+        Compared("g", "cpu", "compiled", "added", op_counts={"add": 2}),
+        Compared("h", "cpu", "compiled", "removed", op_counts={"add": 2}),
+        Compared("i", "tpu-v5e", "compiled", "not_checked", reason="no libtpu", advice="pip install libtpu"),
+        Compared("j", "tpu-v5e", "compiled", "not_checked", reason="no libtpu", recorded=True),
+        Compared("k", "cpu", "compiled", "not_checked", reason="damaged", broken=True),
+    )
+    findings = (
+        Finding("error", "growth", name, "cpu", "instructions are linear in `length`", "roll the loop", ("33, 65",)),
+        Finding("info", "growth", name, None, "constants are constant"),
+    )
+    return report(*programs, findings=findings, next="hlodiff update f")
+
+
+# --- what a reviewer reads -------------------------------------------------------------------------------------------
+
+
+def test_a_comment() -> None:
+    told = report(changed(), same(), next="hlodiff update f")
+    assert to_form(told, "comment", link="https://ci.example/run/7") == (
+        "<!-- hlodiff -->\n"
+        "### hlodiff: check\n"
+        "\n"
+        "| function | target | change | ops | collectives | temp | aliased | copies in loops | most changed scopes "
+        "| where |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+        "| `f` | `cpu` | numerics \\(StableHLO is the same\\) | 10 -&gt; 14 "
+        "| all-gather 0 -&gt; 2 \\(0 B -&gt; 24.0 KiB\\) "
+        "| 1.0 KiB -&gt; 4.0 KiB | 512 B -&gt; 0 B | 0 -&gt; 3 | a 1 | `model.py:31 (loss)` |\n"
+        "\n"
+        "<details open><summary>f: compiled on cpu: numerics: 2 all-gathers added (24.0 KiB); "
+        "1 changed of 3 instructions</summary>\n"
+        "\n"
+        "| | before | after | |\n"
+        "| --- | ---: | ---: | ---: |\n"
+        "| ops | 10 | 14 | +40 % |\n"
+        "| all-gather | 0 (0 B) | 2 (24.0 KiB) | was 0 |\n"
+        "| temp | 1.0 KiB | 4.0 KiB | +300 % |\n"
+        "| aliased | 512 B | 0 B | now 0 |\n"
+        "| copies in loops | 0 | 3 | was 0 |\n"
+        "\n"
+        "Most changed scopes: a 1\n"
+        "\n"
+        "- **collectives**: all-gather 0 -&gt; 2 \\(0 B -&gt; 24.0 KiB\\)\n"
+        "- **moves**: copies in loops 0 -&gt; 3\n"
+        "- **memory**: temp 1.0 KiB -&gt; 4.0 KiB \\(\\+300 %\\), alias 512 B -&gt; 0 B \\(now 0\\)\n"
+        "\n"
+        "| edit | times | what | cost | where |\n"
+        "| --- | ---: | --- | --- | --- |\n"
+        "| changed | 1 | `literal: 0 -> 1` |  | `model.py:31 (loss)` |\n"
+        "\n"
+        "</details>\n"
+        "\n"
+        "checked 2 programs\\: 1 function on cpu, StableHLO and compiled HLO of each\n"
+        "\n"
+        "1 changed, 1 unchanged; next\\: `hlodiff update f` ([details](https://ci.example/run/7))\n"
+    )
+
+
+def test_annotations() -> None:
+    lines = to_form(every_kind(), "github").split("\n")
+    assert lines == [
+        "::error title=k on cpu%3A broken::damaged",
+        "::error file=model.py,line=31,title=f on cpu%3A growth::instructions are linear in `length`%0A"
+        "compiled: numerics: 2 all-gathers added (24.0 KiB); 1 changed of 3 instructions%0A33, 65%0A"
+        "hint: roll the loop",
+        "::error file=model.py,line=31,title=f on cpu%3A changed::compiles to another program than the snapshot%0A"
+        "compiled: numerics: 2 all-gathers added (24.0 KiB); 1 changed of 3 instructions",
+        "::error title=g on cpu%3A new::has no snapshot%0Ahint: hlodiff update g",
+        "::error title=h on cpu%3A orphaned::has a snapshot, but nothing of this name is registered for this target "
+        "any more%0Ahint: hlodiff update --prune",
+        "::warning title=j on tpu-v5e%3A not-checked::no libtpu",
+        "::notice title=f%3A growth::constants are constant",
+        "::notice title=i on tpu-v5e%3A not-checked::no libtpu%0Ahint: pip install libtpu",
+        "1 changed, 1 new, 1 orphaned, 1 could not be judged, 2 not checked, 1 unchanged, 2 growth findings; "
+        "next: hlodiff update f",
+        "",
+    ]
+
+
+def test_at_most_ten_annotations_of_a_kind_the_most_edited_first() -> None:
+    programs = [changed(f"f{n}", "cpu", edit(count=n + 1)) for n in range(30)]
+    lines = to_form(report(*programs), "github").splitlines()
+    assert len(lines) == 11
+    assert "title=f29 on cpu" in lines[0]
+    assert lines[9] == "::error title=21 more findings::f20 on cpu, f19 on cpu, f18 on cpu and others"
+
+
+def test_junit() -> None:
+    root = ET.fromstring(to_form(every_kind(), "junit"))
+    assert {key: root.get(key) for key in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "9",  # seven programs and two findings beside them
+        "failures": "4",
+        "errors": "2",
+        "skipped": "1",
+    }
+    case = root.find("testsuite[@name='f']/testcase[@name='compiled on cpu']")
+    assert case is not None
+    assert [child.tag for child in case] == ["properties", "failure", "system-out"]
+    assert case.find("properties/property[@name='all-gather']").get("value") == "0 -> 2 (0 B -> 24.0 KiB)"  # type: ignore[union-attr]
+    assert case.find("failure").get("message", "").startswith("numerics: 2 all-gathers added")  # type: ignore[union-attr]
+
+
+def test_what_a_policy_only_notes_fails_no_test_case() -> None:
+    quiet = Report("check", "a", "b", (changed(),), (Finding("info", "changed", "f", "cpu", "changed"),))
+    assert ET.fromstring(to_form(quiet, "junit")).get("failures") == "0"
+    assert ET.fromstring(to_form(replace(quiet, command="diff", findings=()), "junit")).get("failures") == "1"
+
+
+def test_the_files_of_a_project_below_the_top_of_its_repository() -> None:
+    assert "::error file=packages/ml/model.py,line=31," in to_form(report(changed()), "github", folder="packages/ml")
+    (result,) = json.loads(to_form(report(changed()), "sarif", folder="packages/ml"))["runs"][0]["results"]
+    location = result["locations"][0]["physicalLocation"]
+    assert location["artifactLocation"]["uri"] == "packages/ml/model.py"
+
+
+@pytest.mark.parametrize("file", ["/opt/site-packages/jax/nn.py", "<stdin>", "/usr/lib/python3.11/functools.py"])
+def test_a_line_that_is_not_in_the_repository_is_annotated_nowhere(file: str) -> None:
+    told = report(changed("f", "cpu", edit(file)))
+    assert to_form(told, "github").startswith("::error title=f on cpu")
+    (result,) = json.loads(to_form(told, "sarif"))["runs"][0]["results"]
+    assert "physicalLocation" not in result["locations"][0]
+
+
+# --- a repository of fifty functions ---------------------------------------------------------------------------------
+
+FIFTY = report(*(changed(f"function_{n}", "cpu", edit(line=n + 1, what=str(n))) for n in range(50)))
+
+
+def test_fifty_changed_functions_are_decided_from_twenty_lines() -> None:
+    text = to_terminal(FIFTY, width=80).split("\n")
+    short = text[text.index("in short") :]
+    assert len(short) <= 20
+    assert short[1].startswith("  function_0 on cpu: numerics; ops 10 -> 14, all-gather 0 ...  model.py:1 (loss)")
+    assert short[13:15] == ["  ... and 38 more", ""]
+    unfolded = re.sub(r"<details>.*?</details>\n", "", to_form(FIFTY, "comment"), flags=re.DOTALL)
+    assert len([line for line in unfolded.split("\n") if line]) <= 21
+
+
+def test_a_quiet_repository_is_two_lines() -> None:
+    told = report(*(same(f"f{n}") for n in range(50)))
+    assert to_terminal(told) == "checked 50 programs: 50 functions on cpu\n50 unchanged\n"
+    assert to_form(told, "github") == "50 unchanged\n"
+
+
+# --- sizes -----------------------------------------------------------------------------------------------------------
+
+
+def large(functions: int, edits: int, width: int = 8) -> Report:
+    programs = [
+        changed(f"f{n}", "cpu", *(edit(line=e + 1, what=f"{n}-{e}-{'x' * width}") for e in range(edits)))
+        for n in range(functions)
+    ]
+    return report(*programs)
+
+
+@pytest.mark.parametrize(("functions", "edits", "width"), [(60, 12, 60), (900, 1, 8), (3, 12, 3000), (2000, 1, 8)])
+def test_a_comment_fits_whatever_happened(functions: int, edits: int, width: int) -> None:
+    sheet = sheet_of(large(functions, edits, width))
+    text = saved_to_form(sheet, "comment", link="https://ci.example/7")
+    assert len(text) < 60_000
+    assert text.startswith(MARKER)
+    assert text.rstrip("\n").split("\n")[-1].startswith(f"{functions:,} changed")
+    assert len(saved_to_form(sheet, "summary").encode()) < 900 * 1024
+
+
+def test_details_go_first_then_rows_then_all_but_the_totals() -> None:
+    def comment(functions: int, **more: Any) -> str:
+        sheet = sheet_of(large(1, 1))
+        programs = tuple(replace(sheet.programs[0], name=f"f{n}", edited=n) for n in range(functions))
+        details = tuple(replace(sheet.details[0], name=f"f{n}") for n in range(functions))
+        sheet = replace(sheet, programs=programs, details=details, **more)
+        return saved_to_form(sheet, "comment", link="https://ci.example/7")
+
+    few, many, most, all_of_it = comment(3), comment(250), comment(3000), comment(2, command="diff", old="x" * 70_000)
+    assert (few.count("<details"), "do not fit" in few) == (3, False)
+    assert 10 < many.count("<details") < 101
+    assert re.search(r"Details of \d+ more changes do not fit here \(\[all of it\]\(https://ci.example/7\)\)", many)
+    assert "| `f249` |" in many, "the most edited ones stay"
+    assert most.count("<details") == 0
+    assert re.search(r"^\.\.\. and \d,\d+ more functions \(\[all of it\]", most, re.MULTILINE)
+    assert all_of_it == "<!-- hlodiff -->\n### hlodiff\n\n2 changed ([details](https://ci.example/7))\n"
+
+
+# --- the same numbers ------------------------------------------------------------------------------------------------
+
+FRAGMENTS = [
+    *HOSTILE,
+    "::set-output name=x::y",
+    "\n::error::x",
+    "##[error]x",
+    "]]>",
+    "<!--",
+    "-->",
+    "&lt;",
+    "\\|",
+    "\\",
+    "`",
+    "``",
+    "\x00\x08\x0b\x85\u2028\ufffe\ud800",
+    "\u202e\u2066\u200f",
+    "%0A::error::x",
+    "www.evil.example",
+    "https://evil.example",
+    "#1 GH-1 @you",
+    "$x$",
+    "x" * 5000,
+    "| --- |",
+    "\t- [ ] a\r\n",
+    "../../etc/passwd",
+    "a,line=1::b",
+]
+TEXT = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=6), min_size=1, max_size=4).map("".join)
+NUMBERS = st.integers(0, 2**40)
+TARGETS = st.none() | st.sampled_from(["cpu", "tpu-v5e"]) | TEXT
+
+
+@st.composite
+def compared(draw: st.DrawFn) -> Compared:
+    status: Status = draw(st.sampled_from(STATUSES))
+    stage: Stage = draw(st.sampled_from(("stablehlo", "compiled")))
+    bare = Compared(draw(TEXT), draw(TARGETS), stage, status)
+    if status == "changed":
+        text = draw(TEXT)
+        edits = tuple(edit(draw(TEXT), draw(st.integers(0, 99)), draw(st.integers(1, 9)), text, text) for _ in range(2))
+        metrics = {name: (draw(NUMBERS), draw(NUMBERS)) for name in METRICS}
+        found = ModuleDiff(OLD, NEW, edits, metrics=metrics)
+        return replace(bare, diff=found, old_facts=FACTS, new_facts={"memory.temp": draw(NUMBERS)})
+    if status == "not_checked":
+        why = replace(bare, reason=draw(TEXT), advice=draw(TEXT), log=draw(TEXT))
+        return replace(why, broken=draw(st.booleans()), recorded=draw(st.booleans()))
+    return replace(bare, op_counts={draw(TEXT): draw(NUMBERS)})
+
+
+@st.composite
+def reports(draw: st.DrawFn) -> Report:
+    programs = tuple(draw(st.lists(compared(), max_size=5)))
+    severities: Any = st.sampled_from(["broken", "error", "warning", "info"])
+    further = tuple(
+        Finding(draw(severities), draw(TEXT), draw(TEXT), draw(TARGETS), draw(TEXT), draw(TEXT), (draw(TEXT),))
+        for _ in range(draw(st.integers(0, 3)))
+    )
+    toolchain = tuple(ToolchainChange(draw(TEXT), draw(TEXT), draw(TEXT), (draw(TEXT),)) for _ in range(1))
+    findings = (*judge(programs), *further)
+    command: Any = draw(st.sampled_from(["check", "diff"]))
+    return Report(command, draw(TEXT), draw(TEXT), programs, findings, toolchain, (draw(TEXT),), draw(TEXT))
+
+
+SLOWLY = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+
+
+def last_line(text: str) -> str:
+    assert text.endswith("\n")
+    return text[:-1].split("\n")[-1]
+
+
+def statuses_of_xml(text: str) -> list[str]:
+    root = ET.fromstring(text)
+    return [str(one.get("value")) for one in root.iterfind(".//property[@name='status']")]
+
+
+@SLOWLY
+@given(reports())
+def test_every_form_has_the_same_numbers(told: Report) -> None:
+    sheet = sheet_of(told)
+    totals = told.totals()
+    assert json.loads(to_json(told))["totals"] == totals == sheet.totals()
+    assert totals_in_words(told) == totals_in_words(sheet)
+    found = statuses_of_xml(to_form(told, "junit"))
+    assert {key: found.count(key) for key in totals if key != "programs"} | {"programs": len(found)} == totals
+    run = json.loads(to_form(told, "sarif"))["runs"][0]
+    assert run["properties"]["totals"] == totals
+    assert len(run["results"]) == len(told.findings) == len(json.loads(to_json(told))["findings"])
+    # The head of the totals holds all numbers of programs, and no text of others.
+    head = re.split(r", \d+ [^,]* finding|; next: ", totals_in_words(replace(told, next="")))[0]
+    head = head.split(", 1 ")[0] if told.further_findings() else head
+    for form in ("markdown", "summary", "comment", "github"):
+        assert last_line(to_form(told, form)).startswith(head), form
+    assert head.split(",")[0] in to_terminal(told, width=10_000)
+
+
+@SLOWLY
+@given(reports())
+def test_numbers_of_a_program_are_the_same_in_tables_tests_and_json(told: Report) -> None:
+    sheet = sheet_of(told)
+    root = ET.fromstring(to_form(told, "junit"))
+    properties = [
+        [(one.get("name"), one.get("value")) for one in case.iterfind("properties/property")][1:]
+        for case in root.iterfind("testsuite/testcase")
+        if case.find("properties") is not None
+    ]
+    known = sorted([(number.name, number_in_words(number)) for number in program.numbers] for program in sheet.programs)
+    assert (
+        sorted([pair for pair in pairs if pair[0] not in ("change", "where")] for pairs in properties) == known
+    )  # both sorted: suites gather programs of one name
+    value = json.loads(to_json(told))
+    for program, plain in zip(sheet.programs, value["programs"], strict=True):
+        for number in program.numbers:
+            if number.name == "all-gather":
+                assert plain["metrics"]["collectives.all-gather"] == [number.old, number.new]
+            if number.name == "temp":
+                assert plain["metrics"]["memory.temp"] == [number.old, number.new]
+    comment = to_form(told, "comment")
+    for detail in sheet.details[:1]:
+        numbers = next(p.numbers for p in sheet.programs if p.name == detail.name and p.stage == detail.stage)
+        assert all(f"| {by_how_much(number)} |" in comment for number in numbers)
+
+
+def test_a_number_that_stayed_with_other_bytes() -> None:
+    number = Number("all-reduce", 2, 2, "count", 69632, 32768)
+    assert (number_in_words(number), by_how_much(number)) == ("2 (68.0 KiB -> 32.0 KiB)", "-53 %")
+
+
+# --- what others wrote -----------------------------------------------------------------------------------------------
+
+PARSER = MarkdownIt("commonmark").enable("table")
+TAGS = re.compile(r"</?details(?: open)?>|</?summary>|<br>|<!-- hlodiff -->")
+COMMAND = re.compile(r"::(error|warning|notice)(?: ([^:]*))?::(.*)")
+
+
+def tokens(text: str) -> list[Token]:
+    found = PARSER.parse(text)
+    return [*found, *(child for token in found for child in token.children or ())]
+
+
+@SLOWLY
+@given(reports())
+@pytest.mark.parametrize("form", ["markdown", "summary", "comment"])
+def test_nothing_breaks_out_of_markdown(form: str, told: Report) -> None:
+    text = to_form(told, form)
+    assert all(c.isprintable() or c in "\n\u200b" for c in text)
+    for token in tokens(text):
+        assert token.type not in ("link_open", "image", "heading_close") or token.tag == "h3", token
+        if token.type in ("html_block", "html_inline"):
+            rest = TAGS.sub("", token.content)
+            assert "<" not in rest and ">" not in rest, token.content
+    told_folds = [tag for token in tokens(text) for tag in TAGS.findall(token.content) if token.type == "html_block"]
+    assert [told_folds.count(tag) for tag in ("</details>", "<summary>", "</summary>")] == [
+        sum(tag.startswith("<details") for tag in told_folds)
+    ] * 3
+    shown = [html.unescape(t.content) for t in tokens(text) if t.type in ("text", "html_block", "html_inline")]
+    assert not [one for one in shown if re.search(r"@(?!\u200b)\w|(?<!&)#(?=\d)|www\.", one)]
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        cells = {len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) for row in table.strip().split("\n")}
+        assert len(cells) == 1, table
+
+
+@SLOWLY
+@given(reports())
+def test_every_line_of_annotations_is_ours(told: Report) -> None:
+    sheet = sheet_of(told)
+    *lines, last = to_form(told, "github").splitlines()
+    kinds = [match[1] for line in lines if (match := COMMAND.fullmatch(line))]
+    assert len(kinds) == len(lines), "every line is one whole command"
+    assert kinds == sorted(kinds) or kinds == sorted(kinds, key=["error", "warning", "notice"].index)
+    assert all(kinds.count(kind) <= 10 for kind in kinds)
+    assert len(lines) == len(sheet.findings)
+    for line in [*lines, last]:
+        assert all(c.isprintable() for c in line)
+        assert "##[" not in line
+        match = COMMAND.fullmatch(line)
+        for one in (match[2] or "").split(",") if match else ():
+            name, _, value = one.partition("=")
+            assert name in ("file", "line", "title")
+            assert re.fullmatch(r"[^:,\n]*", value)
+            assert name != "file" or (".." not in value.split("/") and not value.startswith("/"))
+    assert not last.lstrip().startswith("::")
+
+
+@SLOWLY
+@given(reports(), st.sampled_from([40, 80, 160]))
+def test_no_line_of_a_text_report_is_a_command(told: Report, width: int) -> None:
+    for text in (to_terminal(told, width=width), saved_to_form(sheet_of(told), "text", width=width)):
+        for line in text.split("\n"):
+            assert line.isprintable()
+            assert not line.lstrip().startswith("::")
+            assert "##[" not in line
+
+
+@SLOWLY
+@given(reports())
+def test_xml_and_sarif_read_back(told: Report) -> None:
+    root = ET.fromstring(to_form(told, "junit"))
+    assert {element.tag for element in root.iter()} <= {
+        "testsuites", "testsuite", "testcase", "properties", "property", "failure", "error", "skipped", "system-out",
+    }  # fmt: skip
+    cases = list(root.iter("testcase"))
+    assert root.get("tests") == str(len(cases)) == str(len(told.programs) + len(told.further_findings()))
+    assert_sarif(json.loads(to_form(told, "sarif")))
+
+
+def assert_sarif(log: dict[str, Any]) -> None:
+    """What the schema of SARIF 2.1.0 asks of the parts that stand there."""
+    assert set(log) == {"$schema", "version", "runs"} and log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"] == "hlodiff" and re.fullmatch(r"\d+\.\d+\.\d+\S*", driver["semanticVersion"])
+    ids = [rule["id"] for rule in driver["rules"]]
+    assert len(ids) == len(set(ids))
+    assert all(rule["shortDescription"]["text"] for rule in driver["rules"])
+    for result in run["results"]:
+        assert ids[result["ruleIndex"]] == result["ruleId"]
+        assert result["level"] in ("none", "note", "warning", "error")
+        assert result["message"]["text"]
+        assert all(isinstance(value, str) and value for value in result["partialFingerprints"].values())
+        (location,) = result["locations"]
+        assert location["logicalLocations"][0]["fullyQualifiedName"]
+        if "physicalLocation" in location:
+            where = location["physicalLocation"]
+            uri = where["artifactLocation"]["uri"]
+            assert urllib.parse.urlsplit(uri).scheme == "" and uri.isascii() and not uri.startswith("/")
+            assert ".." not in urllib.parse.unquote(uri).split("/")
+            assert where["region"]["startLine"] >= 1
+            assert where["artifactLocation"]["uriBaseId"] in run["originalUriBaseIds"]
+
+
+def test_fingerprints_stay_while_numbers_and_lines_move() -> None:
+    def prints(line: int, count: int) -> list[Any]:
+        told = report(changed("f", "cpu", edit(line=line, count=count)), changed("g"))
+        results = json.loads(to_form(told, "sarif"))["runs"][0]["results"]
+        return [result["partialFingerprints"] for result in results]
+
+    first = prints(3, 1)
+    assert first == prints(90, 7)
+    assert first[0] != first[1]
+
+
+# --- results that were saved -----------------------------------------------------------------------------------------
+
+
+@SLOWLY
+@given(reports())
+def test_a_saved_result_gives_the_same_forms(told: Report) -> None:
+    text = json.dumps(json.loads(to_json(told)))  # as any JSON writer would write it, surrogates escaped
+    sheet = read_sheet(text)
+    assert sheet.next in ("", told.next)
+    told = replace(told, next=sheet.next)
+    for form in FORMS_OF_SAVED:
+        if form not in ("text", "markdown"):
+            assert saved_to_form(sheet, form) == to_form(told, form), form
+
+
+def altered(change: Callable[[dict[str, Any]], None]) -> str:
+    value = json.loads(to_json(every_kind()))
+    change(value)
+    return json.dumps(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no JSON"),
+        ("{", "no JSON"),
+        ("[" * 200_000, "no JSON"),
+        ('{"format_version": NaN}', "NaN is no number"),
+        ("[]", "an object was expected"),
+        ('{"format_version": "9.0"}', "reads '1.0'"),
+        ('{"format_version": "1.0"}', "it has no `sheet`"),
+        (altered(lambda v: v["sheet"].pop("programs")), "sheet.programs is missing"),
+        (altered(lambda v: v["sheet"].update(programs={})), "sheet.programs is no list"),
+        (
+            altered(lambda v: v["sheet"]["programs"][0].update(status="fine")),
+            "sheet.programs.0.status is 'fine', not one",
+        ),
+        (altered(lambda v: v["sheet"]["programs"][0].update(edited=-1)), "sheet.programs.0.edited is no int"),
+        (altered(lambda v: v["sheet"]["programs"][0].update(edited=True)), "sheet.programs.0.edited is no int"),
+        (altered(lambda v: v["sheet"]["programs"][0].update(name=7)), "sheet.programs.0.name is no str"),
+        (altered(lambda v: v["sheet"]["programs"][0]["numbers"][0].update(old=1e308)), "old is no float"),
+        (altered(lambda v: v["sheet"]["findings"][0].update(severity="x")), "severity is 'x', not one of"),
+        (altered(lambda v: v["sheet"].update(folder="../..")), "sheet.folder"),
+    ],
+)
+def test_what_is_no_result_is_refused(text: str, words: str) -> None:
+    from hlodiff.errors import UsageError
+
+    with pytest.raises(UsageError, match=re.escape(words)):
+        read_sheet(text)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(st.data())
+def test_a_result_of_an_enemy_is_refused_or_harmless(data: st.DataObject) -> None:
+    """Any value anywhere: either it is refused with words, or every form is as safe as ever."""
+    from hlodiff.errors import UsageError
+
+    value = json.loads(to_json(every_kind()))
+    at = value["sheet"]
+    while isinstance(at, (dict, list)) and at:
+        key = data.draw(st.sampled_from(sorted(at) if isinstance(at, dict) else range(len(at))))
+        if not isinstance(at[key], (dict, list)) or not at[key] or data.draw(st.integers(0, 3)) == 0:
+            at[key] = data.draw(JSON)
+            break
+        at = at[key]
+    try:
+        sheet = read_sheet(json.dumps(value))
+    except UsageError:
+        return
+    assert isinstance(sheet, Sheet)
+    ET.fromstring(saved_to_form(sheet, "junit"))
+    assert_sarif(json.loads(saved_to_form(sheet, "sarif")))
+    for line in saved_to_form(sheet, "github").splitlines()[:-1]:
+        assert COMMAND.fullmatch(line)
+    for token in tokens(saved_to_form(sheet, "comment")):
+        assert token.type not in ("link_open", "image")
+
+
+def test_the_command_line_knows_all_forms() -> None:
+    from hlodiff.cli.output import FORMS as COMMAND_LINE
+    from hlodiff.cli.report_command import _FORMS as SAVED
+
+    assert COMMAND_LINE == FORMS
+    assert SAVED == FORMS_OF_SAVED
