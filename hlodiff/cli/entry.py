@@ -28,6 +28,7 @@ _COMMANDS = {
     "diff": "Compare two files, folders or git revisions.",
     "growth": "Show how programs grow with a size, and where.",
     "show": "Show what one recorded program is made of.",
+    "jit-report": "Run a computation jitted in several ways and compare what that compiles to.",
     "record": "Run a command and record every program that JAX compiles in it.",
     "profile": "Show how long a function takes to trace, lower and compile, pass by pass.",
     "report": "Show a result that `--format json` has saved, in another form.",
@@ -46,7 +47,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f"hlodiff.cli.{cmd_name}_command").command
+        command: click.Command = import_module(f"hlodiff.cli.{cmd_name.replace('-', '_')}_command").command
         return command
 
     def resolve_command(
