@@ -1,6 +1,6 @@
 """What makes JAX trace and compile again: each scenario with the trouble, and the same without it.
 
-docs/recompiles.md goes through them. Nothing here is slow; in a training loop each of these is.
+Catches: one more trace or program than recorded or allowed. docs/recompiles.md goes through each scenario.
 """
 
 from collections.abc import Callable

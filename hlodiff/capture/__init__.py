@@ -1,6 +1,7 @@
 """Capturing programs: the only room that knows JAX and Equinox, and only in worker processes."""
 
 from hlodiff.capture.availability import targets
+from hlodiff.capture.growth_outcomes import Grown, GrowthRequest, Sized
 from hlodiff.capture.outcomes import (
     Captured,
     Discovered,
@@ -14,20 +15,25 @@ from hlodiff.capture.outcomes import (
     Request,
     TargetStatus,
 )
-from hlodiff.capture.pool import capture, discover
+from hlodiff.capture.pool import Answer, Job, capture, discover
 from hlodiff.capture.scenario_runs import ran
 
 __all__ = [
+    "Answer",
     "Captured",
     "Discovered",
     "Discovery",
     "Event",
     "Failed",
     "FoundScenario",
+    "Grown",
+    "GrowthRequest",
+    "Job",
     "NotChecked",
     "Outcome",
     "Ran",
     "Request",
+    "Sized",
     "TargetStatus",
     "capture",
     "discover",

@@ -23,6 +23,7 @@ from hlodiff.errors import DiffError, UsageError
 from hlodiff.ir.model import Module
 from hlodiff.policy import judge_scenarios
 from hlodiff.report.record import Report, ToolchainChange, toolchain_changes
+from hlodiff.traces.compare import ComparedTraces
 
 _BUG = "this is a bug in hlodiff: please report it with both programs, {old} and {new}"
 _WHOLE = "see whether the file is whole; `hlodiff diff --help` lists what can be read"
@@ -67,8 +68,8 @@ def command(
     limits = Limits(**dict(config.limits)) if config else DEFAULTS
     sides = open_side(old, project), open_side(new, project)
     chosen = [one for one in pair(*sides) if _is_chosen(one, names, targets)]
-    trees = [side.tree for side in sides]
-    scenarios = compared_trees(trees[0], trees[1], names) if trees[0] and trees[1] and not targets else ()
+    trees = sides[0].tree, sides[1].tree
+    scenarios = compared_trees(*trees, names) if not targets else ()
     if not any(side.programs for side in sides) and not scenarios:
         raise UsageError("; ".join(dict.fromkeys((*sides[0].notes, *sides[1].notes))) or "there is nothing to compare")
     if sides[0].single != sides[1].single and not any(before and after for before, after in chosen):
@@ -95,11 +96,14 @@ def command(
         scenarios=scenarios,
     )  # fmt: skip
     emit_report(report, form, output)
+    return _verdict(programs, scenarios, exit_code)
+
+
+def _verdict(programs: Sequence[Compared], scenarios: Sequence[ComparedTraces], exit_code: bool) -> int:
     if any(program.broken for program in programs) or any(one.status == "not_checked" for one in scenarios):
         return 2
     statuses = [*(program.status for program in programs), *(one.status for one in scenarios)]
-    differs = any(status in ("changed", "added", "removed") for status in statuses)
-    return int(exit_code and differs)
+    return int(exit_code and any(status in ("changed", "added", "removed") for status in statuses))
 
 
 def _is_chosen(one: Pair, names: Sequence[str], targets: Sequence[str]) -> bool:

@@ -203,16 +203,18 @@ def following(scenarios: Sequence[ComparedTraces]) -> str:
     return "hlodiff update --prune" if any(one.status == "removed" for one in scenarios) else ""
 
 
-def compared_trees(old: Tree, new: Tree, names: Sequence[str]) -> tuple[ComparedTraces, ...]:
+def compared_trees(old: Tree | None, new: Tree | None, names: Sequence[str]) -> tuple[ComparedTraces, ...]:
     """The records of two trees, for `diff`.
 
     Args:
-        old, new: folders of snapshots or git revisions.
+        old, new: folders of snapshots or git revisions; None where a side is something else.
         names: patterns; all where empty.
 
     Returns:
         one record for each scenario of either side, in the order of the names.
     """
+    if old is None or new is None:
+        return ()
     sides = [scenarios_of(tree.files()) for tree in (old, new)]
     found = []
     for name in sorted({*sides[0], *sides[1]}):

@@ -11,6 +11,7 @@ import click
 
 from hlodiff.cli import options
 from hlodiff.cli.output import emit, near
+from hlodiff.cli.reasons import file_reasons, reasons_text, snapshot_reasons
 from hlodiff.cli.scenario_runs import shown_scenarios
 from hlodiff.cli.selecting import select
 from hlodiff.config import load
@@ -30,19 +31,22 @@ _STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
 @click.argument("name", metavar="NAME")
 @options.target
 @click.option("--at", "revision", metavar="REV", help="The snapshots of a git revision.")
+@click.option("--why", is_flag=True, help="What the program holds more often or larger than it must, and where.")
 @options.plain_form
 @options.output
 @options.project
 def command(
-    name: str, targets: tuple[str, ...], revision: str | None, form: str, output: str | None, project: Path
+    name: str, targets: tuple[str, ...], revision: str | None, why: bool, form: str, output: str | None, project: Path
 ) -> int:
     """Show op counts, fusions, placement, memory and cost of a recorded program.
 
-    NAME is a function, a case (`function/case`), a pattern, or a program file. Nothing is compiled.
+    NAME is a function, a case (`function/case`), a pattern, or a program file. Nothing is compiled. With --why instead:
+    loops of Python that were unrolled and how many copies there are, values computed twice, functions that were lowered
+    again, large constants, and how often loops turn.
     """
     traces: list[RecordedTraces] = []
     if Path(name).is_file():
-        found = [_file_summary(Path(name))]
+        found = [file_reasons(Path(name), project)] if why else [_file_summary(Path(name))]
     else:
         config = load(project)
         tree = open_revision(project, revision, config.snapshots) if revision else FolderTree(near(config.snapshots))
@@ -50,13 +54,14 @@ def command(
         traces = shown_scenarios(tree, name) if not targets else []
         if not keys and not traces:
             raise UsageError("there are no snapshots", where=tree.where, hint="hlodiff update")
-        found = [read_summary(tree, key) for key in select(keys, [name], targets, [one.scenario for one in traces])]
+        keys = select(keys, [name], targets, [one.scenario for one in traces])
+        found = [snapshot_reasons(tree, key, config.root) if why else read_summary(tree, key) for key in keys]
     if form == "json":
         scenarios = [{"name": one.scenario, "jax": one.jax, "functions": to_plain(one.account)} for one in traces]
         table = {"format_version": "1.0", "programs": found, **({"scenarios": scenarios} if scenarios else {})}
         emit(json.dumps(table, indent=1, ensure_ascii=False) + "\n", output)
     else:
-        blocks = [*map(_text, found), *map(_traces, traces)]
+        blocks = [*map(reasons_text if why else _text, found), *map(_traces, traces)]
         emit("\n".join("".join(printable(line) + "\n" for line in block) for block in blocks), output)
     return 0
 

@@ -56,6 +56,7 @@ class Program:
         numbers: those that changed and that a reviewer asks for, in a fixed order.
         scopes: the most changed ones first.
         where: the line of Python that matters most of those that caused the change.
+        id: what `hlodiff accept` calls it; "" where it does not wait for a decision.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Program:
     advice: str = ""
     broken: bool = False
     recorded: bool = False
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +195,7 @@ class Sheet:
         folder: the project's folder below the top of the repository, "" where they are the same: CI names files from
             the top.
         timings: how long programs took to make, where that was asked for.
+        causes: where toolchains differ, how much the compiler did by itself.
         scenarios: what became of each scenario; what is wrong with one is a finding.
     """
 
@@ -211,6 +214,7 @@ class Sheet:
     checked: str = ""
     folder: str = ""
     timings: tuple[Timing, ...] = ()
+    causes: tuple[str, ...] = ()
     scenarios: tuple[State, ...] = ()
 
     def totals(self) -> dict[str, int]:
