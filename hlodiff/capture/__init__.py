@@ -8,13 +8,16 @@ from hlodiff.capture.outcomes import (
     Discovery,
     Event,
     Failed,
+    FoundScenario,
     NotChecked,
     Outcome,
+    Ran,
     Request,
     TargetStatus,
 )
 from hlodiff.capture.parity_outcomes import Called, CalledProgram, ParityRequest
 from hlodiff.capture.pool import Answer, Job, capture, discover
+from hlodiff.capture.scenario_runs import ran
 
 __all__ = [
     "Answer",
@@ -25,16 +28,19 @@ __all__ = [
     "Discovery",
     "Event",
     "Failed",
+    "FoundScenario",
     "Grown",
     "GrowthRequest",
     "Job",
     "NotChecked",
     "Outcome",
     "ParityRequest",
+    "Ran",
     "Request",
     "Sized",
     "TargetStatus",
     "capture",
     "discover",
+    "ran",
     "targets",
 ]
