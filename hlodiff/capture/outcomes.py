@@ -174,6 +174,7 @@ class Discovery:
 
     Args:
         functions: one record for each function.
+        files: absolute paths of everything of the user's own that was imported for it.
 
     Example:
         >>> Discovery((Discovered("f", "m", "m.py", 1, (("cpu", ("",)),)),)).requests()[0].function
@@ -181,6 +182,7 @@ class Discovery:
     """
 
     functions: tuple[Discovered, ...] = field(default=())
+    files: tuple[str, ...] = ()
 
     def requests(self) -> tuple[Request, ...]:
         """One request for each program, function by function."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from hlodiff.capture.environment import Purpose
 from hlodiff.capture.growth_outcomes import GrowthRequest
-from hlodiff.capture.imports import import_modules, one_line, relative, user_frame
+from hlodiff.capture.imports import import_modules, imported_files, one_line, relative, user_frame
 from hlodiff.capture.outcomes import Discovered, Discovery
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.config import Config, process_environment
@@ -113,7 +113,8 @@ class _Server:
         return ""
 
     def discover(self, _: None) -> Discovery:
-        return Discovery(tuple(self._discovered(registration) for registration in registrations()))
+        found = tuple(self._discovered(registration) for registration in registrations())
+        return Discovery(found, imported_files())
 
     def _discovered(self, registration: Registration) -> Discovered:
         root = self.config.root
