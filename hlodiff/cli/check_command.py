@@ -10,14 +10,15 @@ import click
 from hlodiff.capture import discover
 from hlodiff.cli import options
 from hlodiff.cli.against import check_against
-from hlodiff.cli.checking import Run, following
+from hlodiff.cli.checking import Run, following_all
 from hlodiff.cli.growth_checking import check_growth
 from hlodiff.cli.leaving import Leaving, pending_folder
 from hlodiff.cli.output import emit_report, near
 from hlodiff.cli.registered import choose
+from hlodiff.cli.scenario_runs import compare_scenarios
 from hlodiff.config import in_ci, load
 from hlodiff.errors import UsageError
-from hlodiff.policy import exit_code, judge
+from hlodiff.policy import exit_code, judge, judge_scenarios
 from hlodiff.report.record import Report, toolchain_changes
 from hlodiff.store import is_unfinished, writing
 
@@ -72,12 +73,14 @@ def command(
         report = check_against(config, against, names, targets, jobs)
     else:
         leaving = Leaving(pending_folder(config, pending), config.max_file_bytes)
-        report = _check_snapshots(Run(config, leaving, timed={} if timings else None), names, targets, jobs)
+        report = _check_snapshots(Run(config, leaving, timed={} if timings else None), names, targets, everything, jobs)
     emit_report(replace(report, all=everything, stacks=stacks), form, output)
     return exit_code(report.findings)
 
 
-def _check_snapshots(run: Run, names: tuple[str, ...], targets: tuple[str, ...], jobs: int | None) -> Report:
+def _check_snapshots(
+    run: Run, names: tuple[str, ...], targets: tuple[str, ...], everything: bool, jobs: int | None
+) -> Report:
     config = run.config
     if is_unfinished(config.snapshots) and not in_ci():
         with writing(config.snapshots):
@@ -88,7 +91,9 @@ def _check_snapshots(run: Run, names: tuple[str, ...], targets: tuple[str, ...],
     if not (names or targets):
         run.leaving.forget_unregistered(discovery)
     programs = run.in_order(chosen)
-    findings = (*judge(programs), *check_growth(config, discovery, chosen, names, jobs))
+    scenarios = compare_scenarios(config, chosen.scenarios, jobs)
+    grown = check_growth(config, discovery, chosen, names, jobs)
+    findings = (*judge(programs), *grown, *judge_scenarios(scenarios, everything=everything))
     return Report(
         command="check",
         old=str(near(config.snapshots)),
@@ -97,7 +102,8 @@ def _check_snapshots(run: Run, names: tuple[str, ...], targets: tuple[str, ...],
         findings=findings,
         toolchain=toolchain_changes(run.toolchains),
         notes=(*chosen.notes(), *run.leaving.notes()),
-        next=following(programs, exit_code(findings), findings),
+        next=following_all(programs, findings, scenarios),
         root=str(config.root),
         timings=run.timings(chosen),
+        scenarios=scenarios,
     )
