@@ -55,7 +55,7 @@ def command(
     run = Run(config, timed={} if timings else None)
     run.compare_all(chosen, jobs)
     programs = run.in_order(chosen)
-    findings = judge(programs)
+    findings = judge(programs, config)
     code = exit_code(findings)
     report = Report(
         command="check",

@@ -1,4 +1,4 @@
-"""What makes `check` fail: a changed program, one without a snapshot, a snapshot without a function."""
+"""What a policy has to say, and which exit code that gives."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from hlodiff.diff.compared import Compared
 from hlodiff.ir.model import Frame
 
 # "broken": no verdict was possible. It outranks every error, since nobody knows what else is wrong.
@@ -57,27 +56,6 @@ class Finding:
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
-def judge(programs: Iterable[Compared]) -> tuple[Finding, ...]:
-    """Judge compared programs.
-
-    Args:
-        programs: both stages of each.
-
-    Returns:
-        at most one finding of a rule for each function, case and target, in the order of the programs.
-
-    Example:
-        >>> judge([Compared("f", "cpu", "compiled", "added")])[0].what
-        'has no snapshot'
-    """
-    findings: dict[tuple[str, str, str | None], Finding] = {}
-    for program in programs:
-        found = _finding(program)
-        if found:
-            findings.setdefault((found.rule, found.program, found.target), found)
-    return tuple(findings.values())
-
-
 def exit_code(findings: Iterable[Finding]) -> int:
     """0 clean, 1 a finding fails, 2 no verdict was possible.
 
@@ -91,21 +69,3 @@ def exit_code(findings: Iterable[Finding]) -> int:
     if "error" in severities:
         return FAILED
     return UNJUDGED if "warning" in severities else CLEAN
-
-
-def _finding(program: Compared) -> Finding | None:
-    name, target = program.name, program.target
-    if program.status == "identical":
-        return None
-    if program.status == "changed":
-        return Finding("error", "changed", name, target, "compiles to another program than the snapshot")
-    if program.status == "added":
-        return Finding("error", "new", name, target, "has no snapshot", f"hlodiff update {name}")
-    if program.status == "removed":
-        what = "has a snapshot, but nothing of this name is registered for this target any more"
-        return Finding("error", "orphaned", name, target, what, "hlodiff update --prune")
-    if program.broken:
-        return Finding("broken", "broken", name, target, program.reason, program.advice)
-    # What has a snapshot and was not looked at is no pass; what never had one is only told.
-    severity: Severity = "warning" if program.recorded else "info"
-    return Finding(severity, "not-checked", name, target, program.reason, program.advice)
