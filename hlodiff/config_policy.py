@@ -19,8 +19,8 @@ FAIL_ON = ("toolchain", "interface", "placement", "numerics", "structure", "cost
 # them to what is counted.
 COUNTED = (
     "instructions", "ops", "ops_in_loops", "fusions", "copies", "copies_in_loops", "copy_bytes", "transposes",
-    "converts", "broadcasts", "loops", "collectives", "async_collectives", "collective_bytes", "memory_moves", "memory_move_bytes",
-    "host_transfers", "host_callbacks", "custom_calls", "large_literals", "large_literal_bytes",
+    "converts", "broadcasts", "loops", "collectives", "async_collectives", "collective_bytes", "memory_moves",
+    "memory_move_bytes", "host_transfers", "host_callbacks", "custom_calls", "large_literals", "large_literal_bytes",
 )  # fmt: skip
 FACTS = {
     "temp_bytes": "memory.temp",

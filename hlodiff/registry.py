@@ -36,6 +36,11 @@ class Case:
         in_shardings: as for `jax.jit`; not for a jitted function.
         out_shardings: as for `jax.jit`; not for a jitted function.
         name: tells several cases of one function apart; "" where there is only one.
+        grow: sizes at which `hlodiff growth` and `hlodiff check` look how the program grows, by the name of a parameter
+            of the registered function: `{"length": [8, 16, 32, 64]}`.
+        max_growth: how it may grow at most: "constant", "logarithmic", "linear" or "quadratic" for everything, or a
+            dict that gives one of them to "instructions", "constants", "constant_bytes" or "text_bytes".
+        parity: whether `hlodiff check` runs the function and compares what the call compiled with `.lower()`.
 
     Example:
         >>> Case(max, 1, 2, name="small").args
@@ -51,6 +56,9 @@ class Case:
     in_shardings: Any
     out_shardings: Any
     name: str
+    grow: dict[str, tuple[int, ...]]
+    max_growth: str | dict[str, str]
+    parity: bool
 
     def __init__(
         self,
@@ -64,6 +72,9 @@ class Case:
         in_shardings: Any = None,
         out_shardings: Any = None,
         name: str = "",
+        grow: Mapping[str, Sequence[int]] | None = None,
+        max_growth: str | Mapping[str, str] | None = None,
+        parity: bool = False,
     ) -> None:
         values = {
             "fn": fn,
@@ -75,9 +86,19 @@ class Case:
             "in_shardings": in_shardings,
             "out_shardings": out_shardings,
             "name": name,
+            "grow": _sizes(grow),
+            "max_growth": max_growth if isinstance(max_growth, str) else dict(max_growth or {}),
+            "parity": parity,
         }
         for field, value in values.items():
             object.__setattr__(self, field, value)
+
+
+def _sizes(grow: Any) -> Any:
+    """Sizes as they are compared and printed; what is no table of sizes is refused where its place is known."""
+    if not isinstance(grow, Mapping):
+        return grow or {}
+    return {name: tuple(sizes) if isinstance(sizes, (list, range)) else sizes for name, sizes in grow.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +287,8 @@ def _takes_target(name: str, build: Callable[..., object], where: str) -> bool:
         raise RegistryError(
             f"`{name}` needs the parameters {', '.join(needed)}: a registered function has none, or only `target`",
             where=where,
-            hint="decorate a function that returns hlodiff.Case(your_function, *its_arguments)",
+            hint="decorate a function that returns hlodiff.Case(your_function, *its_arguments); "
+            "a parameter that `grow` names needs a default",
         )
     return any(p.name == "target" for p in parameters)
 

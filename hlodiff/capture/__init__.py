@@ -1,6 +1,7 @@
 """Capturing programs: the only room that knows JAX and Equinox, and only in worker processes."""
 
 from hlodiff.capture.availability import targets
+from hlodiff.capture.growth_outcomes import Grown, GrowthRequest, Sized
 from hlodiff.capture.outcomes import (
     Captured,
     Discovered,
@@ -12,17 +13,22 @@ from hlodiff.capture.outcomes import (
     Request,
     TargetStatus,
 )
-from hlodiff.capture.pool import capture, discover
+from hlodiff.capture.pool import Answer, Job, capture, discover
 
 __all__ = [
+    "Answer",
     "Captured",
     "Discovered",
     "Discovery",
     "Event",
     "Failed",
+    "Grown",
+    "GrowthRequest",
+    "Job",
     "NotChecked",
     "Outcome",
     "Request",
+    "Sized",
     "TargetStatus",
     "capture",
     "discover",

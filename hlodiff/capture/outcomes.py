@@ -128,7 +128,7 @@ class Event:
     function: str
     case: str
     target: str
-    outcome: Outcome | None = None
+    outcome: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +142,8 @@ class Discovered:
         line: 1-based line in that file.
         programs: for each target the names of its cases; "" is the case without a name.
         problem: why its cases could not be listed; then `programs` holds one nameless case, whose capture tells more.
+        grown: names of the cases whose growth is looked at.
+        parity: names of the cases that are run and compared with what is compiled ahead of time.
 
     Example:
         >>> Discovered("f", "m", "m.py", 1, (("cpu", ("small", "large")),)).cases
@@ -154,6 +156,8 @@ class Discovered:
     line: int
     programs: tuple[tuple[str, tuple[str, ...]], ...]
     problem: str = ""
+    grown: tuple[str, ...] = ()
+    parity: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[str, ...]:

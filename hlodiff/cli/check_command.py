@@ -9,6 +9,7 @@ import click
 from hlodiff.capture import discover
 from hlodiff.cli import options
 from hlodiff.cli.checking import Run, following
+from hlodiff.cli.growth_checking import check_growth
 from hlodiff.cli.output import emit_report, near
 from hlodiff.cli.registered import choose
 from hlodiff.config import load
@@ -51,11 +52,12 @@ def command(
     if is_unfinished(config.snapshots):
         with writing(config.snapshots):
             pass  # taking the folder finishes what a killed `update` has begun
-    chosen = choose(config, discover(config), names, targets)
+    discovery = discover(config)
+    chosen = choose(config, discovery, names, targets)
     run = Run(config, timed={} if timings else None)
     run.compare_all(chosen, jobs)
     programs = run.in_order(chosen)
-    findings = judge(programs, config)
+    findings = (*judge(programs, config), *check_growth(config, discovery, chosen, names, jobs))
     code = exit_code(findings)
     report = Report(
         command="check",

@@ -23,6 +23,7 @@ _COMMANDS = {
     "update": "Compile registered functions and record what changed.",
     "check": "Compile registered functions and compare with the snapshots.",
     "diff": "Compare two files, folders or git revisions.",
+    "growth": "Show how programs grow with a size, and where.",
     "show": "Show what one recorded program is made of.",
     "record": "Run a command and record every program that JAX compiles in it.",
     "profile": "Show how long a function takes to trace, lower and compile, pass by pass.",

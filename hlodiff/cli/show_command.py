@@ -11,6 +11,7 @@ import click
 
 from hlodiff.cli import options
 from hlodiff.cli.output import emit, near
+from hlodiff.cli.reasons import file_reasons, reasons_text, snapshot_reasons
 from hlodiff.cli.selecting import select
 from hlodiff.config import load
 from hlodiff.errors import UsageError
@@ -27,29 +28,34 @@ _STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
 @click.argument("name", metavar="NAME")
 @options.target
 @click.option("--at", "revision", metavar="REV", help="The snapshots of a git revision.")
+@click.option("--why", is_flag=True, help="What the program holds more often or larger than it must, and where.")
 @options.plain_form
 @options.output
 @options.project
 def command(
-    name: str, targets: tuple[str, ...], revision: str | None, form: str, output: str | None, project: Path
+    name: str, targets: tuple[str, ...], revision: str | None, why: bool, form: str, output: str | None, project: Path
 ) -> int:
     """Show op counts, fusions, placement, memory and cost of a recorded program.
 
-    NAME is a function, a case (`function/case`), a pattern, or a program file. Nothing is compiled.
+    NAME is a function, a case (`function/case`), a pattern, or a program file. Nothing is compiled. With --why instead:
+    loops of Python that were unrolled and how many copies there are, values computed twice, functions that were lowered
+    again, large constants, and how often loops turn.
     """
     if Path(name).is_file():
-        found = [_file_summary(Path(name))]
+        found = [file_reasons(Path(name), project)] if why else [_file_summary(Path(name))]
     else:
         config = load(project)
         tree = open_revision(project, revision, config.snapshots) if revision else FolderTree(near(config.snapshots))
         keys = list_snapshots(tree).keys
         if not keys:
             raise UsageError("there are no snapshots", where=tree.where, hint="hlodiff update")
-        found = [read_summary(tree, key) for key in select(keys, [name], targets)]
+        keys = select(keys, [name], targets)
+        found = [snapshot_reasons(tree, key, config.root) if why else read_summary(tree, key) for key in keys]
     if form == "json":
         emit(json.dumps({"format_version": "1.0", "programs": found}, indent=1, ensure_ascii=False) + "\n", output)
     else:
-        emit("\n".join("".join(printable(line) + "\n" for line in _text(summary)) for summary in found), output)
+        text = reasons_text if why else _text
+        emit("\n".join("".join(printable(line) + "\n" for line in text(one)) for one in found), output)
     return 0
 
 

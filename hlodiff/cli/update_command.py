@@ -13,6 +13,7 @@ import click
 from hlodiff.capture import Captured, NotChecked, Outcome, discover
 from hlodiff.cli import options
 from hlodiff.cli.capturing import captured
+from hlodiff.cli.growth_checking import update_growth
 from hlodiff.cli.output import emit, near, tell
 from hlodiff.cli.recording import Stored, compare, parse, record
 from hlodiff.cli.registered import Chosen, choose, load_stored, requests_for
@@ -52,16 +53,19 @@ def command(
     """
     config = load(project)
     with writing(near(config.snapshots)):
-        chosen = choose(config, discover(config), names, targets)
+        discovery = discover(config)
+        chosen = choose(config, discovery, names, targets)
         run = _Run(config)
         try:
             run.update_all(chosen, jobs)
             run.orphans(chosen, prune)
+            growth = update_growth(config, discovery, chosen, names, jobs, prune)
         except KeyboardInterrupt:
             done = sum(row.status in ("new", "changed", "repaired", "facts") for row in run.rows.values())
             tell(f"{many(done, 'program')} recorded; `hlodiff update` goes on with the others")
             raise
     rows = [run.rows[key] for key in (*chosen.registered, *chosen.orphaned) if key in run.rows]
+    rows += [_Row(row.key, row.status, row.what, row.log) for row in growth]
     notes = [f"{folder}: a summary.yaml, but no snapshot's place" for folder in chosen.strays]
     emit(_json(rows) if form == "json" else "".join(line + "\n" for line in _text(rows, notes, config)), output)
     return 2 if any(row.status == "failed" for row in rows) else 0

@@ -12,9 +12,15 @@ from hlodiff.policy.findings import Finding
 from hlodiff.policy.measured import Measured, in_words
 
 _OPCODES = {
-    "copies": ("copy",), "copy_bytes": ("copy",), "transposes": ("transpose",), "converts": ("convert",), "loops": ("while",),
-    "broadcasts": ("broadcast", "broadcast_in_dim"), "large_literals": ("constant",), "large_literal_bytes": ("constant",),
-}  # fmt: skip
+    "copies": ("copy",),
+    "copy_bytes": ("copy",),
+    "transposes": ("transpose",),
+    "converts": ("convert",),
+    "loops": ("while",),
+    "broadcasts": ("broadcast", "broadcast_in_dim"),
+    "large_literals": ("constant",),
+    "large_literal_bytes": ("constant",),
+}
 
 
 def over_budget(measured: Measured, budget: Budget) -> Iterator[Finding]:

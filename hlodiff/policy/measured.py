@@ -33,7 +33,7 @@ class Measured:
         named = measured_as(metric)
         assert named is not None, metric
         kind, name = named
-        if not kind and name.startswith(("memory.", "cost.")) or name in _RAW:
+        if (not kind and name.startswith(("memory.", "cost."))) or name in _RAW:
             old, new = self.program.old_facts.get(name), self.program.new_facts.get(name)
             return old, new
         if self.program.diff is not None:

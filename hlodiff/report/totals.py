@@ -32,7 +32,7 @@ def totals_in_words(report: Report | Sheet) -> str:
         parts += [f"{waiting:,} not checked"] if waiting else []
         parts += [f"{counts['identical']:,} unchanged"] if counts["identical"] or not parts else []
         words = ", ".join(parts)
-    rules = Counter(finding.rule for finding in report.further_findings())
+    rules = Counter(finding.rule for finding in report.further_findings() if finding.severity != "info")
     words += "".join(f", {many(count, f'{rule} finding')}" for rule, count in sorted(rules.items()))
     return f"{words}; next: {report.next}" if report.next else words
 

@@ -115,6 +115,25 @@ def write_snapshot(root: Path, snapshot: Snapshot, max_file_bytes: int = MAX_FIL
     return True
 
 
+def replace_text(root: Path, name: str, text: str) -> None:
+    """Write one file beside the snapshots in one step. Call it with the folder held.
+
+    Args:
+        root: the snapshots folder.
+        name: path below it.
+        text: what the file is to hold.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    with _clear_errors(root):
+        part = _partial(root) / f"{os.getpid()}.text"
+        _write(part, text.encode())
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        part.replace(root / name)
+        _sync((root / name).parent)
+
+
 def remove_snapshot(root: Path, key: Key) -> None:
     """Delete one snapshot and the folders it leaves empty.
 

@@ -1,4 +1,4 @@
-"""No custom call but these: what XLA cannot look into it can neither fuse nor partition, and elsewhere it may be missing.
+"""No custom call but these: what XLA cannot look into it can neither fuse nor partition, and it may be missing.
 
 A library call (`lapack_*`, `__cublas$gemm`) or a kernel that appears or changes its name is a change of backend code.
 """
@@ -27,5 +27,4 @@ def violations(both: Both, use: RuleUse) -> Iterator[Hit]:
 
     if both.compiled is not None and both.compiled.now is not None:
         places = find(both.compiled.now, is_other)
-        for hit in hits(places, lambda place: f"calls {custom_call_target(place.instruction)}, which is not in `only`"):
-            yield hit
+        yield from hits(places, lambda place: f"calls {custom_call_target(place.instruction)}, which is not in `only`")
