@@ -37,7 +37,7 @@ FACTS = {
     "transcendentals": "cost.transcendentals",
     "estimated_cycles": "estimated_cycles",
     "rematerialized": "rematerialized",
-    "functions": "functions",
+    "lowered_functions": "functions",
 }
 FAMILIES = (
     "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "ragged-all-to-all", "collective-permute",

@@ -31,7 +31,7 @@ KNOWS: dict[str, set[str]] = {
     "diff": {"graph", "normalize", "ir"},
     "capture": _BELOW_DIFF | {"registry", "traces", "anatomy"},
     "watching": {"capture", "traces"},
-    "policy": _BELOW_DIFF | {"store", "traces", "anatomy"},
+    "policy": _BELOW_DIFF | {"config_values", "store", "traces", "anatomy"},
     "report": _BELOW_DIFF | {"policy", "store", "traces", "anatomy"},
 }
 # `hlodiff.abstract` makes a jax.ShapeDtypeStruct, so it asks the room that knows jax, when it is called.

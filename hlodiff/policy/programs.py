@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from hlodiff.diff.compared import Compared
 from hlodiff.diff.result import Edit
 from hlodiff.diff.weights import weigh
+from hlodiff.ir.content import shape_text
 from hlodiff.ir.frames import own_frame
 from hlodiff.ir.model import Computation, Frame, Instruction, Module, Stage
 
@@ -111,20 +112,25 @@ def find(module: Module, wanted: Callable[[Instruction], bool]) -> list[Place]:
     ]
 
 
-def hits(places: Iterable[Place], words: Callable[[Place], str]) -> Iterator[Hit]:
+def hits(
+    places: Iterable[Place],
+    words: Callable[[Place], str],
+    subject: Callable[[Place], str] = lambda place: place.subject,
+) -> Iterator[Hit]:
     """Places as hits, equal ones once with how many there are.
 
     Args:
         places: what was found.
         words: the sentence for one of them.
+        subject: what makes them equal.
     """
     groups: dict[str, list[Place]] = {}
     for place in places:
-        groups.setdefault(place.subject, []).append(place)
-    for subject, group in groups.items():
+        groups.setdefault(subject(place), []).append(place)
+    for key, group in groups.items():
         count = sum(place.count for place in group)
         more = f" ({count:,} times)" if count > 1 else ""
-        yield Hit(words(group[0]) + more, subject, group[0].source)
+        yield Hit(words(group[0]) + more, key, group[0].source)
 
 
 def hit_of(edit: Edit, what: str) -> Hit:
@@ -139,9 +145,9 @@ def type_of(it: Instruction) -> str:
     """`f32[8,4]`, or the types of a tuple in parentheses."""
     shape = it.shape
     if shape.tuple_shapes:
-        leaves = [f"{leaf.element_type}[{','.join(map(str, leaf.dimensions))}]" for leaf in shape.leaves()]
+        leaves = [shape_text(leaf, False) for leaf in shape.leaves()]
         return f"({', '.join(leaves[:3])}{', ...' if len(leaves) > 3 else ''})"
-    return f"{shape.element_type}[{','.join(map(str, shape.dimensions))}]" if shape.is_array else shape.element_type
+    return shape_text(shape, False)
 
 
 def _scope(source: tuple[Frame, ...], op_name: str) -> str:

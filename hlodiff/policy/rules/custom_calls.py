@@ -26,5 +26,8 @@ def violations(both: Both, use: RuleUse) -> Iterator[Hit]:
         return not any(fnmatchcase(custom_call_target(it), pattern) for pattern in allowed)
 
     if both.compiled is not None and both.compiled.now is not None:
-        places = find(both.compiled.now, is_other)
-        yield from hits(places, lambda place: f"calls {custom_call_target(place.instruction)}, which is not in `only`")
+        yield from hits(
+            find(both.compiled.now, is_other),
+            lambda place: f"calls {custom_call_target(place.instruction)}, which is not in `only`",
+            lambda place: f"custom call {custom_call_target(place.instruction)}",
+        )

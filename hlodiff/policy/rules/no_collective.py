@@ -12,6 +12,7 @@ from itertools import product
 from math import prod
 
 from hlodiff.config_policy import RuleUse
+from hlodiff.config_values import closest
 from hlodiff.diff.weights import weigh
 from hlodiff.ir.collectives import Collective, collectives
 from hlodiff.ir.devices import numbers, parse_groups
@@ -34,16 +35,17 @@ def violations(both: Both, use: RuleUse) -> Iterator[Hit]:
     found = [one for one in collectives(compiled) if one.family == kind]
     if axis and found:
         meshes = _meshes(both.stablehlo.now) if both.stablehlo is not None and both.stablehlo.now is not None else []
-        if not any(axis in mesh.sizes for mesh in meshes):
-            names = sorted({name for mesh in meshes for name in mesh.sizes})
-            known = f"its axes are {', '.join(names)}" if names else "it names no axes"
-            yield Hit(f"no mesh of the program has the axis `{axis}` ({known}), so nobody can tell", f"axis {axis}")
+        names = sorted({name for mesh in meshes for name in mesh.sizes})
+        near = closest(axis, names) if axis not in names else ""
+        if near or not names:
+            why = f"the mesh has the axis `{near}`" if near else "its StableHLO names no mesh"
+            yield Hit(f"whether {kind} works over `{axis}` cannot be told: {why}", f"axis {axis}")
             return
         found = [one for one in found if any(axis in _axes(one, mesh) for mesh in meshes)]
     weights = weigh(compiled)
     places = [_place(compiled, one, weights[one.computation].total) for one in found]
     over = f" over `{axis}`" if axis else ""
-    yield from hits((p for p in places if p.count), lambda place: f"{place.words} is a {kind}{over}")
+    yield from hits((p for p in places if p.count), lambda place: f"{place.words} works{over or ' between devices'}")
 
 
 def _place(module: Module, one: Collective, count: int) -> Place:

@@ -12,10 +12,6 @@ from hlodiff.ir.model import Instruction
 from hlodiff.policy.programs import Both, Hit, find, hits
 
 ADVICE = "give the array a fixed size and mask what is not used"
-_SIZES = frozenset(
-    ["set-dimension-size", "set_dimension_size", "dynamic-reshape", "dynamic_reshape", "dynamic_broadcast_in_dim",
-     "real_dynamic_slice", "dynamic_pad", "dynamic_iota", "dynamic_gather", "dynamic_conv"]
-)  # fmt: skip
 
 
 def violations(both: Both, use: RuleUse) -> Iterator[Hit]:
@@ -29,8 +25,7 @@ def violations(both: Both, use: RuleUse) -> Iterator[Hit]:
 
 
 def _is_dynamic(it: Instruction) -> bool:
-    # StableHLO spells operations with a computed size even where the size turned out to be fixed.
-    leaves = list(it.shape.leaves())
-    if it.opcode in _SIZES:
-        return it.opcode.startswith("set") or any(leaf.dynamic or -1 in leaf.dimensions for leaf in leaves)
-    return any(leaf.dynamic or -1 in leaf.dimensions for leaf in leaves) and it.opcode not in ("tuple", "return")
+    # A tuple is told where its parts are computed.
+    if it.opcode in ("tuple", "return", "get-tuple-element", "get_tuple_element"):
+        return False
+    return any(leaf.dynamic or -1 in leaf.dimensions for leaf in it.shape.leaves())
