@@ -114,6 +114,19 @@ def process_environment() -> dict[str, str]:
     return dict(os.environ)
 
 
+def in_ci() -> bool:
+    """Whether this is a run of continuous integration: the variable `CI` is set, and neither `0` nor `false`.
+
+    Returns:
+        True there; then snapshots are written only where the command line says so.
+
+    Example:
+        >>> in_ci()  # doctest: +SKIP
+        False
+    """
+    return os.environ.get("CI", "").strip().lower() not in ("", "0", "false")
+
+
 def _find(start: Path) -> tuple[Path | None, Mapping[str, object]]:
     files = [start] if start.is_file() else [folder / "pyproject.toml" for folder in (start, *start.parents)]
     for file in files:

@@ -133,6 +133,7 @@ class Registration:
 
 
 _REGISTERED: list[Registration] = []
+_VARIED: list[Registration] = []
 
 
 @overload
@@ -164,6 +165,39 @@ def register(
 
     def decorate(build: F) -> F:
         _REGISTERED.append(_registration(build, name, targets))
+        return build
+
+    return decorate if build is None else decorate(build)
+
+
+@overload
+def variants(build: F, /) -> F: ...
+@overload
+def variants(*, name: str | None = None) -> Callable[[F], F]: ...
+def variants(build: F | None = None, /, *, name: str | None = None) -> F | Callable[[F], F]:
+    """Register one computation that is jitted in several ways, so that `hlodiff jit-report` runs and compares them.
+
+    Args:
+        build: the decorated function. It is called lazily, without arguments, and returns a dict of names and `Case`s
+            that compute the same. Each is called as it is: what is to be jitted, jit yourself. Abstract arguments
+            become ones.
+        name: what it is called; the function's own name by default.
+
+    Returns:
+        the decorated function, unchanged.
+
+    Raises:
+        RegistryError: the name is no safe name, or the function needs parameters.
+
+    Example:
+        >>> @variants
+        ... def g_calls_f():
+        ...     x = abstract((1024,), "float32")
+        ...     return {"outer": Case(jax.jit(g), x), "inner": Case(g_with_jitted_f, x)}
+    """
+
+    def decorate(build: F) -> F:
+        _VARIED.append(_registration(build, name, ["cpu"]))
         return build
 
     return decorate if build is None else decorate(build)
@@ -211,8 +245,17 @@ def registrations() -> tuple[Registration, ...]:
         >>> [r.name for r in registrations()]  # doctest: +SKIP
         ['train_step']
     """
+    return _latest(_REGISTERED)
+
+
+def varied() -> tuple[Registration, ...]:
+    """Everything registered in variants so far, in order; the same as `registrations` for `hlodiff.variants`."""
+    return _latest(_VARIED)
+
+
+def _latest(registered: Sequence[Registration]) -> tuple[Registration, ...]:
     latest: dict[str, Registration] = {}
-    for new in _REGISTERED:
+    for new in registered:
         old = latest.get(new.name.lower())
         if old is not None and (old.name, old.where) != (new.name, new.where):
             raise _duplicate(old, new)
@@ -227,6 +270,7 @@ def clear() -> None:
         >>> clear()
     """
     _REGISTERED.clear()
+    _VARIED.clear()
 
 
 def folder_name_problem(name: str) -> str:

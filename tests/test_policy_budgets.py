@@ -140,7 +140,12 @@ def test_budgets_are_for_the_programs_that_their_patterns_match(scope: dict[str,
 
 def test_a_finding_has_the_line_the_advice_and_a_fingerprint() -> None:
     (found,) = judged(compared(2, 4), converts=2, severity="warn")
-    assert (found.severity, found.rule, found.program, found.target) == ("warn", "budget", "train/big", "tpu-v5e-2x2")
+    assert (found.severity, found.rule, found.program, found.target) == (
+        "warning",
+        "budget",
+        "train/big",
+        "tpu-v5e-2x2",
+    )
     assert found.advice == "if it is meant, raise converts in [tool.hlodiff] budgets 1"
     assert (found.source[0].file, found.source[0].line) == ("/srv/project/model.py", 12)
     assert found.details and found.details[0].startswith("added ")

@@ -95,7 +95,7 @@ def test_every_rule_has_options_a_file_and_a_row_in_the_documentation() -> None:
 
 def test_severity_and_patterns_are_those_of_the_use() -> None:
     warned = RuleUse("no-f64", functions=("st*",), targets=("cpu",), severity="warn")
-    assert {found.severity for found in broken("no-f64", "old", "new", warned)} == {"warn"}
+    assert {found.severity for found in broken("no-f64", "old", "new", warned)} == {"warning"}
     for other in (RuleUse("no-f64", functions=("train*",)), RuleUse("no-f64", targets=("tpu-*",))):
         assert broken("no-f64", "old", "new", other) == ()
 

@@ -22,7 +22,7 @@ from hlodiff.capture.outcomes import Discovered, Discovery
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, RegistryError, UsageError
-from hlodiff.registry import Case, Registration, registrations
+from hlodiff.registry import Case, Registration, registrations, varied
 
 
 def main(descriptor: int) -> None:
@@ -91,6 +91,14 @@ class _Server:
         from hlodiff.capture.profiling import profile_program
 
         return profile_program(self.bench, request)
+
+    def variants(self, _: None) -> tuple[str, ...]:
+        return tuple(registration.name for registration in varied())
+
+    def vary(self, wanted: tuple[str, int]) -> Any:
+        from hlodiff.capture.varying import vary
+
+        return vary(self.config.root, *wanted)
 
     def probe(self, name: str) -> str:
         from hlodiff.capture.refusals import cannot_open

@@ -10,9 +10,10 @@ from hlodiff.capture import discover
 from hlodiff.cli import options
 from hlodiff.cli.checking import Run, following
 from hlodiff.cli.growth_checking import check_growth
+from hlodiff.cli.leaving import Leaving, pending_folder
 from hlodiff.cli.output import emit_report, near
 from hlodiff.cli.registered import choose
-from hlodiff.config import load
+from hlodiff.config import in_ci, load
 from hlodiff.policy import exit_code, judge
 from hlodiff.report.record import Report, toolchain_changes
 from hlodiff.store import is_unfinished, writing
@@ -25,6 +26,12 @@ from hlodiff.store import is_unfinished, writing
 @options.output
 @options.detail
 @click.option("--timings", is_flag=True, help="Tell how long each program took to trace, lower and compile.")
+@click.option(
+    "--pending",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Where to leave what was captured; .hlodiff/pending by default.",
+)
 @options.jobs
 @options.project
 def command(
@@ -35,27 +42,32 @@ def command(
     everything: bool,
     stacks: bool,
     timings: bool,
+    pending: Path | None,
     jobs: int | None,
     project: Path,
 ) -> int:
     """Compile registered functions and compare them with the snapshots.
 
-    NAME is a function, a case (`function/case`) or a pattern (`train*`); all functions where none is given. Nothing is
-    written. A program that cannot be compiled here is "not checked": it is reported, and where it has a snapshot it is
-    no pass. `--target cpu` looks at one target only. `--timings` compiles everything, also what did not change; workers
-    slow each other down, so use it with `--jobs 1`, or `hlodiff profile`, which tells more.
+    NAME is a function, a case (`function/case`) or a pattern (`train*`); all functions where none is given. Snapshots
+    are not written: what is new or changed is left for `hlodiff review` and `hlodiff accept`. A program that cannot be
+    compiled here is "not checked": it is reported, and where it has a snapshot it is no pass. `--target cpu` looks at
+    one target only. `--timings` compiles everything, also what did not change; workers slow each other down, so use it
+    with `--jobs 1`, or `hlodiff profile`, which tells more.
 
     Exits 0 where nothing changed, 1 where a program changed, has no snapshot or is registered no more, 2 where no
     verdict was possible: something is broken, or a recorded program could not be checked here.
     """
     config = load(project)
-    if is_unfinished(config.snapshots):
+    if is_unfinished(config.snapshots) and not in_ci():
         with writing(config.snapshots):
             pass  # taking the folder finishes what a killed `update` has begun
     discovery = discover(config)
     chosen = choose(config, discovery, names, targets)
-    run = Run(config, timed={} if timings else None)
+    leaving = Leaving(pending_folder(config, pending), config.max_file_bytes)
+    run = Run(config, leaving, timed={} if timings else None)
     run.compare_all(chosen, jobs)
+    if not (names or targets):
+        leaving.forget_unregistered(discovery)
     programs = run.in_order(chosen)
     findings = (*judge(programs, config), *check_growth(config, discovery, chosen, names, jobs))
     code = exit_code(findings)
@@ -66,7 +78,7 @@ def command(
         programs=programs,
         findings=findings,
         toolchain=toolchain_changes(run.toolchains),
-        notes=tuple(f"{folder}: a summary.yaml, but no snapshot's place" for folder in chosen.strays),
+        notes=(*chosen.notes(), *leaving.notes()),
         next=following(programs, code, findings),
         root=str(config.root),
         all=everything,

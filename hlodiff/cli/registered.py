@@ -30,6 +30,10 @@ class Chosen:
     orphaned: tuple[Key, ...]
     strays: tuple[str, ...]
 
+    def notes(self) -> tuple[str, ...]:
+        """What a report says of folders that are no snapshots."""
+        return tuple(f"{folder}: a summary.yaml, but no snapshot's place" for folder in self.strays)
+
 
 def choose(config: Config, discovery: Discovery, names: Sequence[str], targets: Sequence[str]) -> Chosen:
     """Which programs a run is about.

@@ -14,6 +14,7 @@ from hlodiff.capture import Captured, NotChecked, Outcome, discover
 from hlodiff.cli import options
 from hlodiff.cli.capturing import captured
 from hlodiff.cli.growth_checking import update_growth
+from hlodiff.cli.leaving import Leaving, pending_folder
 from hlodiff.cli.output import emit, near, tell
 from hlodiff.cli.recording import Stored, compare, parse, record
 from hlodiff.cli.registered import Chosen, choose, load_stored, requests_for
@@ -35,6 +36,7 @@ _STATUSES = ("new", "changed", "repaired", "facts", "unchanged", "orphaned", "de
 @click.option("--prune", is_flag=True, help="Delete snapshots of functions that are registered no more.")
 @options.plain_form
 @options.output
+@options.ci_write
 @options.jobs
 @options.project
 def command(
@@ -43,19 +45,22 @@ def command(
     prune: bool,
     form: str,
     output: str | None,
+    ci_write: bool,
     jobs: int | None,
     project: Path,
 ) -> int:
     """Compile registered functions and record those whose program changed.
 
     NAME is a function, a case (`function/case`) or a pattern (`train*`); all functions where none is given. A snapshot
-    whose program is the same is not touched. A program that cannot be compiled here keeps the snapshot it has.
+    whose program is the same is not touched. A program that cannot be compiled here keeps the snapshot it has. In CI
+    (the variable CI is set) nothing is written unless --ci-write is given.
     """
+    options.refuse_in_ci(ci_write, "update")
     config = load(project)
     with writing(near(config.snapshots)):
         discovery = discover(config)
         chosen = choose(config, discovery, names, targets)
-        run = _Run(config)
+        run = _Run(config, Leaving(pending_folder(config), config.max_file_bytes))
         try:
             run.update_all(chosen, jobs)
             run.orphans(chosen, prune)
@@ -66,8 +71,8 @@ def command(
             raise
     rows = [run.rows[key] for key in (*chosen.registered, *chosen.orphaned) if key in run.rows]
     rows += [_Row(row.key, row.status, row.what, row.log) for row in growth]
-    notes = [f"{folder}: a summary.yaml, but no snapshot's place" for folder in chosen.strays]
-    emit(_json(rows) if form == "json" else "".join(line + "\n" for line in _text(rows, notes, config)), output)
+    text = "".join(line + "\n" for line in _text(rows, chosen.notes(), config))
+    emit(_json(rows) if form == "json" else text, output)
     return 2 if any(row.status == "failed" for row in rows) else 0
 
 
@@ -86,6 +91,7 @@ class _Run:
     """What has been done so far."""
 
     config: Config
+    leaving: Leaving
     rows: dict[Key, _Row] = field(default_factory=dict)
 
     def update_all(self, chosen: Chosen, jobs: int | None) -> None:
@@ -96,7 +102,10 @@ class _Run:
         wanted = [key for key in chosen.registered if key not in self.rows]
         with closing(captured(self.config, requests_for(wanted, stored), jobs)) as outcomes:
             for key, outcome in outcomes:
-                self.rows[key] = self.update_one(key, outcome, stored.get(key), key in broken)
+                row = self.update_one(key, outcome, stored.get(key), key in broken)
+                self.rows[key] = row
+                if row.status != "not checked":  # whatever an earlier check has left is settled, or not what it is now
+                    self.leaving.forget(key)
 
     def update_one(self, key: Key, outcome: Outcome, old: Stored | None, broken: bool) -> _Row:
         if isinstance(outcome, NotChecked):
@@ -133,7 +142,7 @@ def _difference(key: Key, old: Stored, new: Stored, limits: Limits) -> _Row:
     return _Row(key, "changed", tuple(f"{words[p.stage]}: {headline(p)}" for p in compare(old, new, limits)))
 
 
-def _text(rows: list[_Row], notes: list[str], config: Config) -> Iterator[str]:
+def _text(rows: list[_Row], notes: tuple[str, ...], config: Config) -> Iterator[str]:
     wide = max((len(f"{row.key.name}  {row.key.target}") for row in rows), default=0)
     same: dict[tuple[str, ...], list[_Row]] = {}
     for row in rows:

@@ -7,5 +7,6 @@ from hlodiff.policy.findings import UNJUDGED as UNJUDGED
 from hlodiff.policy.findings import Finding as Finding
 from hlodiff.policy.findings import Severity as Severity
 from hlodiff.policy.findings import exit_code as exit_code
+from hlodiff.policy.findings import of_policy as of_policy
 from hlodiff.policy.verdict import judge as judge
 from hlodiff.policy.verdict import over_limits as over_limits

@@ -8,7 +8,7 @@ from hlodiff.config_policy import Budget, Limit, measured_as
 from hlodiff.diff.metrics import custom_call_target
 from hlodiff.diff.result import Edit
 from hlodiff.ir.model import Frame, Instruction
-from hlodiff.policy.findings import Finding
+from hlodiff.policy.findings import Finding, Severity, told_as
 from hlodiff.policy.measured import Measured, in_words
 
 _OPCODES = {
@@ -41,7 +41,7 @@ def over_budget(measured: Measured, budget: Budget) -> Iterator[Finding]:
             continue
         what = _broken(limit, old, new)
         if what:
-            yield _finding(measured, budget, limit, what, budget.severity)
+            yield _finding(measured, budget, limit, what, told_as(budget.severity))
 
 
 def _broken(limit: Limit, old: float | None, new: float) -> str:
@@ -65,14 +65,14 @@ def _broken(limit: Limit, old: float | None, new: float) -> str:
     return f"{grew}; at most +{allowed if limit.relative else in_words(name, limit.growth)}"
 
 
-def _finding(measured: Measured, budget: Budget, limit: Limit, what: str, severity: str) -> Finding:
+def _finding(measured: Measured, budget: Budget, limit: Limit, what: str, severity: Severity) -> Finding:
     program = measured.program
     edit = _cause(measured, limit.metric)
     site = (edit.new or edit.old) if edit else None
     details = (f"{edit.kind} {edit.count:,}x {site.opcode} %{site.name}",) if edit and site else ()
     advice = f"if it is meant, raise {limit.metric} in {budget.where}" if severity != "info" and budget.where else ""
     return Finding(
-        severity,  # type: ignore[arg-type]  # of a budget, or "info"
+        severity,
         "budget",
         program.name,
         program.target,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
+from hlodiff.config_policy import RULES
+from hlodiff.config_policy import Severity as Configured
 from hlodiff.ir.model import Frame
 
 # "broken": no verdict was possible. It outranks every error, since nobody knows what else is wrong.
-Severity = Literal["broken", "error", "warning", "warn", "info"]
+Severity = Literal["broken", "error", "warning", "info"]
 CLEAN, FAILED, UNJUDGED = 0, 1, 2
 # What the comparison of a program with its snapshot leads to, and the report of that program tells.
 PROGRAM_RULES = ("changed", "new", "orphaned", "not-checked", "broken")
@@ -21,8 +23,8 @@ class Finding:
     """One thing a policy has to say.
 
     Args:
-        severity: "error" fails, "broken" and a "warning" that a recorded program was not checked leave no verdict;
-            "warn" and "info" are told and decide nothing.
+        severity: "error" fails, "broken" and a "warning" that something recorded was not checked leave no verdict; a
+            "warning" of a budget or rule (`warn` in the configuration) and an "info" are told and decide nothing.
         rule: a short fixed name: one of PROGRAM_RULES, or what else was looked at, such as "growth".
         program: function and case.
         target: what it is compiled for; None where that is not known.
@@ -56,6 +58,34 @@ class Finding:
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
+class Judged(Protocol):
+    """What findings and what reports make of them have in common."""
+
+    @property
+    def severity(self) -> Severity: ...
+    @property
+    def rule(self) -> str: ...
+    @property
+    def program(self) -> str: ...
+    @property
+    def target(self) -> str | None: ...
+
+
+def told_as(severity: Configured) -> Severity:
+    """The severity of a finding for the word in the configuration, where a warning is called `warn`."""
+    return "warning" if severity == "warn" else severity
+
+
+def of_policy(finding: Judged) -> bool:
+    """Whether a finding comes from a budget or a graph rule of the project.
+
+    Example:
+        >>> of_policy(Finding("warning", "no-f64", "f", "cpu", "tanh %t f64[8] is of double precision"))
+        True
+    """
+    return finding.rule == "budget" or finding.rule in RULES
+
+
 def exit_code(findings: Iterable[Finding]) -> int:
     """0 clean, 1 a finding fails, 2 no verdict was possible.
 
@@ -63,7 +93,7 @@ def exit_code(findings: Iterable[Finding]) -> int:
         >>> exit_code([Finding("info", "not-checked", "f", "cpu", "libtpu is not installed")])
         0
     """
-    severities = {finding.severity for finding in findings}
+    severities = {finding.severity for finding in findings if finding.severity != "warning" or not of_policy(finding)}
     if "broken" in severities:
         return UNJUDGED
     if "error" in severities:

@@ -8,7 +8,7 @@ from hlodiff.config import Config
 from hlodiff.config_policy import FAIL_ON, RuleUse
 from hlodiff.diff.compared import Compared
 from hlodiff.policy.budgets import over_budget
-from hlodiff.policy.findings import Finding, Severity
+from hlodiff.policy.findings import Finding, Judged, Severity, of_policy, told_as
 from hlodiff.policy.measured import Measured
 from hlodiff.policy.programs import Both, Hit, pairs_of
 from hlodiff.policy.rules import ADVICE, RULES
@@ -35,16 +35,14 @@ def judge(programs: Iterable[Compared], config: Config | None = None) -> tuple[F
     return tuple(finding for both in pairs_of(programs) for finding in _judge(both, config))
 
 
-def over_limits(findings: Iterable[Finding]) -> int:
+def over_limits(findings: Iterable[Judged]) -> int:
     """How many functions, cases and targets are over a budget or break a rule, so that it fails.
 
     Example:
         >>> over_limits([Finding("error", "budget", "f", "cpu", "temp_bytes is 2 KiB; at most 1 KiB")])
         1
     """
-    return len(
-        {(f.program, f.target) for f in findings if f.severity == "error" and (f.rule == "budget" or f.rule in RULES)}
-    )
+    return len({(f.program, f.target) for f in findings if f.severity == "error" and of_policy(f)})
 
 
 def _judge(both: Both, config: Config | None) -> Iterator[Finding]:
@@ -71,7 +69,15 @@ def _of_rule(both: Both, use: RuleUse) -> Iterator[Finding]:
         rest = len(found) - len(shown)
         details = (f"and {rest:,} more like it",) if rest and number == len(shown) else ()
         yield Finding(
-            use.severity, use.rule, both.name, both.target, hit.what, ADVICE[use.rule], details, hit.source, hit.subject
+            told_as(use.severity),
+            use.rule,
+            both.name,
+            both.target,
+            hit.what,
+            ADVICE[use.rule],
+            details,
+            hit.source,
+            hit.subject,
         )
 
 

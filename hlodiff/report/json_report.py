@@ -59,6 +59,7 @@ def to_json(report: Report, folder: str = "") -> str:
 
 def _program(program: Compared, root: str) -> dict[str, Any]:
     head = {"name": program.name, "target": program.target, "stage": program.stage, "status": program.status}
+    head |= {"id": program.id or None}
     body: dict[str, Any] = program.diff.to_json() if program.diff else _one_sided()
     for edits in (body["edits"], *(channel["edits"] for channel in body["channels"].values())):
         for edit in edits:
@@ -85,6 +86,7 @@ def _pattern(entry: Entry, report: Report) -> dict[str, Any]:
     frames = [edit.source for edit in _edits_of(entry, report)[:1]]
     old, new = (cost.to_json() if cost else None for cost in entry.cost)
     return {
+        "id": entry.id,
         "stage": entry.key[0],
         "kind": entry.kind,
         "what": entry.what,

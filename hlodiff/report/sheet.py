@@ -55,6 +55,7 @@ class Program:
         numbers: those that changed and that a reviewer asks for, in a fixed order.
         scopes: the most changed ones first.
         where: the line of Python that matters most of those that caused the change.
+        id: what `hlodiff accept` calls it; "" where it does not wait for a decision.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Program:
     advice: str = ""
     broken: bool = False
     recorded: bool = False
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +194,7 @@ class Sheet:
         folder: the project's folder below the top of the repository, "" where they are the same: CI names files from
             the top.
         timings: how long programs took to make, where that was asked for.
+        causes: where toolchains differ, how much the compiler did by itself.
     """
 
     command: Literal["check", "diff"]
@@ -209,6 +212,7 @@ class Sheet:
     checked: str = ""
     folder: str = ""
     timings: tuple[Timing, ...] = ()
+    causes: tuple[str, ...] = ()
 
     def totals(self) -> dict[str, int]:
         """Programs in all, and by status; the same numbers in every format."""

@@ -7,6 +7,12 @@ from hlodiff.store.growth_file import write_growth as write_growth
 from hlodiff.store.names import Key as Key
 from hlodiff.store.names import is_safe as is_safe
 from hlodiff.store.names import keys_of as keys_of
+from hlodiff.store.pending import Pending as Pending
+from hlodiff.store.pending import digest as digest
+from hlodiff.store.pending import drop_pending as drop_pending
+from hlodiff.store.pending import keep_pending as keep_pending
+from hlodiff.store.pending import program_id as program_id
+from hlodiff.store.pending import read_pending as read_pending
 from hlodiff.store.provenance import attach_source as attach_source
 from hlodiff.store.provenance import numbered as numbered
 from hlodiff.store.provenance import restored as restored
