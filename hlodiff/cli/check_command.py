@@ -8,13 +8,14 @@ import click
 
 from hlodiff.capture import discover
 from hlodiff.cli import options
-from hlodiff.cli.checking import Run, following
+from hlodiff.cli.checking import Run, following_all
 from hlodiff.cli.growth_checking import check_growth
 from hlodiff.cli.leaving import Leaving, pending_folder
 from hlodiff.cli.output import emit_report, near
 from hlodiff.cli.registered import choose
+from hlodiff.cli.scenario_runs import compare_scenarios
 from hlodiff.config import in_ci, load
-from hlodiff.policy import exit_code, judge
+from hlodiff.policy import exit_code, judge, judge_scenarios
 from hlodiff.report.record import Report, toolchain_changes
 from hlodiff.store import is_unfinished, writing
 
@@ -69,7 +70,9 @@ def command(
     if not (names or targets):
         leaving.forget_unregistered(discovery)
     programs = run.in_order(chosen)
-    findings = (*judge(programs, config), *check_growth(config, discovery, chosen, names, jobs))
+    scenarios = compare_scenarios(config, chosen.scenarios, jobs)
+    grown = check_growth(config, discovery, chosen, names, jobs)
+    findings = (*judge(programs, config), *grown, *judge_scenarios(scenarios, everything=everything))
     code = exit_code(findings)
     report = Report(
         command="check",
@@ -79,11 +82,12 @@ def command(
         findings=findings,
         toolchain=toolchain_changes(run.toolchains),
         notes=(*chosen.notes(), *leaving.notes()),
-        next=following(programs, code, findings),
+        next=following_all(programs, findings, scenarios),
         root=str(config.root),
         all=everything,
         stacks=stacks,
         timings=run.timings(chosen),
+        scenarios=scenarios,
     )
     emit_report(report, form, output)
     return code

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hlodiff.capture import Captured, NotChecked, Outcome
+from hlodiff.cli import scenario_runs
 from hlodiff.cli.capturing import captured
 from hlodiff.cli.leaving import Leaving
 from hlodiff.cli.recording import STAGES, Stored, compare, one_sided, parse, record
@@ -18,9 +19,10 @@ from hlodiff.config import Config, in_ci
 from hlodiff.diff.compared import Compared
 from hlodiff.diff.limits import Limits
 from hlodiff.errors import HlodiffError
-from hlodiff.policy import FAILED, PROGRAM_RULES, UNJUDGED, Finding
+from hlodiff.policy import FAILED, PROGRAM_RULES, SCENARIO_RULES, UNJUDGED, Finding, exit_code
 from hlodiff.report.timings import Timing
 from hlodiff.store import FutureFormatError, Key
+from hlodiff.traces.compare import ComparedTraces
 
 
 @dataclass(slots=True)
@@ -123,6 +125,18 @@ def _heal(key: Key, error: HlodiffError) -> str:
     """What to type where a snapshot is broken: it is recorded again, unless a newer hlodiff wrote it."""
     newer = isinstance(error, FutureFormatError) or error.what.startswith("internal error")
     return error.hint if newer else f"hlodiff update {key.name} --target {key.target}"
+
+
+def following_all(
+    programs: tuple[Compared, ...], findings: tuple[Finding, ...], scenarios: tuple[ComparedTraces, ...]
+) -> str:
+    """The command to type next, for programs and scenarios."""
+    plain = tuple(finding for finding in findings if finding.rule not in SCENARIO_RULES)
+    both = [following(programs, exit_code(plain), plain), scenario_runs.following(scenarios)]
+    told = [command for command in both if command]
+    if len(told) == 2 and all(command.startswith("hlodiff update") for command in told):
+        return "hlodiff update --prune" if told[0] == told[1] == "hlodiff update --prune" else "hlodiff update"
+    return told[0] if told else ""
 
 
 def following(programs: tuple[Compared, ...], code: int, findings: Sequence[Finding] = ()) -> str:

@@ -18,6 +18,7 @@ from hlodiff.cli.leaving import Leaving, pending_folder
 from hlodiff.cli.output import emit, near, tell
 from hlodiff.cli.recording import Stored, compare, parse, record
 from hlodiff.cli.registered import Chosen, choose, load_stored, requests_for
+from hlodiff.cli.scenario_runs import update_scenarios
 from hlodiff.cli.trouble import foreseen
 from hlodiff.config import Config, load
 from hlodiff.diff.limits import Limits
@@ -64,13 +65,14 @@ def command(
         try:
             run.update_all(chosen, jobs)
             run.orphans(chosen, prune)
+            run.scenarios(chosen, jobs, prune)
             growth = update_growth(config, discovery, chosen, names, jobs, prune)
         except KeyboardInterrupt:
             done = sum(row.status in ("new", "changed", "repaired", "facts") for row in run.rows.values())
             tell(f"{many(done, 'program')} recorded; `hlodiff update` goes on with the others")
             raise
     rows = [run.rows[key] for key in (*chosen.registered, *chosen.orphaned) if key in run.rows]
-    rows += [_Row(row.key, row.status, row.what, row.log) for row in growth]
+    rows += [*(_Row(row.key, row.status, row.what, row.log) for row in growth), *run.traces]
     text = "".join(line + "\n" for line in _text(rows, chosen.notes(), config))
     emit(_json(rows) if form == "json" else text, output)
     return 2 if any(row.status == "failed" for row in rows) else 0
@@ -93,6 +95,7 @@ class _Run:
     config: Config
     leaving: Leaving
     rows: dict[Key, _Row] = field(default_factory=dict)
+    traces: list[_Row] = field(default_factory=list)
 
     def update_all(self, chosen: Chosen, jobs: int | None) -> None:
         stored, broken = load_stored(self.config, chosen.registered)
@@ -133,6 +136,11 @@ class _Run:
             if prune:
                 remove_snapshot(self.config.snapshots, key)
             self.rows[key] = _Row(key, "deleted" if prune else "orphaned")
+
+    def scenarios(self, chosen: Chosen, jobs: int | None, prune: bool) -> None:
+        """Run scenarios; in a row `traces` stands in the place of the target."""
+        for one in update_scenarios(self.config, chosen.scenarios, jobs, prune):
+            self.traces.append(_Row(Key(one.name, "", "traces"), one.status, one.what, one.log))
 
 
 def _difference(key: Key, old: Stored, new: Stored, limits: Limits) -> _Row:

@@ -8,5 +8,7 @@ from hlodiff.policy.findings import Finding as Finding
 from hlodiff.policy.findings import Severity as Severity
 from hlodiff.policy.findings import exit_code as exit_code
 from hlodiff.policy.findings import of_policy as of_policy
+from hlodiff.policy.scenarios import SCENARIO_RULES as SCENARIO_RULES
+from hlodiff.policy.scenarios import judge_scenarios as judge_scenarios
 from hlodiff.policy.verdict import judge as judge
 from hlodiff.policy.verdict import over_limits as over_limits

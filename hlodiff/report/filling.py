@@ -74,6 +74,7 @@ def sheet_of(report: Report, folder: str = "", told: Told | None = None) -> Shee
         folder,
         report.timings,
         causes_in_words(report),
+        report.scenario_states(),
     )
 
 

@@ -13,6 +13,7 @@ from hlodiff.report.digest import share_of
 from hlodiff.report.entries import Entry
 from hlodiff.report.filling import sheet_of
 from hlodiff.report.record import Report
+from hlodiff.report.scenarios import scenario_json
 from hlodiff.report.stories import told_of
 
 FORMAT_VERSION = "1.0"
@@ -48,6 +49,7 @@ def to_json(report: Report, folder: str = "") -> str:
              "advice": f.advice, "details": list(f.details)}
             for f in report.findings
         ],
+        "scenarios": [scenario_json(one) for one in report.scenarios],
         "notes": list(report.notes),
         "totals": report.totals(),
         "sheet": asdict(sheet_of(report, folder, told)),

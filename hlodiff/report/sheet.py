@@ -8,6 +8,7 @@ from typing import Literal
 from hlodiff.diff.compared import STATUSES, Status
 from hlodiff.ir.model import Stage
 from hlodiff.policy import PROGRAM_RULES, Severity
+from hlodiff.report.scenarios import State
 from hlodiff.report.timings import Timing
 
 Unit = Literal["count", "bytes"]
@@ -195,6 +196,7 @@ class Sheet:
             the top.
         timings: how long programs took to make, where that was asked for.
         causes: where toolchains differ, how much the compiler did by itself.
+        scenarios: what became of each scenario; what is wrong with one is a finding.
     """
 
     command: Literal["check", "diff"]
@@ -213,6 +215,7 @@ class Sheet:
     folder: str = ""
     timings: tuple[Timing, ...] = ()
     causes: tuple[str, ...] = ()
+    scenarios: tuple[State, ...] = ()
 
     def totals(self) -> dict[str, int]:
         """Programs in all, and by status; the same numbers in every format."""
@@ -224,3 +227,7 @@ class Sheet:
     def further_findings(self) -> tuple[Said, ...]:
         """Findings that are not told with a program."""
         return tuple(finding for finding in self.findings if finding.rule not in PROGRAM_RULES)
+
+    def scenario_states(self) -> tuple[State, ...]:
+        """What became of each scenario."""
+        return self.scenarios

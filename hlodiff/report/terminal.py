@@ -18,6 +18,7 @@ from hlodiff.report.filling import sheet_of
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
 from hlodiff.report.rows import rows_of
+from hlodiff.report.scenarios import checked_scenarios
 from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_in_words, shared_in_words, told_of
 from hlodiff.report.timings import timing_lines
 from hlodiff.report.totals import checked_in_words, totals_in_words
@@ -102,7 +103,8 @@ def _lines(report: Report) -> Iterator[_Line]:
 
 
 def _footer(report: Report) -> Iterator[_Line]:
-    if report.command == "check" and any(program.status != "not_checked" for program in report.programs):
+    checked = any(program.status != "not_checked" for program in report.programs) or checked_scenarios(report.scenarios)
+    if report.command == "check" and checked:
         yield _Line(0, f"checked {checked_in_words(report)}", wrap=True)
     yield _Line(0, totals_in_words(report), style="bold", wrap=True)
 

@@ -17,6 +17,11 @@ from hlodiff.store.provenance import attach_source as attach_source
 from hlodiff.store.provenance import numbered as numbered
 from hlodiff.store.provenance import restored as restored
 from hlodiff.store.provenance import source_of as source_of
+from hlodiff.store.recorded_traces import RecordedTraces as RecordedTraces
+from hlodiff.store.recorded_traces import read_traces as read_traces
+from hlodiff.store.recorded_traces import remove_traces as remove_traces
+from hlodiff.store.recorded_traces import scenarios_of as scenarios_of
+from hlodiff.store.recorded_traces import write_traces as write_traces
 from hlodiff.store.snapshot import Listing as Listing
 from hlodiff.store.snapshot import Snapshot as Snapshot
 from hlodiff.store.snapshot import list_snapshots as list_snapshots
