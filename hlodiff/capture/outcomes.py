@@ -226,6 +226,7 @@ class Discovery:
     Args:
         functions: one record for each function.
         scenarios: one record for each scenario.
+        files: absolute paths of everything of the user's own that was imported for it.
 
     Example:
         >>> Discovery((Discovered("f", "m", "m.py", 1, (("cpu", ("",)),)),)).requests()[0].function
@@ -234,6 +235,7 @@ class Discovery:
 
     functions: tuple[Discovered, ...] = field(default=())
     scenarios: tuple[FoundScenario, ...] = ()
+    files: tuple[str, ...] = ()
 
     def requests(self) -> tuple[Request, ...]:
         """One request for each program, function by function."""

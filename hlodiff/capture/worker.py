@@ -17,7 +17,7 @@ from typing import Any
 
 from hlodiff.capture.environment import Purpose
 from hlodiff.capture.growth_outcomes import GrowthRequest
-from hlodiff.capture.imports import import_modules, one_line, relative, user_frame
+from hlodiff.capture.imports import import_modules, imported_files, one_line, relative, user_frame
 from hlodiff.capture.outcomes import Discovered, Discovery, FoundScenario, Ran
 from hlodiff.capture.parity_outcomes import ParityRequest
 from hlodiff.capture.targets import TargetName, parse
@@ -120,7 +120,7 @@ class _Server:
 
     def discover(self, _: None) -> Discovery:
         found = tuple(self._discovered(registration) for registration in registrations())
-        return Discovery(found, tuple(map(self._scenario, scenarios())))
+        return Discovery(found, tuple(map(self._scenario, scenarios())), imported_files())
 
     def _scenario(self, found: Scenario) -> FoundScenario:
         file, _, line = relative(found.where, self.config.root).rpartition(":")

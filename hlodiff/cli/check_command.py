@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from hlodiff.capture import discover
 from hlodiff.cli import options
+from hlodiff.cli.against import check_against
 from hlodiff.cli.checking import Run, following_all
 from hlodiff.cli.growth_checking import check_growth
 from hlodiff.cli.leaving import Leaving, pending_folder
@@ -16,6 +18,7 @@ from hlodiff.cli.parity import check_parity
 from hlodiff.cli.registered import choose
 from hlodiff.cli.scenario_runs import compare_scenarios
 from hlodiff.config import in_ci, load
+from hlodiff.errors import UsageError
 from hlodiff.policy import exit_code, judge, judge_scenarios
 from hlodiff.report.record import Report, toolchain_changes
 from hlodiff.store import is_unfinished, writing
@@ -34,6 +37,7 @@ from hlodiff.store import is_unfinished, writing
     metavar="DIR",
     help="Where to leave what was captured; .hlodiff/pending by default.",
 )
+@click.option("--against", metavar="REV", help="Compare with a git revision, compiled now, instead of the snapshots.")
 @options.jobs
 @options.project
 def command(
@@ -45,6 +49,7 @@ def command(
     stacks: bool,
     timings: bool,
     pending: Path | None,
+    against: str | None,
     jobs: int | None,
     project: Path,
 ) -> int:
@@ -56,40 +61,51 @@ def command(
     one target only. `--timings` compiles everything, also what did not change; workers slow each other down, so use it
     with `--jobs 1`, or `hlodiff profile`, which tells more.
 
+    `--against REV` needs no snapshots: it checks REV out beside the work tree, compiles both and compares. `REV...`
+    stands for the commit where this branch left REV. A function that only one side has does not fail then.
+
     Exits 0 where nothing changed, 1 where a program changed, has no snapshot or is registered no more, 2 where no
     verdict was possible: something is broken, or a recorded program could not be checked here.
     """
     config = load(project)
+    if against is not None:
+        if timings or pending:
+            raise UsageError("--against leaves nothing pending and times nothing", hint="leave out one of the options")
+        report = check_against(config, against, names, targets, jobs)
+    else:
+        leaving = Leaving(pending_folder(config, pending), config.max_file_bytes)
+        report = _check_snapshots(Run(config, leaving, timed={} if timings else None), names, targets, everything, jobs)
+    emit_report(replace(report, all=everything, stacks=stacks), form, output)
+    return exit_code(report.findings)
+
+
+def _check_snapshots(
+    run: Run, names: tuple[str, ...], targets: tuple[str, ...], everything: bool, jobs: int | None
+) -> Report:
+    config = run.config
     if is_unfinished(config.snapshots) and not in_ci():
         with writing(config.snapshots):
             pass  # taking the folder finishes what a killed `update` has begun
     discovery = discover(config)
     chosen = choose(config, discovery, names, targets)
-    leaving = Leaving(pending_folder(config, pending), config.max_file_bytes)
-    run = Run(config, leaving, timed={} if timings else None)
     run.compare_all(chosen, jobs)
     if not (names or targets):
-        leaving.forget_unregistered(discovery)
+        run.leaving.forget_unregistered(discovery)
     programs = run.in_order(chosen)
     scenarios = compare_scenarios(config, chosen.scenarios, jobs)
     grown = check_growth(config, discovery, chosen, names, jobs)
     called = check_parity(config, discovery, chosen, jobs)
-    findings = (*judge(programs), *grown, *called, *judge_scenarios(scenarios, everything=everything))
-    code = exit_code(findings)
-    report = Report(
+    findings = (*judge(programs, config), *grown, *called, *judge_scenarios(scenarios, everything=everything))
+    return Report(
         command="check",
         old=str(near(config.snapshots)),
         new="this work tree",
         programs=programs,
         findings=findings,
         toolchain=toolchain_changes(run.toolchains),
-        notes=(*chosen.notes(), *leaving.notes()),
+        notes=(*chosen.notes(), *run.leaving.notes()),
         next=following_all(programs, findings, scenarios),
         root=str(config.root),
-        all=everything,
-        stacks=stacks,
         timings=run.timings(chosen),
         scenarios=scenarios,
     )
-    emit_report(report, form, output)
-    return code
