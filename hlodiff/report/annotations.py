@@ -44,7 +44,11 @@ def _worst_first(sheet: Sheet) -> Sequence[Said]:
     beside = set(sheet.further_findings())
 
     def rank(finding: Said) -> tuple[int, bool, int]:
-        return SEVERITIES.index(finding.severity), finding not in beside, -edited.get((finding.program, finding.target), 0)
+        return (
+            SEVERITIES.index(finding.severity),
+            finding not in beside,
+            -edited.get((finding.program, finding.target), 0),
+        )
 
     return sorted(sheet.findings, key=rank)
 

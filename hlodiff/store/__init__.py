@@ -1,5 +1,6 @@
 """Snapshot folders: names, reading, atomic writing, git revisions. Knows programs as text and modules, nothing else."""
 
+from hlodiff.store.names import PYTEST as PYTEST
 from hlodiff.store.names import Key as Key
 from hlodiff.store.names import is_safe as is_safe
 from hlodiff.store.names import keys_of as keys_of
