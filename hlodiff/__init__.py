@@ -33,6 +33,8 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` do
     from hlodiff.registry import Case as Case
     from hlodiff.registry import abstract as abstract
     from hlodiff.registry import register as register
+    from hlodiff.registry import variants as variants
+    from hlodiff.scenarios import scenario as scenario
     from hlodiff.watching import watch as watch
 
 __version__ = "0.1.0"
@@ -53,6 +55,8 @@ _HOME = {
     "read": "hlodiff.ir",
     "read_text": "hlodiff.ir",
     "register": "hlodiff.registry",
+    "scenario": "hlodiff.scenarios",
+    "variants": "hlodiff.registry",
     "watch": "hlodiff.watching",
 }
 

@@ -198,10 +198,12 @@ class CaseChecker:
     def _compare(self, outcomes: dict[Key, Outcome], stored: dict[Key, Stored]) -> None:
         __tracebackhide__ = True
         from hlodiff.cli.checking import Run
+        from hlodiff.cli.leaving import LeavesNothing
         from hlodiff.policy import exit_code, judge
         from hlodiff.report import Report, to_terminal, toolchain_changes
 
-        run = Run(self._used.project)
+        project = self._used.project
+        run = Run(project, LeavesNothing(project.root, project.max_file_bytes))
         programs = tuple(p for key, one in outcomes.items() for p in run.judge_one(key, one, stored.get(key)))
         findings = judge(programs)
         lacking = [p for p in programs if p.status == "not_checked" and not p.broken]
@@ -211,7 +213,7 @@ class CaseChecker:
             report = Report(
                 "check", "snapshots of tests", "this test", programs, findings,
                 toolchain_changes(run.toolchains), next=self._command() if exit_code(findings) == 1 else "",
-                root=str(self._used.project.root),
+                root=str(project.root),
             )  # fmt: skip
             columns = self._request.config.get_terminal_writer().fullwidth
             pytest.fail(to_terminal(report, width=columns).rstrip("\n"), pytrace=False)

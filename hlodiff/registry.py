@@ -36,6 +36,11 @@ class Case:
         in_shardings: as for `jax.jit`; not for a jitted function.
         out_shardings: as for `jax.jit`; not for a jitted function.
         name: tells several cases of one function apart; "" where there is only one.
+        grow: sizes at which `hlodiff growth` and `hlodiff check` look how the program grows, by the name of a parameter
+            of the registered function: `{"length": [8, 16, 32, 64]}`.
+        max_growth: how it may grow at most: "constant", "logarithmic", "linear" or "quadratic" for everything, or a
+            dict that gives one of them to "instructions", "constants", "constant_bytes" or "text_bytes".
+        parity: whether `hlodiff check` runs the function and compares what the call compiled with `.lower()`.
 
     Example:
         >>> Case(max, 1, 2, name="small").args
@@ -51,6 +56,9 @@ class Case:
     in_shardings: Any
     out_shardings: Any
     name: str
+    grow: dict[str, tuple[int, ...]]
+    max_growth: str | dict[str, str]
+    parity: bool
 
     def __init__(
         self,
@@ -64,6 +72,9 @@ class Case:
         in_shardings: Any = None,
         out_shardings: Any = None,
         name: str = "",
+        grow: Mapping[str, Sequence[int]] | None = None,
+        max_growth: str | Mapping[str, str] | None = None,
+        parity: bool = False,
     ) -> None:
         values = {
             "fn": fn,
@@ -75,9 +86,19 @@ class Case:
             "in_shardings": in_shardings,
             "out_shardings": out_shardings,
             "name": name,
+            "grow": _sizes(grow),
+            "max_growth": max_growth if isinstance(max_growth, str) else dict(max_growth or {}),
+            "parity": parity,
         }
         for field, value in values.items():
             object.__setattr__(self, field, value)
+
+
+def _sizes(grow: Any) -> Any:
+    """Sizes as they are compared and printed; what is no table of sizes is refused where its place is known."""
+    if not isinstance(grow, Mapping):
+        return grow or {}
+    return {name: tuple(sizes) if isinstance(sizes, (list, range)) else sizes for name, sizes in grow.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +133,7 @@ class Registration:
 
 
 _REGISTERED: list[Registration] = []
+_VARIED: list[Registration] = []
 
 
 @overload
@@ -143,6 +165,39 @@ def register(
 
     def decorate(build: F) -> F:
         _REGISTERED.append(_registration(build, name, targets))
+        return build
+
+    return decorate if build is None else decorate(build)
+
+
+@overload
+def variants(build: F, /) -> F: ...
+@overload
+def variants(*, name: str | None = None) -> Callable[[F], F]: ...
+def variants(build: F | None = None, /, *, name: str | None = None) -> F | Callable[[F], F]:
+    """Register one computation that is jitted in several ways, so that `hlodiff jit-report` runs and compares them.
+
+    Args:
+        build: the decorated function. It is called lazily, without arguments, and returns a dict of names and `Case`s
+            that compute the same. Each is called as it is: what is to be jitted, jit yourself. Abstract arguments
+            become ones.
+        name: what it is called; the function's own name by default.
+
+    Returns:
+        the decorated function, unchanged.
+
+    Raises:
+        RegistryError: the name is no safe name, or the function needs parameters.
+
+    Example:
+        >>> @variants
+        ... def g_calls_f():
+        ...     x = abstract((1024,), "float32")
+        ...     return {"outer": Case(jax.jit(g), x), "inner": Case(g_with_jitted_f, x)}
+    """
+
+    def decorate(build: F) -> F:
+        _VARIED.append(_registration(build, name, ["cpu"]))
         return build
 
     return decorate if build is None else decorate(build)
@@ -190,8 +245,17 @@ def registrations() -> tuple[Registration, ...]:
         >>> [r.name for r in registrations()]  # doctest: +SKIP
         ['train_step']
     """
+    return _latest(_REGISTERED)
+
+
+def varied() -> tuple[Registration, ...]:
+    """Everything registered in variants so far, in order; the same as `registrations` for `hlodiff.variants`."""
+    return _latest(_VARIED)
+
+
+def _latest(registered: Sequence[Registration]) -> tuple[Registration, ...]:
     latest: dict[str, Registration] = {}
-    for new in _REGISTERED:
+    for new in registered:
         old = latest.get(new.name.lower())
         if old is not None and (old.name, old.where) != (new.name, new.where):
             raise _duplicate(old, new)
@@ -206,6 +270,7 @@ def clear() -> None:
         >>> clear()
     """
     _REGISTERED.clear()
+    _VARIED.clear()
 
 
 def folder_name_problem(name: str) -> str:
@@ -268,7 +333,8 @@ def _takes_target(name: str, build: Callable[..., object], where: str) -> bool:
         raise RegistryError(
             f"`{name}` needs the parameters {', '.join(needed)}: a registered function has none, or only `target`",
             where=where,
-            hint="decorate a function that returns hlodiff.Case(your_function, *its_arguments)",
+            hint="decorate a function that returns hlodiff.Case(your_function, *its_arguments); "
+            "a parameter that `grow` names needs a default",
         )
     return any(p.name == "target" for p in parameters)
 

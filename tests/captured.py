@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -35,7 +35,7 @@ def project(tmp_path: Path) -> Project:
 
 def outcomes(config: Config, requests: list[Request] | None = None) -> dict[tuple[str, str, str], Outcome]:
     wanted = discover(config).requests() if requests is None else requests
-    return {(o.function, o.case, o.target): o for o in capture(config, wanted)}
+    return {(o.function, o.case, o.target): o for o in cast(Iterator[Outcome], capture(config, wanted))}
 
 
 def only(config: Config, requests: list[Request] | None = None) -> Outcome:

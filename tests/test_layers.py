@@ -20,16 +20,18 @@ KNOWS: dict[str, set[str]] = {
     "errors": set(),
     "config": set(),
     "registry": set(),
+    "scenarios": {"registry"},
     "ir": set(),
     "normalize": {"ir"},
     "traces": set(),
+    "anatomy": {"diff", "normalize", "ir"},
     "store": {"ir", "traces"},
     "graph": {"ir"},
     "diff": {"graph", "normalize", "ir"},
-    "capture": _BELOW_DIFF | {"registry", "traces"},
+    "capture": _BELOW_DIFF | {"registry", "scenarios", "traces", "anatomy"},
     "watching": {"capture", "traces"},
-    "policy": _BELOW_DIFF | {"store", "traces"},
-    "report": _BELOW_DIFF | {"policy", "store", "traces"},
+    "policy": _BELOW_DIFF | {"store", "traces", "anatomy"},
+    "report": _BELOW_DIFF | {"policy", "store", "traces", "anatomy"},
 }
 # `hlodiff.abstract` makes a jax.ShapeDtypeStruct, so it asks the room that knows jax, when it is called.
 UPWARD_ON_PURPOSE = {("registry.py", "hlodiff.capture.leaves")}

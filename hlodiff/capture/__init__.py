@@ -1,30 +1,42 @@
 """Capturing programs: the only room that knows JAX and Equinox, and only in worker processes."""
 
 from hlodiff.capture.availability import targets
+from hlodiff.capture.growth_outcomes import Grown, GrowthRequest, Sized
 from hlodiff.capture.outcomes import (
     Captured,
     Discovered,
     Discovery,
     Event,
     Failed,
+    FoundScenario,
     NotChecked,
     Outcome,
+    Ran,
     Request,
     TargetStatus,
 )
-from hlodiff.capture.pool import capture, discover
+from hlodiff.capture.pool import Answer, Job, capture, discover
+from hlodiff.capture.scenario_runs import ran
 
 __all__ = [
+    "Answer",
     "Captured",
     "Discovered",
     "Discovery",
     "Event",
     "Failed",
+    "FoundScenario",
+    "Grown",
+    "GrowthRequest",
+    "Job",
     "NotChecked",
     "Outcome",
+    "Ran",
     "Request",
+    "Sized",
     "TargetStatus",
     "capture",
     "discover",
+    "ran",
     "targets",
 ]

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
+from hlodiff.capture.growth_options import check_growth
 from hlodiff.capture.imports import relative
 from hlodiff.capture.targets import is_target
 from hlodiff.errors import RegistryError
@@ -16,13 +17,16 @@ if TYPE_CHECKING:
     from hlodiff.capture.devices import Target
 
 
-def build_cases(registration: Registration, target: Target | None, root: Path) -> dict[str, Case]:
+def build_cases(
+    registration: Registration, target: Target | None, root: Path, sizes: Mapping[str, int] | None = None
+) -> dict[str, Case]:
     """Call a registered function.
 
     Args:
         registration: the function.
         target: what it gets where it has a parameter `target`; None only where it has none.
         root: the folder that errors tell files relative to.
+        sizes: values of parameters that `grow` names; the function's own defaults where there are none.
 
     Returns:
         its cases by name; the name is "" where there is one case without a name.
@@ -36,7 +40,8 @@ def build_cases(registration: Registration, target: Target | None, root: Path) -
         {'': Case(...)}
     """
     where = relative(registration.where, root)
-    built: Any = registration.build(target) if registration.takes_target else registration.build()
+    given = {"target": target} if registration.takes_target else {}
+    built: Any = registration.build(**given, **(sizes or {}))
     named = _named(registration, built, where)
     _check_names(registration, [name for name, _ in named], where)
     for name, case in named:
@@ -44,6 +49,7 @@ def build_cases(registration: Registration, target: Target | None, root: Path) -
         if not callable(fn):
             which = f"case `{name}` of `{registration.name}`" if name else f"`{registration.name}`"
             raise RegistryError(f"{which} cannot be lowered: {fn!r} is not a function", where=where)
+        check_growth(registration, case, where)
     return dict(named)
 
 

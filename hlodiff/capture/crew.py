@@ -10,14 +10,14 @@ import subprocess
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from hlodiff.capture.environment import Purpose, Setting, worker_environment
-from hlodiff.capture.outcomes import Event, Failed, Outcome, Request
+from hlodiff.capture.outcomes import Event, Failed
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError
 
@@ -39,7 +39,7 @@ class Worker:
     process: subprocess.Popen[bytes]
     connection: Connection[Any, Any]
     log: Path
-    request: Request | None = None
+    request: Any = None
     log_start: int = 0  # where the log of the request begins
 
     def log_tail(self) -> str:
@@ -76,6 +76,12 @@ class Crew:
             self.dismiss(worker)
         self.folder.cleanup()
 
+    def end(self) -> None:
+        """End all workers from another thread: the one that waits for an answer finds its worker dead."""
+        for worker in list(self.workers):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(worker.process.pid, signal.SIGKILL)
+
     def hire(self, setting: Setting, purpose: Purpose) -> Worker:
         ours, theirs = Pipe()
         self.started += 1
@@ -105,7 +111,7 @@ class Crew:
             os.killpg(worker.process.pid, signal.SIGKILL)
         worker.process.wait()
 
-    def staff(self, queues: dict[Setting, deque[Request]], jobs: int) -> None:
+    def staff(self, queues: Mapping[Setting, deque[Any]], jobs: int) -> None:
         """Start workers for what waits, as long as there is room."""
         for setting, queue in queues.items():
             idle = sum(worker.setting == setting and worker.request is None for worker in self.workers)
@@ -118,7 +124,7 @@ class Crew:
         ready = wait([worker.connection for worker in self.workers])
         return [worker for worker in self.workers if worker.connection in ready]
 
-    def receive(self, worker: Worker) -> Outcome | None:
+    def receive(self, worker: Worker) -> Any:
         """The outcome of the worker's request; None where it has only become ready."""
         try:
             kind, payload = worker.connection.recv()
@@ -127,9 +133,9 @@ class Crew:
         if kind == "error":
             raise payload
         worker.request = None
-        return cast("Outcome | None", payload)
+        return payload
 
-    def employ(self, worker: Worker, queue: deque[Request], tell: Callable[[Event], None]) -> None:
+    def employ(self, worker: Worker, queue: deque[Any], tell: Callable[[Event], None]) -> None:
         """Give a worker its next request, or let it go."""
         if worker not in self.workers:
             return

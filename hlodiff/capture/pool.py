@@ -9,11 +9,14 @@ from typing import cast
 from hlodiff.capture.availability import check_jax, missing
 from hlodiff.capture.crew import Crew
 from hlodiff.capture.environment import Setting
+from hlodiff.capture.growth_outcomes import Grown, GrowthRequest
 from hlodiff.capture.outcomes import Discovery, Event, NotChecked, Outcome, Request
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.config import TABLE, Config
 from hlodiff.errors import CaptureError, UsageError
 
+Job = Request | GrowthRequest
+Answer = Outcome | Grown
 _REHEARSAL = Setting(attached=False, cpu_devices=256)  # as many as the largest target has; they cost half a second
 
 
@@ -73,16 +76,16 @@ def probe(config: Config, names: Sequence[TargetName]) -> dict[str, str]:
 
 def capture(
     config: Config,
-    requests: Iterable[Request],
+    requests: Iterable[Job],
     *,
     jobs: int | None = None,
     on_event: Callable[[Event], None] | None = None,
-) -> Iterator[Outcome]:
+) -> Iterator[Answer]:
     """Compile programs in worker processes.
 
     Args:
         config: names the modules and the settings of the workers.
-        requests: which programs.
+        requests: which programs, and of which ones the growth.
         jobs: how many workers at once; those of the configuration by default.
         on_event: told of each program that starts and finishes, in this process.
 
@@ -105,9 +108,9 @@ def capture(
 
 
 def _capture(
-    config: Config, named: list[tuple[Request, TargetName]], jobs: int, tell: Callable[[Event], None]
-) -> Iterator[Outcome]:
-    queues: dict[Setting, deque[Request]] = {}
+    config: Config, named: list[tuple[Job, TargetName]], jobs: int, tell: Callable[[Event], None]
+) -> Iterator[Answer]:
+    queues: dict[Setting, deque[Job]] = {}
     absent = {name.name: missing(name) for _, name in named}
     for request, name in named:
         lacking = absent[name.name]
@@ -131,6 +134,6 @@ def _setting(name: TargetName) -> Setting:
     return Setting(name.kind == "attached", name.devices if name.kind == "cpu" else 1)
 
 
-def _told(tell: Callable[[Event], None], outcome: Outcome) -> Outcome:
+def _told(tell: Callable[[Event], None], outcome: Answer) -> Answer:
     tell(Event("finished", outcome.function, outcome.case, outcome.target, outcome))
     return outcome

@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from hlodiff.capture.environment import Purpose
-from hlodiff.capture.imports import import_modules, one_line, relative, user_frame
-from hlodiff.capture.outcomes import Discovered, Discovery
+from hlodiff.capture.growth_outcomes import GrowthRequest
+from hlodiff.capture.imports import import_modules, imported_files, one_line, relative, user_frame
+from hlodiff.capture.outcomes import Discovered, Discovery, FoundScenario, Ran
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, RegistryError, UsageError
-from hlodiff.registry import Registration, registrations
+from hlodiff.registry import Case, Registration, registrations, varied
+from hlodiff.scenarios import Scenario, scenarios
 
 
 def main(descriptor: int) -> None:
@@ -78,6 +80,10 @@ class _Server:
             _start_xla(self.bench.environment)
 
     def capture(self, request: Any) -> Any:
+        if isinstance(request, GrowthRequest):
+            from hlodiff.capture.growing import capture_growth
+
+            return capture_growth(self.bench, request)
         from hlodiff.capture.program import capture_program
 
         return capture_program(self.bench, request)
@@ -86,6 +92,14 @@ class _Server:
         from hlodiff.capture.profiling import profile_program
 
         return profile_program(self.bench, request)
+
+    def variants(self, _: None) -> tuple[str, ...]:
+        return tuple(registration.name for registration in varied())
+
+    def vary(self, wanted: tuple[str, int]) -> Any:
+        from hlodiff.capture.varying import vary
+
+        return vary(self.config.root, *wanted)
 
     def probe(self, name: str) -> str:
         from hlodiff.capture.refusals import cannot_open
@@ -100,7 +114,17 @@ class _Server:
         return ""
 
     def discover(self, _: None) -> Discovery:
-        return Discovery(tuple(self._discovered(registration) for registration in registrations()))
+        found = tuple(self._discovered(registration) for registration in registrations())
+        return Discovery(found, tuple(map(self._scenario, scenarios())), imported_files())
+
+    def _scenario(self, found: Scenario) -> FoundScenario:
+        file, _, line = relative(found.where, self.config.root).rpartition(":")
+        return FoundScenario(found.name, file, int(line), found.max_traces, found.max_programs, found.devices)
+
+    def scenario(self, name: str) -> Ran:
+        from hlodiff.capture.scenario_runs import run_scenario
+
+        return run_scenario(name, self.config.root)
 
     def _discovered(self, registration: Registration) -> Discovered:
         root = self.config.root
@@ -109,19 +133,22 @@ class _Server:
         for name in names:
             _check_target(registration, name, place)
         if registration.takes_target:
-            listed = [(name, *self._case_names(registration, parse(name))) for name in names]
+            listed = [(name, *self._cases(registration, parse(name))) for name in names]
         else:
-            once = self._case_names(registration, None)
+            once = self._cases(registration, None)
             listed = [(name, *once) for name in names]
         # Where one target has too few devices to tell, the cases of the others are what it would have.
         elsewhere = tuple(dict.fromkeys(case for _, cases, _ in listed for case in cases)) or ("",)
-        programs = tuple((name, cases or elsewhere) for name, cases, _ in listed)
+        programs = tuple((name, tuple(cases) or elsewhere) for name, cases, _ in listed)
+        every = {name: case for _, cases, _ in reversed(listed) for name, case in cases.items()}
+        grown = tuple(name for name in elsewhere if name in every and every[name].grow)
+        parity = tuple(name for name in elsewhere if name in every and every[name].parity)
         problem = next((wrong for _, _, wrong in listed if wrong), "")
         file, _, line = place.rpartition(":")
-        return Discovered(registration.name, registration.module, file, int(line), programs, problem)
+        return Discovered(registration.name, registration.module, file, int(line), programs, problem, grown, parity)
 
-    def _case_names(self, registration: Registration, name: TargetName | None) -> tuple[tuple[str, ...], str]:
-        """The names alone: devices of this machine's CPU stand in for those of the target, which need not be here."""
+    def _cases(self, registration: Registration, name: TargetName | None) -> tuple[dict[str, Case], str]:
+        """The cases, for their names: this machine's CPU stands in for devices of the target that need not be here."""
         import jax
 
         from hlodiff.capture.cases import build_cases
@@ -132,14 +159,14 @@ class _Server:
             devices = jax.devices("cpu")
             target = Target(name, devices[: name.devices] if name.devices else devices)
         try:
-            return tuple(build_cases(registration, target, self.config.root)), ""
+            return build_cases(registration, target, self.config.root), ""
         except HlodiffError:
             raise
         except TooFewDevices as error:
-            return (), str(error)
+            return {}, str(error)
         except Exception as error:
             frame = user_frame(error, self.config.root)
-            return (), f"{frame}: {one_line(error)}" if frame else one_line(error)
+            return {}, f"{frame}: {one_line(error)}" if frame else one_line(error)
 
 
 def _start_xla(environment: dict[str, str]) -> None:

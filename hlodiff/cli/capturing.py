@@ -4,35 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from typing import cast
+from typing import Any, cast
 
-from hlodiff.capture import Event, Outcome, Request, capture
+from hlodiff.capture import Answer, Event, Job, capture
 from hlodiff.cli.progress import progress
 from hlodiff.config import Config
 from hlodiff.store import Key
 
 
 def captured(
-    config: Config, requests: Sequence[Request], jobs: int | None
-) -> Generator[tuple[Key, Outcome], None, None]:
+    config: Config, requests: Sequence[Job], jobs: int | None, what: str = "compiling"
+) -> Generator[tuple[Key, Any], None, None]:
     """Capture programs, telling on stderr which one is being compiled.
 
     Args:
         config: the project's.
-        requests: which programs.
+        requests: which programs, or what else is to be done with which cases.
         jobs: how many workers; None for the configuration's.
+        what: what progress calls it.
 
     Returns:
         outcomes as they come, each with its key. Closing the iterator ends the workers.
     """
-    with progress(len(requests), "compiling") as step:
+    with progress(len(requests), what) as step:
 
         def on_event(event: Event) -> None:
             key = Key(event.function, event.case, event.target)
             step(f"{key.name} on {key.target}", event.kind == "finished")
 
         # A generator, so that leaving early, by Ctrl-C too, ends the workers.
-        running = cast(Generator[Outcome, None, None], capture(config, requests, jobs=jobs, on_event=on_event))
+        running = cast(Generator[Answer, None, None], capture(config, requests, jobs=jobs, on_event=on_event))
         with closing(running) as outcomes:
             for outcome in outcomes:
                 yield Key(outcome.function, outcome.case, outcome.target), outcome

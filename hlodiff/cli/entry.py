@@ -22,8 +22,13 @@ _COMMANDS = {
     "targets": "Show what this machine can compile for, and what is missing.",
     "update": "Compile registered functions and record what changed.",
     "check": "Compile registered functions and compare with the snapshots.",
+    "review": "Walk through what check found: accept, reject or skip each.",
+    "accept": "Record what check captured, by name, id, pattern or class.",
+    "reject": "Forget what check captured.",
     "diff": "Compare two files, folders or git revisions.",
+    "growth": "Show how programs grow with a size, and where.",
     "show": "Show what one recorded program is made of.",
+    "jit-report": "Run a computation jitted in several ways and compare what that compiles to.",
     "record": "Run a command and record every program that JAX compiles in it.",
     "profile": "Show how long a function takes to trace, lower and compile, pass by pass.",
     "report": "Show a result that `--format json` has saved, in another form.",
@@ -42,7 +47,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f"hlodiff.cli.{cmd_name}_command").command
+        command: click.Command = import_module(f"hlodiff.cli.{cmd_name.replace('-', '_')}_command").command
         return command
 
     def resolve_command(
@@ -70,6 +75,7 @@ def _group() -> None:
     \b
     A new project:    hlodiff init, then hlodiff update, then commit the snapshots.
     In CI:            hlodiff check
+    It was meant:     hlodiff review, then commit the snapshots.
     Two of anything:  hlodiff diff OLD NEW
 
     Exit codes: 0 clean, 1 something fails the policy, 2 no verdict was possible.

@@ -9,6 +9,7 @@ from hlodiff.diff.compared import Compared
 from hlodiff.diff.result import Edit, ModuleDiff
 from hlodiff.report.numbers import bytes_in_words, many
 from hlodiff.report.places import place_in_words
+from hlodiff.report.unrolled import unrolled_in_words
 
 Metrics = Mapping[str, tuple[float, float]]
 _MOST_SENTENCES = 3
@@ -49,6 +50,7 @@ def _sentences(diff: ModuleDiff, metrics: Metrics) -> Iterator[str]:
     yield from _constraints(diff)
     yield from _collectives(metrics)
     yield from _element_types(diff)
+    yield from unrolled_in_words(diff, metrics.get("loops", (0, 0)))
     for name, one, several, size in _COUNTED:
         old, new = metrics.get(name, (0, 0))
         if old != new:

@@ -1,13 +1,28 @@
 """Snapshot folders: names, reading, atomic writing, git revisions. Knows programs as text and modules, nothing else."""
 
+from hlodiff.store.growth_file import list_growth as list_growth
+from hlodiff.store.growth_file import read_growth as read_growth
+from hlodiff.store.growth_file import remove_growth as remove_growth
+from hlodiff.store.growth_file import write_growth as write_growth
 from hlodiff.store.names import PYTEST as PYTEST
 from hlodiff.store.names import Key as Key
 from hlodiff.store.names import is_safe as is_safe
 from hlodiff.store.names import keys_of as keys_of
+from hlodiff.store.pending import Pending as Pending
+from hlodiff.store.pending import digest as digest
+from hlodiff.store.pending import drop_pending as drop_pending
+from hlodiff.store.pending import keep_pending as keep_pending
+from hlodiff.store.pending import program_id as program_id
+from hlodiff.store.pending import read_pending as read_pending
 from hlodiff.store.provenance import attach_source as attach_source
 from hlodiff.store.provenance import numbered as numbered
 from hlodiff.store.provenance import restored as restored
 from hlodiff.store.provenance import source_of as source_of
+from hlodiff.store.recorded_traces import RecordedTraces as RecordedTraces
+from hlodiff.store.recorded_traces import read_traces as read_traces
+from hlodiff.store.recorded_traces import remove_traces as remove_traces
+from hlodiff.store.recorded_traces import scenarios_of as scenarios_of
+from hlodiff.store.recorded_traces import write_traces as write_traces
 from hlodiff.store.snapshot import Listing as Listing
 from hlodiff.store.snapshot import Snapshot as Snapshot
 from hlodiff.store.snapshot import list_snapshots as list_snapshots

@@ -1,0 +1,119 @@
+"""`hlodiff jit-report NAME`: one computation, jitted in several ways, run for real and compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hlodiff.capture.varied import Executable, Ran, Varied, run_variants
+from hlodiff.cli import options
+from hlodiff.cli.output import emit
+from hlodiff.cli.progress import progress
+from hlodiff.config import load
+from hlodiff.diff.borders import Calls, Kernel, inner_calls, kernels
+from hlodiff.diff.metrics import count
+from hlodiff.ir.model import Module
+from hlodiff.report.variants import Comparison, Variant, median, variants_json, variants_markdown, variants_text
+
+
+@click.command("jit-report")
+@options.names
+@click.option(
+    "--calls",
+    type=click.IntRange(1, 1_000_000),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Time so many calls after the first.",
+)
+@options.form
+@options.output
+@options.project
+def command(names: tuple[str, ...], calls: int, form: str, output: str | None, project: Path) -> int:
+    """Run a computation that is jitted in several ways, and show what each way compiles to and costs.
+
+    NAME is what `@hlodiff.variants` registers, or a pattern; all where none is given. Each variant is called for real
+    on cpu, in a worker process.
+
+    Exits 0, or 2 where a variant could not be run.
+    """  # fmt: skip
+    config = load(project)
+    with progress(1, "running") as step:
+        found = run_variants(config, names, calls, lambda name: step(name, 0))
+    told = [_comparison(varied, str(config.root)) for varied in found]
+    forms = {"json": variants_json, "markdown": variants_markdown, "text": variants_text}
+    emit(forms[form](told), output)
+    return 2 if any(variant.problem for comparison in told for variant in comparison.variants) else 0
+
+
+def _comparison(varied: Varied, root: str) -> Comparison:
+    inner = [(border.name, border.file) for border in varied.borders]
+    variants: list[Variant] = []
+    whole: list[tuple[str, Module]] = []  # compiled programs of the variants that are one program
+    for ran in varied.variants:
+        variants.append(_variant(ran, inner, root, whole))
+    return Comparison(varied.name, varied.jax, tuple(dict.fromkeys(name for name, _ in inner)), tuple(variants))
+
+
+def _variant(ran: Ran, inner: list[tuple[str, str]], root: str, whole: list[tuple[str, Module]]) -> Variant:
+    from hlodiff.ir import read_text
+
+    if ran.problem:
+        return Variant(ran.name, problem=ran.problem)
+    before = [read_text(each.stablehlo) for each in ran.executables]
+    after = [read_text(each.compiled) for each in ran.executables]
+    counts = [count(module) for module in after]
+    own = [module for module, each in zip(after, ran.executables, strict=True) if not each.eager]
+    found: list[Kernel] = [kernel for module in own for kernel in kernels(module, inner, root)]
+    calls, same_as, compared_with, edits = _nested(ran, before, after, whole)
+    return Variant(
+        name=ran.name,
+        executables=len(ran.executables),
+        eager=sum(each.eager for each in ran.executables),
+        launches=sum(each.launches for each in ran.executables),
+        again=ran.again,
+        stablehlo=int(sum(count(module).plain["instructions"] for module in before)),
+        instructions=int(sum(each.plain["instructions"] for each in counts)),
+        fusions=sum(sum(each.fusions.values()) for each in counts),
+        bytes_accessed=_per_call(ran.executables, "bytes_accessed"),
+        flops=_per_call(ran.executables, "flops"),
+        traces=ran.traces,
+        trace=ran.traced,
+        compile=sum(each.seconds for each in ran.executables),
+        first=ran.first,
+        later=median(ran.later),
+        kernels=tuple(found),
+        calls=calls,
+        same_as=same_as,
+        compared_with=compared_with,
+        edits=edits,
+    )
+
+
+def _per_call(executables: tuple[Executable, ...], what: str) -> float | None:
+    """What one later call costs; None where XLA does not say it of everything that is launched."""
+    figures = [(each.launches, getattr(each, what)) for each in executables if each.launches]
+    if any(figure is None for _, figure in figures):
+        return None
+    return float(sum(launches * figure for launches, figure in figures))
+
+
+def _nested(
+    ran: Ran, before: list[Module], after: list[Module], whole: list[tuple[str, Module]]
+) -> tuple[Calls | None, str, str, int | None]:
+    """Calls of inner functions, and how the program compares with that of an earlier variant."""
+    from hlodiff.diff import diff
+
+    if len(ran.executables) != 1 or ran.executables[0].eager:
+        return None, "", "", None
+    calls = inner_calls(before[0], after[0])
+    results = [(name, diff(other, after[0])) for name, other in whole]
+    whole.append((ran.name, after[0]))
+    for name, result in results:
+        if result.identical:
+            return calls, name, name, 0
+    if not results:
+        return calls, "", "", None
+    name, result = results[0]
+    return calls, "", name, sum(result.summary.values())

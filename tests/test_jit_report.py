@@ -1,0 +1,211 @@
+"""`hlodiff jit-report`: whose an instruction is, what crosses a border, and what nested `jit` really does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import hlodiff
+from hlodiff import registry
+from hlodiff.diff.borders import Calls, Kernel, inner_calls, kernels, part_of
+from hlodiff.errors import RegistryError
+from hlodiff.ir import read_text
+from hlodiff.ir.model import Frame
+from hlodiff.report.variants import Comparison, Variant, variants_json, variants_markdown, variants_text
+from tests.test_cli_capture import hlodiff as run
+
+# What XLA makes of `sin(f(f(x)))` with `f = x -> tanh(x) * 2` where `f` is jitted too: the first call of `f` has
+# become one kernel with `sin`, the matmul of the second stands alone.
+PROGRAM = """HloModule jit_g, entry_computation_layout={(f32[8]{0})->f32[8]{0}}
+
+FileNames
+1 "/srv/project/model.py"
+2 "/venv/lib/python3.11/site-packages/jax/_src/pjit.py"
+
+FunctionNames
+1 "Model.f"
+2 "g"
+3 "wrapper"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=3 end_line=3 column=4 end_column=20}
+2 {file_name_id=1 function_name_id=2 line=6 end_line=6 column=4 end_column=20}
+3 {file_name_id=1 function_name_id=2 line=7 end_line=7 column=4 end_column=20}
+4 {file_name_id=2 function_name_id=3 line=99 end_line=99 column=4 end_column=20}
+
+StackFrames
+1 {file_location_id=2 parent_frame_id=1}
+2 {file_location_id=3 parent_frame_id=1}
+3 {file_location_id=4 parent_frame_id=2}
+4 {file_location_id=1 parent_frame_id=4}
+5 {file_location_id=1 parent_frame_id=3}
+
+%fused_computation (param_0.1: f32[8]) -> f32[8] {
+  %param_0.1 = f32[8]{0} parameter(0)
+  %two = f32[] constant(2)
+  %twos = f32[8]{0} broadcast(%two), dimensions={}
+  %tanh.3 = f32[8]{0} tanh(%param_0.1), metadata={op_name="jit(g)/jit(f)/tanh" stack_frame_id=4}
+  %multiply.7 = f32[8]{0} multiply(%tanh.3, %twos), metadata={op_name="jit(g)/jit(f)/mul" stack_frame_id=4}
+  ROOT %sine.1 = f32[8]{0} sine(%multiply.7), metadata={op_name="jit(g)/sin" stack_frame_id=1}
+}
+
+ENTRY %main.9 (x.1: f32[8]) -> f32[8] {
+  %x.1 = f32[8]{0} parameter(0), metadata={op_name="x"}
+  %loop_fusion = f32[8]{0} fusion(%x.1), kind=kLoop, calls=%fused_computation
+  ROOT %cosine = f32[8]{0} cosine(%loop_fusion), metadata={op_name="jit(g)/jit(f)/cos" stack_frame_id=5}
+}
+"""
+STABLEHLO = """module @jit_g {
+  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = call @f(%arg0) : (tensor<8xf32>) -> tensor<8xf32>
+    %1 = call @f(%0) : (tensor<8xf32>) -> tensor<8xf32>
+    return %1 : tensor<8xf32>
+  }
+  func.func private @f(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = stablehlo.tanh %arg0 : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+"""
+
+
+def test_kernels_say_whose_operations_they_hold() -> None:
+    module = read_text(PROGRAM)
+    assert kernels(module, [("f", "model.py")], "/srv/project") == (
+        Kernel(("f at model.py:6", ""), ("tanh", "multiply", "sine")),
+        Kernel(("f at model.py:7",), ("cosine",)),
+    )
+    assert [kernel.crosses for kernel in kernels(module, [("f", "model.py")], "/srv/project")] == [True, False]
+
+
+def test_a_function_of_the_same_name_elsewhere_is_another() -> None:
+    module = read_text(PROGRAM)
+    assert {part for kernel in kernels(module, [("f", "other.py")], "/srv/project") for part in kernel.parts} == {""}
+
+
+def test_the_line_that_called_is_the_users() -> None:
+    stack = [Frame("m.py", 3, "f"), Frame("/x/site-packages/jax/a.py", 9, "wrapped"), Frame("m.py", 12, "g")]
+    assert part_of(stack, [("f", "m.py")]) == "f at m.py:12"
+    assert part_of(stack[:1], [("f", "m.py")]) == "f"
+    assert part_of(stack[1:], [("f", "m.py")]) == ""
+
+
+def test_calls_of_inner_functions_are_counted() -> None:
+    assert inner_calls(read_text(STABLEHLO), read_text(PROGRAM)) == Calls(1, 2, 0)
+
+
+NONE = Variant("none", executables=3, eager=3, launches=5, stablehlo=9, instructions=9, bytes_accessed=64.0, flops=40.0)
+OUTER = Variant(
+    "outer", executables=1, launches=1, stablehlo=6, instructions=8, fusions=1, bytes_accessed=16.0, flops=40.0,
+    traces=1, trace=0.002, compile=0.1, first=0.15, later=0.0001,
+    kernels=(Kernel(("", "f at m.py:6"), ("tanh", "sine")), Kernel(("f at m.py:7",), ("dot",))), calls=Calls(0, 0, 0),
+)  # fmt: skip
+BOTH = Variant(
+    "both", executables=1, launches=1, again=1, kernels=OUTER.kernels, calls=Calls(1, 2, 0), same_as="outer",
+    compared_with="outer", edits=0,
+)  # fmt: skip
+BROKEN = Variant("inner", problem="m.py:3: TypeError: \x1b[31mno")
+
+
+def test_the_report_in_a_terminal() -> None:
+    assert variants_text([Comparison("g", "0.10.2", ("f",), (NONE, OUTER, BOTH, BROKEN))]) == (
+        "g  cpu  jax 0.10.2\n"
+        "  inner  not run: m.py:3: TypeError: \\x1b[31mno\n"
+        "                            none    outer     both\n"
+        "  executables        3 (3 eager)        1        1\n"
+        "  launches per call            5        1        1\n"
+        "  StableHLO ops                9        6        0\n"
+        "  instructions                 9        8        0\n"
+        "  fusions                      0        1        0\n"
+        "  bytes accessed            64 B     16 B\n"
+        "  flops                       40       40\n"
+        "  traces                       0        1        0\n"
+        "  trace time             0.00 ms  2.00 ms  0.00 ms\n"
+        "  compile time           0.00 ms   100 ms  0.00 ms\n"
+        "  first call             0.00 ms   150 ms  0.00 ms\n"
+        "  later call             0.00 ms  0.10 ms  0.00 ms\n"
+        "\n"
+        "  across the border of f\n"
+        "    none: nothing is fused, 5 launches: each operation runs by itself\n"
+        "    outer: fused: one kernel of 2 operations holds f at m.py:6 and the rest\n"
+        "    outer: not fused: 1 kernel of f at m.py:7 alone (dot)\n"
+        "    both: fused: one kernel of 2 operations holds f at m.py:6 and the rest\n"
+        "    both: not fused: 1 kernel of f at m.py:7 alone (dot)\n"
+        "  what nested jit does here, with jax 0.10.2\n"
+        "    both: 2 calls of 1 inner function in StableHLO; none is left in the compiled program: XLA inlined them\n"
+        "    both: the compiled program is the same as that of outer\n"
+        "  look at\n"
+        "    both: a second, equal call compiled 1 executable again\n"
+    )
+
+
+def test_the_other_forms() -> None:
+    comparison = Comparison("g", "0.10.2", ("f",), (NONE, OUTER, BROKEN))
+    text = variants_markdown([comparison])
+    assert "| launches per call | 5 | 1 |" in text
+    assert "- `inner` not run: m.py\\:3\\: TypeError\\: \\\\x1b\\[31mno" in text
+    (value,) = json.loads(variants_json([comparison]))["comparisons"]
+    assert value["variants"][1]["kernels"][1] == {"parts": ["f at m.py:7"], "opcodes": ["dot"]}
+
+
+@pytest.fixture
+def nothing_registered() -> Iterator[None]:
+    registry.clear()
+    yield
+    registry.clear()
+
+
+def test_variants_are_no_functions_with_snapshots(nothing_registered: None) -> None:
+    @hlodiff.variants(name="g")
+    def build() -> dict[str, hlodiff.Case]:
+        return {"outer": hlodiff.Case(max, 1)}
+
+    assert [each.name for each in registry.varied()] == ["g"]
+    assert registry.registrations() == ()
+    with pytest.raises(RegistryError, match="cannot be the name"):
+        hlodiff.variants(name="a/b")(build)
+    hlodiff.variants(name="G")(build)
+    with pytest.raises(RegistryError, match="differ only in upper and lower case"):
+        registry.varied()
+
+
+PROGRAMS = Path(__file__).parent.parent.joinpath("examples/what_to_jit.py").read_text()
+BROKEN_PROGRAM = """
+@hlodiff.variants
+def broken():
+    return {"outer": hlodiff.Case(jax.jit(lambda x: x @ x), hlodiff.abstract((3, 2), "float32")),
+            "donating": hlodiff.Case(jax.jit(lambda x: x + 1, donate_argnums=0), hlodiff.abstract((3, 2), "float32"))}
+"""
+
+
+@pytest.mark.slow
+def test_nested_jit_for_real(tmp_path: Path) -> None:
+    """Launches counted by hand: `f` has three operations and is called twice, `g` has three of its own."""
+    (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')
+    (tmp_path / "programs.py").write_text(PROGRAMS + BROKEN_PROGRAM)
+    done = run(tmp_path, "jit-report", "g_calls*", "--format", "json", "--calls", "3")
+    assert done.returncode == 0, done.stderr
+    (comparison,) = json.loads(done.stdout)["comparisons"]
+    found = {variant["name"]: variant for variant in comparison["variants"]}
+    assert comparison["inner"] == ["f"]
+    assert {name: v["launches"] for name, v in found.items()} == {"none": 9, "inner": 5, "outer": 1, "both": 1}
+    assert {name: v["executables"] for name, v in found.items()} == {"none": 6, "inner": 4, "outer": 1, "both": 1}
+    assert {name: v["again"] for name, v in found.items()} == dict.fromkeys(found, 0)
+    # x is read and the result is written, 1 MiB each; 21 MiB where each of nine operations does so by itself.
+    assert found["outer"]["bytes_accessed"] == pytest.approx(2 * 2**20, rel=0.01)
+    assert found["none"]["bytes_accessed"] > 10 * found["outer"]["bytes_accessed"]
+    assert found["both"]["calls"] == {"functions": 1, "calls": 2, "left": 0}
+    assert found["both"]["same_as"] == "outer"
+    (kernel,) = found["both"]["kernels"]
+    assert [part for part in kernel["parts"] if part] == ["f at programs.py:24", "f at programs.py:25"]
+    assert "" in kernel["parts"]
+    broken = run(tmp_path, "jit-report", "broken")
+    assert broken.returncode == 2
+    assert "outer  not run: programs.py:" in broken.stdout and "TypeError" in broken.stdout
+    assert "donating" in broken.stdout, "each call gets arguments of its own"
+    nothing = run(tmp_path, "jit-report", "g_cals")
+    assert (nothing.returncode, nothing.stdout) == (2, "")
+    assert "nothing matches `g_cals` in variants" in nothing.stderr
