@@ -93,7 +93,7 @@ def _check_snapshots(
     programs = run.in_order(chosen)
     scenarios = compare_scenarios(config, chosen.scenarios, jobs)
     grown = check_growth(config, discovery, chosen, names, jobs)
-    findings = (*judge(programs), *grown, *judge_scenarios(scenarios, everything=everything))
+    findings = (*judge(programs, config), *grown, *judge_scenarios(scenarios, everything=everything))
     return Report(
         command="check",
         old=str(near(config.snapshots)),
