@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` do
     from hlodiff.registry import abstract as abstract
     from hlodiff.registry import register as register
     from hlodiff.registry import variants as variants
+    from hlodiff.scenarios import scenario as scenario
     from hlodiff.watching import watch as watch
 
 __version__ = "0.1.0"
@@ -54,6 +55,7 @@ _HOME = {
     "read": "hlodiff.ir",
     "read_text": "hlodiff.ir",
     "register": "hlodiff.registry",
+    "scenario": "hlodiff.scenarios",
     "variants": "hlodiff.registry",
     "watch": "hlodiff.watching",
 }

@@ -105,6 +105,19 @@ def process_environment() -> dict[str, str]:
     return dict(os.environ)
 
 
+def in_ci() -> bool:
+    """Whether this is a run of continuous integration: the variable `CI` is set, and neither `0` nor `false`.
+
+    Returns:
+        True there; then snapshots are written only where the command line says so.
+
+    Example:
+        >>> in_ci()  # doctest: +SKIP
+        False
+    """
+    return os.environ.get("CI", "").strip().lower() not in ("", "0", "false")
+
+
 def closest(word: str, options: Iterable[str]) -> str:
     """The option a mistyped word most likely means.
 

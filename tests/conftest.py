@@ -13,6 +13,8 @@ from hlodiff.cli import run
 # libtpu is here to compile; without this, a test that touches jax would ask for a TPU that is not there, for minutes.
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["TPU_SKIP_MDS_QUERY"] = "1"
+# Tests play a developer's machine, also where CI runs them; those about CI set it.
+os.environ.pop("CI", None)
 
 # What a shell starts in the background ignores Ctrl-C, and so would every process that a test starts and interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -255,7 +255,7 @@ def test_a_changed_program_fails(compiler: Compiler, said: Ask) -> None:
     code, out, err = said("check")
     assert (code, err) == (1, "")
     assert out == (
-        "f  changed on cpu\n"
+        "f  changed on cpu (827623de)\n"
         "  StableHLO on cpu: the same program\n"
         "  compiled on cpu: structure: 1 changed of 2 instructions\n"
         "    ops          exponential 0 -> 1, tanh 1 -> 0\n"
@@ -265,7 +265,7 @@ def test_a_changed_program_fails(compiler: Compiler, said: Ask) -> None:
         "\n"
         "flops and bytes of changes are computed from shapes, cycles are XLA's estimates\n"
         "checked 8 programs: 2 functions on cpu, tpu-v5e-2x2, StableHLO and compiled HLO of each\n"
-        "1 changed, 7 unchanged; next: hlodiff update f\n"
+        "1 changed, 7 unchanged; next: hlodiff accept f\n"
     )
     assert files() == before
     assert findings(said("check", "--format", "json")[1]) == [("changed", "f", "cpu")]
@@ -387,7 +387,7 @@ def test_formats_and_files(compiler: Compiler, said: Ask) -> None:
     said("update")
     compiler.answers["f", "", "cpu"] = EXP
     assert said("check", "--format", "markdown", "-o", "report.md") == (1, "", "")
-    assert Path("report.md").read_text().endswith("1 changed, 7 unchanged; next\\: `hlodiff update f`\n")
+    assert Path("report.md").read_text().endswith("1 changed, 7 unchanged; next\\: `hlodiff accept f`\n")
     value = json.loads(said("check", "--format", "json")[1])
     assert value["totals"]["changed"] == 1
     assert value["totals"]["identical"] == 7

@@ -302,3 +302,35 @@ def test_another_operation_of_another_type_in_the_same_place_is_one_edit() -> No
     # A sum has no operand order to go by, and neither opcode nor type is what it was.
     new = REDUCED.replace("c = f32[] add(a, b)", "c = f64[] atan2(b, a)")
     assert lines(compare(REDUCED, new)) == ["changed add->atan2 opcode,element_type,operands"]
+
+
+NESTED = """
+inner {
+  a = f32[8]{0} parameter(0)
+  b = f32[8]{0} tanh(a)
+  ROOT c = f32[8]{0} negate(b)
+}
+
+outer {
+  x = f32[8]{0} parameter(0)
+  n = f32[8]{0} fusion(x), kind=kLoop, calls=inner
+  ROOT s = f32[8]{0} sine(n)
+}
+
+ENTRY main {
+  p = f32[8]{0} parameter(0)
+  ROOT out = f32[8]{0} fusion(p), kind=kOutput, calls=outer
+}
+"""
+
+
+def test_a_fusion_moves_with_all_that_is_in_it() -> None:
+    # It leaves the fusion that holds it: one moved, and its body is what it was.
+    new = NESTED.replace("  n = f32[8]{0} fusion(x), kind=kLoop, calls=inner\n", "").replace("sine(n)", "sine(x)")
+    new = new.replace(
+        "  ROOT out = f32[8]{0} fusion(p)",
+        "  n = f32[8]{0} fusion(p), kind=kLoop, calls=inner\n  ROOT out = f32[8]{0} fusion(n)",
+    )
+    found = compare(NESTED, new)
+    assert lines(found) == ["moved fusion computation"]
+    assert [change.kind for change in found.fusions] == ["shrank"]

@@ -117,9 +117,9 @@ print(seen.explain())
 """
 
 PLAIN_EXPLAINED = """\
-<lambda>  3 traces, 3 programs (x.py:8)
+Trainer.__init__.<lambda>  3 traces, 3 programs (x.py:8)
   traces 2, 3, called at x.py:28
-    `<lambda>` is a new function object each time (same code, x.py:8) that closes over `rate` 1 -> 2, \
+    `Trainer.__init__.<lambda>` is a new function object each time (same code, x.py:8) that closes over `rate` 1 -> 2, \
 jitted again at x.py:8 in `Trainer.__init__`
       -> pass what it closes over as an argument, and define and jit it once
 scale  4 traces, 3 programs, compiled 4 times (x.py:10)

@@ -8,12 +8,15 @@ from hlodiff.capture.outcomes import (
     Discovery,
     Event,
     Failed,
+    FoundScenario,
     NotChecked,
     Outcome,
+    Ran,
     Request,
     TargetStatus,
 )
 from hlodiff.capture.pool import Answer, Job, capture, discover
+from hlodiff.capture.scenario_runs import ran
 
 __all__ = [
     "Answer",
@@ -22,15 +25,18 @@ __all__ = [
     "Discovery",
     "Event",
     "Failed",
+    "FoundScenario",
     "Grown",
     "GrowthRequest",
     "Job",
     "NotChecked",
     "Outcome",
+    "Ran",
     "Request",
     "Sized",
     "TargetStatus",
     "capture",
     "discover",
+    "ran",
     "targets",
 ]

@@ -76,6 +76,12 @@ class Crew:
             self.dismiss(worker)
         self.folder.cleanup()
 
+    def end(self) -> None:
+        """End all workers from another thread: the one that waits for an answer finds its worker dead."""
+        for worker in list(self.workers):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(worker.process.pid, signal.SIGKILL)
+
     def hire(self, setting: Setting, purpose: Purpose) -> Worker:
         ours, theirs = Pipe()
         self.started += 1

@@ -10,7 +10,7 @@ from typing import Literal
 
 from hlodiff.config import Config
 
-Purpose = Literal["discover", "capture", "probe", "profile", "variants", "vary"]
+Purpose = Literal["discover", "capture", "probe", "profile", "variants", "vary", "scenario"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,12 @@ def _import_error(config: Config, named: str, error: BaseException) -> HlodiffEr
     return RegistryError(f"`{named}` cannot be imported: {one_line(error)}", where=where)
 
 
+def imported_files() -> tuple[str, ...]:
+    """Absolute paths of the imported modules that are neither installed packages nor Python's nor hlodiff's own."""
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    return tuple(sorted({os.path.realpath(file) for file in files if isinstance(file, str) and _is_users(file)}))
+
+
 def user_frame(error: BaseException, root: Path) -> str:
     """Where in the user's own code an exception came from.
 

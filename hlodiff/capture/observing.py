@@ -92,7 +92,7 @@ class Observer:
 
     def traced(self, call: Call, within: str, ahead: bool, seconds: float) -> None:
         """Add a trace."""
-        self._functions[_plain(call.function.short)] = call.function
+        self._functions[_plain(call.function.plain)] = call.function
         self._add(Trace(next(self._orders), call, within, ahead, seconds, threading.current_thread().name))
 
     def compiled(self, call: Call | None, traced: bool, eager: bool, executable: Any, shared: dict[str, Any]) -> None:

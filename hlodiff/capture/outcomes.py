@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from hlodiff.traces.records import Compiled, Trace
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -169,11 +171,62 @@ class Discovered:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundScenario:
+    """A registered scenario.
+
+    Args:
+        name: its name.
+        file: the file, relative to the project where it lies inside.
+        line: 1-based line in that file.
+        max_traces, max_programs: its budgets, see `hlodiff.scenarios.Scenario`.
+        devices: how many CPU devices it has.
+
+    Example:
+        >>> FoundScenario("steps", "m.py", 3).devices
+        1
+    """
+
+    name: str
+    file: str
+    line: int
+    max_traces: tuple[tuple[str, int], ...] = ()
+    max_programs: tuple[tuple[str, int], ...] = ()
+    devices: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What became of a scenario.
+
+    Args:
+        name: its name.
+        events: what it traced and compiled, in order.
+        jax: the version of JAX.
+        what: why there is nothing to count, in one sentence with file and line; "" where it ran.
+        advice: what to do about that; "" when nothing helps.
+        log: the end of what the worker wrote, or of the traceback.
+
+    Example:
+        >>> Ran("steps", what="m.py:3: ValueError: no").what
+        'm.py:3: ValueError: no'
+    """
+
+    name: str
+    events: tuple[Trace | Compiled, ...] = ()
+    jax: str = ""
+    what: str = ""
+    advice: str = ""
+    log: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Discovery:
     """Everything that the configured modules register, in the order of registration.
 
     Args:
         functions: one record for each function.
+        scenarios: one record for each scenario.
+        files: absolute paths of everything of the user's own that was imported for it.
 
     Example:
         >>> Discovery((Discovered("f", "m", "m.py", 1, (("cpu", ("",)),)),)).requests()[0].function
@@ -181,6 +234,8 @@ class Discovery:
     """
 
     functions: tuple[Discovered, ...] = field(default=())
+    scenarios: tuple[FoundScenario, ...] = ()
+    files: tuple[str, ...] = ()
 
     def requests(self) -> tuple[Request, ...]:
         """One request for each program, function by function."""

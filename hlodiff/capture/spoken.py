@@ -75,4 +75,14 @@ def _plain_repr(value: Any, kind: Any) -> str:
         text = " ".join(repr(value).split())
     except Exception:  # a broken repr is no reason to stop what is being watched
         return f"an object of class {kind.__qualname__}"
+    return without_addresses(text)
+
+
+def without_addresses(text: str) -> str:
+    """A text of others without the addresses of objects.
+
+    Example:
+        >>> without_addresses("<function f at 0x7f5eff69e020>")
+        '<function f>'
+    """
     return _ADDRESS.sub("", text)

@@ -17,12 +17,13 @@ from typing import Any
 
 from hlodiff.capture.environment import Purpose
 from hlodiff.capture.growth_outcomes import GrowthRequest
-from hlodiff.capture.imports import import_modules, one_line, relative, user_frame
-from hlodiff.capture.outcomes import Discovered, Discovery
+from hlodiff.capture.imports import import_modules, imported_files, one_line, relative, user_frame
+from hlodiff.capture.outcomes import Discovered, Discovery, FoundScenario, Ran
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, RegistryError, UsageError
 from hlodiff.registry import Case, Registration, registrations, varied
+from hlodiff.scenarios import Scenario, scenarios
 
 
 def main(descriptor: int) -> None:
@@ -113,7 +114,17 @@ class _Server:
         return ""
 
     def discover(self, _: None) -> Discovery:
-        return Discovery(tuple(self._discovered(registration) for registration in registrations()))
+        found = tuple(self._discovered(registration) for registration in registrations())
+        return Discovery(found, tuple(map(self._scenario, scenarios())), imported_files())
+
+    def _scenario(self, found: Scenario) -> FoundScenario:
+        file, _, line = relative(found.where, self.config.root).rpartition(":")
+        return FoundScenario(found.name, file, int(line), found.max_traces, found.max_programs, found.devices)
+
+    def scenario(self, name: str) -> Ran:
+        from hlodiff.capture.scenario_runs import run_scenario
+
+        return run_scenario(name, self.config.root)
 
     def _discovered(self, registration: Registration) -> Discovered:
         root = self.config.root

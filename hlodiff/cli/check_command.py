@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from hlodiff.capture import discover
 from hlodiff.cli import options
-from hlodiff.cli.checking import Run, following
+from hlodiff.cli.against import check_against
+from hlodiff.cli.checking import Run, following_all
 from hlodiff.cli.growth_checking import check_growth
+from hlodiff.cli.leaving import Leaving, pending_folder
 from hlodiff.cli.output import emit_report, near
 from hlodiff.cli.registered import choose
-from hlodiff.config import load
-from hlodiff.policy import exit_code, judge
+from hlodiff.cli.scenario_runs import compare_scenarios
+from hlodiff.config import in_ci, load
+from hlodiff.errors import UsageError
+from hlodiff.policy import exit_code, judge, judge_scenarios
 from hlodiff.report.record import Report, toolchain_changes
 from hlodiff.store import is_unfinished, writing
 
@@ -25,6 +30,13 @@ from hlodiff.store import is_unfinished, writing
 @options.output
 @options.detail
 @click.option("--timings", is_flag=True, help="Tell how long each program took to trace, lower and compile.")
+@click.option(
+    "--pending",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Where to leave what was captured; .hlodiff/pending by default.",
+)
+@click.option("--against", metavar="REV", help="Compare with a git revision, compiled now, instead of the snapshots.")
 @options.jobs
 @options.project
 def command(
@@ -35,43 +47,63 @@ def command(
     everything: bool,
     stacks: bool,
     timings: bool,
+    pending: Path | None,
+    against: str | None,
     jobs: int | None,
     project: Path,
 ) -> int:
     """Compile registered functions and compare them with the snapshots.
 
-    NAME is a function, a case (`function/case`) or a pattern (`train*`); all functions where none is given. Nothing is
-    written. A program that cannot be compiled here is "not checked": it is reported, and where it has a snapshot it is
-    no pass. `--target cpu` looks at one target only. `--timings` compiles everything, also what did not change; workers
-    slow each other down, so use it with `--jobs 1`, or `hlodiff profile`, which tells more.
+    NAME is a function, a case (`function/case`) or a pattern (`train*`); all functions where none is given. Snapshots
+    are not written: what is new or changed is left for `hlodiff review` and `hlodiff accept`. A program that cannot be
+    compiled here is "not checked": it is reported, and where it has a snapshot it is no pass. `--target cpu` looks at
+    one target only. `--timings` compiles everything, also what did not change; workers slow each other down, so use it
+    with `--jobs 1`, or `hlodiff profile`, which tells more.
+
+    `--against REV` needs no snapshots: it checks REV out beside the work tree, compiles both and compares. `REV...`
+    stands for the commit where this branch left REV. A function that only one side has does not fail then.
 
     Exits 0 where nothing changed, 1 where a program changed, has no snapshot or is registered no more, 2 where no
     verdict was possible: something is broken, or a recorded program could not be checked here.
     """
     config = load(project)
-    if is_unfinished(config.snapshots):
+    if against is not None:
+        if timings or pending:
+            raise UsageError("--against leaves nothing pending and times nothing", hint="leave out one of the options")
+        report = check_against(config, against, names, targets, jobs)
+    else:
+        leaving = Leaving(pending_folder(config, pending), config.max_file_bytes)
+        report = _check_snapshots(Run(config, leaving, timed={} if timings else None), names, targets, everything, jobs)
+    emit_report(replace(report, all=everything, stacks=stacks), form, output)
+    return exit_code(report.findings)
+
+
+def _check_snapshots(
+    run: Run, names: tuple[str, ...], targets: tuple[str, ...], everything: bool, jobs: int | None
+) -> Report:
+    config = run.config
+    if is_unfinished(config.snapshots) and not in_ci():
         with writing(config.snapshots):
             pass  # taking the folder finishes what a killed `update` has begun
     discovery = discover(config)
     chosen = choose(config, discovery, names, targets)
-    run = Run(config, timed={} if timings else None)
     run.compare_all(chosen, jobs)
+    if not (names or targets):
+        run.leaving.forget_unregistered(discovery)
     programs = run.in_order(chosen)
-    findings = (*judge(programs), *check_growth(config, discovery, chosen, names, jobs))
-    code = exit_code(findings)
-    report = Report(
+    scenarios = compare_scenarios(config, chosen.scenarios, jobs)
+    grown = check_growth(config, discovery, chosen, names, jobs)
+    findings = (*judge(programs), *grown, *judge_scenarios(scenarios, everything=everything))
+    return Report(
         command="check",
         old=str(near(config.snapshots)),
         new="this work tree",
         programs=programs,
         findings=findings,
         toolchain=toolchain_changes(run.toolchains),
-        notes=tuple(f"{folder}: a summary.yaml, but no snapshot's place" for folder in chosen.strays),
-        next=following(programs, code, findings),
+        notes=(*chosen.notes(), *run.leaving.notes()),
+        next=following_all(programs, findings, scenarios),
         root=str(config.root),
-        all=everything,
-        stacks=stacks,
         timings=run.timings(chosen),
+        scenarios=scenarios,
     )
-    emit_report(report, form, output)
-    return code

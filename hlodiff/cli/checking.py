@@ -8,18 +8,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hlodiff.capture import Captured, NotChecked, Outcome
+from hlodiff.cli import scenario_runs
 from hlodiff.cli.capturing import captured
+from hlodiff.cli.leaving import Leaving
 from hlodiff.cli.recording import STAGES, Stored, compare, one_sided, parse, record
 from hlodiff.cli.registered import Chosen, load_stored, requests_for
 from hlodiff.cli.timing import timing
 from hlodiff.cli.trouble import foreseen
-from hlodiff.config import Config
+from hlodiff.config import Config, in_ci
 from hlodiff.diff.compared import Compared
 from hlodiff.diff.limits import Limits
 from hlodiff.errors import HlodiffError
-from hlodiff.policy import FAILED, PROGRAM_RULES, UNJUDGED, Finding
+from hlodiff.policy import FAILED, PROGRAM_RULES, SCENARIO_RULES, UNJUDGED, Finding, exit_code
 from hlodiff.report.timings import Timing
 from hlodiff.store import FutureFormatError, Key
+from hlodiff.traces.compare import ComparedTraces
 
 
 @dataclass(slots=True)
@@ -28,12 +31,14 @@ class Run:
 
     Args:
         config: the project's.
+        leaving: keeps what was captured and is not recorded.
         results: both stages of each program that was looked at.
         toolchains: target, recorded toolchain and the one found now, for each program that was compiled.
         timed: how long each program took to make; None where nobody asked, so that what is unchanged is not compiled.
     """
 
     config: Config
+    leaving: Leaving
     results: dict[Key, tuple[Compared, ...]] = field(default_factory=dict)
     toolchains: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
     timed: dict[Key, Timing] | None = None
@@ -57,6 +62,7 @@ class Run:
         if isinstance(outcome, NotChecked):
             return _both(key, outcome.reason, outcome.advice, recorded=old is not None)
         if not isinstance(outcome, Captured):
+            self.leaving.forget(key)
             return _both(key, outcome.what, "", broken=True, log=outcome.log_tail)
         if old is not None:
             before = old.snapshot.summary.get("toolchain") or {}
@@ -65,10 +71,13 @@ class Run:
             if self.timed is not None:
                 self.timed[key] = timing(key, outcome)
             if outcome.unchanged and old is not None:
+                self.leaving.forget(key)
                 return one_sided(old, "identical")
             new = parse(record(outcome, str(self.config.root), self.config.large_constants), key.name)
             limits = Limits(**dict(self.config.limits))
-            return one_sided(new, "added") if old is None else compare(old, new, limits)
+            if old is None:
+                return self.leaving.compared(new.snapshot, None, one_sided(new, "added"))
+            return self.leaving.compared(new.snapshot, old.snapshot, compare(old, new, limits))
         except Exception as error:
             known = foreseen(error)
             return _both(key, known.what, known.hint, error=known)
@@ -118,6 +127,18 @@ def _heal(key: Key, error: HlodiffError) -> str:
     return error.hint if newer else f"hlodiff update {key.name} --target {key.target}"
 
 
+def following_all(
+    programs: tuple[Compared, ...], findings: tuple[Finding, ...], scenarios: tuple[ComparedTraces, ...]
+) -> str:
+    """The command to type next, for programs and scenarios."""
+    plain = tuple(finding for finding in findings if finding.rule not in SCENARIO_RULES)
+    both = [following(programs, exit_code(plain), plain), scenario_runs.following(scenarios)]
+    told = [command for command in both if command]
+    if len(told) == 2 and all(command.startswith("hlodiff update") for command in told):
+        return "hlodiff update --prune" if told[0] == told[1] == "hlodiff update --prune" else "hlodiff update"
+    return told[0] if told else ""
+
+
 def following(programs: tuple[Compared, ...], code: int, findings: Sequence[Finding] = ()) -> str:
     """The command to type next; "" where there is none."""
     further = [finding for finding in findings if finding.rule not in PROGRAM_RULES]
@@ -136,5 +157,9 @@ def following(programs: tuple[Compared, ...], code: int, findings: Sequence[Find
             advice = [f.advice for f in further if f.severity == "error" and f.advice.startswith("hlodiff ")]
             orphaned = any(program.status == "removed" for program in programs)
             return "hlodiff update --prune" if orphaned else next(iter(advice), "")
-        return f"hlodiff update {' '.join(differing)}" if len(differing) <= 3 else "hlodiff update"
+        names = " ".join(differing) if len(differing) <= 3 else ""
+        # What CI captured lies on CI's machine, and whoever reads its log sits at another one.
+        if in_ci() or not all(p.id for p in programs if p.status in ("changed", "added")):
+            return f"hlodiff update {names}".rstrip()
+        return f"hlodiff accept {names}" if names else "hlodiff review"
     return ""

@@ -13,6 +13,7 @@ from hlodiff.cli import options
 from hlodiff.cli.output import emit_report
 from hlodiff.cli.pairing import Pair, pair
 from hlodiff.cli.progress import progress
+from hlodiff.cli.scenario_runs import compared_trees
 from hlodiff.cli.sides import Side, Sides, open_side
 from hlodiff.cli.trouble import foreseen
 from hlodiff.config import load_if_any
@@ -20,7 +21,9 @@ from hlodiff.diff.compared import Compared, with_compiler
 from hlodiff.diff.limits import DEFAULTS, Limits
 from hlodiff.errors import DiffError, UsageError
 from hlodiff.ir.model import Module
+from hlodiff.policy import judge_scenarios
 from hlodiff.report.record import Report, ToolchainChange, toolchain_changes
+from hlodiff.traces.compare import ComparedTraces
 
 _BUG = "this is a bug in hlodiff: please report it with both programs, {old} and {new}"
 _WHOLE = "see whether the file is whole; `hlodiff diff --help` lists what can be read"
@@ -65,13 +68,15 @@ def command(
     limits = Limits(**dict(config.limits)) if config else DEFAULTS
     sides = open_side(old, project), open_side(new, project)
     chosen = [one for one in pair(*sides) if _is_chosen(one, names, targets)]
-    if not any(side.programs for side in sides):
+    trees = sides[0].tree, sides[1].tree
+    scenarios = compared_trees(*trees, names) if not targets else ()
+    if not any(side.programs for side in sides) and not scenarios:
         raise UsageError("; ".join(dict.fromkeys((*sides[0].notes, *sides[1].notes))) or "there is nothing to compare")
     if sides[0].single != sides[1].single and not any(before and after for before, after in chosen):
         what = f"{old} is one program, {new} is many, and none has its name"
         many_first = f"{old} is many programs, {new} is one, and none has its name"
         raise UsageError(what if sides[0].single else many_first, hint="compare two files or two folders")
-    if (names or targets) and not chosen:
+    if (names or targets) and not chosen and not scenarios:
         raise UsageError("no program of these names and targets is on either side")
     programs: list[Compared] = []
     with progress(len(chosen), "comparing") as step:
@@ -87,12 +92,18 @@ def command(
         root=str(config.root if config else project.absolute()),
         all=everything,
         stacks=stacks,
+        findings=judge_scenarios(scenarios, command="diff", everything=everything),
+        scenarios=scenarios,
     )  # fmt: skip
     emit_report(report, form, output)
-    if any(program.broken for program in programs):
+    return _verdict(programs, scenarios, exit_code)
+
+
+def _verdict(programs: Sequence[Compared], scenarios: Sequence[ComparedTraces], exit_code: bool) -> int:
+    if any(program.broken for program in programs) or any(one.status == "not_checked" for one in scenarios):
         return 2
-    differs = any(program.status in ("changed", "added", "removed") for program in programs)
-    return int(exit_code and differs)
+    statuses = [*(program.status for program in programs), *(one.status for one in scenarios)]
+    return int(exit_code and any(status in ("changed", "added", "removed") for status in statuses))
 
 
 def _is_chosen(one: Pair, names: Sequence[str], targets: Sequence[str]) -> bool:

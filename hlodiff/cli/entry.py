@@ -22,6 +22,9 @@ _COMMANDS = {
     "targets": "Show what this machine can compile for, and what is missing.",
     "update": "Compile registered functions and record what changed.",
     "check": "Compile registered functions and compare with the snapshots.",
+    "review": "Walk through what check found: accept, reject or skip each.",
+    "accept": "Record what check captured, by name, id, pattern or class.",
+    "reject": "Forget what check captured.",
     "diff": "Compare two files, folders or git revisions.",
     "growth": "Show how programs grow with a size, and where.",
     "show": "Show what one recorded program is made of.",
@@ -72,6 +75,7 @@ def _group() -> None:
     \b
     A new project:    hlodiff init, then hlodiff update, then commit the snapshots.
     In CI:            hlodiff check
+    It was meant:     hlodiff review, then commit the snapshots.
     Two of anything:  hlodiff diff OLD NEW
 
     Exit codes: 0 clean, 1 something fails the policy, 2 no verdict was possible.

@@ -11,6 +11,7 @@ from hlodiff.capture import Discovery, discover
 from hlodiff.cli import options
 from hlodiff.cli.output import emit
 from hlodiff.cli.registered import Chosen, choose
+from hlodiff.cli.scenario_runs import scenario_states
 from hlodiff.config import load
 from hlodiff.report.escape import printable
 from hlodiff.report.numbers import many
@@ -34,7 +35,8 @@ def command(names: tuple[str, ...], targets: tuple[str, ...], form: str, output:
     recorded = dict.fromkeys(list_snapshots(FolderTree(config.snapshots)).keys)
     rows = [(key, "recorded" if key in recorded else "new") for key in chosen.registered]
     rows += [(key, "orphaned") for key in chosen.orphaned]
-    emit(_json(rows, discovery) if form == "json" else _text(rows, discovery, chosen), output)
+    traces = scenario_states(config, chosen.scenarios)
+    emit(_json(rows, discovery, traces) if form == "json" else _text(rows, discovery, chosen, traces), output)
     return 0
 
 
@@ -42,7 +44,7 @@ def _places(discovery: Discovery) -> dict[str, str]:
     return {found.name: f"{found.file}:{found.line}" for found in discovery.functions}
 
 
-def _text(rows: list[tuple[Key, str]], discovery: Discovery, chosen: Chosen) -> str:
+def _text(rows: list[tuple[Key, str]], discovery: Discovery, chosen: Chosen, traces: list[tuple[str, str, str]]) -> str:
     places = _places(discovery)
     lines: list[str] = []
     for function in dict.fromkeys(key.function for key, _ in rows):
@@ -51,20 +53,22 @@ def _text(rows: list[tuple[Key, str]], discovery: Discovery, chosen: Chosen) -> 
         for case in dict.fromkeys(key.case for key, _ in own):
             states = [f"{key.target} {state}" for key, state in own if key.case == case]
             lines.append(f"  {case + ': ' if case else ''}{', '.join(states)}")
+    lines += [f"{name}  ({place or 'registered no more'})\n  scenario: {state}" for name, place, state in traces]
     problems = {found.name: found.problem for found in discovery.functions if found.problem}
     lines += [f"note: the cases of `{name}` cannot be listed: {problem}" for name, problem in problems.items()]
     lines += [f"note: {folder}: a summary.yaml, but no snapshot's place" for folder in chosen.strays]
-    new = sum(state == "new" for _, state in rows)
-    orphaned = sum(state == "orphaned" for _, state in rows)
+    states = [*(state for _, state in rows), *(state for _, _, state in traces)]
+    new, orphaned = states.count("new"), states.count("orphaned")
     following = "hlodiff update" if new else "hlodiff update --prune" if orphaned else "hlodiff check"
     functions = many(len({key.function for key, _ in rows}), "function")
-    counts = [f"{len(rows) - new - orphaned} recorded", *([f"{new} new"] if new else [])]
+    functions += f", {many(len(traces), 'scenario')}" if traces else ""
+    counts = [f"{len(states) - new - orphaned} recorded", *([f"{new} new"] if new else [])]
     counts += [f"{orphaned} orphaned"] if orphaned else []
     lines.append(f"{functions}, {', '.join(counts)}; next: {following}")
-    return "".join(printable(line) + "\n" for line in lines)
+    return "".join(printable(line, lines=True) + "\n" for line in lines)
 
 
-def _json(rows: list[tuple[Key, str]], discovery: Discovery) -> str:
+def _json(rows: list[tuple[Key, str]], discovery: Discovery, traces: list[tuple[str, str, str]]) -> str:
     places = _places(discovery)
     programs = [
         {
@@ -76,4 +80,5 @@ def _json(rows: list[tuple[Key, str]], discovery: Discovery) -> str:
         }
         for key, state in rows
     ]
-    return json.dumps({"format_version": "1.0", "programs": programs}, indent=1) + "\n"
+    scenarios = [{"name": name, "record": state, "registered_at": place or None} for name, place, state in traces]
+    return json.dumps({"format_version": "1.0", "programs": programs, "scenarios": scenarios}, indent=1) + "\n"

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from hlodiff.cli.output import FORMS, LINK, REPORTS
+from hlodiff.config import in_ci
+from hlodiff.errors import UsageError
 from hlodiff.report.escape import printable
 
 # Nothing that could end a link in Markdown or a line.
@@ -20,6 +22,25 @@ F = TypeVar("F", bound=Callable[..., Any])
 def names(command: F) -> F:
     """Positional names or globs."""
     return click.argument("names", nargs=-1, metavar="[NAME]...")(command)
+
+
+def pending_words(command: F) -> F:
+    """Positional names, globs and ids of pending programs."""
+    return click.argument("words", nargs=-1, metavar="[NAME|ID]...")(command)
+
+
+def pattern(command: F) -> F:
+    """`--pattern`, repeatable."""
+    return click.option(
+        "--pattern", "patterns", multiple=True, metavar="ID", help="Programs with this change and no other."
+    )(command)
+
+
+def change_class(command: F) -> F:
+    """`--class`, repeatable."""
+    return click.option(
+        "--class", "classes", multiple=True, metavar="WORD", help="Programs whose change is of this class, e.g. cost."
+    )(command)
 
 
 def target(command: F) -> F:
@@ -91,6 +112,22 @@ def jobs(command: F) -> F:
         metavar="N",
         help="Worker processes; the configuration's by default.",
     )(command)
+
+
+def ci_write(command: F) -> F:
+    """`--ci-write`."""
+    return click.option("--ci-write", is_flag=True, help="Write snapshots although this is CI (variable CI).")(command)
+
+
+def refuse_in_ci(ci_write: bool, command: str) -> None:
+    """Stop before snapshots are written in CI, where nobody sees what was accepted.
+
+    Raises:
+        UsageError: this is CI, and the command line does not say that it may write.
+    """
+    if in_ci() and not ci_write:
+        hint = f"run it on your machine and commit what it wrote, or say `hlodiff {command} --ci-write`"
+        raise UsageError("snapshots are not written in CI (the variable CI is set)", hint=hint)
 
 
 def project(command: F) -> F:

@@ -9,6 +9,7 @@ from pathlib import Path
 from hlodiff.capture import Discovery, Request
 from hlodiff.cli.output import near
 from hlodiff.cli.recording import Stored, parse
+from hlodiff.cli.scenario_runs import ChosenScenarios, all_scenarios, chosen_scenarios
 from hlodiff.cli.selecting import select
 from hlodiff.cli.trouble import foreseen
 from hlodiff.config import Config
@@ -24,11 +25,17 @@ class Chosen:
         registered: chosen programs that are registered, in the order of registration.
         orphaned: chosen snapshots whose function, case or target is registered no more.
         strays: folders that hold a summary but have no name of ours.
+        scenarios: chosen scenarios.
     """
 
     registered: tuple[Key, ...]
     orphaned: tuple[Key, ...]
     strays: tuple[str, ...]
+    scenarios: ChosenScenarios
+
+    def notes(self) -> tuple[str, ...]:
+        """What a report says of folders that are no snapshots."""
+        return tuple(f"{folder}: a summary.yaml, but no snapshot's place" for folder in self.strays)
 
 
 def choose(config: Config, discovery: Discovery, names: Sequence[str], targets: Sequence[str]) -> Chosen:
@@ -51,11 +58,13 @@ def choose(config: Config, discovery: Discovery, names: Sequence[str], targets: 
     unknown = {found.name for found in discovery.functions if found.problem}
     known = dict.fromkeys(registered)
     orphaned = tuple(key for key in listing.keys if key not in known and key.function not in unknown)
-    chosen = dict.fromkeys(select((*registered, *orphaned), names, targets))
+    scenarios = all_scenarios(config, discovery)
+    chosen = dict.fromkeys(select((*registered, *orphaned), names, targets, scenarios.names))
     return Chosen(
         tuple(key for key in registered if key in chosen),
         tuple(key for key in orphaned if key in chosen),
         listing.strays,
+        chosen_scenarios(scenarios, names, targets),
     )
 
 

@@ -20,13 +20,16 @@ def selected(key: Key, names: Sequence[str], targets: Sequence[str]) -> bool:
     return _matches((key.function, key.name), names) and _matches((key.target,), targets)
 
 
-def select(keys: Iterable[Key], names: Sequence[str], targets: Sequence[str]) -> tuple[Key, ...]:
+def select(
+    keys: Iterable[Key], names: Sequence[str], targets: Sequence[str], others: Sequence[str] = ()
+) -> tuple[Key, ...]:
     """The chosen keys.
 
     Args:
         keys: everything there is.
         names: patterns for functions (`train*`) or cases (`train/small`); all where empty.
         targets: patterns for targets; all where empty.
+        others: names of scenarios, which run on cpu: a pattern may be meant for them alone.
 
     Returns:
         the chosen keys, in order.
@@ -36,10 +39,11 @@ def select(keys: Iterable[Key], names: Sequence[str], targets: Sequence[str]) ->
     """
     keys = tuple(keys)
     for pattern in names:
-        if not any(_matches((key.function, key.name), [pattern]) for key in keys):
-            raise _nothing("function", pattern, [key.name for key in keys], "hlodiff list")
+        there = any(_matches((key.function, key.name), [pattern]) for key in keys)
+        if not there and not any(fnmatchcase(name, pattern) for name in others):
+            raise _nothing("function", pattern, [*(key.name for key in keys), *others], "hlodiff list")
     for pattern in targets:
-        if not any(_matches((key.target,), [pattern]) for key in keys):
+        if not any(_matches((key.target,), [pattern]) for key in keys) and not (others and fnmatchcase("cpu", pattern)):
             raise _nothing("target", pattern, [key.target for key in keys], "hlodiff list")
     return tuple(key for key in keys if selected(key, names, targets))
 

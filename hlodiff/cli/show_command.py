@@ -12,13 +12,16 @@ import click
 from hlodiff.cli import options
 from hlodiff.cli.output import emit, near
 from hlodiff.cli.reasons import file_reasons, reasons_text, snapshot_reasons
+from hlodiff.cli.scenario_runs import shown_scenarios
 from hlodiff.cli.selecting import select
 from hlodiff.config import load
 from hlodiff.errors import UsageError
 from hlodiff.ir.model import Module
 from hlodiff.report.escape import printable
 from hlodiff.report.numbers import bytes_in_words, count_in_words
-from hlodiff.store import FolderTree, list_snapshots, open_revision, read_summary
+from hlodiff.store import FolderTree, RecordedTraces, list_snapshots, open_revision, read_summary
+from hlodiff.traces.stored import to_plain
+from hlodiff.traces.words import account_in_words
 
 _WIDTH = 100
 _STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
@@ -41,22 +44,31 @@ def command(
     loops of Python that were unrolled and how many copies there are, values computed twice, functions that were lowered
     again, large constants, and how often loops turn.
     """
+    traces: list[RecordedTraces] = []
     if Path(name).is_file():
         found = [file_reasons(Path(name), project)] if why else [_file_summary(Path(name))]
     else:
         config = load(project)
         tree = open_revision(project, revision, config.snapshots) if revision else FolderTree(near(config.snapshots))
         keys = list_snapshots(tree).keys
-        if not keys:
+        traces = shown_scenarios(tree, name) if not targets else []
+        if not keys and not traces:
             raise UsageError("there are no snapshots", where=tree.where, hint="hlodiff update")
-        keys = select(keys, [name], targets)
+        keys = select(keys, [name], targets, [one.scenario for one in traces])
         found = [snapshot_reasons(tree, key, config.root) if why else read_summary(tree, key) for key in keys]
     if form == "json":
-        emit(json.dumps({"format_version": "1.0", "programs": found}, indent=1, ensure_ascii=False) + "\n", output)
+        scenarios = [{"name": one.scenario, "jax": one.jax, "functions": to_plain(one.account)} for one in traces]
+        table = {"format_version": "1.0", "programs": found, **({"scenarios": scenarios} if scenarios else {})}
+        emit(json.dumps(table, indent=1, ensure_ascii=False) + "\n", output)
     else:
-        text = reasons_text if why else _text
-        emit("\n".join("".join(printable(line) + "\n" for line in text(one)) for one in found), output)
+        blocks = [*map(reasons_text if why else _text, found), *map(_traces, traces)]
+        emit("\n".join("".join(printable(line) + "\n" for line in block) for block in blocks), output)
     return 0
+
+
+def _traces(one: RecordedTraces) -> Iterator[str]:
+    yield f"{one.scenario}  traces of a scenario, jax {one.jax}"
+    yield from (f"  {line}" for line in account_in_words(one.account, everything=True))
 
 
 def _file_summary(path: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from hlodiff.cli.recording import STAGES
 from hlodiff.errors import ConfigError, HlodiffError, StoreError, UsageError
 from hlodiff.ir.model import Module, Stage
-from hlodiff.store import FolderTree, GitTree, Key, Tree, attach_source, open_revision, read_snapshot
+from hlodiff.store import FolderTree, GitTree, Key, Tree, attach_source, open_revision, read_snapshot, scenarios_of
 from hlodiff.store.names import SUMMARY, is_safe
 
 _SUFFIXES = (".hlo", ".txt", ".mlir", ".pb")
@@ -48,13 +48,14 @@ class Side:
 
 @dataclass(slots=True)
 class Sides:
-    """All programs of one side, what it is called, its toolchains by target, and what must be said of it."""
+    """All programs of one side, what it is called, its toolchains by target, what must be said of it, and its files."""
 
     label: str
     programs: list[Side] = field(default_factory=list)
     toolchains: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     single: bool = False
+    tree: Tree | None = None
 
 
 def open_side(spec: str, project: Path) -> Sides:
@@ -129,7 +130,7 @@ def _stem(name: str) -> str:
 
 def _tree_side(label: str, tree: Tree, plain: Tree, here: PurePosixPath) -> Sides:
     files = tree.files()
-    if any(PurePosixPath(file).name == SUMMARY for file in files):
+    if any(PurePosixPath(file).name == SUMMARY for file in files) or scenarios_of(files):
         return _snapshot_side(label, tree, files, here)
     sides = Sides(label)
     dumps = {file: match for file in files if (match := _DUMP.match(file))}
@@ -145,7 +146,7 @@ def _tree_side(label: str, tree: Tree, plain: Tree, here: PurePosixPath) -> Side
 
 def _snapshot_side(label: str, tree: Tree, files: tuple[str, ...], here: PurePosixPath) -> Sides:
     """A snapshots folder, the folder of one function, or one snapshot."""
-    sides = Sides(label)
+    sides = Sides(label, tree=tree)
     folders = sorted(file.rpartition("/")[0] for file in files if PurePosixPath(file).name == SUMMARY)
     for folder in folders:
         # A folder inside `snapshots` gets the parts of its name that stand above it from where it lies.

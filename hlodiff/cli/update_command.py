@@ -14,9 +14,11 @@ from hlodiff.capture import Captured, NotChecked, Outcome, discover
 from hlodiff.cli import options
 from hlodiff.cli.capturing import captured
 from hlodiff.cli.growth_checking import update_growth
+from hlodiff.cli.leaving import Leaving, pending_folder
 from hlodiff.cli.output import emit, near, tell
 from hlodiff.cli.recording import Stored, compare, parse, record
 from hlodiff.cli.registered import Chosen, choose, load_stored, requests_for
+from hlodiff.cli.scenario_runs import update_scenarios
 from hlodiff.cli.trouble import foreseen
 from hlodiff.config import Config, load
 from hlodiff.diff.limits import Limits
@@ -35,6 +37,7 @@ _STATUSES = ("new", "changed", "repaired", "facts", "unchanged", "orphaned", "de
 @click.option("--prune", is_flag=True, help="Delete snapshots of functions that are registered no more.")
 @options.plain_form
 @options.output
+@options.ci_write
 @options.jobs
 @options.project
 def command(
@@ -43,31 +46,35 @@ def command(
     prune: bool,
     form: str,
     output: str | None,
+    ci_write: bool,
     jobs: int | None,
     project: Path,
 ) -> int:
     """Compile registered functions and record those whose program changed.
 
     NAME is a function, a case (`function/case`) or a pattern (`train*`); all functions where none is given. A snapshot
-    whose program is the same is not touched. A program that cannot be compiled here keeps the snapshot it has.
+    whose program is the same is not touched. A program that cannot be compiled here keeps the snapshot it has. In CI
+    (the variable CI is set) nothing is written unless --ci-write is given.
     """
+    options.refuse_in_ci(ci_write, "update")
     config = load(project)
     with writing(near(config.snapshots)):
         discovery = discover(config)
         chosen = choose(config, discovery, names, targets)
-        run = _Run(config)
+        run = _Run(config, Leaving(pending_folder(config), config.max_file_bytes))
         try:
             run.update_all(chosen, jobs)
             run.orphans(chosen, prune)
+            run.scenarios(chosen, jobs, prune)
             growth = update_growth(config, discovery, chosen, names, jobs, prune)
         except KeyboardInterrupt:
             done = sum(row.status in ("new", "changed", "repaired", "facts") for row in run.rows.values())
             tell(f"{many(done, 'program')} recorded; `hlodiff update` goes on with the others")
             raise
     rows = [run.rows[key] for key in (*chosen.registered, *chosen.orphaned) if key in run.rows]
-    rows += [_Row(row.key, row.status, row.what, row.log) for row in growth]
-    notes = [f"{folder}: a summary.yaml, but no snapshot's place" for folder in chosen.strays]
-    emit(_json(rows) if form == "json" else "".join(line + "\n" for line in _text(rows, notes, config)), output)
+    rows += [*(_Row(row.key, row.status, row.what, row.log) for row in growth), *run.traces]
+    text = "".join(line + "\n" for line in _text(rows, chosen.notes(), config))
+    emit(_json(rows) if form == "json" else text, output)
     return 2 if any(row.status == "failed" for row in rows) else 0
 
 
@@ -86,7 +93,9 @@ class _Run:
     """What has been done so far."""
 
     config: Config
+    leaving: Leaving
     rows: dict[Key, _Row] = field(default_factory=dict)
+    traces: list[_Row] = field(default_factory=list)
 
     def update_all(self, chosen: Chosen, jobs: int | None) -> None:
         stored, broken = load_stored(self.config, chosen.registered)
@@ -96,7 +105,10 @@ class _Run:
         wanted = [key for key in chosen.registered if key not in self.rows]
         with closing(captured(self.config, requests_for(wanted, stored), jobs)) as outcomes:
             for key, outcome in outcomes:
-                self.rows[key] = self.update_one(key, outcome, stored.get(key), key in broken)
+                row = self.update_one(key, outcome, stored.get(key), key in broken)
+                self.rows[key] = row
+                if row.status != "not checked":  # whatever an earlier check has left is settled, or not what it is now
+                    self.leaving.forget(key)
 
     def update_one(self, key: Key, outcome: Outcome, old: Stored | None, broken: bool) -> _Row:
         if isinstance(outcome, NotChecked):
@@ -125,6 +137,11 @@ class _Run:
                 remove_snapshot(self.config.snapshots, key)
             self.rows[key] = _Row(key, "deleted" if prune else "orphaned")
 
+    def scenarios(self, chosen: Chosen, jobs: int | None, prune: bool) -> None:
+        """Run scenarios; in a row `traces` stands in the place of the target."""
+        for one in update_scenarios(self.config, chosen.scenarios, jobs, prune):
+            self.traces.append(_Row(Key(one.name, "", "traces"), one.status, one.what, one.log))
+
 
 def _difference(key: Key, old: Stored, new: Stored, limits: Limits) -> _Row:
     if (old.snapshot.stablehlo, old.snapshot.compiled) == (new.snapshot.stablehlo, new.snapshot.compiled):
@@ -133,7 +150,7 @@ def _difference(key: Key, old: Stored, new: Stored, limits: Limits) -> _Row:
     return _Row(key, "changed", tuple(f"{words[p.stage]}: {headline(p)}" for p in compare(old, new, limits)))
 
 
-def _text(rows: list[_Row], notes: list[str], config: Config) -> Iterator[str]:
+def _text(rows: list[_Row], notes: tuple[str, ...], config: Config) -> Iterator[str]:
     wide = max((len(f"{row.key.name}  {row.key.target}") for row in rows), default=0)
     same: dict[tuple[str, ...], list[_Row]] = {}
     for row in rows:

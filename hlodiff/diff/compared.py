@@ -32,6 +32,7 @@ class Compared:
             than because this machine lacks the target.
         log: the end of a log that tells more.
         recorded: whether a program that was not checked has a snapshot, so that something stays unknown.
+        id: what `hlodiff accept` calls a captured program that waits for a decision; "" where none does.
         replayed: whether the edits were seen to turn the old program into the new one; None where nobody asked.
         module: the program of the only side there is, or of both where they are known to be the same, for policies.
         by_compiler: whether the StableHLO is the same and the toolchain is not, so that the compiler made the change.
@@ -50,6 +51,7 @@ class Compared:
     broken: bool = False
     log: str = ""
     recorded: bool = False
+    id: str = ""
     replayed: bool | None = None
     by_compiler: bool = False
     module: Module | None = field(default=None, repr=False, compare=False)

@@ -157,7 +157,7 @@ def _compare_programs(worked: Worked, tuned: tuple[Module, Module], limits: Limi
         with_causes(old.module, new.module, found, edits),
         list(schedule_edits(old, new, found.pairs)),
         tuning_edits(old, new, tuned, found.pairs, edits),
-        fusion_changes(old.module, new.module, found, edits),
+        fusion_changes(old, new, found, edits),
         hits_of(limits, {**unpaired, **unseen}),
     )
 

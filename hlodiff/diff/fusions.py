@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from hlodiff.diff.edits import Place, RawEdit, text_of
-from hlodiff.diff.pairs import Correspondence
+from hlodiff.diff.pairs import Correspondence, Program
 from hlodiff.diff.result import FusionChange, Site
+from hlodiff.diff.walk import equal_below
 from hlodiff.ir.model import Module
 
 _Node = tuple[int, int]
@@ -14,21 +15,22 @@ _Node = tuple[int, int]
 
 
 def fusion_changes(
-    old: Module, new: Module, found: Correspondence, edits: Iterable[RawEdit]
+    before: Program, after: Program, found: Correspondence, edits: Iterable[RawEdit]
 ) -> tuple[FusionChange, ...]:
     """Fusions whose instructions crossed borders, came or went, grouped into one entry for those that share any.
 
     Args:
-        old, new: the programs as they were paired.
+        before, after: the programs as they were paired.
         found: which computations correspond.
         edits: single edits, moves among them.
     """
+    old, new = before.module, after.module
     opened = [(pair.old, pair.new) for pair in found.pairs if pair.pairing is not None]
     sites = (
         _fusion_sites(old, {*(a for a, _ in opened), *found.removed}),
         _fusion_sites(new, {*(b for _, b in opened), *found.added}),
     )
-    links, crossing = _links(found, edits, sites)
+    links, crossing = _links((before, after), found, edits, sites)
     changes = []
     for nodes in _components(links, sites, found):
         change = _change((old, new), sites, nodes, links, crossing)
@@ -52,7 +54,7 @@ _Sites = tuple[dict[int, list[Place]], dict[int, list[Place]]]
 
 
 def _links(
-    found: Correspondence, edits: Iterable[RawEdit], sites: _Sites
+    programs: tuple[Program, Program], found: Correspondence, edits: Iterable[RawEdit], sites: _Sites
 ) -> tuple[dict[_Node, set[_Node]], dict[_Node, int]]:
     """Which old fusion shares instructions with which new one, and how many instructions crossed each one's border."""
     links: dict[_Node, set[_Node]] = {}
@@ -70,6 +72,9 @@ def _links(
             crossing[target] = crossing.get(target, 0) + edit.count
         if source[1] in sites[0] and target[1] in sites[1]:
             _link(links, source, target)
+        for a, b, _ in equal_below(*programs, (edit.old, edit.new)):
+            if a in sites[0] and b in sites[1]:
+                _link(links, (0, a), (1, b))  # it moved as a whole
     return links, crossing
 
 

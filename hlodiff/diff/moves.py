@@ -7,28 +7,19 @@ called with, a fusion is the root of what it calls.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from hlodiff.diff.edits import Place, RawEdit
 from hlodiff.diff.fields import field_changes, in_order
 from hlodiff.diff.limits import Limits
 from hlodiff.diff.pairs import Correspondence, Program
 from hlodiff.diff.result import FieldChange
-from hlodiff.diff.walk import at, equal_callees, outside, paired_places
+from hlodiff.diff.transparent import BORDERS, Around, around
+from hlodiff.diff.walk import at, equal_below, paired_places
 from hlodiff.diff.words import platform_of
-from hlodiff.ir.content import is_commutative, shape_text
+from hlodiff.ir.content import shape_text
 from hlodiff.ir.model import Instruction, Module
-
-_BORDERS = frozenset(["parameter", "fusion", "call", "while", "conditional", "func.call", "return"])
-
-
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """One module seen without borders: resolved operands and users of every instruction."""
-
-    operands: dict[Place, tuple[tuple[Place, int], ...]]
-    users: dict[Place, tuple[tuple[Place, int], ...]]
 
 
 def with_moves(
@@ -50,46 +41,104 @@ def with_moves(
     added = {e.new: e for e in edits if e.kind == "added" and e.new and _may_move(at(new, e.new))}
     if not removed or not added:
         return edits, {}
-    partners = paired_places(found)
     homes = {(pair.old, pair.new) for pair in found.pairs}
-    groups, computations = _small(_groups(old, new, removed, added), homes, limits)
-    hit = {"moves": computations}
+    groups, computations = _small(_groups((before, after), removed, added), homes, limits)
     equal = [(pair.old, pair.new) for pair in found.pairs if pair.pairing is None]
-    sides = (_around(old, {a for a, _ in equal}), _around(new, {b for _, b in equal}))
+    sides = (around(old, {a for a, _ in equal}), around(new, {b for _, b in equal}))
+    known = paired_places(found)
     moves: dict[Place, Place] = {}
-    taken = set(partners.values())
-    for done in range(limits.move_rounds + 1):  # a chain is followed from both ends, one neighbour a round
-        fresh = [p for g in groups for p in _best(sides, g, partners, homes)]
-        if done == limits.move_rounds and fresh:
-            hit["move_rounds"] = _holders([([a for a, _ in fresh], [b for _, b in fresh])])
+    while True:  # a fusion moves with all that is in it, which then is known too
+        more, left = _followed(sides, groups, known, homes, limits.move_rounds)
+        calls = {a: b for a, b in more.items() if at(old, a).opcode == "fusion"}
+        moves |= calls or more
+        if not calls:
             break
-        if not fresh:
-            break
-        for a, b in fresh:
-            if a not in moves and b not in taken:
-                moves[a] = partners[a] = b
-                taken.add(b)
-        groups = [([a for a in olds if a not in moves], [b for b in news if b not in taken]) for olds, news in groups]
+        known |= calls | dict(_inner_pairs(before, after, calls))
     threads = ((old, threads_of(old)), (new, threads_of(new)))
-    edits = outside(edits, equal_callees(before, after, moves.items()))
+    edits = list(_without(edits, _carried(before, after, moves, removed, added)))
     platform = platform_of(new) or platform_of(old)
+    hit = {"moves": computations, "move_rounds": left}
     return list(_replaced(threads, platform, edits, removed, added, moves)), hit
 
 
 def _may_move(it: Instruction) -> bool:
-    return it.opcode not in _BORDERS
+    return it.opcode == "fusion" or it.opcode not in BORDERS
+
+
+def _followed(
+    sides: tuple[Around, Around],
+    groups: list[_Group],
+    known: Mapping[Place, Place],
+    homes: set[tuple[int, int]],
+    rounds: int,
+) -> tuple[dict[Place, Place], int]:
+    """What moved, and how many computations hold more of it where the rounds did not suffice.
+
+    A chain is followed from both ends, one neighbour a round.
+    """
+    partners = dict(known)
+    taken = set(partners.values())
+    for done in range(rounds + 1):
+        groups = [([a for a in old if a not in partners], [b for b in new if b not in taken]) for old, new in groups]
+        fresh = [p for g in groups for p in _best(sides, g, partners, homes)]
+        if done == rounds or not fresh:
+            break
+        for a, b in fresh:
+            if a not in partners and b not in taken:
+                partners[a] = b
+                taken.add(b)
+    left = _holders([([a for a, _ in fresh], [b for _, b in fresh])]) if fresh else 0
+    return {a: b for a, b in partners.items() if a not in known}, left
+
+
+def _inner_pairs(old: Program, new: Program, calls: Mapping[Place, Place]) -> Iterator[tuple[Place, Place]]:
+    """Instructions inside of what moved."""
+    for pair in calls.items():
+        for a, b, _ in equal_below(old, new, pair):
+            for c, d in zip(old.contents[a].order, new.contents[b].order, strict=True):
+                yield (a, c), (b, d)
+
+
+_ALL = 10**15
+"""Of what is applied to elements: it came or went once, and moved along with any of those that apply it."""
+
+
+def _carried(
+    old: Program,
+    new: Program,
+    moves: Mapping[Place, Place],
+    removed: Mapping[Place, RawEdit],
+    added: Mapping[Place, RawEdit],
+) -> Counter[tuple[int, int]]:
+    """Computations, with their side (0 old, 1 new), that moved along with their calls, and how often."""
+    carried: Counter[tuple[int, int]] = Counter()
+    for one, other in moves.items():
+        count = min(removed[one].count, added[other].count)
+        for a, b, embedded in equal_below(old, new, (one, other)):
+            carried[0, a] += _ALL if embedded else count
+            carried[1, b] += _ALL if embedded else count
+    return carried
+
+
+def _without(edits: Iterable[RawEdit], carried: Mapping[tuple[int, int], int]) -> Iterator[RawEdit]:
+    for edit in edits:
+        count = max(carried[which, place[0]] for which, place in enumerate((edit.old, edit.new)) if place)
+        if edit.count > count:
+            yield replace(edit, count=edit.count - count) if count else edit
 
 
 _Group = tuple[list[Place], list[Place]]
 
 
-def _groups(old: Module, new: Module, removed: dict[Place, RawEdit], added: dict[Place, RawEdit]) -> list[_Group]:
-    """Removed and added instructions that are equal but for their layouts."""
+def _groups(programs: tuple[Program, Program], removed: Iterable[Place], added: Iterable[Place]) -> list[_Group]:
+    """Removed and added instructions that are equal but for their layouts; fusions only with all that is in them."""
     groups: dict[tuple[object, ...], _Group] = {}
-    for module, places, which in ((old, removed, 0), (new, added, 1)):
+    for program, places, which in ((programs[0], removed, 0), (programs[1], added, 1)):
         for place in places:
-            it = at(module, place)
-            key = (it.opcode, shape_text(it.shape, False), it.literal, len(it.operands), tuple(sorted(it.attributes)))
+            it = at(program.module, place)
+            inside = tuple(program.hashes[callee] for callee in it.called) if it.opcode == "fusion" else ()
+            what = (it.opcode, shape_text(it.shape, False), it.literal, inside)
+            key = (*what, len(it.operands), tuple(sorted(it.attributes)))
             groups.setdefault(key, ([], []))[which].append(place)
     return [(olds, news) for olds, news in groups.values() if olds and news]
 
@@ -113,7 +162,7 @@ def _holders(groups: Sequence[_Group]) -> int:
 
 
 def _best(
-    sides: tuple[_Around, _Around], group: _Group, partners: dict[Place, Place], homes: set[tuple[int, int]]
+    sides: tuple[Around, Around], group: _Group, partners: dict[Place, Place], homes: set[tuple[int, int]]
 ) -> Iterator[tuple[Place, Place]]:
     """Pairs of one group with a common neighbour, most in common first, each place once."""
     olds, news = group
@@ -132,7 +181,7 @@ def _best(
             yield olds[i], news[j]
 
 
-def _by_neighbour(around: _Around, places: Sequence[Place]) -> dict[tuple[int, Place, int], list[int]]:
+def _by_neighbour(around: Around, places: Sequence[Place]) -> dict[tuple[int, Place, int], list[int]]:
     """Which of the places have an operand, or a user, in a slot."""
     found: dict[tuple[int, Place, int], list[int]] = {}
     for n, place in enumerate(places):
@@ -143,7 +192,7 @@ def _by_neighbour(around: _Around, places: Sequence[Place]) -> dict[tuple[int, P
 
 
 def _in_common(
-    around: _Around, a: Place, partners: Mapping[Place, Place], places: Mapping[tuple[int, Place, int], list[int]]
+    around: Around, a: Place, partners: Mapping[Place, Place], places: Mapping[tuple[int, Place, int], list[int]]
 ) -> Counter[int]:
     """With how many partners of its neighbours each of some places stands together."""
     scores: Counter[int] = Counter()
@@ -152,79 +201,6 @@ def _in_common(
             if neighbour in partners:
                 scores.update(places.get((kind, partners[neighbour], slot), ()))
     return scores
-
-
-def _around(module: Module, closed: Container[int]) -> _Around:
-    """Neighbours of every instruction; what is equal on both sides was never opened and stands as one instruction."""
-    sites = _single_sites(module, closed)
-    operands: dict[Place, tuple[tuple[Place, int], ...]] = {}
-    users: dict[Place, list[tuple[Place, int]]] = {}
-    for index, computation in enumerate(module.computations):
-        for position, it in enumerate(computation.instructions if index not in closed else ()):
-            if it.opcode in _BORDERS:
-                continue
-            numbers: Sequence[int] = (0, 0) if is_commutative(it) else range(len(it.operands))
-            results = it.results or (0,) * len(it.operands)
-            resolved = [
-                (_resolve(module, sites, (index, operand), result), number)
-                for operand, number, result in zip(it.operands, numbers, results, strict=True)
-            ]
-            operands[index, position] = tuple(resolved)
-            for place, slot in resolved:
-                users.setdefault(place, []).append(((index, position), slot))
-    return _Around(operands, {place: tuple(found) for place, found in users.items()})
-
-
-def _single_sites(module: Module, closed: Container[int]) -> dict[int, Place | None]:
-    """For each computation called as a step of the program from one place only, that place."""
-    sites: dict[int, Place | None] = {}
-    for index, computation in enumerate(module.computations):
-        for position, it in enumerate(computation.instructions):
-            for callee in it.called:
-                fits = _is_step(it) and callee not in sites and callee not in closed
-                sites[callee] = (index, position) if fits else None
-    return sites
-
-
-def _is_step(it: Instruction) -> bool:
-    return it.opcode in ("fusion", "call", "func.call") or it.opcode.startswith(("custom-call", "async-start"))
-
-
-def _resolve(module: Module, sites: dict[int, Place | None], place: Place, result: int = 0) -> Place:
-    """Through borders to what a value really is, see `_behind`; `result` of an operation that has several."""
-    for _ in range(1000):  # nesting is shallow in real programs; a hostile call cycle ends here
-        behind = _behind(module, sites, place)
-        if behind is None:
-            return place
-        place = behind
-        it = at(module, place)
-        if it.opcode == "return":  # of a StableHLO function
-            if result >= len(it.operands):
-                return place
-            place, result = (place[0], it.operands[result]), it.results[result] if it.results else 0
-    return place
-
-
-def _behind(module: Module, sites: dict[int, Place | None], place: Place) -> Place | None:
-    """A parameter is its caller's operand, a call the root of what it calls, an element what the tuple was made of."""
-    it = at(module, place)
-    site = sites.get(place[0])
-    if it.opcode == "parameter" and site is not None:
-        operands = at(module, site).operands
-        number = int(it.literal or 0)
-        return (site[0], operands[number]) if number < len(operands) else None
-    if it.opcode in ("bitcast", "copy-done") or (it.opcode.endswith("-done") and it.operands):
-        return place[0], it.operands[0]
-    if it.opcode == "copy-start":
-        return place[0], it.operands[0]
-    if len(it.called) == 1 and _is_step(it) and sites.get(it.called[0]) is not None:
-        return it.called[0], module.computations[it.called[0]].root
-    if it.opcode == "get-tuple-element" and (it.attribute("index") or "").isdigit():
-        source = _resolve(module, sites, (place[0], it.operands[0]))
-        made = at(module, source)
-        index = int(it.attribute("index") or 0)
-        return (source[0], made.operands[index]) if made.opcode == "tuple" and index < len(made.operands) else None
-    return None
 
 
 _Side = tuple[Module, dict[int, str]]

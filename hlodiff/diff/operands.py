@@ -66,11 +66,13 @@ def same_operands_in_any_order(old: Side, new: Side, pairing: Pairing, position:
     fewer, more = (ours, theirs) if len(ours) <= len(theirs) else (theirs, ours)
     free = list(more)
     for slot in fewer:
-        sides = ((slot, other) if fewer is ours else (other, slot) for other in free)
-        match = next((pair for pair in sides if same_value(old, new, pairing, *pair)), None)
-        if match is None:
+        for n, other in enumerate(free):
+            sides = (slot, other) if fewer is ours else (other, slot)
+            if same_value(old, new, pairing, *sides):
+                del free[n]
+                break
+        else:
             return False
-        free.remove(match[1] if fewer is ours else match[0])
     return True
 
 

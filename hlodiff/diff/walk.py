@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from hlodiff.diff.edits import Place, RawEdit
-from hlodiff.diff.pairs import Correspondence, PairedComputations, Program
+from hlodiff.diff.pairs import Correspondence, PairedComputations, Program, paired_calls
 from hlodiff.ir.model import Instruction, Module
 
 
@@ -56,6 +56,20 @@ def equal_callees(old: Program, new: Program, pairs: Iterable[tuple[Place, Place
             if old.hashes[c] == new.hashes[d]:
                 same |= {(0, c), (1, d)}
     return same
+
+
+def equal_below(old: Program, new: Program, pair: tuple[Place, Place]) -> Iterator[tuple[int, int, bool]]:
+    """Computations of equal content behind two calls, with those behind them, and whether they are embedded."""
+    waiting = [(at(old.module, pair[0]), at(new.module, pair[1]), False)]
+    seen: set[tuple[int, int]] = set()
+    for one, other, inside in waiting:
+        for (a, b), embedded in paired_calls(one, other):
+            if (a, b) not in seen and old.hashes[a] == new.hashes[b]:
+                seen.add((a, b))
+                yield a, b, embedded or inside
+                walks = zip(old.contents[a].order, new.contents[b].order, strict=True)
+                pairs = ((at(old.module, (a, c)), at(new.module, (b, d))) for c, d in walks)
+                waiting += [(*both, embedded or inside) for both in pairs if both[0].calls]
 
 
 def outside(edits: Iterable[RawEdit], computations: Container[tuple[int, int]]) -> list[RawEdit]:

@@ -140,7 +140,7 @@ class Instruction:
     @property
     def called(self) -> tuple[int, ...]:
         """All called computations in order, as indices into `Module.computations`."""
-        return tuple(index for _, group in self.calls for index in group)
+        return tuple([index for _, group in self.calls for index in group]) if self.calls else ()
 
 
 @dataclass(frozen=True, slots=True)

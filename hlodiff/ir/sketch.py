@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 from hlodiff.ir.content import COMMUTATIVE
 from hlodiff.ir.hlo_tokens import Unbalanced, split_commas
@@ -42,16 +43,41 @@ class _Unclear(Exception):
     """Something that a sketch cannot say for sure: the computation has to be read."""
 
 
-class _Tails(dict[str, str]):
-    """What stands behind the operands: no metadata, sorted, what is called by its key; worked out once each."""
+class _Alike(dict[Hashable, int]):
+    """Lines that are alike but for their operands, or their literal: by those, the number of each."""
 
-    def __init__(self, masked: bool = False) -> None:
+    __slots__ = ("commutative",)
+    commutative: bool
+
+
+class _Kinds(dict[str, _Alike]):
+    """Lines of one tail, by shape and opcode."""
+
+    def __init__(self, tail: str) -> None:
         super().__init__()
-        self.masked = masked  # what is called is left out
+        self.tail = tail
+
+    def __missing__(self, head: str) -> _Alike:
+        found = _COMMUTATIVE.search(head)
+        self[head] = alike = _Alike()
+        alike.commutative = found is not None and _is_symmetric(found[1], self.tail)
+        return alike
+
+
+class _Tails(dict[str, _Kinds]):
+    """By what stands behind the operands: lines that mean the same there, worked out once each.
+
+    Metadata means nothing, nor does the order of attributes; what is called is its key, or left out where masked.
+    """
+
+    def __init__(self, kinds: dict[str, _Kinds], masked: bool = False) -> None:
+        super().__init__()
         self.keys_by_name: dict[str, int | None] = {}
+        self._masked = masked
+        self._kinds = kinds
         self._sorted: dict[str, str] = {}
 
-    def __missing__(self, tail: str) -> str:
+    def __missing__(self, tail: str) -> _Kinds:
         text = tail
         at = _metadata_start(tail)
         if at >= 0:
@@ -60,27 +86,21 @@ class _Tails(dict[str, str]):
             text = _NAME.sub(self._key, text)
         if text not in self._sorted:
             self._sorted[text] = _in_order_of_names(text)
-        self[tail] = text = self._sorted[text]
-        return text
+        text = self._sorted[text]
+        if text not in self._kinds:
+            self._kinds[text] = _Kinds(text)
+        self[tail] = kinds = self._kinds[text]
+        return kinds
 
     def _key(self, name: re.Match[str]) -> str:
         if name[1] is None:  # a string
             return name[0]
-        if self.masked:
+        if self._masked:
             return "%"
         key = self.keys_by_name.get(name[1])
         if key is None:
             raise _Unclear
         return f"%{key}"
-
-
-class _Commutative(dict[str, str]):
-    """For each shape and opcode: the opcode where the order of its operands may mean nothing, else ""."""
-
-    def __missing__(self, head: str) -> str:
-        found = _COMMUTATIVE.search(head)
-        self[head] = word = found[1] if found else ""
-        return word
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +137,9 @@ class Sketcher:
 
     numbers: Numbers
     scheduled: bool
-    _tails: _Tails = field(default_factory=_Tails)
-    _commutative: _Commutative = field(default_factory=_Commutative)
+    _kinds: dict[str, _Kinds] = field(default_factory=dict)
+    _tails: _Tails = field(default_factory=lambda: _Tails({}))
+    _fresh: Iterator[int] = field(default_factory=count)  # numbers of lines
 
     def sketch(self, program: Unread, entry: int, by_name: Container[str] = ()) -> Sketch:
         """Give every computation its key.
@@ -129,7 +150,7 @@ class Sketcher:
             by_name: computations that are known to be the same on both sides and unlike all others; see `same_names`.
         """
         keys: dict[str, int | None] = {}
-        self._tails = _Tails()
+        self._tails = _Tails(self._kinds)
         self._tails.keys_by_name = keys
         chunks = {chunk.name: chunk for chunk in program.chunks}
         ordered = _steps(program.text, chunks, program.chunks[entry].name) if self.scheduled else frozenset()
@@ -168,7 +189,7 @@ class Sketcher:
             Pairs of line numbers, those of the old side ascending; None where the two differ in more, or where it
             takes more than a sketch to tell.
         """
-        self._tails = _Tails(masked=True)
+        self._tails = _Tails({}, masked=True)
         chunks = (old.chunks[name], new.chunks[other])
         texts = (old.program.text, new.program.text)
         rows, others = old.rows(name), new.rows(other)
@@ -193,21 +214,21 @@ class Sketcher:
 
     def _unordered(self, rows: Sequence[Row]) -> dict[str, int]:
         # This loop is where the time goes.
-        numbers, tails, commutative = self.numbers, self._tails, self._commutative
-        intern = numbers.setdefault
+        tails, fresh = self._tails, self._fresh
         number: dict[str, int] = {}
         number_of = number.__getitem__
         for name, head, operands, literal, tail in rows:
+            alike = tails[tail][head]
+            what: Hashable = literal
             if operands in number:  # a single one
-                number[name] = intern((head, tails[tail], number[operands]), len(numbers))
+                what = number[operands]
             elif operands:
-                below = tuple(map(number_of, operands.split(", ")))
-                word = commutative[head] if len(below) == 2 and below[0] > below[1] else ""
-                if word and _is_symmetric(word, tails[tail]):
-                    below = below[::-1]
-                number[name] = intern((head, tails[tail], below), len(numbers))
-            else:
-                number[name] = intern((head, tails[tail], literal), len(numbers))
+                what = below = tuple(map(number_of, operands.split(", ")))
+                if alike.commutative and len(below) == 2 and below[0] > below[1]:
+                    what = below[::-1]
+            if what not in alike:
+                alike[what] = next(fresh)
+            number[name] = alike[what]
         return number
 
     def _in_order(self, rows: Sequence[Row], root: str) -> tuple[int, ...]:
@@ -215,13 +236,11 @@ class Sketcher:
         position: dict[str, int] = {}
         found: list[int] = []
         for name, head, operands, literal, tail in rows:
-            rest = self._tails[tail]
-            label: tuple[object, ...] = (head, rest, literal)
-            if operands:
-                below = [position[operand] for operand in operands.split(", ")]
-                if len(below) == 2 and self._commutative[head] and _is_symmetric(self._commutative[head], rest):
-                    below.sort()
-                label = (head, rest, "", *below)
+            kinds = self._tails[tail]
+            below = [position[operand] for operand in operands.split(", ")] if operands else []
+            if len(below) == 2 and kinds[head].commutative:
+                below.sort()
+            label = (head, kinds.tail, literal, *below)
             position[name] = len(position)
             found.append(self._number(label))
         if len(position) != len(found):

@@ -133,16 +133,22 @@ def _first_uses(computation: Computation, parameters: Sequence[int], deep: Seque
             it = computation.instructions[position]
             below: Sequence[int] = it.operands
             if len(below) == 2 and is_commutative(it):
-                below = sorted(below, key=lambda n: _commutative_key(computation, n, deep, number))
+                below = _in_order_of_content(computation, below, deep, number)
             stack.extend(reversed(below))
     return order
 
 
-def _commutative_key(
-    computation: Computation, position: int, deep: Sequence[Sequence[bytes]], number: dict[int, int]
-) -> tuple[object, ...]:
-    near = tuple(_outline(computation, position, level) for level in range(_LEVELS))
-    return (*near, *(key[position] for key in deep), number.get(position, 0))
+def _in_order_of_content(
+    computation: Computation, both: Sequence[int], deep: Sequence[Sequence[bytes]], number: dict[int, int]
+) -> Sequence[int]:
+    """Two operands by the opcodes near them, then by all that is below; a step further only where that is equal."""
+    one, other = both
+    for level in range(_LEVELS):
+        first, second = _outline(computation, one, level), _outline(computation, other, level)
+        if first != second:
+            return both if first < second else (other, one)
+    keys = [(*(key[n] for key in deep), number.get(n, 0)) for n in both]
+    return both if keys[0] <= keys[1] else (other, one)
 
 
 def _outline(computation: Computation, position: int, levels: int) -> str:

@@ -8,3 +8,5 @@ from hlodiff.policy.findings import Finding as Finding
 from hlodiff.policy.findings import Severity as Severity
 from hlodiff.policy.findings import exit_code as exit_code
 from hlodiff.policy.findings import judge as judge
+from hlodiff.policy.scenarios import SCENARIO_RULES as SCENARIO_RULES
+from hlodiff.policy.scenarios import judge_scenarios as judge_scenarios

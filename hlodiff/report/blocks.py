@@ -25,6 +25,7 @@ def title(sheet: Sheet) -> list[str]:
     for change in sheet.toolchain:
         on = f" ({markdown(', '.join(change.targets))})" if change.targets else ""
         lines.append(f"- toolchain differs: {markdown(change.what)} {code(change.old)} -> {code(change.new)}{on}")
+    lines += [f"- {markdown(words)}" for words in sheet.causes]
     return [*lines, *([""] if sheet.toolchain else [])]
 
 
@@ -56,12 +57,16 @@ def _table(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
         cells = dict(row.cells)
         told = [
             code(clip(row.name, WIDEST)),
-            *([", ".join(map(code, row.targets))] if on else []),
+            *([", ".join(_with_id(*pair) for pair in zip(row.targets, row.ids, strict=True))] if on else []),
             markdown(row.change),
         ]
         told += [markdown(clip(cells.get(column, ""), WIDEST)) for column in columns]
         lines.append(f"| {' | '.join([*told, *([code(clip(row.where, 2 * WIDEST))] if where else [])])} |")
     return lines
+
+
+def _with_id(target: str, own: str) -> str:
+    return f"{code(target)} {markdown(own)}".rstrip()
 
 
 def findings(found: Sequence[Said], most: int) -> list[str]:

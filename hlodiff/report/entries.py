@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 from hlodiff.diff.costs import added_up
 from hlodiff.diff.patterns import weight_of
@@ -55,6 +56,11 @@ class Entry:
     weight: int = 1
     group: Key = ()
     edits: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def id(self) -> str:
+        """What `hlodiff accept --pattern` calls this change: the same for the same change in any set of programs."""
+        return sha256(repr(self.key).encode()).hexdigest()[:8]
 
     @property
     def following(self) -> int:

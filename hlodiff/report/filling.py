@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from hlodiff.diff.compared import Compared
 from hlodiff.ir.frames import is_library, own_frame, shown_file
 from hlodiff.policy import Finding
+from hlodiff.report.causes import causes_in_words
 from hlodiff.report.costs import cost_in_words
 from hlodiff.report.digest import Digest, digest_of, share, share_in_words
 from hlodiff.report.entries import Entry, follows_in_words
@@ -29,7 +30,7 @@ from hlodiff.report.sheet import (
     Titled,
     Versions,
 )
-from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_in_words, told_of
+from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_in_words, shared_in_words, told_of
 from hlodiff.report.totals import checked_in_words
 
 MOST_SHARED = 20
@@ -63,7 +64,7 @@ def sheet_of(report: Report, folder: str = "", told: Told | None = None) -> Shee
         programs,
         _findings(report, programs),
         tuple(Versions(c.what, c.old, c.new, c.targets) for c in report.toolchain),
-        tuple(_change(s.entry, report, f"[{s.number}]", _of_shared(report, s.stage, s.programs)) for s in shown),
+        tuple(_change(s.entry, report, f"[{s.number}]", shared_in_words(report, s)) for s in shown),
         len(told.shared) - len(shown),
         tuple(_detail(story, told, report) for story in told.stories if _is_changed(story, report)),
         tuple(_overviews(report, told)),
@@ -72,14 +73,9 @@ def sheet_of(report: Report, folder: str = "", told: Told | None = None) -> Shee
         checked_in_words(report),
         folder,
         report.timings,
+        causes_in_words(report),
+        report.scenario_states(),
     )
-
-
-_STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
-
-
-def _of_shared(report: Report, stage: str, numbers: Iterable[int]) -> str:
-    return f"{_STAGES[stage]} of {programs_in_words(report, numbers)}"
 
 
 def _is_changed(story: Story, report: Report) -> bool:
@@ -103,6 +99,7 @@ def _program(program: Compared, number: int, told: Told, report: Report) -> Prog
         program.advice,
         program.broken,
         program.recorded,
+        program.id,
     )
 
 

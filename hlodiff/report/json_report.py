@@ -13,6 +13,7 @@ from hlodiff.report.digest import share_of
 from hlodiff.report.entries import Entry
 from hlodiff.report.filling import sheet_of
 from hlodiff.report.record import Report
+from hlodiff.report.scenarios import scenario_json
 from hlodiff.report.stories import told_of
 
 FORMAT_VERSION = "1.0"
@@ -48,6 +49,7 @@ def to_json(report: Report, folder: str = "") -> str:
              "advice": f.advice, "details": list(f.details)}
             for f in report.findings
         ],
+        "scenarios": [scenario_json(one) for one in report.scenarios],
         "notes": list(report.notes),
         "totals": report.totals(),
         "sheet": asdict(sheet_of(report, folder, told)),
@@ -59,6 +61,7 @@ def to_json(report: Report, folder: str = "") -> str:
 
 def _program(program: Compared, root: str) -> dict[str, Any]:
     head = {"name": program.name, "target": program.target, "stage": program.stage, "status": program.status}
+    head |= {"id": program.id or None}
     body: dict[str, Any] = program.diff.to_json() if program.diff else _one_sided()
     for edits in (body["edits"], *(channel["edits"] for channel in body["channels"].values())):
         for edit in edits:
@@ -85,6 +88,7 @@ def _pattern(entry: Entry, report: Report) -> dict[str, Any]:
     frames = [edit.source for edit in _edits_of(entry, report)[:1]]
     old, new = (cost.to_json() if cost else None for cost in entry.cost)
     return {
+        "id": entry.id,
         "stage": entry.key[0],
         "kind": entry.kind,
         "what": entry.what,

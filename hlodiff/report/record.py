@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 from hlodiff.diff.compared import STATUSES, Compared
 from hlodiff.policy import PROGRAM_RULES, Finding
+from hlodiff.report.scenarios import State, state_of
 from hlodiff.report.timings import Timing
+from hlodiff.traces.compare import ComparedTraces
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class Report:
         command: "check" or "diff".
         old, new: what the sides are called.
         programs: every compared program, in the order in which they are shown.
-        findings: what the policy says; empty for `diff`.
+        findings: what the policy says; for `diff` only what scenarios differ in.
         toolchain: differences of the toolchains, said before anything else.
         notes: what else must be said: files that were left out, folders that are no snapshots.
         next: the command to type next; "" where there is none.
@@ -37,6 +39,7 @@ class Report:
         all: whether every change is listed, however long the report gets.
         stacks: whether the whole Python call stack of each change is listed.
         timings: how long the programs took to make, where that was asked for.
+        scenarios: every compared scenario.
     """
 
     command: Literal["check", "diff"]
@@ -51,6 +54,7 @@ class Report:
     all: bool = False
     stacks: bool = False
     timings: tuple[Timing, ...] = ()
+    scenarios: tuple[ComparedTraces, ...] = ()
 
     def totals(self) -> dict[str, int]:
         """Programs in all, and by status; the same numbers in every format."""
@@ -62,6 +66,10 @@ class Report:
     def further_findings(self) -> tuple[Finding, ...]:
         """Findings that are not told with a program: of scenarios, growth, parity, in their order."""
         return tuple(finding for finding in self.findings if finding.rule not in PROGRAM_RULES)
+
+    def scenario_states(self) -> tuple[State, ...]:
+        """What became of each scenario."""
+        return tuple(map(state_of, self.scenarios))
 
     def targets(self) -> tuple[str, ...]:
         """Targets that were compared, in order of appearance."""

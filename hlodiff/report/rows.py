@@ -29,6 +29,7 @@ class Row:
         cells: text by column; only what changed.
         failing: whether a finding fails it or leaves it without a verdict.
         edited: how many instructions were edited.
+        ids: what `hlodiff accept` calls it on each target; "" where it does not wait for a decision.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Row:
     cells: tuple[tuple[str, str], ...]
     failing: bool
     edited: int
+    ids: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -65,9 +67,9 @@ def rows_of(sheet: Sheet) -> tuple[Row, ...]:
     for (name, target), programs in both.items():
         is_failing = (name, target) in failing or (name, None) in failing
         row = _row(programs, sheet.command, is_failing, (name, target) in same_source)
-        same = replace(row, targets=())
-        known = found.get(same)
-        found[same] = replace(known, targets=(*known.targets, *row.targets)) if known else row
+        same = replace(row, targets=(), ids=())
+        known = found.get(same, same)
+        found[same] = replace(known, targets=(*known.targets, *row.targets), ids=(*known.ids, *row.ids))
     return tuple(sorted(found.values(), key=lambda row: (not row.failing, -row.edited)))
 
 
@@ -91,7 +93,8 @@ def _row(programs: Sequence[Program], command: str, failing: bool, same_source: 
     where = next((program.where for program in programs if program.where), None)
     targets = (last.target,) if last.target else ()
     edited = max(program.edited for program in programs)
-    return Row(last.name, targets, change, place_in_words(where), _cells(last), failing, edited)
+    ids = (last.id,) if last.target else ()
+    return Row(last.name, targets, change, place_in_words(where), _cells(last), failing, edited, ids)
 
 
 def _cells(program: Program) -> tuple[tuple[str, str], ...]:

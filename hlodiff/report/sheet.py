@@ -8,6 +8,7 @@ from typing import Literal
 from hlodiff.diff.compared import STATUSES, Status
 from hlodiff.ir.model import Stage
 from hlodiff.policy import PROGRAM_RULES, Severity
+from hlodiff.report.scenarios import State
 from hlodiff.report.timings import Timing
 
 Unit = Literal["count", "bytes"]
@@ -55,6 +56,7 @@ class Program:
         numbers: those that changed and that a reviewer asks for, in a fixed order.
         scopes: the most changed ones first.
         where: the line of Python that matters most of those that caused the change.
+        id: what `hlodiff accept` calls it; "" where it does not wait for a decision.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Program:
     advice: str = ""
     broken: bool = False
     recorded: bool = False
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +195,8 @@ class Sheet:
         folder: the project's folder below the top of the repository, "" where they are the same: CI names files from
             the top.
         timings: how long programs took to make, where that was asked for.
+        causes: where toolchains differ, how much the compiler did by itself.
+        scenarios: what became of each scenario; what is wrong with one is a finding.
     """
 
     command: Literal["check", "diff"]
@@ -209,6 +214,8 @@ class Sheet:
     checked: str = ""
     folder: str = ""
     timings: tuple[Timing, ...] = ()
+    causes: tuple[str, ...] = ()
+    scenarios: tuple[State, ...] = ()
 
     def totals(self) -> dict[str, int]:
         """Programs in all, and by status; the same numbers in every format."""
@@ -220,3 +227,7 @@ class Sheet:
     def further_findings(self) -> tuple[Said, ...]:
         """Findings that are not told with a program."""
         return tuple(finding for finding in self.findings if finding.rule not in PROGRAM_RULES)
+
+    def scenario_states(self) -> tuple[State, ...]:
+        """What became of each scenario."""
+        return self.scenarios

@@ -186,3 +186,10 @@ def programs_in_words(report: Report, numbers: Iterable[int], most: int = 3) -> 
         return f"{names[0]} on {', '.join(targets)}" if targets else names[0]
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{many(len(names), what)}{on}: {', '.join(names[:most])}{more}"
+
+
+def shared_in_words(report: Report, shared: Shared) -> str:
+    """Which programs have a change, and what `hlodiff accept` calls it where there is something to accept."""
+    stage = {"stablehlo": "StableHLO", "compiled": "compiled"}[shared.stage]
+    words = f"{stage} of {programs_in_words(report, shared.programs)}"
+    return f"{words}, pattern {shared.entry.id}" if any(program.id for program in report.programs) else words

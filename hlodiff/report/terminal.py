@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hlodiff.diff.compared import Compared
 from hlodiff.report.brief import MOST_ROWS, row_in_words
+from hlodiff.report.causes import cause_lines, causes_in_words
 from hlodiff.report.costs import cost_in_words
 from hlodiff.report.digest import Digest, digest_of, share, share_in_words, shares_in_words
 from hlodiff.report.entries import Entry, follows_in_words
@@ -17,7 +18,8 @@ from hlodiff.report.filling import sheet_of
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
 from hlodiff.report.rows import rows_of
-from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_in_words, told_of
+from hlodiff.report.scenarios import checked_scenarios
+from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_in_words, shared_in_words, told_of
 from hlodiff.report.timings import timing_lines
 from hlodiff.report.totals import checked_in_words, totals_in_words
 
@@ -54,13 +56,14 @@ class _Line:
     title: str | None = None
 
 
-def to_terminal(report: Report, *, width: int = 100, color: bool = False) -> str:
+def to_terminal(report: Report, *, width: int = 100, color: bool = False, footer: bool = True) -> str:
     """The report as text.
 
     Args:
         report: what a command found out.
         width: columns of the window; long lines are cut or wrapped to it, at least 40.
         color: whether terminal colours may be used. No meaning rests on them.
+        footer: whether it ends with how much was compared and the totals, as every report that stands alone does.
 
     Returns:
         text ending in a newline; its last line is always the totals.
@@ -70,7 +73,7 @@ def to_terminal(report: Report, *, width: int = 100, color: bool = False) -> str
         nothing to compare
     """
     width = max(width, 40)
-    lines = list(_lines(report))
+    lines = [*_lines(report), *(_footer(report) if footer else ())]
     if not color:
         return "".join(text + "\n" for line in lines for text in _plain(line, width))
     return _colored(lines, width)
@@ -80,6 +83,8 @@ def _lines(report: Report) -> Iterator[_Line]:
     for change in report.toolchain:
         on = f" ({', '.join(change.targets)})" if change.targets else ""
         yield _Line(0, f"toolchain differs: {change.what} {change.old} -> {change.new}{on}", style="bold", wrap=True)
+    for words in causes_in_words(report):
+        yield _Line(0, words, wrap=True)
     if report.toolchain:
         yield _Line(0, "")
     told = told_of(report)
@@ -95,7 +100,11 @@ def _lines(report: Report) -> Iterator[_Line]:
     if any(any(entry.cost) for entry in told.patterns):
         yield _Line(0, _COSTS, wrap=True)
     yield from (_Line(0, line) for line in timing_lines(report.timings))
-    if report.command == "check" and any(program.status != "not_checked" for program in report.programs):
+
+
+def _footer(report: Report) -> Iterator[_Line]:
+    checked = any(program.status != "not_checked" for program in report.programs) or checked_scenarios(report.scenarios)
+    if report.command == "check" and checked:
         yield _Line(0, f"checked {checked_in_words(report)}", wrap=True)
     yield _Line(0, totals_in_words(report), style="bold", wrap=True)
 
@@ -106,13 +115,15 @@ def _listed(report: Report, told: Told) -> Iterator[_Line]:
         yield _Line(0, "the same in several programs", style="bold")
         for shared in told.shared[: None if report.all else _MOST_EDITS]:
             yield from _entry(shared.entry, report, f"[{shared.number}] ")
-            yield _Line(_BELOW, f"{_STAGES[shared.stage]} of {programs_in_words(report, shared.programs)}")
+            yield _Line(_BELOW, shared_in_words(report, shared))
         if len(told.shared) > _MOST_EDITS and not report.all:
             yield _Line(6, f"... and {len(told.shared) - _MOST_EDITS} more, {_MORE}")
         yield _Line(0, "")
     for name, programs in report.by_name().items():
         if any(map(_is_told, programs)):
             yield from _one(name, programs, report)
+            for words in cause_lines(report, programs):
+                yield _Line(2, words, wrap=True)
             first = True
             for story in told.stories:
                 if story.name == name:
@@ -130,7 +141,8 @@ def _one(name: str, programs: list[Compared], report: Report) -> Iterator[_Line]
     targets: dict[str, dict[str, None]] = {}
     for program in programs:
         if program.status in _STYLES:
-            targets.setdefault(program.status, {})[program.target or ""] = None
+            mark = f" ({program.id})" if program.id else ""
+            targets.setdefault(program.status, {})[f"{program.target or ''}{mark}"] = None
     said = []
     for status, on in targets.items():
         word = _WORDS.get(status, status) if report.command == "check" else status

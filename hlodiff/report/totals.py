@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from hlodiff.policy import SCENARIO_RULES
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
+from hlodiff.report.scenarios import checked_scenarios, scenario_totals
 from hlodiff.report.sheet import Sheet
 
 _WORDS = {
@@ -22,8 +24,9 @@ def totals_in_words(report: Report | Sheet) -> str:
         'nothing to compare'
     """
     counts = report.totals()
+    scenarios = scenario_totals(report.scenario_states(), report.command)
     if not counts["programs"]:
-        words = "nothing to compare"
+        words = scenarios or "nothing to compare"
     else:
         parts = [f"{counts[key]:,} {word}" for key, word in _WORDS[report.command].items() if counts[key]]
         broken = sum(program.broken for program in report.programs)
@@ -31,8 +34,9 @@ def totals_in_words(report: Report | Sheet) -> str:
         waiting = counts["not_checked"] - broken
         parts += [f"{waiting:,} not checked"] if waiting else []
         parts += [f"{counts['identical']:,} unchanged"] if counts["identical"] or not parts else []
-        words = ", ".join(parts)
-    rules = Counter(finding.rule for finding in report.further_findings() if finding.severity != "info")
+        words = ", ".join(parts) + (f"; {scenarios}" if scenarios else "")
+    further = [finding for finding in report.further_findings() if finding.rule not in SCENARIO_RULES]
+    rules = Counter(finding.rule for finding in further if finding.severity != "info")
     words += "".join(f", {many(count, f'{rule} finding')}" for rule, count in sorted(rules.items()))
     return f"{words}; next: {report.next}" if report.next else words
 
@@ -46,10 +50,12 @@ def checked_in_words(report: Report) -> str:
     """
     compared = [program for program in report.programs if program.status != "not_checked"]
     words = many(len(compared), "program")
+    scenarios = checked_scenarios(report.scenarios)
     if not compared:
-        return words
+        return scenarios or words
     functions = dict.fromkeys(program.name.partition("/")[0] for program in compared)
     on = f" on {', '.join(report.targets())}" if report.targets() else ""
     stages = {program.stage for program in compared}
     each = ", StableHLO and compiled HLO of each" if len(stages) == 2 else ""
-    return f"{words}: {many(len(functions), 'function')}{on}{each}"
+    words = f"{words}: {many(len(functions), 'function')}{on}{each}"
+    return f"{words}; {scenarios}" if scenarios else words

@@ -9,7 +9,7 @@ import gzip
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +39,12 @@ def writing(root: Path) -> Iterator[None]:
         >>> with writing(Path("snapshots")):  # doctest: +SKIP
         ...     write_snapshot(Path("snapshots"), snapshot)
     """
-    with _clear_errors(root):
+    with clear_errors(root):
         root.mkdir(parents=True, exist_ok=True)
         handle = os.open(root, os.O_RDONLY)
     try:
         _lock(handle, root)
-        with _clear_errors(root):
+        with clear_errors(root):
             recover(root)
             _partial(root)  # a folder that cannot be written is told before minutes of compiling
         try:
@@ -99,20 +99,26 @@ def write_snapshot(root: Path, snapshot: Snapshot, max_file_bytes: int = MAX_FIL
         True
     """
     key = snapshot.key
-    programs, summary = _files(snapshot, max_file_bytes)
+    programs, summary = _files_of(snapshot, max_file_bytes)
     old = _read_existing(root, key)
     if old is not None and _unpacked(old) == _unpacked(programs) and old.keys() - {SUMMARY} == programs.keys():
         if old.get(SUMMARY) == summary:
             return False
-        with _clear_errors(root):
+        with clear_errors(root):
             _replace_file(root, key, summary)
         return True
+    with clear_errors(root):
+        replace_folder(root, key, contents_of(snapshot, max_file_bytes))
+    return True
+
+
+def contents_of(snapshot: Snapshot, max_file_bytes: int = MAX_FILE_BYTES) -> dict[str, bytes]:
+    """All files of a snapshot's folder by name, as `write_snapshot` writes them."""
+    programs, summary = _files_of(snapshot, max_file_bytes)
     contents = {SUMMARY: summary, **programs}
     if snapshot.source is not None:
         contents[SOURCE] = json.dumps(snapshot.source, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-    with _clear_errors(root):
-        _replace_folder(root, key, contents)
-    return True
+    return contents
 
 
 def replace_text(root: Path, name: str, text: str) -> None:
@@ -126,7 +132,7 @@ def replace_text(root: Path, name: str, text: str) -> None:
     Raises:
         StoreError: it cannot be written.
     """
-    with _clear_errors(root):
+    with clear_errors(root):
         part = _partial(root) / f"{os.getpid()}.text"
         _write(part, text.encode())
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -134,26 +140,30 @@ def replace_text(root: Path, name: str, text: str) -> None:
         _sync((root / name).parent)
 
 
-def remove_snapshot(root: Path, key: Key) -> None:
+def remove_snapshot(root: Path, key: Key, more: Sequence[str] = ()) -> None:
     """Delete one snapshot and the folders it leaves empty.
 
     Args:
         root: the snapshots folder.
         key: which one.
+        more: names of other files of ours that may stand in its folder.
 
     Raises:
         StoreError: it cannot be deleted.
     """
     folder = root / key.folder
-    with _clear_errors(root):
-        for name in [SUMMARY, SOURCE, *PROGRAMS, *(f"{name}.gz" for name in PROGRAMS)]:
+    if not folder.is_dir():
+        return
+    with clear_errors(root):
+        refuse_links(root, key)
+        for name in [SUMMARY, SOURCE, *PROGRAMS, *(f"{name}.gz" for name in PROGRAMS), *more]:
             (folder / name).unlink(missing_ok=True)
         while folder != root and not any(folder.iterdir()):
             folder.rmdir()
             folder = folder.parent
 
 
-def _files(snapshot: Snapshot, max_file_bytes: int) -> tuple[dict[str, bytes], bytes]:
+def _files_of(snapshot: Snapshot, max_file_bytes: int) -> tuple[dict[str, bytes], bytes]:
     """The program files, and the summary that belongs to them."""
     programs: dict[str, bytes] = {}
     packed: dict[str, Any] = {}
@@ -191,15 +201,27 @@ def _unpacked(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _replace_file(root: Path, key: Key, summary: bytes) -> None:
+    refuse_links(root, key)
     part = _partial(root) / f"{os.getpid()}.{SUMMARY}"
     _write(part, summary)
     part.replace(root / key.folder / SUMMARY)
     _sync(root / key.folder)
 
 
-def _replace_folder(root: Path, key: Key, contents: Mapping[str, bytes]) -> None:
-    """Write all files beside their place, then put them there in one step."""
+def replace_folder(root: Path, key: Key, contents: Mapping[str, bytes]) -> None:
+    """Write all files beside their place, then put them there in one step.
+
+    Args:
+        root: the snapshots folder.
+        key: whose folder it is below that.
+        contents: its files by name; what else stands there is dropped.
+
+    Raises:
+        StoreError: a folder on the way is a link, or the place holds other snapshots.
+        OSError: it cannot be written.
+    """
     place = root / key.folder
+    refuse_links(root, key)
     if place.is_dir() and any(entry.is_dir() for entry in place.iterdir()):
         hint = f"give the cases of `{key.function}` other names than its targets"
         raise StoreError("this snapshot's folder holds other snapshots", where=str(place), hint=hint)
@@ -220,6 +242,19 @@ def _replace_folder(root: Path, key: Key, contents: Mapping[str, bytes]) -> None
         _install_files(ready, place)
     _sync(place.parent)
     shutil.rmtree(part, ignore_errors=True)
+
+
+def refuse_links(root: Path, key: Key) -> None:
+    """A pull request can make a folder of snapshots a link to anywhere: nothing is written or deleted through it.
+
+    Raises:
+        StoreError: a folder between the root and the snapshot is a link.
+    """
+    folder = root
+    for part in key.folder.split("/"):
+        folder = folder / part
+        if folder.is_symlink():
+            raise StoreError("is a link, and links are not followed", where=str(folder), hint=f"git rm {folder}")
 
 
 def _install_files(ready: Path, place: Path) -> None:
@@ -288,7 +323,7 @@ def _lock(handle: int, root: Path) -> None:
 
 
 @contextlib.contextmanager
-def _clear_errors(root: Path) -> Iterator[None]:
+def clear_errors(root: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

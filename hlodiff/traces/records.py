@@ -71,8 +71,16 @@ class Function:
 
     @property
     def short(self) -> str:
-        """The name without what it is defined in."""
-        return self.name.rpartition(".")[2] if not self.name.endswith(">") else self.name.rpartition("<locals>.")[2]
+        """The name without what it is defined in, but for a lambda, which has no other name."""
+        if self.name.endswith("<lambda>"):
+            return self.name.replace(".<locals>", "")
+        head, bracket, inner = self.name.rpartition("(")  # grad(Model.loss) is grad(loss)
+        return f"{head}{bracket}{inner.rpartition('.')[2]}"
+
+    @property
+    def plain(self) -> str:
+        """The bare name of the function inside all wrappers, by which JAX names programs: `loss` of `grad(loss)`."""
+        return self.name.rpartition("(")[2].rstrip(")").rpartition(".")[2]
 
     @property
     def key(self) -> tuple[str, str]:

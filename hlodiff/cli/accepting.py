@@ -1,0 +1,168 @@
+"""Recording and dropping pending programs, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hlodiff.cli.deciding import Wish, by_change, by_name
+from hlodiff.cli.output import near
+from hlodiff.cli.selecting import selected
+from hlodiff.cli.waiting import Waiting, base_of, list_waiting, load_waiting, standing
+from hlodiff.config import Config
+from hlodiff.errors import HlodiffError, UsageError
+from hlodiff.report.escape import printable
+from hlodiff.report.numbers import many
+from hlodiff.store import Key, drop_pending, write_snapshot
+
+Status = Literal["accepted", "rejected", "recorded", "refused", "left"]
+_STATUSES: tuple[Status, ...] = ("accepted", "rejected", "recorded", "refused", "left")
+_WORDS = {"recorded": "recorded already", "left": "left pending"}
+_KINDS = {"new": "new", "changed": "changed", "facts": "same program, other toolchain or figures"}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What became of one pending program.
+
+    Args:
+        key: which program.
+        status: "recorded" where its snapshot was the same already, "left" where a pattern or class does not say all.
+        what: details, one line each.
+        id: what it is called on the command line; "" where it could not be read.
+    """
+
+    key: Key
+    status: Status
+    what: tuple[str, ...] = ()
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The pending programs that were asked for: whole ones, broken ones, and those that have other changes too."""
+
+    programs: tuple[Waiting, ...]
+    broken: tuple[Decision, ...]
+    left: tuple[Decision, ...]
+
+
+def find(config: Config, root: Path, wish: Wish) -> Found:
+    """Read the pending programs that a command is about.
+
+    Args:
+        config: the project's.
+        root: the pending folder.
+        wish: what was asked for.
+
+    Returns:
+        the programs, read and verified.
+
+    Raises:
+        UsageError: nothing is pending, nothing was asked for, or nothing fits.
+    """
+    keys = list_waiting(root)
+    if not keys:
+        what = "is no folder" if not root.is_dir() else "nothing is pending here"
+        hint = "`hlodiff check` leaves here what is new or changed"
+        raise UsageError(what if root.is_dir() else f"nothing is pending: {what}", where=str(near(root)), hint=hint)
+    if not wish:
+        raise UsageError(f"{many(len(keys), 'program')} pending, and none was named", hint=_choices(keys))
+    by_names = [key for key in keys if selected(key, wish.words, wish.targets)]
+    # Ids are known once programs are read; what is called by its name alone needs no other one.
+    if all(any(selected(key, [word], ()) for key in by_names) for word in wish.words) and by_names:
+        keys = tuple(by_names)
+    everything, broken = load_waiting(root, keys)
+    ids = {key: everything[key].id if key in everything else "" for key in keys}
+    named = by_name(wish, ids)
+    meant = by_change(config, wish, [everything[key] for key in named if key in everything])
+    return Found(
+        tuple(everything[key] for key in meant.keys),
+        tuple(Decision(key, "refused", _said(broken[key])) for key in named if key in broken),
+        tuple(Decision(key, "left", (why,), ids[key]) for key, why in meant.left.items()),
+    )
+
+
+def _choices(keys: Sequence[Key]) -> str:
+    names = list(dict.fromkeys(key.name for key in keys))
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"name programs, or say --all; pending: {', '.join(names[:5])}{more}"
+
+
+def _said(error: HlodiffError) -> tuple[str, ...]:
+    return tuple(line for line in str(error).split("\n") if line)
+
+
+def accept(config: Config, one: Waiting, root: Path) -> Decision:
+    """Record one pending program, unless its snapshot is another one now than when the program was captured.
+
+    Call it with the snapshots folder held (`hlodiff.store.writing`).
+
+    Args:
+        config: the project's.
+        one: the program.
+        root: the pending folder, from which it goes.
+
+    Returns:
+        what became of it.
+
+    Raises:
+        StoreError: the snapshot cannot be written.
+    """
+    now = standing(one, base_of(config, one.key))
+    if now == "stale":
+        again = f"hint: hlodiff check {one.key.name} --target {one.key.target}"
+        return Decision(one.key, "refused", ("its snapshot has changed since this was captured", again), one.id)
+    if now == "ready":
+        write_snapshot(near(config.snapshots), one.pending.snapshot, config.max_file_bytes)
+    drop_pending(root, one.key)
+    if now == "done":
+        return Decision(one.key, "recorded", (), one.id)
+    return Decision(one.key, "accepted", (_KINDS[one.pending.kind],), one.id)
+
+
+def reject(one: Key, root: Path, own: str) -> Decision:
+    """Drop one pending program; its snapshot stays as it is."""
+    drop_pending(root, one)
+    return Decision(one, "rejected", (), own)
+
+
+def decisions_text(decisions: Sequence[Decision], remaining: int, following: str) -> str:
+    """What became of each program, and the totals with what to type next.
+
+    Args:
+        decisions: one for each program.
+        remaining: how many are pending now.
+        following: the command to type next.
+    """
+    return "".join(line + "\n" for line in _lines(decisions, remaining, following))
+
+
+def _lines(decisions: Sequence[Decision], remaining: int, following: str) -> Iterator[str]:
+    wide = max((len(f"{one.key.name}  {one.key.target}") for one in decisions), default=0)
+    for one in decisions:
+        head = f"{f'{one.key.name}  {one.key.target}':<{wide}}  {_WORDS.get(one.status, one.status)}"
+        if one.status == "accepted":
+            yield f"{head} ({', '.join(one.what)})"
+        else:
+            yield head
+            yield from (f"  {printable(line)}" for line in one.what)
+    counts = [(status, sum(one.status == status for one in decisions)) for status in _STATUSES]
+    said = [f"{count} {_WORDS.get(status, status)}" for status, count in counts if count]
+    said += [f"{remaining} still pending"] if remaining else []
+    yield f"{', '.join(said) or 'nothing to do'}; next: {following}"
+
+
+def decisions_json(decisions: Sequence[Decision], remaining: int) -> str:
+    """The same for machines."""
+    programs = [
+        {"name": one.key.name, "target": one.key.target, "id": one.id or None, "status": one.status,
+         "what": list(one.what)}
+        for one in decisions
+    ]  # fmt: skip
+    totals = {str(status): sum(one.status == status for one in decisions) for status in _STATUSES}
+    totals["pending"] = remaining
+    return json.dumps({"format_version": "1.0", "programs": programs, "totals": totals}, indent=1) + "\n"

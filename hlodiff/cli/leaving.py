@@ -1,0 +1,92 @@
+"""What `check` leaves for `review`, `accept` and `reject`: the programs that it captured and that are not recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hlodiff.capture import Discovery
+from hlodiff.config import Config
+from hlodiff.diff.compared import Compared
+from hlodiff.errors import StoreError
+from hlodiff.store import FolderTree, Key, Snapshot, digest, drop_pending, keep_pending, list_snapshots, program_id
+from hlodiff.store.pending import Kind
+
+FOLDER = Path(".hlodiff", "pending")
+
+
+def pending_folder(config: Config, given: Path | None = None) -> Path:
+    """Where captured programs wait: the folder that was given, else the project's own.
+
+    Example:
+        >>> pending_folder(Config(Path("project"))).as_posix()
+        'project/.hlodiff/pending'
+    """
+    return given if given is not None else config.root / FOLDER
+
+
+@dataclass(slots=True)
+class Leaving:
+    """Keeps the pending folder as the run finds things. A folder that cannot be written is told, and no failure.
+
+    Args:
+        root: the pending folder.
+        max_file_bytes: a program above this is stored compressed.
+        trouble: why something could not be kept; "" where all went well.
+    """
+
+    root: Path
+    max_file_bytes: int
+    trouble: str = ""
+
+    def compared(self, new: Snapshot, old: Snapshot | None, programs: tuple[Compared, ...]) -> tuple[Compared, ...]:
+        """Keep a program that was captured and compared, or forget it where it is what is recorded.
+
+        Args:
+            new: what was captured.
+            old: its snapshot; None where there is none.
+            programs: both stages as they were compared.
+
+        Returns:
+            the same, with what `accept` calls the program where it is another one than the snapshot.
+        """
+        kind: Kind = "new" if old is None else "changed" if _is_changed(programs) else "facts"
+        if old is not None and digest(old) == digest(new):
+            self.forget(new.key)
+            return programs
+        try:
+            keep_pending(self.root, new, old, kind, self.max_file_bytes)
+        except StoreError as error:
+            self.trouble = self.trouble or str(error).removesuffix(f"\nhint: {error.hint}")
+            return programs
+        # One of which only the figures differ is accepted along with others; nobody has to look at it.
+        return programs if kind == "facts" else tuple(replace(one, id=program_id(new)) for one in programs)
+
+    def forget(self, key: Key) -> None:
+        """What an earlier check has left of this program is not what it compiles to now."""
+        try:
+            drop_pending(self.root, key)
+        except StoreError as error:
+            self.trouble = self.trouble or str(error).removesuffix(f"\nhint: {error.hint}")
+
+    def forget_unregistered(self, discovery: Discovery) -> None:
+        """Once everything was looked at: forget programs of functions that exist no more."""
+        known = dict.fromkeys(Key(one.function, one.case, one.target) for one in discovery.requests())
+        # Nobody knows the cases of a function whose cases could not be listed.
+        unknown = {found.name for found in discovery.functions if found.problem}
+        try:
+            keys = list_snapshots(FolderTree(self.root)).keys
+        except StoreError as error:
+            self.trouble = self.trouble or str(error).removesuffix(f"\nhint: {error.hint}")
+            return
+        for key in keys:
+            if key not in known and key.function not in unknown:
+                self.forget(key)
+
+    def notes(self) -> tuple[str, ...]:
+        """What must be said of the pending folder in the report."""
+        return (f"not everything is left for `hlodiff accept`: {self.trouble}",) if self.trouble else ()
+
+
+def _is_changed(programs: tuple[Compared, ...]) -> bool:
+    return any(program.status == "changed" for program in programs)

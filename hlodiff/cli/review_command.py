@@ -1,0 +1,197 @@
+"""`hlodiff review`: walk through what an earlier `check` captured, and decide one function after the other."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from hlodiff.cli import options
+from hlodiff.cli.accepting import Decision, accept, decisions_text, find, reject
+from hlodiff.cli.deciding import Wish, classes_of_program
+from hlodiff.cli.leaving import FOLDER, pending_folder
+from hlodiff.cli.output import color, near, width
+from hlodiff.cli.waiting import Waiting, base_of, compared, list_waiting, standing
+from hlodiff.config import Config, load
+from hlodiff.diff.compared import Compared
+from hlodiff.errors import UsageError
+from hlodiff.report.escape import printable
+from hlodiff.report.numbers import many
+from hlodiff.report.record import Report, toolchain_changes
+from hlodiff.report.terminal import to_terminal
+from hlodiff.store import writing
+
+_KEYS = "a accept   r reject   s skip   m show more   q quit"
+_QUIT = ("q", "\x04", "")  # Ctrl-D; Ctrl-C interrupts as everywhere
+
+
+@click.command("review")
+@options.pending_words
+@options.target
+@options.pattern
+@options.change_class
+@click.option(
+    "--from",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Look at what another machine captured, as CI did.",
+)
+@options.ci_write
+@options.project
+def command(
+    words: tuple[str, ...],
+    targets: tuple[str, ...],
+    patterns: tuple[str, ...],
+    classes: tuple[str, ...],
+    folder: Path | None,
+    ci_write: bool,
+    project: Path,
+) -> int:
+    """Walk through what `hlodiff check` captured, in a terminal.
+
+    Each function is shown with the report of all its targets; one key decides: a accept, r reject, s skip, m show more,
+    q quit. What was decided before leaving stays decided. Without a terminal, `hlodiff accept` and `hlodiff reject` do
+    the same.
+    """
+    options.refuse_in_ci(ci_write, "review")
+    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()):
+        hint = "hlodiff accept NAME, or hlodiff reject NAME; `hlodiff check` prints the report"
+        raise UsageError("review asks for keys, and this is no terminal", hint=hint)
+    config = load(project)
+    inner = folder / FOLDER if folder else None
+    root = pending_folder(config, inner if inner and inner.is_dir() else folder)
+    wish = Wish(words, targets, patterns, classes)
+    found = find(config, root, wish or Wish(everything=True))
+    review = _Review(config, root, folder is not None)
+    review.walk(found.programs)
+    decisions = [*review.decisions, *found.broken, *found.left]
+    accepted = any(one.status == "accepted" for one in decisions)
+    following = f"git add {near(config.snapshots)}" if accepted else "hlodiff check"
+    remaining = 0 if folder else len(list_waiting(root))
+    click.echo("\n" + decisions_text(decisions, remaining, following), nl=False)
+    return 2 if any(one.status == "refused" for one in decisions) else 0
+
+
+@dataclass(slots=True)
+class _Review:
+    """A walk through pending programs, name by name.
+
+    Args:
+        config: the project's.
+        root: the folder they lie in.
+        foreign: whether that folder is another machine's, from which nothing is deleted.
+        decisions: what was decided so far.
+    """
+
+    config: Config
+    root: Path
+    foreign: bool
+    decisions: list[Decision] = field(default_factory=list)
+
+    def walk(self, programs: Sequence[Waiting]) -> None:
+        """Show one name after the other until there are no more or somebody leaves."""
+        names: dict[str, list[Waiting]] = {}
+        for one in programs:
+            # Nobody has to look at programs that are the same: they are told last, all together.
+            names.setdefault("" if one.pending.kind == "facts" else one.key.name, []).append(one)
+        same = names.pop("", [])
+        groups = [*names.items(), *([("", same)] if same else [])]
+        for number, (name, group) in enumerate(groups, 1):
+            head = f"[{number}/{len(groups)}]"
+            if not self.decide(head, name, group):
+                return
+
+    def decide(self, head: str, name: str, group: Sequence[Waiting]) -> bool:
+        """Show one name and do what is asked for; False where somebody leaves."""
+        ready = self._ready(group)
+        if not ready:
+            return True
+        shown = self._same(ready) if not name else self._report(ready, everything=False)
+        click.echo(f"\n{head} {shown}", nl=False)
+        while True:
+            click.echo(f"{_title(self.config, name, ready)}: {_KEYS} ", nl=False)
+            key = _key()
+            click.echo(key if key.isprintable() else "")
+            if key == "a":
+                self._accept(ready)
+                return True
+            if key == "r":
+                self.decisions += [
+                    Decision(one.key, "rejected", (), one.id) if self.foreign else reject(one.key, self.root, one.id)
+                    for one in ready
+                ]
+                return True
+            if key == "s":
+                return True
+            if key in _QUIT:
+                return False
+            if key == "m" and name:
+                click.echo("\n" + self._report(ready, everything=True), nl=False)
+
+    def _accept(self, group: Sequence[Waiting]) -> None:
+        with writing(near(self.config.snapshots)):
+            self.decisions += [accept(self.config, one, pending_folder(self.config)) for one in group]
+
+    def _ready(self, group: Sequence[Waiting]) -> list[Waiting]:
+        """Those that may be accepted; of the others it is said why not."""
+        ready = []
+        for one in group:
+            if standing(one, base_of(self.config, one.key)) == "ready":
+                ready.append(one)
+            else:
+                self._accept([one])  # settles what is recorded already, refuses what is stale
+        return ready
+
+    def _same(self, group: Sequence[Waiting]) -> str:
+        where = "is the same program" if len(group) == 1 else "are the same programs"
+        names = ", ".join(dict.fromkeys(one.key.name for one in group))
+        return printable(f"{many(len(group), 'program')} {where}, with another toolchain or figures: {names}") + "\n"
+
+    def _report(self, group: Sequence[Waiting], everything: bool) -> str:
+        programs: list[Compared] = []
+        toolchains: list[tuple[str, Mapping[str, object], Mapping[str, object]]] = []
+        for one in group:
+            base = base_of(self.config, one.key)
+            programs += compared(self.config, one, base)
+            before = _toolchain(base.stored.snapshot.summary) if base.stored else {}
+            toolchains.append((one.key.target, before, _toolchain(one.pending.snapshot.summary)))
+        report = Report(
+            command="check",
+            old=str(near(self.config.snapshots)),
+            new=str(near(self.root)),
+            programs=tuple(programs),
+            toolchain=toolchain_changes([each for each in toolchains if each[1]]),
+            root=str(self.config.root),
+            all=everything,
+            stacks=everything,
+        )
+        return to_terminal(report, width=width(), color=color(), footer=False)
+
+
+def _toolchain(summary: Mapping[str, object]) -> Mapping[str, object]:
+    table = summary.get("toolchain")
+    return table if isinstance(table, Mapping) else {}
+
+
+def _title(config: Config, name: str, group: Sequence[Waiting]) -> str:
+    """The name and the classes of its change: `train_step (structure, cost)`."""
+    if not name:
+        return "all of them"
+    stages = [stage for one in group for stage in compared(config, one, base_of(config, one.key))]
+    found: dict[str, None] = {}
+    for one in group:
+        own = [stage for stage in stages if stage.target == one.key.target]
+        found |= dict.fromkeys(classes_of_program(own) or ("new",))
+    return printable(f"{name} ({', '.join(found)})")
+
+
+def _key() -> str:
+    """One key, in lower case; "" where there will be no more."""
+    try:
+        return click.getchar().lower()
+    except EOFError:
+        return ""

@@ -1,0 +1,234 @@
+"""The part of `check`, `update`, `list`, `show` and `diff` that is about scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import cast
+
+from hlodiff.capture import Discovery, FoundScenario, Ran, ran
+from hlodiff.cli.output import near
+from hlodiff.cli.progress import progress
+from hlodiff.config import Config
+from hlodiff.errors import HlodiffError
+from hlodiff.store import FolderTree, FutureFormatError, RecordedTraces, Tree, read_traces, remove_traces, scenarios_of
+from hlodiff.store import write_traces as write
+from hlodiff.traces.compare import ComparedTraces, differences, exceeded
+from hlodiff.traces.counted import count
+
+TARGET = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenScenarios:
+    """The scenarios of one run: those that are registered, and records without one."""
+
+    registered: tuple[FoundScenario, ...] = ()
+    orphaned: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*(found.name for found in self.registered), *self.orphaned)
+
+
+def all_scenarios(config: Config, discovery: Discovery) -> ChosenScenarios:
+    """Everything that is registered or recorded."""
+    known = {found.name for found in discovery.scenarios}
+    recorded = scenarios_of(FolderTree(config.snapshots).files())
+    return ChosenScenarios(discovery.scenarios, tuple(name for name in recorded if name not in known))
+
+
+def chosen_scenarios(everything: ChosenScenarios, names: Sequence[str], targets: Sequence[str]) -> ChosenScenarios:
+    """Those whose names match; none where only other targets than cpu are meant.
+
+    Args:
+        everything: what there is.
+        names, targets: patterns; all where empty.
+    """
+    if targets and not any(fnmatchcase(TARGET, target) for target in targets):
+        return ChosenScenarios()
+
+    def fits(name: str) -> bool:
+        return not names or any(fnmatchcase(name, pattern) for pattern in names)
+
+    registered = tuple(found for found in everything.registered if fits(found.name))
+    return ChosenScenarios(registered, tuple(name for name in everything.orphaned if fits(name)))
+
+
+def compare_scenarios(config: Config, chosen: ChosenScenarios, jobs: int | None) -> tuple[ComparedTraces, ...]:
+    """Run scenarios and compare each with its record.
+
+    Args:
+        config: the project's.
+        chosen: which ones.
+        jobs: how many workers at once.
+
+    Returns:
+        one record for each, in the order of registration, orphans last.
+    """
+    tree = FolderTree(near(config.snapshots))
+    found = {one.name: one for one in chosen.registered}
+    done = {outcome.name: _compared(tree, found[outcome.name], outcome) for outcome in _run(config, chosen, jobs)}
+    orphans = [ComparedTraces(name, "removed") for name in chosen.orphaned]
+    return (*(done[name] for name in found), *orphans)
+
+
+def _run(config: Config, chosen: ChosenScenarios, jobs: int | None) -> Iterator[Ran]:
+    if not chosen.registered:
+        return
+    with progress(len(chosen.registered), "running") as step:
+        running = ran(config, chosen.registered, jobs)
+        with closing(running):
+            for outcome in running:
+                step(outcome.name, True)
+                yield outcome
+
+
+def _compared(tree: Tree, found: FoundScenario, outcome: Ran) -> ComparedTraces:
+    name = found.name
+    try:
+        recorded = read_traces(tree, name)
+    except HlodiffError as error:
+        advice = error.hint if isinstance(error, FutureFormatError) else f"hlodiff update {name}"
+        return ComparedTraces(
+            name, "not_checked", reason=str(error).removesuffix(f"\nhint: {error.hint}"), advice=advice
+        )
+    old = recorded.account if recorded else None
+    if outcome.what:
+        return ComparedTraces(name, "not_checked", old, reason=outcome.what, advice=outcome.advice, log=outcome.log)
+    new = count(outcome.events)
+    over = exceeded(new, found.max_traces, found.max_programs)
+    if recorded is None:
+        return ComparedTraces(name, "added", None, new, over=over)
+    return compared_records(name, recorded, RecordedTraces(name, outcome.jax, new), over)
+
+
+def compared_records(name: str, old: RecordedTraces, new: RecordedTraces, over: tuple[str, ...] = ()) -> ComparedTraces:
+    """Two records of one scenario; another JAX writes other StableHLO, so that only counts are compared then.
+
+    Args:
+        name: the scenario.
+        old, new: both sides.
+        over: which budgets the new side exceeds.
+    """
+    same = old.jax == new.jax
+    changes = differences(old.account, new.account, programs=same)
+    note = f"recorded with jax {old.jax}, now {new.jax}: counts are compared, not the programs"
+    return ComparedTraces(
+        name, "changed" if changes else "identical", old.account, new.account, changes, over, () if same else (note,)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What `update` did with a scenario."""
+
+    name: str
+    status: str
+    what: tuple[str, ...] = ()
+    log: str = ""
+
+
+def update_scenarios(config: Config, chosen: ChosenScenarios, jobs: int | None, prune: bool) -> Iterator[Recorded]:
+    """Run scenarios and record those that changed. Call it with the snapshots folder held.
+
+    Args:
+        config: the project's.
+        chosen: which ones.
+        jobs: how many workers at once.
+        prune: whether records without a scenario are deleted.
+
+    Returns:
+        what became of each, in the order of registration, orphans last.
+    """
+    root = near(config.snapshots)
+    outcomes = {outcome.name: outcome for outcome in _run(config, chosen, jobs)}
+    for found in chosen.registered:
+        yield _recorded(root, outcomes[found.name])
+    for name in chosen.orphaned:
+        if prune:
+            remove_traces(root, name)
+        yield Recorded(name, "deleted" if prune else "orphaned")
+
+
+def _recorded(root: Path, outcome: Ran) -> Recorded:
+    name = outcome.name
+    if outcome.what:
+        hint = (f"hint: {outcome.advice}",) if outcome.advice else ()
+        return Recorded(name, "failed", (outcome.what, *hint), outcome.log)
+    new = RecordedTraces(name, outcome.jax, count(outcome.events))
+    broken = False
+    try:
+        old = read_traces(FolderTree(root), name)
+    except FutureFormatError as error:
+        return Recorded(name, "failed", tuple(str(error).split("\n")))
+    except HlodiffError:
+        old, broken = None, True
+    changes = differences(old.account, new.account) if old else ()
+    if old is not None and not changes and old.jax == new.jax:
+        return Recorded(name, "unchanged")
+    write(root, new)
+    if old is None:
+        return Recorded(name, "repaired" if broken else "new")
+    return Recorded(name, "changed" if changes else "facts", changes)
+
+
+def scenario_states(config: Config, chosen: ChosenScenarios) -> list[tuple[str, str, str]]:
+    """For `list`: the name of each scenario, where it is registered ("" nowhere), and whether it is recorded."""
+    recorded = scenarios_of(FolderTree(config.snapshots).files())
+    rows = [
+        (found.name, f"{found.file}:{found.line}", "recorded" if found.name in recorded else "new")
+        for found in chosen.registered
+    ]
+    return rows + [(name, "", "orphaned") for name in chosen.orphaned]
+
+
+def shown_scenarios(tree: Tree, pattern: str) -> list[RecordedTraces]:
+    """For `show`: the records whose names match."""
+    names = [name for name in scenarios_of(tree.files()) if fnmatchcase(name, pattern)]
+    return [found for name in names if (found := read_traces(tree, name)) is not None]
+
+
+def following(scenarios: Sequence[ComparedTraces]) -> str:
+    """The command to type next for scenarios alone; "" where there is none."""
+    broken = [one.name for one in scenarios if one.status == "not_checked"]
+    if broken:
+        return f"hlodiff check {broken[0]}, once it is repaired"
+    differing = [one.name for one in scenarios if one.status in ("changed", "added")]
+    if differing:
+        return f"hlodiff update {' '.join(differing)}" if len(differing) <= 3 else "hlodiff update"
+    return "hlodiff update --prune" if any(one.status == "removed" for one in scenarios) else ""
+
+
+def compared_trees(old: Tree | None, new: Tree | None, names: Sequence[str]) -> tuple[ComparedTraces, ...]:
+    """The records of two trees, for `diff`.
+
+    Args:
+        old, new: folders of snapshots or git revisions; None where a side is something else.
+        names: patterns; all where empty.
+
+    Returns:
+        one record for each scenario of either side, in the order of the names.
+    """
+    if old is None or new is None:
+        return ()
+    sides = [scenarios_of(tree.files()) for tree in (old, new)]
+    found = []
+    for name in sorted({*sides[0], *sides[1]}):
+        if names and not any(fnmatchcase(name, pattern) for pattern in names):
+            continue
+        try:
+            before, after = read_traces(old, name), read_traces(new, name)
+        except HlodiffError as error:
+            found.append(ComparedTraces(name, "not_checked", reason=str(error)))
+            continue
+        if before is not None and after is not None:
+            found.append(compared_records(name, before, after))
+        elif after is not None:
+            found.append(ComparedTraces(name, "added", None, after.account))
+        else:
+            found.append(ComparedTraces(name, "removed", cast(RecordedTraces, before).account))
+    return tuple(found)

@@ -1,0 +1,183 @@
+"""A git revision checked out beside the work tree for a while, and put away again whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from hlodiff.config import process_environment
+from hlodiff.errors import UsageError
+
+# A hook of git runs with these set; they would lead our commands to another repository or index.
+_DROPPED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY")
+_GITLINK = b"160000"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A revision that is checked out.
+
+    Args:
+        commit: its full id.
+        label: what reports call it: `main (3fa2b1c)`.
+        top: the top of the repository that it was taken from.
+        folder: where it is checked out, the same files below it.
+        notes: what must be said of it.
+    """
+
+    commit: str
+    label: str
+    top: Path
+    folder: Path
+    notes: tuple[str, ...] = ()
+
+    def counterpart(self, path: Path) -> Path:
+        """Where a file or folder of the repository lies in this checkout."""
+        return self.folder / path.resolve().relative_to(self.top)
+
+
+@contextlib.contextmanager
+def checked_out(spec: str, start: Path) -> Iterator[Checkout]:
+    """Check a revision out into a folder of its own. Leaving, also by Ctrl-C or SIGTERM, removes it.
+
+    Args:
+        spec: a revision; with `...` behind it, where this branch left it.
+        start: a folder in the repository.
+
+    Returns:
+        the checkout, submodules of the revision included where they are here.
+
+    Raises:
+        UsageError: no git, no repository, no such revision, or git cannot check it out.
+
+    Example:
+        >>> with checked_out("HEAD~1", Path(".")) as checkout:  # doctest: +SKIP
+        ...     print(checkout.label)
+    """
+    top = Path(os.fsdecode(_git(start, ["rev-parse", "--show-toplevel"], spec)).rstrip("\n")).resolve()
+    commit = _commit(start, spec)
+    temporary = Path(tempfile.mkdtemp(prefix="hlodiff-")).resolve()
+    folder = temporary / "tree"
+    with _terminated():
+        try:
+            # No hooks: what a project does on checkout is not for a folder that is gone in a minute.
+            add = ["-c", f"core.hooksPath={os.devnull}", "worktree", "add", "--quiet", "--detach", "--force"]
+            _git(top, [*add, str(folder), commit], spec)
+            notes = tuple(_submodules(top, folder, commit, spec, temporary / "index"))
+            yield Checkout(commit, f"{spec} ({commit[:7]})", top, folder, notes)
+        finally:
+            _remove(top, folder, temporary)
+
+
+def _remove(top: Path, folder: Path, temporary: Path) -> None:
+    """A second Ctrl-C must not leave the half of it."""
+    with _uninterrupted():
+        _run(top, ["worktree", "remove", "--force", "--force", str(folder)])
+        shutil.rmtree(temporary, ignore_errors=True)
+        _run(top, ["worktree", "prune"])
+
+
+def _commit(start: Path, spec: str) -> str:
+    revision = spec.removesuffix("...") if spec.endswith("...") else spec
+    found = _run(start, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"])
+    commit = found.stdout.decode().strip()
+    if found.returncode or not commit:
+        shallow = _run(start, ["rev-parse", "--is-shallow-repository"]).stdout.strip() == b"true"
+        what = f"no git revision is called {revision!r}"
+        if shallow:
+            hint = "this clone is shallow: `git fetch --unshallow`, or `git fetch origin REVISION` and `FETCH_HEAD`"
+            raise UsageError(f"{what} here", where="--against", hint=hint)
+        raise UsageError(what, where="--against", hint="`git log --oneline` lists revisions; fetch those of others")
+    if revision == spec:
+        return commit
+    base = _run(start, ["merge-base", commit, "HEAD"]).stdout.decode().strip()
+    if not base:
+        hint = f"a shallow clone may lack it: `git fetch --unshallow`; or compare with `{revision}` itself"
+        raise UsageError(f"this branch and {revision!r} have no commit in common here", where="--against", hint=hint)
+    return base
+
+
+def _submodules(repository: Path, folder: Path, commit: str, spec: str, index: Path) -> Iterator[str]:
+    """Fill the folders of submodules, which a worktree leaves empty, from what lies in the work tree's own."""
+    listing = _git(repository, ["ls-tree", "-r", "-z", "--full-tree", commit], spec)
+    for row in listing.split(b"\0"):
+        head, _, name = row.partition(b"\t")
+        if not head.startswith(_GITLINK):
+            continue
+        path, wanted = os.fsdecode(name), head.split()[2].decode()
+        inner = repository / path
+        has_it = (inner / ".git").exists() and _run(inner, ["cat-file", "-e", f"{wanted}^{{commit}}"]).returncode == 0
+        if not has_it:
+            yield f"submodule {path} of {spec} is not here: `git submodule update --init --recursive`"
+            continue
+        # Through an index of its own: nothing of the submodule's work tree or index is touched.
+        env = {"GIT_INDEX_FILE": str(index)}
+        _git(inner, ["read-tree", wanted], spec, env)
+        _git(inner, ["checkout-index", "--all", "--force", f"--prefix={folder / path}{os.sep}"], spec, env)
+        index.unlink(missing_ok=True)
+        yield from _submodules(inner, folder / path, wanted, spec, index)
+
+
+def _git(folder: Path, arguments: Sequence[str], spec: str, more: dict[str, str] | None = None) -> bytes:
+    done = _run(folder, arguments, more)
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["git failed"]
+        said = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1])
+        if "not a git repository" in said:
+            hint = "--against compares with a revision: commit the project to git first"
+            raise UsageError("this is no git repository", where=str(folder), hint=hint)
+        raise UsageError(f"git cannot check {spec!r} out: {said.partition(': ')[2] or said}", where="--against")
+    return done.stdout
+
+
+def _run(
+    folder: Path, arguments: Sequence[str], more: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    env = {name: value for name, value in process_environment().items() if name not in _DROPPED} | (more or {})
+    command = ["git", "-C", str(folder), *arguments]
+    try:
+        # A session of its own: Ctrl-C is for us, and we put away what git has begun.
+        return subprocess.run(
+            command, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False, start_new_session=True
+        )
+    except FileNotFoundError:
+        raise UsageError("git is not installed", where="--against", hint="install git") from None
+
+
+@contextlib.contextmanager
+def _terminated() -> Iterator[None]:
+    """SIGTERM, as CI sends it to a job that takes too long, ends this as Ctrl-C does: with everything put away."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = [(number, signal.signal(number, signal.SIG_IGN)) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)

@@ -1,0 +1,45 @@
+"""Your code or the compiler: what StableHLO says where the two sides were made by different toolchains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hlodiff.diff.compared import Compared
+from hlodiff.report.numbers import many
+from hlodiff.report.record import Report
+
+_COMPILER = "StableHLO is the same, so the compiler did this"
+_BOTH = "StableHLO differs too: your code changed, or the way jax lowers it"
+
+
+def causes_in_words(report: Report) -> tuple[str, ...]:
+    """How many programs the compiler changed, and how many had changed before it saw them; () for one toolchain.
+
+    Example:
+        >>> causes_in_words(Report("check", "a", "b", ()))
+        ()
+    """
+    compiler, both = _split(report, report.programs)
+    said = [f"the compiler changed {many(len(compiler), 'program')} whose StableHLO is the same"] if compiler else []
+    if both:
+        differ = "program differs" if len(both) == 1 else "programs differ"
+        said.append(f"{len(both):,} {differ} in StableHLO too: your code changed, or the way jax lowers it")
+    return tuple(said)
+
+
+def cause_lines(report: Report, programs: Sequence[Compared]) -> tuple[str, ...]:
+    """What is to be said of the programs of one name: `on cpu: StableHLO is the same, so the compiler did this`."""
+    lines = []
+    for words, found in zip((_COMPILER, _BOTH), _split(report, programs), strict=True):
+        targets = list(dict.fromkeys(program.target or "" for program in found))
+        if targets:
+            lines.append(f"on {', '.join(targets)}: {words}")
+    return tuple(lines)
+
+
+def _split(report: Report, programs: Sequence[Compared]) -> tuple[list[Compared], list[Compared]]:
+    """Compiled programs that the compiler alone changed, and those whose StableHLO came to another compiler changed."""
+    upgraded = {target for change in report.toolchain for target in change.targets}
+    changed = [one for one in programs if one.stage == "compiled" and one.status == "changed"]
+    compiler = [one for one in changed if one.by_compiler]
+    return compiler, [one for one in changed if not one.by_compiler and one.target in upgraded]

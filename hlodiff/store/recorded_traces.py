@@ -1,0 +1,119 @@
+"""traces.yaml: what a scenario traced and compiled when it was recorded, `snapshots/<scenario>/traces.yaml`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hlodiff.errors import StoreError
+from hlodiff.store.names import is_safe
+from hlodiff.store.trees import Tree
+from hlodiff.store.writing import PARTIAL
+from hlodiff.store.yaml_text import FORMAT_VERSION, dump, load
+from hlodiff.traces.counted import Account
+from hlodiff.traces.stored import from_plain, to_plain
+
+TRACES = "traces.yaml"
+_LARGEST = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTraces:
+    """A traces.yaml.
+
+    Args:
+        scenario: its name.
+        jax: the version of JAX it was recorded with.
+        account: what was counted.
+
+    Example:
+        >>> RecordedTraces("steps", "0.10.2", Account(())).account.traces
+        0
+    """
+
+    scenario: str
+    jax: str
+    account: Account
+
+
+def scenarios_of(files: Iterable[str]) -> tuple[str, ...]:
+    """Which scenarios a list of files holds.
+
+    Example:
+        >>> scenarios_of(["steps/traces.yaml", "f/cpu/summary.yaml"])
+        ('steps',)
+    """
+    parts = [file.split("/") for file in sorted(files)]
+    return tuple(part[0] for part in parts if len(part) == 2 and part[1] == TRACES and is_safe(part[0]))
+
+
+def read_traces(tree: Tree, scenario: str, folder: str | None = None) -> RecordedTraces | None:
+    """Read what is recorded of a scenario.
+
+    Args:
+        tree: a folder or git revision.
+        scenario: its name.
+        folder: where its file lies in the tree; by default the folder of its name.
+
+    Returns:
+        the record; None where there is none.
+
+    Raises:
+        StoreError: the file is broken.
+        FutureFormatError: a newer hlodiff wrote it.
+    """
+    folder = scenario if folder is None else folder
+    name = f"{folder}/{TRACES}" if folder else TRACES
+    content = tree.read([name], _LARGEST).get(name)
+    if content is None:
+        return None
+    where = f"{tree.where}/{name}"
+    try:
+        table = load(content.decode("utf-8"), where)
+        account = from_plain(table.get("functions"))
+    except (UnicodeDecodeError, ValueError) as error:
+        raise StoreError(f"is no record of traces: {error}", where=where) from None
+    return RecordedTraces(scenario, str(table.get("jax", "")), account)
+
+
+def write_traces(root: Path, record: RecordedTraces) -> None:
+    """Write the record of a scenario; it is whole at every moment, old or new. Call it with the folder held.
+
+    Args:
+        root: the snapshots folder.
+        record: what to write.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    table = {"format_version": FORMAT_VERSION, "scenario": record.scenario, "jax": record.jax}
+    text = dump({**table, "functions": to_plain(record.account)})
+    part = root / PARTIAL / f"{os.getpid()}.{TRACES}"
+    try:
+        part.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        (root / record.scenario).mkdir(parents=True, exist_ok=True)
+        part.replace(root / record.scenario / TRACES)
+    except OSError as error:
+        raise StoreError(f"cannot be written: {error.strerror}", where=str(error.filename or root)) from None
+
+
+def remove_traces(root: Path, scenario: str) -> None:
+    """Delete the record of a scenario, and its folder where it is left empty.
+
+    Args:
+        root: the snapshots folder.
+        scenario: its name.
+
+    Raises:
+        StoreError: it cannot be deleted.
+    """
+    try:
+        (root / scenario / TRACES).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it holds other snapshots
+            (root / scenario).rmdir()
+    except OSError as error:
+        raise StoreError(f"cannot be deleted: {error.strerror}", where=str(root / scenario / TRACES)) from None

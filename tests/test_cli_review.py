@@ -1,0 +1,105 @@
+"""`hlodiff review` in a pseudo-terminal: what is shown, and what each key does."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.test_cli_accept import BOTH, changed, pending  # noqa: F401  # the fixture
+from tests.test_cli_check import Ask, Compiler, compiler  # noqa: F401  # the fixture
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def review(keys: str, *arguments: str) -> tuple[int, str]:
+    """The real command in a terminal of its own: each key is pressed when the command asks."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "100"}
+    command = [sys.executable, "-m", "hlodiff", "review", *arguments]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, close_fds=True)
+    os.close(theirs)
+    said, answered, pressed, end = "", 0, 0.0, time.monotonic() + 60
+    while time.monotonic() < end:
+        if select.select([ours], [], [], 0.1)[0]:
+            try:
+                chunk = os.read(ours, 65536).decode()
+            except OSError:  # the other end is closed
+                break
+            said += chunk
+            continue
+        asked = said.count("q quit ")
+        # A key that comes before the terminal is set to single keys is dropped, so it is pressed until it is taken.
+        if (keys[:asked] and asked > answered) or (asked == answered and asked and time.monotonic() - pressed > 2):
+            answered, pressed = asked, time.monotonic()
+            os.write(ours, keys[asked - 1 : asked].encode())
+    os.close(ours)
+    return process.wait(timeout=60), said.replace("\r\n", "\n")
+
+
+def test_each_key(changed: Compiler, said: Ask) -> None:  # noqa: F811
+    said("check")
+    code, out = review("mxasr")
+    assert code == 0, out
+    assert "[1/3] f  changed on cpu (" in out
+    assert "compiled on cpu, tpu-v5e-2x2: structure: 1 changed of 2 instructions" in out
+    assert "f (structure): a accept   r reject   s skip   m show more   q quit" in out
+    assert out.count("tanh -> exponential") == 2, "m shows it once more"
+    assert "g/small (structure): a" in out and "h (new): a" in out
+    assert "checked " not in out
+    assert out.rstrip().endswith("2 accepted, 1 rejected, 1 still pending; next: git add snapshots")
+    assert pending() == ["g/small/cpu"]
+    assert said("check", "f")[0] == 0
+
+
+def test_leaving_keeps_what_was_decided(changed: Compiler, said: Ask) -> None:  # noqa: F811
+    said("check")
+    code, out = review("aq", "--target", "cpu")
+    assert code == 0, out
+    assert pending() == ["f/tpu-v5e-2x2", "g/small/cpu", "h/cpu"]
+    code, out = review("\x03")
+    assert (code, pending()) == (2, ["f/tpu-v5e-2x2", "g/small/cpu", "h/cpu"]), out
+
+
+def test_what_is_the_same_is_asked_once(compiler: Compiler, said: Ask) -> None:  # noqa: F811
+    said("update")
+    compiler.toolchain = {"jax": "0.11.0", "x64": False}
+    said("check")
+    code, out = review("a")
+    assert code == 0, out
+    assert "4 programs are the same programs, with another toolchain or figures: f, g/large, g/small" in out
+    assert pending() == []
+
+
+def test_another_machines_folder_is_left_alone(changed: Compiler, said: Ask) -> None:  # noqa: F811
+    said("check", "--pending", "captured")
+    before = sorted(Path("captured").rglob("*"))
+    code, out = review("ras", "--from", "captured")
+    assert code == 0, out
+    assert "1 accepted, 2 rejected; next: git add snapshots" in out
+    assert sorted(Path("captured").rglob("*")) == before
+
+
+def test_what_is_stale_is_not_asked(changed: Compiler, said: Ask) -> None:  # noqa: F811
+    said("check", "--pending", "captured")
+    changed.answers["g", "small", "cpu"] = BOTH
+    said("update", "f", "g")
+    code, out = review("s", "--from", "captured")
+    assert code == 2, out
+    assert "[1/3]" not in out and "[2/3]" not in out and "[3/3] h  new: no snapshot on cpu" in out
+    assert "f  cpu          recorded already" in out
+    assert "g/small  cpu    refused\n  its snapshot has changed since this was captured" in out
+
+
+@pytest.mark.parametrize("words", [(), ("f",)])
+def test_without_a_terminal(changed: Compiler, said: Ask, words: tuple[str, ...]) -> None:  # noqa: F811
+    said("check")
+    code, out, err = said("review", *words)
+    assert (code, out) == (2, "")
+    assert "this is no terminal" in err and "hlodiff accept NAME" in err
