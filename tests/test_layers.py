@@ -15,10 +15,12 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "hlodiff"
 
 # Room -> rooms it may know (DESIGN.md, section 4). `errors` is known to all, `cli` and `pytest_plugin` know all.
-_BELOW_DIFF = {"diff", "graph", "normalize", "ir", "config"}
+_BELOW_DIFF = {"diff", "graph", "normalize", "ir", "config", "config_policy"}
 KNOWS: dict[str, set[str]] = {
     "errors": set(),
-    "config": set(),
+    "config": {"config_policy", "config_values"},
+    "config_policy": {"config_values"},
+    "config_values": set(),
     "registry": set(),
     "scenarios": {"registry"},
     "ir": set(),
@@ -30,7 +32,7 @@ KNOWS: dict[str, set[str]] = {
     "diff": {"graph", "normalize", "ir"},
     "capture": _BELOW_DIFF | {"registry", "scenarios", "traces", "anatomy"},
     "watching": {"capture", "traces"},
-    "policy": _BELOW_DIFF | {"store", "traces", "anatomy"},
+    "policy": _BELOW_DIFF | {"config_values", "store", "traces", "anatomy"},
     "report": _BELOW_DIFF | {"policy", "store", "traces", "anatomy"},
 }
 # `hlodiff.abstract` makes a jax.ShapeDtypeStruct, so it asks the room that knows jax, when it is called.
