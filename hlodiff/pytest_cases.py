@@ -205,7 +205,7 @@ class CaseChecker:
         project = self._used.project
         run = Run(project, LeavesNothing(project.root, project.max_file_bytes))
         programs = tuple(p for key, one in outcomes.items() for p in run.judge_one(key, one, stored.get(key)))
-        findings = judge(programs)
+        findings = judge(programs, project)
         lacking = [p for p in programs if p.status == "not_checked" and not p.broken]
         # Without libtpu a test of a TPU program is skipped on a laptop; CI that cannot look must not pass.
         failing = [f for f in findings if f.severity in ("broken", "error") or (f.rule == "not-checked" and in_ci())]

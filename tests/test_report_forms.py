@@ -299,7 +299,7 @@ def compared(draw: st.DrawFn) -> Compared:
 @st.composite
 def reports(draw: st.DrawFn) -> Report:
     programs = tuple(draw(st.lists(compared(), max_size=5)))
-    severities: Any = st.sampled_from(["broken", "error", "warning", "warn", "info"])
+    severities: Any = st.sampled_from(["broken", "error", "warning", "info"])
     further = tuple(
         Finding(draw(severities), draw(TEXT), draw(TEXT), draw(TARGETS), draw(TEXT), draw(TEXT), (draw(TEXT),))
         for _ in range(draw(st.integers(0, 3)))

@@ -12,7 +12,7 @@ from hlodiff.report.totals import totals_in_words
 
 MOST_OF_A_KIND = 10  # GitHub shows no more of one step
 _LONGEST = 1_000  # of a message; GitHub cuts at 4 KiB
-_KINDS = {"broken": "error", "error": "error", "warning": "warning", "warn": "warning", "info": "notice"}
+_KINDS = {"broken": "error", "error": "error", "warning": "warning", "info": "notice"}
 
 
 def to_annotations(sheet: Sheet, link: str = "") -> str:

@@ -35,7 +35,7 @@ from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_
 from hlodiff.report.totals import checked_in_words
 
 MOST_SHARED = 20
-SEVERITIES = ("broken", "error", "warning", "warn", "info")
+SEVERITIES = ("broken", "error", "warning", "info")
 _MORE = "--all lists everything"
 _DIGITS = re.compile(r"[\d.,]+")
 

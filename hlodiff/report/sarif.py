@@ -13,7 +13,7 @@ from hlodiff.report.sheet import Place, Said, Sheet
 from hlodiff.report.totals import totals_in_words
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_LEVELS = {"broken": "error", "error": "error", "warning": "warning", "warn": "warning", "info": "note"}
+_LEVELS = {"broken": "error", "error": "error", "warning": "warning", "info": "note"}
 _FINGERPRINT = "hlodiffFinding/v1"
 # What the rules mean; those of a project's own policy are told by their name.
 _RULES = {
