@@ -19,7 +19,6 @@ _SEVERITIES = {
     "broken": "could not be judged",
     "error": "fails",
     "warning": "warning",
-    "warn": "warning",
     "info": "note",
 }
 
