@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, cast
 
+from hlodiff.config_policy import FAIL_ON, Budget, RuleUse, budgets, fail_on, rules
+from hlodiff.config_values import closest as closest
+from hlodiff.config_values import constants, count, flag, flags, folder, reject_unknown_keys, strings, wrong
 from hlodiff.errors import ConfigError
 
 TABLE = "tool.hlodiff"
@@ -34,6 +37,9 @@ class Config:
         large_constants: "hash" compares constants of more than 64 elements by their content, "ignore" only by type and
             shape, as random weights need it.
         limits: how much a diff may try, by name, where it is not what `hlodiff.Limits` says.
+        fail_on: classes of change that fail `check`.
+        budgets: limits of metrics, in their order.
+        rules: graph rules and what they are used for, in their order.
 
     Example:
         >>> Config(root=Path("/project")).targets
@@ -54,6 +60,9 @@ class Config:
     max_file_bytes: int = 1024 * 1024
     large_constants: Literal["hash", "ignore"] = "hash"
     limits: tuple[tuple[str, int], ...] = ()
+    fail_on: tuple[str, ...] = FAIL_ON
+    budgets: tuple[Budget, ...] = ()
+    rules: tuple[RuleUse, ...] = ()
 
 
 def load(start: Path) -> Config:
@@ -85,7 +94,7 @@ def load_if_any(start: Path) -> Config | None:
     if file is None:
         return None
     where = os.path.relpath(file)
-    _reject_unknown_keys(table, _READERS, TABLE, where)
+    reject_unknown_keys(table, _READERS, TABLE, where)
     read = {key: _READERS[key](table[key], f"{where}: [{TABLE}] {key}") for key in _READERS if key in table}
     root = file.parent
     read["snapshots"] = root / cast(Path, read.get("snapshots", Config.__dataclass_fields__["snapshots"].default))
@@ -118,34 +127,6 @@ def in_ci() -> bool:
     return os.environ.get("CI", "").strip().lower() not in ("", "0", "false")
 
 
-def closest(word: str, options: Iterable[str]) -> str:
-    """The option a mistyped word most likely means.
-
-    Args:
-        word: what was typed.
-        options: what could have been meant.
-
-    Returns:
-        the nearest option, or "" where none is within a third of the word (at least two) in edits.
-
-    Example:
-        >>> closest("tagets", ["modules", "targets"])
-        'targets'
-    """
-    ranked = sorted((_edits(word.lower(), option.lower()), option) for option in options)
-    return ranked[0][1] if ranked and ranked[0][0] <= max(2, len(word) // 3) else ""
-
-
-def _edits(a: str, b: str) -> int:
-    """Levenshtein distance."""
-    row = list(range(len(b) + 1))
-    for i, x in enumerate(a, 1):
-        previous, row[0] = row[0], i
-        for j, y in enumerate(b, 1):
-            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (x != y))
-    return row[-1]
-
-
 def _find(start: Path) -> tuple[Path | None, Mapping[str, object]]:
     files = [start] if start.is_file() else [folder / "pyproject.toml" for folder in (start, *start.parents)]
     for file in files:
@@ -169,61 +150,6 @@ def _table(file: Path) -> Mapping[str, object] | None:
     return table
 
 
-def _reject_unknown_keys(table: Mapping[str, object], known: Iterable[str], name: str, where: str) -> None:
-    known = list(known)
-    for key in table:
-        if key not in known:
-            near = closest(key, known)
-            hint = f"did you mean `{near}`?" if near else f"known keys: {', '.join(known)}"
-            raise ConfigError(f"unknown key `{key}` in [{name}]", where=where, hint=hint)
-
-
-def _wrong(value: object, where: str, expected: str) -> ConfigError:
-    return ConfigError(f"expected {expected}, found {type(value).__name__} {value!r}", where=where)
-
-
-def _strings(value: object, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
-        raise _wrong(value, where, 'a list of strings, as in ["a", "b"]')
-    return tuple(cast(list[str], value))
-
-
-def _flags(value: object, where: str) -> tuple[str, ...]:
-    flags = tuple(value.split()) if isinstance(value, str) else _strings(value, where)
-    for flag in flags:
-        if not flag.startswith("--") or len(flag.split()) != 1:
-            raise ConfigError(f"expected a flag, as in --name=value, found {flag!r}", where=where)
-    return flags
-
-
-def _text(value: object, where: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise _wrong(value, where, "a string that is not empty")
-    return value
-
-
-def _folder(value: object, where: str) -> Path:
-    return Path(_text(value, where))
-
-
-def _count(value: object, where: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise _wrong(value, where, "a whole number of at least 1")
-    return value
-
-
-def _flag(value: object, where: str) -> bool:
-    if not isinstance(value, bool):
-        raise _wrong(value, where, "true or false")
-    return value
-
-
-def _constants(value: object, where: str) -> str:
-    if value not in ("hash", "ignore"):
-        raise _wrong(value, where, '"hash" or "ignore"')
-    return str(value)
-
-
 # What JAX takes for `jax_default_matmul_precision`, from its documentation.
 _PRECISIONS = (
     "default", "high", "highest", "bfloat16", "tensorfloat32", "float32",
@@ -235,7 +161,7 @@ _PRECISIONS = (
 
 def _precision(value: object, where: str) -> str:
     if value not in _PRECISIONS:
-        raise _wrong(value, where, f"one of {', '.join(_PRECISIONS[:6])} or a dot algorithm of JAX")
+        raise wrong(value, where, f"one of {', '.join(_PRECISIONS[:6])} or a dot algorithm of JAX")
     return str(value)
 
 
@@ -244,7 +170,7 @@ _OWNED = (("XLA_FLAGS", "xla_flags"), ("LIBTPU_INIT_ARGS", "libtpu_init_args"), 
 
 def _env(value: object, where: str) -> tuple[tuple[str, str], ...]:
     if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
-        raise _wrong(value, where, 'a table of strings, as in {NAME = "value"}')
+        raise wrong(value, where, 'a table of strings, as in {NAME = "value"}')
     for name, owner in _OWNED:
         if name in value:
             raise ConfigError(f"{name} cannot be set here", where=where, hint=f"use the key `{owner}`")
@@ -257,26 +183,29 @@ LIMITS = ("assignment", "search", "moves", "move_rounds")
 
 def _limits(value: object, where: str) -> tuple[tuple[str, int], ...]:
     if not isinstance(value, dict):
-        raise _wrong(value, where, "a table of whole numbers, as in {search = 400}")
-    _reject_unknown_keys(value, LIMITS, f"{TABLE}.limits", where)
-    return tuple((name, _count(value[name], f"{where}.{name}")) for name in LIMITS if name in value)
+        raise wrong(value, where, "a table of whole numbers, as in {search = 400}")
+    reject_unknown_keys(value, LIMITS, f"{TABLE}.limits", where)
+    return tuple((name, count(value[name], f"{where}.{name}")) for name in LIMITS if name in value)
 
 
 # Order is the order of the documentation and of `hlodiff init`.
 _READERS: dict[str, Callable[[object, str], object]] = {
-    "modules": _strings,
-    "path": _strings,
-    "targets": _strings,
-    "snapshots": _folder,
-    "jobs": _count,
-    "xla_flags": _flags,
-    "libtpu_init_args": _flags,
+    "modules": strings,
+    "path": strings,
+    "targets": strings,
+    "snapshots": folder,
+    "jobs": count,
+    "xla_flags": flags,
+    "libtpu_init_args": flags,
     "env": _env,
-    "x64": _flag,
+    "x64": flag,
     "matmul_precision": _precision,
-    "max_file_bytes": _count,
-    "large_constants": _constants,
+    "max_file_bytes": count,
+    "large_constants": constants,
     "limits": _limits,
+    "fail_on": fail_on,
+    "budgets": budgets,
+    "rules": rules,
 }
 
 assert {each.name for each in fields(Config)} == {"root", *_READERS}

@@ -15,10 +15,12 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "hlodiff"
 
 # Room -> rooms it may know (DESIGN.md, section 4). `errors` is known to all, `cli` and `pytest_plugin` know all.
-_BELOW_DIFF = {"diff", "graph", "normalize", "ir", "config"}
+_BELOW_DIFF = {"diff", "graph", "normalize", "ir", "config", "config_policy"}
 KNOWS: dict[str, set[str]] = {
     "errors": set(),
-    "config": set(),
+    "config": {"config_policy", "config_values"},
+    "config_policy": {"config_values"},
+    "config_values": set(),
     "registry": set(),
     "scenarios": {"registry"},
     "ir": set(),
@@ -30,7 +32,7 @@ KNOWS: dict[str, set[str]] = {
     "diff": {"graph", "normalize", "ir"},
     "capture": _BELOW_DIFF | {"registry", "scenarios", "traces", "anatomy"},
     "watching": {"capture", "traces"},
-    "policy": _BELOW_DIFF | {"store", "traces", "anatomy"},
+    "policy": _BELOW_DIFF | {"config_values", "store", "traces", "anatomy"},
     "report": _BELOW_DIFF | {"policy", "store", "traces", "anatomy"},
 }
 # `hlodiff.abstract` makes a jax.ShapeDtypeStruct, so it asks the room that knows jax, when it is called.
@@ -43,7 +45,7 @@ HOME: dict[str, tuple[str, ...]] = {
     "jaxlib": ("capture/private.py", "ir/bindings.py"),
     "networkx": ("graph", "diff/"),
     "click": ("cli/",),
-    "pytest": ("pytest_plugin.py",),
+    "pytest": ("pytest_",),
 }
 HEAVY = ("jax", "jaxlib", "equinox", "networkx", "rich", "click")
 
@@ -75,14 +77,14 @@ def imports(file: Path) -> Iterator[tuple[int, str]]:
 
 def test_every_room_is_known_to_this_test() -> None:
     rooms = {inside(file).split("/")[0].removesuffix(".py") for file in sources()}
-    assert rooms - {"__init__", "__main__", "cli", "pytest_plugin"} <= set(KNOWS)
+    assert rooms - {"__init__", "__main__", "cli", "pytest_plugin", "pytest_cases", "pytest_suite"} <= set(KNOWS)
 
 
 def test_arrows_point_down() -> None:
     wrong = []
     for file in sources():
         own = inside(file).split("/")[0].removesuffix(".py")
-        if own in ("__init__", "__main__", "cli", "pytest_plugin"):
+        if own in ("__init__", "__main__", "cli", "pytest_plugin", "pytest_cases", "pytest_suite"):
             continue
         allowed = KNOWS[own] | {own, "errors", "__version__"}
         wrong += [
@@ -118,7 +120,7 @@ def test_private_jax_stands_in_one_file() -> None:
 def test_only_the_edges_touch_the_process() -> None:
     """Environment and exit belong to config, cli and the pytest plugin; printing is held by ruff (T20)."""
     # A worker is a process of its own: it ends itself. The bootstrap is told by the environment what to record.
-    free = ("config.py", "cli/", "pytest_plugin.py", "__main__.py", "capture/worker.py", "capture/bootstrap/")
+    free = ("config.py", "cli/", "pytest_", "__main__.py", "capture/worker.py", "capture/bootstrap/")
     touching = {"os.environ", "os.getenv", "os.putenv", "sys.exit", "os._exit"}
     wrong = [
         f"{inside(file)}:{node.lineno}: {ast.unparse(node)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -66,6 +67,16 @@ def test_a_low_limit_is_said_and_leaves_the_edits_complete(name: str) -> None:
     lengths = [sum(one.summary.values()) for one in (best, found)]
     assert lengths[0] <= lengths[1]
     assert (lengths[0] < lengths[1]) == (name != "assignment"), "what is not assigned, the search finds here"
+
+
+def test_between_unlike_programs_the_search_ends_early_and_says_so() -> None:
+    chance = Random(1)
+    old, new = (module(chain(chance.choices(opcodes, k=130))) for opcodes in (OPCODES[:5], OPCODES[3:]))
+    found, searched = diff(old, new), diff(old, new, limits=Limits(search=100_000))
+    assert [hit.name for hit in found.limit_hits] == ["search"]
+    assert not searched.limit_hits
+    assert sum(found.summary.values()) >= sum(searched.summary.values())
+    assert found.replay().complete
 
 
 def test_equal_instructions_that_stay_where_they_were_hit_no_limit() -> None:

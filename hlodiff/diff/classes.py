@@ -68,6 +68,12 @@ def classes_of(diff: ModuleDiff) -> tuple[Class, ...]:
     return tuple(name for name in CLASSES if name in chosen)
 
 
+def classes_of_edit(edit: Edit, diff: ModuleDiff) -> tuple[Class, ...]:
+    """The classes of one edit of a diff, most severe first, whether or not it follows another one."""
+    found = {name for name, _ in _classes(edit, diff)}
+    return tuple(name for name in CLASSES if name in found)
+
+
 def is_argument(edit: Edit, diff: ModuleDiff) -> bool:
     """Whether an edit is about an argument of the whole program, not of a computation inside it."""
     sides = ((edit.old, diff.old), (edit.new, diff.new))

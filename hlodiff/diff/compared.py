@@ -74,6 +74,8 @@ class Compared:
         if self.status not in ("identical", "changed"):
             return ()
         found = classes_of(self.diff) if self.diff else ("identical",)
+        if self.status == "changed" and found == ("identical",):
+            found = ("structure",)  # known to differ, and nobody looked at how
         return ("toolchain", *found) if self.by_compiler and self.status == "changed" else found
 
     def facts(self) -> dict[str, tuple[float, float]]:

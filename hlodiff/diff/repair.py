@@ -31,6 +31,8 @@ _FOLLOWERS = 24
 # Beyond this many edited instructions the work does not grow: programs of unrelated compilers, where the shortest list
 # is no better story.
 _MANY = 200
+# And where they are most of two computations, there is no story to find: what is found at once is enough.
+_UNLIKE = 20
 
 
 def repair(ledger: Ledger, limits: Limits) -> bool:
@@ -64,7 +66,7 @@ class _Search:
             olds, news = self._edited()
             if not olds:
                 return True
-            limit = self.ledger.work + self.limits.search * min(len(olds) + len(news), _MANY)
+            limit = self.ledger.work + self.limits.search * self._worth(len(olds) + len(news))
             self._look_around(olds, news)
             improved = False
             for one, other in self._moves(olds, depth):
@@ -74,6 +76,11 @@ class _Search:
             if not improved:
                 return True
         return True
+
+    def _worth(self, edited: int) -> int:
+        """How many edited instructions the effort grows with."""
+        is_unlike = edited > _MANY and 2 * edited > self.ledger.old.size + self.ledger.new.size
+        return _UNLIKE if is_unlike else min(edited, _MANY)
 
     def _edited(self) -> tuple[list[int], list[int]]:
         """Old and new instructions that are part of an edit, and operands that do not fit."""

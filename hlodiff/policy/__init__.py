@@ -1,4 +1,4 @@
-"""Judging: comparisons -> findings -> exit code. Budgets and graph rules will stand beside these few."""
+"""Judging: comparisons, budgets and graph rules -> findings -> exit code."""
 
 from hlodiff.policy.findings import CLEAN as CLEAN
 from hlodiff.policy.findings import FAILED as FAILED
@@ -7,6 +7,8 @@ from hlodiff.policy.findings import UNJUDGED as UNJUDGED
 from hlodiff.policy.findings import Finding as Finding
 from hlodiff.policy.findings import Severity as Severity
 from hlodiff.policy.findings import exit_code as exit_code
-from hlodiff.policy.findings import judge as judge
+from hlodiff.policy.findings import of_policy as of_policy
 from hlodiff.policy.scenarios import SCENARIO_RULES as SCENARIO_RULES
 from hlodiff.policy.scenarios import judge_scenarios as judge_scenarios
+from hlodiff.policy.verdict import judge as judge
+from hlodiff.policy.verdict import over_limits as over_limits

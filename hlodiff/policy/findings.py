@@ -1,17 +1,18 @@
-"""What makes `check` fail: a changed program, one without a snapshot, a snapshot without a function."""
+"""What a policy has to say, and which exit code that gives."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
-from hlodiff.diff.compared import Compared
+from hlodiff.config_policy import RULES
+from hlodiff.config_policy import Severity as Configured
 from hlodiff.ir.model import Frame
 
 # "broken": no verdict was possible. It outranks every error, since nobody knows what else is wrong.
-Severity = Literal["broken", "error", "warning", "warn", "info"]
+Severity = Literal["broken", "error", "warning", "info"]
 CLEAN, FAILED, UNJUDGED = 0, 1, 2
 # What the comparison of a program with its snapshot leads to, and the report of that program tells.
 PROGRAM_RULES = ("changed", "new", "orphaned", "not-checked", "broken")
@@ -22,8 +23,8 @@ class Finding:
     """One thing a policy has to say.
 
     Args:
-        severity: "error" fails, "broken" and a "warning" that a recorded program was not checked leave no verdict;
-            "warn" and "info" are told and decide nothing.
+        severity: "error" fails, "broken" and a "warning" that something recorded was not checked leave no verdict; a
+            "warning" of a budget or rule (`warn` in the configuration) and an "info" are told and decide nothing.
         rule: a short fixed name: one of PROGRAM_RULES, or what else was looked at, such as "growth".
         program: function and case.
         target: what it is compiled for; None where that is not known.
@@ -54,28 +55,35 @@ class Finding:
             'fb35bd6e39375b5a'
         """
         parts = (self.rule, self.program, self.target or "", self.subject)
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def judge(programs: Iterable[Compared]) -> tuple[Finding, ...]:
-    """Judge compared programs.
+class Judged(Protocol):
+    """What findings and what reports make of them have in common."""
 
-    Args:
-        programs: both stages of each.
+    @property
+    def severity(self) -> Severity: ...
+    @property
+    def rule(self) -> str: ...
+    @property
+    def program(self) -> str: ...
+    @property
+    def target(self) -> str | None: ...
 
-    Returns:
-        at most one finding of a rule for each function, case and target, in the order of the programs.
+
+def told_as(severity: Configured) -> Severity:
+    """The severity of a finding for the word in the configuration, where a warning is called `warn`."""
+    return "warning" if severity == "warn" else severity
+
+
+def of_policy(finding: Judged) -> bool:
+    """Whether a finding comes from a budget or a graph rule of the project.
 
     Example:
-        >>> judge([Compared("f", "cpu", "compiled", "added")])[0].what
-        'has no snapshot'
+        >>> of_policy(Finding("warning", "no-f64", "f", "cpu", "tanh %t f64[8] is of double precision"))
+        True
     """
-    findings: dict[tuple[str, str, str | None], Finding] = {}
-    for program in programs:
-        found = _finding(program)
-        if found:
-            findings.setdefault((found.rule, found.program, found.target), found)
-    return tuple(findings.values())
+    return finding.rule == "budget" or finding.rule in RULES
 
 
 def exit_code(findings: Iterable[Finding]) -> int:
@@ -85,27 +93,9 @@ def exit_code(findings: Iterable[Finding]) -> int:
         >>> exit_code([Finding("info", "not-checked", "f", "cpu", "libtpu is not installed")])
         0
     """
-    severities = {finding.severity for finding in findings}
+    severities = {finding.severity for finding in findings if finding.severity != "warning" or not of_policy(finding)}
     if "broken" in severities:
         return UNJUDGED
     if "error" in severities:
         return FAILED
     return UNJUDGED if "warning" in severities else CLEAN
-
-
-def _finding(program: Compared) -> Finding | None:
-    name, target = program.name, program.target
-    if program.status == "identical":
-        return None
-    if program.status == "changed":
-        return Finding("error", "changed", name, target, "compiles to another program than the snapshot")
-    if program.status == "added":
-        return Finding("error", "new", name, target, "has no snapshot", f"hlodiff update {name}")
-    if program.status == "removed":
-        what = "has a snapshot, but nothing of this name is registered for this target any more"
-        return Finding("error", "orphaned", name, target, what, "hlodiff update --prune")
-    if program.broken:
-        return Finding("broken", "broken", name, target, program.reason, program.advice)
-    # What has a snapshot and was not looked at is no pass; what never had one is only told.
-    severity: Severity = "warning" if program.recorded else "info"
-    return Finding(severity, "not-checked", name, target, program.reason, program.advice)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hlodiff.policy import SCENARIO_RULES
+from hlodiff.policy import SCENARIO_RULES, of_policy, over_limits
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
 from hlodiff.report.scenarios import checked_scenarios, scenario_totals
@@ -30,14 +30,18 @@ def totals_in_words(report: Report | Sheet) -> str:
     else:
         parts = [f"{counts[key]:,} {word}" for key, word in _WORDS[report.command].items() if counts[key]]
         broken = sum(program.broken for program in report.programs)
+        over = over_limits(report.further_findings())
+        parts += [f"{over:,} over budget"] if over else []
         parts += [f"{broken:,} could not be judged"] if broken else []
         waiting = counts["not_checked"] - broken
         parts += [f"{waiting:,} not checked"] if waiting else []
         parts += [f"{counts['identical']:,} unchanged"] if counts["identical"] or not parts else []
         words = ", ".join(parts) + (f"; {scenarios}" if scenarios else "")
-    further = [finding for finding in report.further_findings() if finding.rule not in SCENARIO_RULES]
-    rules = Counter(finding.rule for finding in further if finding.severity != "info")
+    further = [finding for finding in report.further_findings() if finding.severity != "info"]
+    rules = Counter(f.rule for f in further if f.rule not in SCENARIO_RULES and not of_policy(f))
     words += "".join(f", {many(count, f'{rule} finding')}" for rule, count in sorted(rules.items()))
+    warned = sum(of_policy(finding) and finding.severity == "warning" for finding in further)
+    words += f", {many(warned, 'warning')}" if warned else ""
     return f"{words}; next: {report.next}" if report.next else words
 
 

@@ -1,0 +1,155 @@
+"""What budgets and rules look at: both stages of one function, case and target, and the instructions in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from hlodiff.diff.compared import Compared
+from hlodiff.diff.result import Edit
+from hlodiff.diff.weights import weigh
+from hlodiff.ir.content import shape_text
+from hlodiff.ir.frames import own_frame
+from hlodiff.ir.model import Computation, Frame, Instruction, Module, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """Both stages of one function, case and target; None where a stage is not there."""
+
+    name: str
+    target: str | None
+    stablehlo: Compared | None = None
+    compiled: Compared | None = None
+
+    def stage(self, stage: Stage) -> Compared | None:
+        """One of the two."""
+        return self.compiled if stage == "compiled" else self.stablehlo
+
+    def programs(self) -> Iterator[Compared]:
+        """Those that were captured, StableHLO first."""
+        for program in (self.stablehlo, self.compiled):
+            if program is not None and program.now is not None:
+                yield program
+
+    def fits(self, functions: Iterable[str], targets: Iterable[str]) -> bool:
+        """Whether patterns of functions (or of function/case) and of targets match; no pattern matches all."""
+        function = self.name.partition("/")[0]
+        names, places = tuple(functions), tuple(targets)
+        fits_name = not names or any(fnmatchcase(each, name) for name in names for each in (self.name, function))
+        return fits_name and (not places or any(fnmatchcase(self.target or "", place) for place in places))
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One thing that a rule does not allow.
+
+    Args:
+        what: one sentence.
+        subject: what it is about, in words that stay while lines move.
+        source: its Python frames, innermost first.
+    """
+
+    what: str
+    subject: str
+    source: tuple[Frame, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An instruction of a program that was looked for, and at how many call sites it runs."""
+
+    module: Module
+    computation: Computation
+    instruction: Instruction
+    count: int
+
+    @property
+    def source(self) -> tuple[Frame, ...]:
+        """Its Python frames, innermost first."""
+        return self.module.stack(self.instruction.frame)
+
+    @property
+    def subject(self) -> str:
+        """What it is, in words that stay while lines move and names change."""
+        return (
+            f"{self.instruction.opcode} {type_of(self.instruction)} in {_scope(self.source, self.instruction.op_name)}"
+        )
+
+    @property
+    def words(self) -> str:
+        """`convert %convert.3 f32[8]`."""
+        return f"{self.instruction.opcode} %{self.instruction.name} {type_of(self.instruction)}"
+
+
+def pairs_of(programs: Iterable[Compared]) -> tuple[Both, ...]:
+    """Programs by function, case and target, in order of appearance.
+
+    Example:
+        >>> [both.name for both in pairs_of([Compared("f", "cpu", "compiled", "identical")])]
+        ['f']
+    """
+    found: dict[tuple[str, str | None], dict[str, Compared]] = {}
+    for program in programs:
+        found.setdefault((program.name, program.target), {})[program.stage] = program
+    return tuple(Both(name, target, **stages) for (name, target), stages in found.items())
+
+
+def find(module: Module, wanted: Callable[[Instruction], bool]) -> list[Place]:
+    """Instructions of a program, also those inside fusions and loops; what the entry never reaches is left out.
+
+    Example:
+        >>> find(Module("m", "compiled", (), 0), lambda it: True)
+        []
+    """
+    return [
+        Place(module, computation, it, weight.total)
+        for computation, weight in zip(module.computations, weigh(module), strict=True)
+        if weight.total
+        for it in computation.instructions
+        if wanted(it)
+    ]
+
+
+def hits(
+    places: Iterable[Place],
+    words: Callable[[Place], str],
+    subject: Callable[[Place], str] = lambda place: place.subject,
+) -> Iterator[Hit]:
+    """Places as hits, equal ones once with how many there are.
+
+    Args:
+        places: what was found.
+        words: the sentence for one of them.
+        subject: what makes them equal.
+    """
+    groups: dict[str, list[Place]] = {}
+    for place in places:
+        groups.setdefault(subject(place), []).append(place)
+    for key, group in groups.items():
+        count = sum(place.count for place in group)
+        more = f" ({count:,} times)" if count > 1 else ""
+        yield Hit(words(group[0]) + more, key, group[0].source)
+
+
+def hit_of(edit: Edit, what: str) -> Hit:
+    """An edit that a rule does not allow."""
+    site = edit.new or edit.old
+    scope = _scope(edit.source, edit.op_name or "")
+    subject = f"{edit.kind} {site.opcode} in {scope}" if site else f"{edit.kind} {', '.join(edit.fields)}"
+    return Hit(what + (f" ({edit.count:,} times)" if edit.count > 1 else ""), subject, edit.source)
+
+
+def type_of(it: Instruction) -> str:
+    """`f32[8,4]`, or the types of a tuple in parentheses."""
+    shape = it.shape
+    if shape.tuple_shapes:
+        leaves = [shape_text(leaf, False) for leaf in shape.leaves()]
+        return f"({', '.join(leaves[:3])}{', ...' if len(leaves) > 3 else ''})"
+    return shape_text(shape, False)
+
+
+def _scope(source: tuple[Frame, ...], op_name: str) -> str:
+    frame = own_frame(source)
+    return frame.function if frame else op_name

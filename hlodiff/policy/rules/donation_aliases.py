@@ -1,0 +1,37 @@
+"""Donation must alias: an argument that is given away and not reused costs its bytes twice, and JAX only warns.
+
+It happens where no result has the shape, type, layout or sharding of the argument any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hlodiff.config_policy import RuleUse
+from hlodiff.diff.placement import donations
+from hlodiff.ir.model import Module
+from hlodiff.policy.programs import Both, Hit, type_of
+
+ADVICE = "return a result of the same shape, type and sharding, or do not donate the argument"
+
+
+def violations(both: Both, use: RuleUse) -> Iterator[Hit]:
+    """Donated arguments whose buffer no result of the compiled program takes."""
+    compiled = both.compiled.now if both.compiled is not None else None
+    if compiled is None:
+        return
+    aliased = {number for number, result in donations(compiled).items() if result.startswith("result")}
+    stablehlo = both.stablehlo.now if both.stablehlo is not None else None
+    donated = dict.fromkeys([*(donations(stablehlo) if stablehlo else ()), *donations(compiled)])
+    written = stablehlo if stablehlo is not None and _arguments(stablehlo) == _arguments(compiled) else compiled
+    for number in sorted(donated):
+        if number not in aliased:
+            entry = written.entry_computation
+            it = entry.instructions[entry.parameters()[number]]
+            name = f" ({it.op_name})" if it.op_name else ""
+            what = f"argument {number}{name}, {type_of(it)}, is donated, but no result takes its buffer"
+            yield Hit(what, f"argument {number}", written.stack(it.frame))
+
+
+def _arguments(module: Module) -> int:
+    return len(module.entry_computation.parameters())

@@ -1,0 +1,117 @@
+"""The verdict on all programs: what changed, what is over budget, which rules are broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hlodiff.config import Config
+from hlodiff.config_policy import FAIL_ON, RuleUse
+from hlodiff.diff.compared import Compared
+from hlodiff.policy.budgets import over_budget
+from hlodiff.policy.findings import Finding, Judged, Severity, of_policy, told_as
+from hlodiff.policy.measured import Measured
+from hlodiff.policy.programs import Both, Hit, pairs_of
+from hlodiff.policy.rules import ADVICE, RULES
+
+# A program of another type throughout breaks a rule at every line: the first ones tell.
+_MOST_HITS = 10
+
+
+def judge(programs: Iterable[Compared], config: Config | None = None) -> tuple[Finding, ...]:
+    """Judge compared programs.
+
+    Args:
+        programs: both stages of each.
+        config: with the project's policy; None for the default: what changed fails, and nothing else is asked.
+
+    Returns:
+        in the order of the programs: at most one finding for what each function, case and target came to, then its
+        budgets, then its rules.
+
+    Example:
+        >>> judge([Compared("f", "cpu", "compiled", "added")])[0].what
+        'has no snapshot'
+    """
+    return tuple(finding for both in pairs_of(programs) for finding in _judge(both, config))
+
+
+def over_limits(findings: Iterable[Judged]) -> int:
+    """How many functions, cases and targets are over a budget or break a rule, so that it fails.
+
+    Example:
+        >>> over_limits([Finding("error", "budget", "f", "cpu", "temp_bytes is 2 KiB; at most 1 KiB")])
+        1
+    """
+    return len({(f.program, f.target) for f in findings if f.severity == "error" and of_policy(f)})
+
+
+def _judge(both: Both, config: Config | None) -> Iterator[Finding]:
+    fails = config.fail_on if config is not None else FAIL_ON
+    yield from _outcomes(both, fails)
+    if config is None:
+        return
+    for program in both.programs():
+        measured = Measured(program)
+        for budget in config.budgets:
+            if budget.stage == program.stage and both.fits(budget.functions, budget.targets):
+                yield from over_budget(measured, budget)
+    for use in config.rules:
+        if both.fits(use.functions, use.targets):
+            yield from _of_rule(both, use)
+
+
+def _of_rule(both: Both, use: RuleUse) -> Iterator[Finding]:
+    found: dict[str, Hit] = {}
+    for hit in RULES[use.rule](both, use):
+        found.setdefault(hit.subject, hit)
+    shown = list(found.values())[:_MOST_HITS]
+    for number, hit in enumerate(shown, 1):
+        rest = len(found) - len(shown)
+        details = (f"and {rest:,} more like it",) if rest and number == len(shown) else ()
+        yield Finding(
+            told_as(use.severity),
+            use.rule,
+            both.name,
+            both.target,
+            hit.what,
+            ADVICE[use.rule],
+            details,
+            hit.source,
+            hit.subject,
+        )
+
+
+def _outcomes(both: Both, fails: Iterable[str]) -> Iterator[Finding]:
+    """What the comparison came to: one finding of each rule."""
+    found: dict[str, Finding] = {}
+    for program in (both.stablehlo, both.compiled):
+        if program is not None and program.status == "changed":
+            found.setdefault("changed", _changed(both, fails))
+        elif program is not None and program.status != "identical":
+            one = _outcome(program)
+            found.setdefault(one.rule, one)
+    yield from found.values()
+
+
+def _changed(both: Both, fails: Iterable[str]) -> Finding:
+    stages = [program for program in (both.stablehlo, both.compiled) if program is not None]
+    classes = dict.fromkeys(name for program in stages for name in program.classes if program.status == "changed")
+    what = "compiles to another program than the snapshot"
+    if any(name in fails for name in classes):
+        return Finding("error", "changed", both.name, both.target, what)
+    only = f"{what}, but only in {' and '.join(classes) or 'nothing'}, which `fail_on` does not name"
+    return Finding("info", "changed", both.name, both.target, only, f"hlodiff update {both.name}")
+
+
+def _outcome(program: Compared) -> Finding:
+    name, target = program.name, program.target
+    if program.status == "added":
+        return Finding("error", "new", name, target, "has no snapshot", f"hlodiff update {name}")
+    if program.status == "removed":
+        what = "has a snapshot, but nothing of this name is registered for this target any more"
+        return Finding("error", "orphaned", name, target, what, "hlodiff update --prune")
+    if program.broken:
+        return Finding("broken", "broken", name, target, program.reason, program.advice)
+    # What has a snapshot and was not looked at is no pass; what never had one is only told.
+    severity: Severity = "warning" if program.recorded else "info"
+    return Finding(severity, "not-checked", name, target, program.reason, program.advice)

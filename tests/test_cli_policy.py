@@ -1,0 +1,76 @@
+"""A project's policy and the real command: what fails, what passes, and what is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.test_cli_check import EXP, Ask, Compiler
+from tests.test_cli_check import compiler as compiler  # a fixture
+
+BUDGET = '[[tool.hlodiff.budgets]]\ntargets = ["cpu"]\n'
+
+
+def policy(text: str) -> None:
+    Path("pyproject.toml").write_text(f'[tool.hlodiff]\nmodules = ["m.py"]\n{text}')
+
+
+def found(out: str) -> list[tuple[str, str, str]]:
+    findings = json.loads(out)["findings"]
+    return [(f["severity"], f["rule"], f["what"]) for f in findings]
+
+
+def test_an_unchanged_program_over_an_absolute_limit_fails(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    policy(BUDGET + 'functions = ["f"]\ntemp_bytes = { max = "7 B" }\n')
+    code, out, _ = said("check")
+    assert code == 1
+    assert "temp_bytes is 8 B; at most 7 B" in out
+    assert out.splitlines()[-1].startswith("1 over budget, 8 unchanged")
+    assert compiler.compiled[4:] == [], "the recorded program is judged, not a new one"
+    assert found(said("check", "--format", "json")[1]) == [("error", "budget", "temp_bytes is 8 B; at most 7 B")]
+
+
+def test_growth_is_judged_and_a_warning_decides_nothing(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    compiler.answers["f", "", "cpu"] = EXP
+    policy("fail_on = []\n" + BUDGET + 'temp_bytes = { max_increase = "100%" }\n')
+    code, out, _ = said("check")
+    assert code == 1
+    assert "temp_bytes grew from 8 B to 24 B (+200.0 %); at most +100 %" in out
+    policy("fail_on = []\n" + BUDGET + 'severity = "warn"\ntemp_bytes = { max_increase = "100%" }\n')
+    code, out, _ = said("check")
+    assert code == 0
+    assert out.splitlines()[-1].startswith("1 changed, 7 unchanged, 1 warning")
+    policy("fail_on = []\n" + BUDGET + 'temp_bytes = { max_increase = "200%" }\n')
+    assert said("check")[0] == 0
+
+
+def test_fail_on_lets_other_classes_pass_and_still_tells_them(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    compiler.answers["f", "", "cpu"] = EXP
+    assert said("check")[0] == 1
+    policy('fail_on = ["interface", "numerics"]\n')
+    code, out, _ = said("check")
+    assert code == 0
+    assert "structure: 1 changed of 2 instructions" in out
+    assert found(said("check", "--format", "json")[1])[0][:2] == ("info", "changed")
+    policy('fail_on = ["structure"]\n')
+    assert said("check")[0] == 1
+
+
+def test_a_new_program_fails_whatever_may_change_and_is_judged(compiler: Compiler, said: Ask) -> None:
+    policy("fail_on = []\n" + BUDGET + "op.tanh = 0\nfusions = { ratchet = true }\n")
+    code, out, _ = said("check", "f", "--target", "cpu", "--format", "json")
+    assert code == 1
+    assert found(out) == [("error", "new", "has no snapshot"), ("error", "budget", "op.tanh is 1; at most 0")]
+
+
+def test_rules_and_mistakes_in_them(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    policy('[tool.hlodiff.rules]\ncustom-calls = { only = ["x"] }\nno-f64 = "error"\n')
+    assert said("check")[0] == 0
+    policy('[tool.hlodiff.rules]\nno-f46 = "error"\n')
+    code, _, err = said("check")
+    assert code == 2
+    assert "pyproject.toml: unknown key `no-f46` in [tool.hlodiff.rules]\nhint: did you mean `no-f64`?" in err

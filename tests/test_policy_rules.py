@@ -1,0 +1,122 @@
+"""Each graph rule by its fixture: a program that keeps it, one that breaks it, and what is said of that one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hlodiff.config import Config
+from hlodiff.config_policy import RULES as OPTIONS
+from hlodiff.config_policy import RuleUse
+from hlodiff.config_policy import rules as read_rules
+from hlodiff.diff import diff
+from hlodiff.diff.compared import Compared
+from hlodiff.ir import read
+from hlodiff.ir.frames import own_frame
+from hlodiff.ir.model import Module
+from hlodiff.policy import Finding, judge, over_limits
+from hlodiff.policy.rules import RULES
+
+FOLDER = Path(__file__).parent / "fixtures" / "policy"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "policy.md"
+USED: dict[str, object] = {
+    "no-collective": {"kind": "all-gather", "axis": "model"},
+    "custom-calls": {"only": ["__cublas*"]},
+}
+
+
+def use_of(rule: str) -> RuleUse:
+    return read_rules({rule: USED.get(rule, "error")}, "pyproject.toml: [tool.hlodiff] rules")[0]
+
+
+def compared(old: Module, new: Module) -> Compared:
+    found = diff(old, new)
+    return Compared("step", "cpu", new.stage, "identical" if found.identical else "changed", found)
+
+
+def broken(rule: str, old: str, new: str, use: RuleUse | None = None) -> tuple[Finding, ...]:
+    """What the rule alone has to say of a fixture."""
+    programs = [compared(*(read(FOLDER / rule / f"{side}.hlo") for side in (old, new)))]
+    lowered = FOLDER / rule / "stablehlo.mlir"
+    if lowered.is_file():
+        programs.insert(0, compared(read(lowered), read(lowered)))
+    config = Config(root=FOLDER, fail_on=(), rules=(use or use_of(rule),))
+    return tuple(found for found in judge(programs, config) if found.rule != "changed")
+
+
+def text(findings: tuple[Finding, ...]) -> str:
+    lines = []
+    for found in findings:
+        frame = own_frame(found.source)
+        place = f"  {Path(frame.file).name}:{frame.line} ({frame.function})" if frame else ""
+        lines += [f"{found.severity} {found.rule}: {found.what}{place}", f"  subject: {found.subject}"]
+        lines += [f"  {detail}" for detail in found.details]
+    return "".join(f"{line}\n" for line in lines)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_fixture_that_breaks_the_rule_and_one_that_keeps_it(rule: str) -> None:
+    found = broken(rule, "old", "new")
+    golden = FOLDER / rule / "golden.txt"
+    assert text(found) == golden.read_text(encoding="utf-8")
+    assert found and {each.rule for each in found} == {rule}
+    assert over_limits(found) == 1
+    assert broken(rule, "old", "old") == (), "what keeps it"
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "no-lost-placement"])
+def test_what_is_no_worse_than_before_breaks_no_rule_of_change(rule: str) -> None:
+    back = broken(rule, "new", "old")
+    assert back == (), "an improvement never fails"
+
+
+@pytest.mark.parametrize("rule", ["no-widened-type", "no-entry-copy", "no-lost-placement"])
+def test_rules_of_change_say_nothing_of_a_program_that_is_new_or_unchanged(rule: str) -> None:
+    assert broken(rule, "new", "new") == ()
+    new = read(FOLDER / rule / "new.hlo")
+    alone = Compared("step", "cpu", "compiled", "added", module=new)
+    found = judge([alone], Config(root=FOLDER, rules=(use_of(rule),)))
+    assert [each.rule for each in found] == ["new"]
+
+
+@pytest.mark.parametrize(
+    "rule", ["no-f64", "no-host-callback", "no-collective", "donation-aliases", "no-dynamic-shape", "custom-calls"]
+)
+def test_rules_of_state_judge_unchanged_programs_too(rule: str) -> None:
+    assert broken(rule, "new", "new")
+
+
+def test_every_rule_has_options_a_file_and_a_row_in_the_documentation() -> None:
+    assert list(RULES) == list(OPTIONS)
+    page = PAGE.read_text(encoding="utf-8")
+    assert [rule for rule in RULES if f"| `{rule}` |" not in page] == []
+
+
+def test_severity_and_patterns_are_those_of_the_use() -> None:
+    warned = RuleUse("no-f64", functions=("st*",), targets=("cpu",), severity="warn")
+    assert {found.severity for found in broken("no-f64", "old", "new", warned)} == {"warning"}
+    for other in (RuleUse("no-f64", functions=("train*",)), RuleUse("no-f64", targets=("tpu-*",))):
+        assert broken("no-f64", "old", "new", other) == ()
+
+
+def test_the_other_axis_may_be_gathered_over_and_an_unknown_one_is_said() -> None:
+    data = RuleUse("no-collective", options=(("kind", "all-gather"), ("axis", "data")))
+    assert broken("no-collective", "old", "new", data) == ()
+    assert len(broken("no-collective", "old", "old", data)) == 1
+    wrong = RuleUse("no-collective", options=(("kind", "all-gather"), ("axis", "modle")))
+    (found,) = broken("no-collective", "old", "old", wrong)
+    assert found.what == "whether all-gather works over `modle` cannot be told: the mesh has the axis `model`"
+    fsdp = RuleUse("no-collective", options=(("kind", "all-gather"), ("axis", "fsdp")))
+    assert broken("no-collective", "old", "old", fsdp) == (), "a mesh without the axis has no collective over it"
+
+
+def test_a_fingerprint_stays_where_lines_move() -> None:
+    (one,) = {found.fingerprint for found in broken("no-host-callback", "old", "new")}
+    moved = (FOLDER / "no-host-callback" / "new.hlo").read_text(encoding="utf-8").replace("line=12", "line=99")
+    from hlodiff.ir import read_text
+
+    program = Compared("step", "cpu", "compiled", "identical", module=read_text(moved))
+    found = judge([program], Config(root=FOLDER, rules=(use_of("no-host-callback"),)))
+    assert [each.fingerprint for each in found] == [one]
+    assert own_frame(found[0].source).line == 99  # type: ignore[union-attr]
