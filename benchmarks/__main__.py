@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from itertools import chain
 
-from benchmarks import scorer, speed
+from benchmarks import recording, scorer, speed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(
             f"growth from {sized[0].instructions:,} to {sized[-1].instructions:,}: exponent {speed.growth(sized):.2f}"
         )
+    recording.main([])
     print(f"before: {options.against or 'no release was made yet; --against REVISION measures any other'}")
     print(f"wanted: read + diff at most {speed.MOST_ONE_EDIT} at 82,000 instructions with one edit, at most", end=" ")
     print(

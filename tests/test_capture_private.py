@@ -116,6 +116,20 @@ def test_jax_tells_what_stands_around_a_call() -> None:
     assert set(private.surroundings().values()) == {""}
 
 
+def test_a_call_in_progress_can_be_lowered_again() -> None:
+    found: list[Any] = []
+
+    def look(x: Any, n: int) -> Any:
+        found.append(private.call_in_progress())
+        return x * n
+
+    jitted = jax.jit(look, static_argnums=1, donate_argnums=0)
+    jitted(jnp.ones(3), 4)
+    fun, info, _, kwargs = found[0]
+    lowered = private.lowered_again(fun, info, (jax.ShapeDtypeStruct((3,), "float32"), 4), kwargs)
+    assert lowered.as_text() == jitted.lower(jax.ShapeDtypeStruct((3,), "float32"), 4).as_text()
+
+
 def test_jax_tells_weak_types() -> None:
     args, _ = jax.jit(lambda x, y: x + y).trace(jnp.ones(3), 2.0).args_info
     assert [private.is_weak(info) for info in args] == [False, True]

@@ -70,7 +70,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_loop_that_becomes_unrolled_is_named_gated_and_repaired(folder: Path) -> None:
+def test_a_loop_that_becomes_unrolled_is_named_and_gated(folder: Path) -> None:
     code, out, _ = hlodiff(folder, "check")
     assert code == 1
     assert "walking  growth: how it grows with `length` is not recorded\n  hint: hlodiff update walking" in out
@@ -86,10 +86,6 @@ def test_a_loop_that_becomes_unrolled_is_named_gated_and_repaired(folder: Path) 
     assert "  instructions: 24, 44, 84, 164 (recorded: 16, 16, 16, 16)\n" in out
     assert "programs.py:16-17 (walk): 4, 8, 16, 32 copies of 5 operations, each fed by the one before" in out
     assert "a Python loop, which JAX unrolls; jax.lax.scan" in out
-
-    (folder / "programs.py").write_text(PROGRAMS)
-    assert hlodiff(folder, "check")[0] == 0
-    assert (folder / "snapshots/walking/growth.yaml").read_text() == recorded
 
 
 @pytest.mark.slow

@@ -15,11 +15,14 @@ from hlodiff.capture.outcomes import (
     Request,
     TargetStatus,
 )
+from hlodiff.capture.parity_outcomes import Called, CalledProgram, ParityRequest
 from hlodiff.capture.pool import Answer, Job, capture, discover
 from hlodiff.capture.scenario_runs import ran
 
 __all__ = [
     "Answer",
+    "Called",
+    "CalledProgram",
     "Captured",
     "Discovered",
     "Discovery",
@@ -31,6 +34,7 @@ __all__ = [
     "Job",
     "NotChecked",
     "Outcome",
+    "ParityRequest",
     "Ran",
     "Request",
     "Sized",

@@ -77,6 +77,18 @@ def _call(case: Case, device: Any) -> _Call:
     return _Call(*jit_plain(case, fn, bound, keywords, place), None)
 
 
+def is_plain(case: Case) -> bool:
+    """Whether the function of a case jits nothing as a whole: capturing it jits it."""
+    fn, _, _ = _open(case.fn)
+    return not (_is_filter_jitted(fn) or _is_jitted(fn))
+
+
+def jitted(case: Case, place: Callable[[Any], Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """A case whose function is plain as the jitted function that capturing makes of it, and its arguments."""
+    fn, bound, keywords = _open(case.fn)
+    return jit_plain(case, fn, bound, keywords, place)
+
+
 def _place(device: Any, tree: Any) -> Any:
     return tree_map(lambda leaf: without_numbers(leaf, device), tree)
 

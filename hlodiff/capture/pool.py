@@ -11,12 +11,13 @@ from hlodiff.capture.crew import Crew
 from hlodiff.capture.environment import Setting
 from hlodiff.capture.growth_outcomes import Grown, GrowthRequest
 from hlodiff.capture.outcomes import Discovery, Event, NotChecked, Outcome, Request
+from hlodiff.capture.parity_outcomes import Called, ParityRequest
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.config import TABLE, Config
 from hlodiff.errors import CaptureError, UsageError
 
-Job = Request | GrowthRequest
-Answer = Outcome | Grown
+Job = Request | GrowthRequest | ParityRequest
+Answer = Outcome | Grown | Called
 _REHEARSAL = Setting(attached=False, cpu_devices=256)  # as many as the largest target has; they cost half a second
 
 

@@ -6,7 +6,7 @@ import functools
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 from hlodiff.errors import CaptureError
@@ -205,6 +205,25 @@ def call_in_progress() -> tuple[Any, Any, tuple[Any, ...], dict[str, Any]] | Non
                 return here["fun"], here["jit_info"], here["args"], here["kwargs"]
         frame = frame.f_back
     return None
+
+
+def lowered_again(fun: Any, info: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What `.lower()` of a jitted function gives. Missing: the jitted function that a call is of, see above.
+
+    Args:
+        fun, info, args, kwargs: as `call_in_progress` gives them; arrays may be abstract.
+
+    Returns:
+        a `jax.stages.Lowered`.
+    """
+    import jax
+
+    stand_in = SimpleNamespace(_fun=fun, _jit_info=info)
+    try:
+        lower = type(jax.jit(lambda: None)).lower
+        return lower(stand_in, *args, **kwargs)
+    except AttributeError as error:
+        raise _moved("jax", "the jitted function's _fun and _jit_info", str(error)) from None
 
 
 def is_ahead_of_time() -> bool:

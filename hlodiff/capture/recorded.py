@@ -11,6 +11,7 @@ from typing import Any
 
 from hlodiff.capture.outcomes import Captured
 from hlodiff.errors import CaptureError
+from hlodiff.traces.records import Call, Function, Leaf, Trace
 
 _DTYPES = {
     "f": "float", "bf": "bfloat", "s": "int", "i": "int", "u": "uint", "ui": "uint", "c": "complex", "pred": "bool",
@@ -34,16 +35,26 @@ class RawProgram:
     record: Mapping[str, Any]
 
     @property
+    def called(self) -> Call | None:
+        """The call that it was compiled for; None where it was compiled outside of any."""
+        row = self.record.get("call")
+        return _call(row) if row else None
+
+    @property
+    def known(self) -> Function | None:
+        """The function that it is of, None where nobody knows it."""
+        row = self.record.get("function")
+        return Function(*row) if row else None
+
+    @property
     def function(self) -> str:
         """The function's qualified name; JAX's name of the program where nobody knows the function."""
-        function = self.record.get("function")
-        return str(function["name"]) if function else str(self.record["name"]).removeprefix("jit_")
+        return self.known.name if self.known else str(self.record["name"]).removeprefix("jit_")
 
     @property
     def place(self) -> str:
         """`file:line` of the function's definition, "" where it is not known."""
-        function = self.record.get("function")
-        return str(function["place"]) if function else ""
+        return self.known.place if self.known else ""
 
     @property
     def target(self) -> str:
@@ -53,9 +64,9 @@ class RawProgram:
         return "cpu" if self.record["devices"] == 1 else f"cpu-{self.record['devices']}"
 
     @property
-    def leaves(self) -> list[dict[str, Any]]:
+    def leaves(self) -> tuple[Leaf, ...]:
         """What it was called with."""
-        return list(self.record.get("arguments", []))
+        return self.called.leaves if self.called else ()
 
     def bytes(self) -> tuple[bytes, ...]:
         """Everything that was written of the program itself: equal for two compiles of one trace."""
@@ -83,7 +94,7 @@ class RawProgram:
             raise CaptureError(f"`{function}` was recorded in part: {error.strerror}") from None
         facts = {
             "toolchain": self.record["toolchain"],
-            "arguments": [_argument(leaf) for leaf in self.leaves if leaf["kind"] == "array"],
+            "arguments": [_argument(leaf) for leaf in self.leaves if leaf.kind == "array"],
             "results": [],
             "devices": self.record["devices"],
             "memory": self.record["memory"],
@@ -108,19 +119,27 @@ class Raw:
 
     Args:
         processes: how many imported JAX.
-        programs: in the order in which they were compiled, process by process.
-        traces: a record for each trace, in the same order.
+        events: traces and programs of each process, in the order in which they happened.
         eager: how often each eager operation was compiled.
         calls: how often each program was launched, by its file; None where that was not counted.
         problems: what could not be recorded.
     """
 
     processes: int = 0
-    programs: list[RawProgram] = field(default_factory=list)
-    traces: list[dict[str, Any]] = field(default_factory=list)
+    events: list[list[Trace | RawProgram]] = field(default_factory=list)
     eager: Counter[str] = field(default_factory=Counter)
     calls: dict[str, int] | None = None
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def programs(self) -> list[RawProgram]:
+        """Programs in the order in which they were compiled, process by process."""
+        return [event for events in self.events for event in events if isinstance(event, RawProgram)]
+
+    @property
+    def traces(self) -> list[Trace]:
+        """Traces in the order in which they happened, process by process."""
+        return [event for events in self.events for event in events if isinstance(event, Trace)]
 
 
 def read_raw(folder: Path) -> Raw:
@@ -147,18 +166,21 @@ def read_raw(folder: Path) -> Raw:
 
 def _read_log(raw: Raw, folder: Path, log: list[dict[str, Any]]) -> None:
     counts: dict[str, Any] = {}
+    events: list[Trace | RawProgram] = []
     for record in log:
         kind = record["kind"]
         if kind == "process":
             raw.processes += 1
         elif kind == "program":
-            raw.programs.append(RawProgram(folder, record))
+            events.append(RawProgram(folder, record))
         elif kind == "trace":
-            raw.traces.append(record)
+            call = _call(record["call"])
+            events.append(Trace(record["order"], call, record["within"], record["ahead"], 0.0, ""))
         elif kind == "counts":
             counts = record
         elif kind == "problem":
             raw.problems.append(record["what"])
+    raw.events.append(events)
     raw.eager.update(counts.get("eager") or {})
     launches = counts.get("launches")
     if launches is not None:
@@ -176,12 +198,23 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             yield record
 
 
-def _argument(leaf: Mapping[str, Any]) -> dict[str, Any]:
+def _argument(leaf: Leaf) -> dict[str, Any]:
     """`f32[3,64]` as snapshots spell it."""
-    head, _, sizes = str(leaf["text"]).removesuffix("]").partition("[")
+    head, _, sizes = leaf.text.removesuffix("]").partition("[")
     letters = head.rstrip("0123456789")
     dtype = _DTYPES.get(letters, letters) + head[len(letters) :]
     shape = [int(n) if n.strip().isdigit() else n.strip() for n in sizes.split(",") if n.strip()]
-    record: dict[str, Any] = {"path": leaf["path"], "shape": shape, "dtype": dtype}
-    record |= {"weak_type": True} if leaf.get("weak") else {}
-    return record | ({"sharding": leaf["sharding"]} if leaf.get("sharding") else {})
+    record: dict[str, Any] = {"path": leaf.path, "shape": shape, "dtype": dtype}
+    record |= {"weak_type": True} if leaf.weak else {}
+    return record | ({"sharding": leaf.sharding} if leaf.sharding else {})
+
+
+def _call(row: list[Any]) -> Call:
+    function, place, leaves, options, context = row
+    pairs = [tuple((str(name), str(text)) for name, text in table) for table in (options, context)]
+    return Call(Function(*function), place, tuple(_leaf(leaf) for leaf in leaves), *pairs)
+
+
+def _leaf(row: list[Any]) -> Leaf:
+    fields = dict(zip(Leaf.__slots__, row, strict=True))
+    return Leaf(**{**fields, "inside": tuple((str(name), str(text)) for name, text in fields["inside"])})

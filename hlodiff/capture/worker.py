@@ -19,6 +19,7 @@ from hlodiff.capture.environment import Purpose
 from hlodiff.capture.growth_outcomes import GrowthRequest
 from hlodiff.capture.imports import import_modules, imported_files, one_line, relative, user_frame
 from hlodiff.capture.outcomes import Discovered, Discovery, FoundScenario, Ran
+from hlodiff.capture.parity_outcomes import ParityRequest
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, RegistryError, UsageError
@@ -84,6 +85,10 @@ class _Server:
             from hlodiff.capture.growing import capture_growth
 
             return capture_growth(self.bench, request)
+        if isinstance(request, ParityRequest):
+            from hlodiff.capture.calling import capture_call
+
+            return capture_call(self.bench, request)
         from hlodiff.capture.program import capture_program
 
         return capture_program(self.bench, request)

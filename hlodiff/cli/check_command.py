@@ -14,6 +14,7 @@ from hlodiff.cli.checking import Run, following_all
 from hlodiff.cli.growth_checking import check_growth
 from hlodiff.cli.leaving import Leaving, pending_folder
 from hlodiff.cli.output import emit_report, near
+from hlodiff.cli.parity import check_parity
 from hlodiff.cli.registered import choose
 from hlodiff.cli.scenario_runs import compare_scenarios
 from hlodiff.config import in_ci, load
@@ -93,7 +94,8 @@ def _check_snapshots(
     programs = run.in_order(chosen)
     scenarios = compare_scenarios(config, chosen.scenarios, jobs)
     grown = check_growth(config, discovery, chosen, names, jobs)
-    findings = (*judge(programs, config), *grown, *judge_scenarios(scenarios, everything=everything))
+    called = check_parity(config, discovery, chosen, jobs)
+    findings = (*judge(programs, config), *grown, *called, *judge_scenarios(scenarios, everything=everything))
     return Report(
         command="check",
         old=str(near(config.snapshots)),

@@ -26,6 +26,7 @@ _COMMANDS = {
     "accept": "Record what check captured, by name, id, pattern or class.",
     "reject": "Forget what check captured.",
     "diff": "Compare two files, folders or git revisions.",
+    "parity": "Show where a call compiles to another program than `.lower()` gives.",
     "growth": "Show how programs grow with a size, and where.",
     "show": "Show what one recorded program is made of.",
     "jit-report": "Run a computation jitted in several ways and compare what that compiles to.",

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
 from hlodiff.store import Key, is_safe
+from hlodiff.traces.records import Leaf
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
 _LONGEST = 60
-Leaf = Mapping[str, Any]
 
 
 class Names:
@@ -25,9 +25,9 @@ class Names:
 
     Example:
         >>> names = Names()
-        >>> names.key("Trainer.step", "train.py:12", "cpu", [{"path": "x", "text": "f32[64]"}]).folder
+        >>> names.key("Trainer.step", "train.py:12", "cpu", [Leaf("x", "array", "f32[64]")]).folder
         'step/cpu'
-        >>> names.key("Trainer.step", "train.py:12", "cpu", [{"path": "x", "text": "f32[3,64]"}]).folder
+        >>> names.key("Trainer.step", "train.py:12", "cpu", [Leaf("x", "array", "f32[3,64]")]).folder
         'step/x-f32-3x64/cpu'
     """
 
@@ -94,24 +94,20 @@ def difference(first: Sequence[Leaf], leaves: Sequence[Leaf]) -> str:
     """What tells a call from the first one of its function: arrays of another type, other static values.
 
     Example:
-        >>> difference([{"path": "n", "text": "4"}], [{"path": "n", "text": "8"}])
+        >>> difference([Leaf("n", "value", "4")], [Leaf("n", "value", "8")])
         'n-8'
     """
-    before = {leaf["path"]: _said(leaf) for leaf in first}
+    before = {leaf.path: _said(leaf) for leaf in first}
     parts = [
-        f"{leaf['path']}-{_shape(_said(leaf))}"
-        for leaf in leaves
-        if leaf["path"] and before.get(leaf["path"]) != _said(leaf)
+        f"{leaf.path}-{_shape(_said(leaf))}" for leaf in leaves if leaf.path and before.get(leaf.path) != _said(leaf)
     ]
-    now = {leaf["path"] for leaf in leaves}
+    now = {leaf.path for leaf in leaves}
     parts += [f"no-{path}" for path in before if path and path not in now]
     return safe("_".join(parts)) if parts else ""
 
 
 def _said(leaf: Leaf) -> str:
-    return (
-        f"{'weak ' if leaf.get('weak') else ''}{leaf['text']}{' ' + leaf['sharding'] if leaf.get('sharding') else ''}"
-    )
+    return " ".join(filter(None, ["weak" if leaf.weak else "", leaf.text, leaf.sharding]))
 
 
 def _shape(text: str) -> str:

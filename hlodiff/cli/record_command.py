@@ -17,7 +17,15 @@ import click
 from hlodiff.capture.recorded import read_raw
 from hlodiff.cli.output import near, tell
 from hlodiff.cli.progress import progress
-from hlodiff.cli.recordings import INDEX, Recording, check_replaceable, replacing, write_index, write_recording
+from hlodiff.cli.recordings import (
+    INDEX,
+    Recording,
+    check_replaceable,
+    replacing,
+    write_accounts,
+    write_index,
+    write_recording,
+)
 from hlodiff.config import process_environment
 from hlodiff.errors import UsageError
 from hlodiff.report.numbers import many
@@ -120,6 +128,7 @@ def _finish(raw_folder: Path, output: Path, arguments: Sequence[str], code: int)
     with replacing(output) as part:
         with progress(len(raw.programs), "normalizing") as step:
             found = write_recording(part, raw, str(Path.cwd()), step)
+        write_accounts(part, raw, found)
         write_index(part, raw, found, arguments, code)
     for problem in found.problems[:10]:
         tell(f"hlodiff record: not recorded: {problem}")

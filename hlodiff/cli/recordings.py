@@ -19,10 +19,14 @@ from hlodiff.cli.recording import record
 from hlodiff.cli.trouble import foreseen
 from hlodiff.errors import UsageError
 from hlodiff.store import Key, Snapshot, write_snapshot
+from hlodiff.store.recorded_traces import RecordedTraces, write_traces
 from hlodiff.store.writing import PARTIAL
+from hlodiff.traces.counted import count
+from hlodiff.traces.records import Compiled, Trace
 
 FORMAT_VERSION = 1
 INDEX = "recording.json"
+WHOLE = "whole_run"
 
 
 @dataclass(slots=True)
@@ -32,12 +36,14 @@ class Recorded:
     Args:
         key: its name.
         program: as it was compiled first.
+        fingerprint: of its StableHLO.
         compiles: how often the same program was compiled.
         calls: how often it was launched; None where that was not counted.
     """
 
     key: Key
     program: RawProgram
+    fingerprint: str
     compiles: int = 1
     calls: int | None = None
 
@@ -48,6 +54,7 @@ class Recording:
 
     programs: list[Recorded] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    fingerprints: dict[str, str] = field(default_factory=dict)  # of the StableHLO, by the file of each compile
 
 
 def write_recording(folder: Path, raw: Raw, root: str, step: Callable[[str, int], None]) -> Recording:
@@ -77,6 +84,7 @@ def write_recording(folder: Path, raw: Raw, root: str, step: Callable[[str, int]
                     found.programs.append(known)
                     known.compiles = 0
             known.compiles += 1
+            found.fingerprints[program.record["file"]] = known.fingerprint
             if raw.calls is not None:
                 known.calls = (known.calls or 0) + raw.calls.get(program.record["file"], 0)
         except Exception as error:
@@ -94,7 +102,7 @@ def _one_more(
     same = (program.function, program.place, program.target, *snapshot.summary["fingerprints"].values())
     if same not in known:
         key = names.key(program.function, program.place, program.target, program.leaves)
-        known[same] = Recorded(key, program)
+        known[same] = Recorded(key, program, snapshot.summary["fingerprints"]["stablehlo"])
         write_snapshot(folder, _named(snapshot, key))
     return known[same]
 
@@ -113,6 +121,34 @@ def _digest(program: RawProgram) -> str:
     for part in program.bytes():
         digest.update(sha256(part).digest())
     return digest.hexdigest()
+
+
+def write_accounts(folder: Path, raw: Raw, found: Recording) -> None:
+    """Write what each process traced and compiled, in the form of a scenario, so that two recordings can be compared.
+
+    Args:
+        folder: the recording.
+        raw: what the run has left.
+        found: its programs.
+    """
+    accounts = [count(_compiled(events, found)) for events in raw.events if events]
+    for number, account in enumerate(accounts, 1):
+        if account.functions:
+            toolchain = raw.programs[0].record["toolchain"] if raw.programs else {}
+            name = WHOLE if number == 1 else f"{WHOLE}-{number}"
+            write_traces(folder, RecordedTraces(name, str(toolchain.get("jax", "")), account))
+
+
+def _compiled(events: Sequence[Trace | RawProgram], found: Recording) -> Iterator[Trace | Compiled]:
+    for event in events:
+        if isinstance(event, Trace):
+            yield event
+        elif fingerprint := found.fingerprints.get(event.record["file"], ""):
+            record = event.record
+            yield Compiled(
+                record["order"], record["name"], event.known, event.called, record["traced"], fingerprint,
+                record["platform"],
+            )  # fmt: skip
 
 
 def write_index(folder: Path, raw: Raw, found: Recording, command: Sequence[str], code: int) -> None:
@@ -138,8 +174,8 @@ def _row(each: Recorded) -> dict[str, Any]:
         "target": each.key.target,
         "function": program.function,
         "defined": program.place or None,
-        "called": program.record.get("place") or None,
-        "arguments": [f"{leaf['path']} {leaf['text']}".strip() for leaf in program.leaves if leaf["kind"] == "array"],
+        "called": (program.called.place or None) if program.called else None,
+        "arguments": [f"{leaf.path} {leaf.text}".strip() for leaf in program.leaves if leaf.kind == "array"],
         "compiles": each.compiles,
         "calls": each.calls,
     }
@@ -149,8 +185,8 @@ def _functions(raw: Raw, found: Recording) -> list[dict[str, Any]]:
     """How often each function was traced, by itself and inside others, and how many programs it has."""
     traces: dict[tuple[str, str], Counter[str]] = {}
     for trace in raw.traces:
-        key = (trace["function"]["name"], trace["function"]["place"])
-        traces.setdefault(key, Counter())["inside" if trace["within"] else "traces"] += 1
+        function = trace.call.function
+        traces.setdefault(function.key, Counter())["inside" if trace.nested else "traces"] += 1
     for each in found.programs:
         key = (each.program.function, each.program.place)
         traces.setdefault(key, Counter())["programs"] += 1

@@ -1,0 +1,144 @@
+"""From what a call compiled to how it differs from what is compiled ahead of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from hlodiff.capture import Called, CalledProgram, Discovered, Discovery, Failed, NotChecked, ParityRequest
+from hlodiff.capture.targets import parse
+from hlodiff.cli.capturing import captured
+from hlodiff.cli.registered import Chosen
+from hlodiff.config import Config
+from hlodiff.diff.limits import Limits
+from hlodiff.diff.result import ModuleDiff
+from hlodiff.policy import Finding
+from hlodiff.policy.findings import Severity
+from hlodiff.policy.parity import RULE, Parity, ParityProgram, judge_parity
+from hlodiff.report.parity_report import explained
+from hlodiff.store import Key
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What became of one case: how both ways compare, or why nothing is known."""
+
+    key: Key
+    parity: Parity | None = None
+    trouble: NotChecked | Failed | None = None
+
+
+def running_target(found: Discovered, case: str) -> str:
+    """The CPU target that a case runs on: one of its own, else one with as many devices as its first target has.
+
+    Example:
+        >>> running_target(Discovered("f", "m", "m.py", 1, (("tpu-v5e-2x2", ("",)),)), "")
+        'cpu-4'
+    """
+    targets = [target for target, cases in found.programs if case in cases]
+    cpus = [target for target in targets if parse(target).kind == "cpu"]
+    if cpus or not targets:
+        return cpus[0] if cpus else "cpu"
+    devices = parse(targets[0]).devices
+    return f"cpu-{devices}" if devices > 1 else "cpu"
+
+
+def parity_keys(discovery: Discovery, chosen: Chosen, marked: bool) -> tuple[Key, ...]:
+    """The chosen cases, each once with the target that it runs on.
+
+    Args:
+        discovery: what is registered.
+        chosen: the programs of this run.
+        marked: whether only cases with `parity=True` are meant.
+    """
+    wanted = dict.fromkeys((key.function, key.case) for key in chosen.registered)
+    return tuple(
+        Key(found.name, case, running_target(found, case))
+        for found in discovery.functions
+        for case in (found.parity if marked else found.cases)
+        if (found.name, case) in wanted
+    )
+
+
+def ran(config: Config, keys: Sequence[Key], jobs: int | None, compile_for: str = "") -> Iterator[Ran]:
+    """Run cases and compare both ways to each program.
+
+    Args:
+        config: the project's.
+        keys: which cases, with the target that each runs on.
+        jobs: how many workers.
+        compile_for: a target for which both ways are compiled too; "" for none.
+
+    Returns:
+        one record for each case, as they come.
+    """
+    if not keys:
+        return
+    requests = [ParityRequest(key.function, key.case, key.target, compile_for) for key in keys]
+    with closing(captured(config, requests, jobs, "running")) as outcomes:
+        for key, outcome in outcomes:
+            if isinstance(outcome, Called):
+                yield Ran(key, _parity(config, key, outcome, compile_for))
+            elif isinstance(outcome, (NotChecked, Failed)):
+                yield Ran(key, trouble=outcome)
+
+
+def _parity(config: Config, key: Key, called: Called, compile_for: str) -> Parity:
+    programs = tuple(_program(config, key, program) for program in called.programs)
+    return Parity(key.name, key.target, programs, called.eager, called.jitted_here, compile_for)
+
+
+def _program(config: Config, key: Key, program: CalledProgram) -> ParityProgram:
+    label = f"{key.name}: {program.name}"
+    return ParityProgram(
+        program.name.replace("<locals>.", ""),
+        program.place,
+        program.called_at,
+        _diff(config, label, program.called, program.ahead),
+        program.problem,
+        program.context,
+        _diff(config, label, program.compiled_called, program.compiled_ahead),
+    )
+
+
+def _diff(config: Config, label: str, called: str, ahead: str) -> ModuleDiff | None:
+    from hlodiff.diff import diff
+    from hlodiff.ir import read_text
+
+    if not called or not ahead:
+        return None
+    old, new = read_text(called, path=f"{label}, called"), read_text(ahead, path=f"{label}, ahead of time")
+    return diff(old, new, limits=Limits(**dict(config.limits)))
+
+
+def check_parity(config: Config, discovery: Discovery, chosen: Chosen, jobs: int | None) -> tuple[Finding, ...]:
+    """Run the chosen cases that are marked so, and compare.
+
+    Args:
+        config: the project's.
+        discovery: what is registered.
+        chosen: the programs of this run.
+        jobs: how many workers.
+
+    Returns:
+        findings in the order of registration.
+    """
+    keys = parity_keys(discovery, chosen, marked=True)
+    found = {one.key: one for one in ran(config, keys, jobs)}
+    return tuple(finding for key in keys if key in found for finding in _judged(config, found[key]))
+
+
+def _judged(config: Config, one: Ran) -> Iterator[Finding]:
+    if isinstance(one.trouble, NotChecked):
+        severity: Severity = "warning"
+        yield Finding(severity, RULE, one.key.name, one.key.target, one.trouble.reason, one.trouble.advice)
+    elif one.trouble is not None:
+        log = tuple(one.trouble.log_tail.rstrip().split("\n")[-12:]) if one.trouble.log_tail else ()
+        yield Finding("broken", RULE, one.key.name, one.key.target, one.trouble.what, "", log)
+    elif one.parity is not None:
+        words = {
+            number: tuple(explained(program, one.parity, str(config.root)))
+            for number, program in enumerate(one.parity.programs)
+        }
+        yield from judge_parity(one.parity, words)

@@ -1,0 +1,65 @@
+"""`hlodiff parity NAME`: what a real call compiles against what is compiled ahead of time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hlodiff.capture import discover
+from hlodiff.capture.targets import parse
+from hlodiff.cli import options
+from hlodiff.cli.output import emit, tell
+from hlodiff.cli.parity import parity_keys, ran
+from hlodiff.cli.registered import choose
+from hlodiff.config import load
+from hlodiff.errors import UsageError
+from hlodiff.report.parity_report import parity_json, parity_markdown, parity_text
+
+_FORMS = {"text": parity_text, "json": parity_json, "markdown": parity_markdown}
+
+
+@click.command("parity")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("-t", "--target", default="", metavar="TARGET", help="Compile both ways for this target too.")
+@click.option("--exit-code", is_flag=True, help="Exit 1 where a program differs.")
+@click.option("--format", "form", type=click.Choice(list(_FORMS)), default="text", show_default=True, help="Form.")
+@options.output
+@options.jobs
+@options.project
+def command(
+    names: tuple[str, ...],
+    target: str,
+    exit_code: bool,
+    form: str,
+    output: str | None,
+    jobs: int | None,
+    project: Path,
+) -> int:
+    """Run functions on this machine's CPU, and compare what the call compiled with what `.lower()` gives.
+
+    NAME is a function, a case (`function/case`) or a pattern. Abstract arguments are filled with ones and zeros. A
+    plain function may call several jitted ones: each program that comes of it is compared by itself. With --target both
+    ways are compiled for a target that need not be here, with all that stands around the call.
+    """
+    config = load(project)
+    if target and parse(target).kind in ("cpu", "attached"):
+        raise UsageError(f"`{target}` is no target to compile for without running", hint="--target tpu-v5e-2x2")
+    discovery = discover(config)
+    keys = parity_keys(discovery, choose(config, discovery, names, ()), marked=False)
+    found = {one.key: one for one in ran(config, keys, jobs, target)}
+    parities = []
+    code = 0
+    for key in keys:
+        one = found.get(key)
+        if one is None or one.parity is None:
+            trouble = one.trouble if one else None
+            reason = getattr(trouble, "reason", "") or getattr(trouble, "what", "") or "nothing came back"
+            tell(f"{key.name} on {key.target}: {reason}")
+            code = 2
+        else:
+            parities.append(one.parity)
+    if parities or not code:
+        emit(_FORMS[form](parities, str(config.root)), output)
+    differs = any(program.differs for parity in parities for program in parity.programs)
+    return code or int(exit_code and differs)

@@ -1,0 +1,77 @@
+"""Parity: what a call compiles against what is compiled ahead of time, and what makes `check` fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hlodiff.diff.result import ModuleDiff
+from hlodiff.policy.findings import Finding
+
+RULE = "parity"
+
+
+@dataclass(frozen=True, slots=True)
+class ParityProgram:
+    """One program that a call compiled.
+
+    Args:
+        name: of the jitted function.
+        place: `file:line` of its definition.
+        called_at: `file:line` of the call.
+        diff: from what the call compiled to what `.lower()` gives; None where that gives nothing.
+        problem: why it gives nothing.
+        context: what stood around the call and not around `.lower()`, as (name, value) pairs.
+        compiled: the same for what the compiler of another target made of both; None where it was not asked.
+    """
+
+    name: str
+    place: str
+    called_at: str
+    diff: ModuleDiff | None
+    problem: str = ""
+    context: tuple[tuple[str, str], ...] = ()
+    compiled: ModuleDiff | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether a call and `.lower()` give different programs."""
+        return any(diff is not None and bool(diff.edits) for diff in (self.diff, self.compiled))
+
+
+@dataclass(frozen=True, slots=True)
+class Parity:
+    """What a real call of a case compiled.
+
+    Args:
+        name: function and case.
+        target: what it ran on.
+        programs: of jitted functions, in the order in which they were compiled.
+        eager: operations that ran by themselves, by name.
+        jitted_here: whether the function jits nothing itself and was called as `jax.jit(function)`.
+        compiled_for: the target of `compiled`; "" for none.
+    """
+
+    name: str
+    target: str
+    programs: tuple[ParityProgram, ...]
+    eager: tuple[str, ...] = ()
+    jitted_here: bool = False
+    compiled_for: str = ""
+
+
+def judge_parity(parity: Parity, details: Mapping[int, Sequence[str]]) -> Iterator[Finding]:
+    """Judge the programs of a call.
+
+    Args:
+        parity: what the call compiled.
+        details: lines of explanation for each program that differs, by its number.
+
+    Returns:
+        an error for each program that differs. What has no counterpart ahead of time is no error.
+    """
+    for number, program in enumerate(parity.programs):
+        if program.differs:
+            at = f" ({program.place})" if program.place else ""
+            what = f"`{program.name}`{at} compiles to one program when called and to another ahead of time"
+            yield Finding("error", RULE, parity.name, None, what, "", tuple(details.get(number, ())))
