@@ -1,4 +1,4 @@
-"""The fixture `hlodiff_watch` for pytest, and messages that say why a count is not the expected one."""
+"""The pytest plugin: fixtures `hlodiff_watch` and `hlodiff_case`, and messages that say why a count is what it is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+
+from hlodiff.pytest_cases import hlodiff_case as hlodiff_case
+from hlodiff.pytest_suite import pytest_addoption as pytest_addoption
+from hlodiff.pytest_suite import pytest_configure as pytest_configure
 
 if TYPE_CHECKING:
     from hlodiff.watching import Seen

@@ -303,6 +303,8 @@ def _registration(build: Any, name: str | None, targets: Sequence[str] | None) -
     where = f"{code.co_filename}:{code.co_firstlineno}" if code else _caller()
     name = getattr(build, "__name__", "") if name is None else name
     problem = folder_name_problem(name) if isinstance(name, str) else "a name is a string"
+    if isinstance(name, str) and name.lower() == "pytest":
+        problem = "this folder of the snapshots belongs to the pytest plugin"
     if problem:
         hint = '@hlodiff.register(name="a_safe_name")'
         raise RegistryError(f"{name!r} cannot be the name of a function: {problem}", where=where, hint=hint)

@@ -136,7 +136,7 @@ def test_annotations() -> None:
         "::warning title=j on tpu-v5e%3A not-checked::no libtpu",
         "::notice title=f%3A growth::constants are constant",
         "::notice title=i on tpu-v5e%3A not-checked::no libtpu%0Ahint: pip install libtpu",
-        "1 changed, 1 new, 1 orphaned, 1 could not be judged, 2 not checked, 1 unchanged, 2 growth findings; "
+        "1 changed, 1 new, 1 orphaned, 1 could not be judged, 2 not checked, 1 unchanged, 1 growth finding; "
         "next: hlodiff update f",
         "",
     ]

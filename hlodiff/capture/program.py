@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,20 @@ def capture_program(bench: Bench, request: Request) -> Outcome:
         >>> capture_program(bench, Request("f", "", "cpu")).compiled[:9]  # doctest: +SKIP
         'HloModule'
     """
+    return capture_with(bench, request, lambda target, keep: find_case(bench, request, target, keep))
+
+
+def capture_with(bench: Bench, request: Request, find: Callable[[Target, bool], Case]) -> Outcome:
+    """The same for a case that need not be registered.
+
+    Args:
+        bench: what the process keeps.
+        request: what the program is called, and its target.
+        find: gives the case for a target; the second argument says whether it stays for the next request.
+
+    Returns:
+        the program, or why there is none.
+    """
     name = parse(request.target)
     where = (request.function, request.case, request.target)
     try:
@@ -76,11 +91,9 @@ def capture_program(bench: Bench, request: Request) -> Outcome:
     except Exception as error:
         return NotChecked(*where, *cannot_open(name, error))
     try:
-        case = find_case(bench, request, target)
+        case = find(target, True)
         traced = trace(case, target.devices[0])
-        dropped = dropped_kinds(
-            case, traced.traced.jaxpr, target, lambda other: find_case(bench, request, other, keep=False)
-        )
+        dropped = dropped_kinds(case, traced.traced.jaxpr, target, lambda other: find(other, False))
     except TooFewDevices as error:
         return NotChecked(*where, str(error), "use a larger target, or @hlodiff.register(targets=[...]) without it")
     except HlodiffError as error:

@@ -88,5 +88,16 @@ class Leaving:
         return (f"not everything is left for `hlodiff accept`: {self.trouble}",) if self.trouble else ()
 
 
+class LeavesNothing(Leaving):
+    """Keeps nothing: for programs that are no registered function's, which `accept` knows nothing of."""
+
+    def compared(self, new: Snapshot, old: Snapshot | None, programs: tuple[Compared, ...]) -> tuple[Compared, ...]:
+        """The programs as they are."""
+        return programs
+
+    def forget(self, key: Key) -> None:
+        """There is nothing to forget."""
+
+
 def _is_changed(programs: tuple[Compared, ...]) -> bool:
     return any(program.status == "changed" for program in programs)

@@ -55,7 +55,7 @@ class Finding:
             'fb35bd6e39375b5a'
         """
         parts = (self.rule, self.program, self.target or "", self.subject)
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 class Judged(Protocol):

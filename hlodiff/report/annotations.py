@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hlodiff.report.escape import clip, printable, unordered
+from hlodiff.report.filling import SEVERITIES
 from hlodiff.report.numbers import many
 from hlodiff.report.sheet import Program, Said, Sheet
 from hlodiff.report.totals import totals_in_words
@@ -39,12 +40,15 @@ def to_annotations(sheet: Sheet, link: str = "") -> str:
 
 def _worst_first(sheet: Sheet) -> Sequence[Said]:
     """As they are by severity; among equal ones those beside the programs (budgets, rules), then the most edited."""
-    ranks = {"broken": 0, "error": 1, "warning": 2, "info": 3}
     edited = {(p.name, p.target): p.edited for p in sheet.programs}
     beside = set(sheet.further_findings())
 
     def rank(finding: Said) -> tuple[int, bool, int]:
-        return ranks[finding.severity], finding not in beside, -edited.get((finding.program, finding.target), 0)
+        return (
+            SEVERITIES.index(finding.severity),
+            finding not in beside,
+            -edited.get((finding.program, finding.target), 0),
+        )
 
     return sorted(sheet.findings, key=rank)
 

@@ -15,7 +15,12 @@ from hlodiff.report.totals import totals_in_words
 STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
 WIDEST = 160
 _HEAD = ("| edit | times | what | cost | where |", "| --- | ---: | --- | --- | --- |")
-_SEVERITIES = {"broken": "could not be judged", "error": "fails", "warning": "warning", "info": "note"}
+_SEVERITIES = {
+    "broken": "could not be judged",
+    "error": "fails",
+    "warning": "warning",
+    "info": "note",
+}
 
 
 def title(sheet: Sheet) -> list[str]:

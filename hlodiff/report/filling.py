@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from hlodiff.diff.compared import Compared
 from hlodiff.ir.frames import is_library, own_frame, shown_file
+from hlodiff.ir.model import Frame
 from hlodiff.policy import Finding
 from hlodiff.report.causes import causes_in_words
 from hlodiff.report.costs import cost_in_words
@@ -113,11 +114,15 @@ def _cause(number: int, told: Told, report: Report) -> Place | None:
 
 def _place(edit: tuple[int, int], report: Report) -> Place | None:
     diff = report.programs[edit[0]].diff
-    frame = own_frame(diff.edits[edit[1]].source) if diff else None
+    return _shown(diff.edits[edit[1]].source, report.root) if diff else None
+
+
+def _shown(source: tuple[Frame, ...], root: str) -> Place | None:
+    frame = own_frame(source)
     if frame is None:
         return None
     function = frame.function.replace("<locals>.", "")
-    return Place(shown_file(frame.file, report.root), frame.line, function, is_library(frame.file))
+    return Place(shown_file(frame.file, root), frame.line, function, is_library(frame.file))
 
 
 # --- findings --------------------------------------------------------------------------------------------------------
@@ -130,11 +135,11 @@ def _findings(report: Report, programs: Sequence[Program]) -> tuple[Said, ...]:
         # StableHLO comes first: its line is what was written, the compiler's what was made of it.
         if program.where:
             causes.setdefault((program.name, program.target), program.where)
-    said = [_said(finding, causes.get((finding.program, finding.target))) for finding in report.findings]
+    said = [_said(finding, causes.get((finding.program, finding.target)), report) for finding in report.findings]
     return tuple(sorted(said, key=lambda one: SEVERITIES.index(one.severity)))
 
 
-def _said(finding: Finding, where: Place | None) -> Said:
+def _said(finding: Finding, where: Place | None, report: Report) -> Said:
     return Said(
         finding.severity,
         finding.rule,
@@ -143,7 +148,7 @@ def _said(finding: Finding, where: Place | None) -> Said:
         finding.what,
         finding.advice,
         finding.details,
-        where,
+        _shown(finding.source, report.root) or where,
         fingerprint(finding),
     )
 
@@ -152,12 +157,14 @@ def fingerprint(finding: Finding) -> str:
     """A name of a finding that stays while it is the same one, whatever its numbers and lines are by now.
 
     Example:
-        >>> a, b = (Finding("error", "budget", "f", "cpu", f"temp is {n} B") for n in (8, 16))
+        >>> a, b = (Finding("error", "growth", "f", "cpu", f"{n} ops") for n in (8, 16))
         >>> fingerprint(a) == fingerprint(b)
         True
     """
-    parts = (finding.rule, finding.program, finding.target or "", _DIGITS.sub("#", finding.what))
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    if finding.subject:
+        return finding.fingerprint
+    words = _DIGITS.sub("#", finding.what).encode("utf-8", "surrogatepass")
+    return f"{finding.fingerprint}{hashlib.sha256(words).hexdigest()[:16]}"
 
 
 # --- details ---------------------------------------------------------------------------------------------------------

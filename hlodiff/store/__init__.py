@@ -4,6 +4,7 @@ from hlodiff.store.growth_file import list_growth as list_growth
 from hlodiff.store.growth_file import read_growth as read_growth
 from hlodiff.store.growth_file import remove_growth as remove_growth
 from hlodiff.store.growth_file import write_growth as write_growth
+from hlodiff.store.names import PYTEST as PYTEST
 from hlodiff.store.names import Key as Key
 from hlodiff.store.names import is_safe as is_safe
 from hlodiff.store.names import keys_of as keys_of

@@ -12,6 +12,8 @@ SUMMARY = "summary.yaml"
 STABLEHLO = "stablehlo.mlir"
 COMPILED = "compiled.hlo"
 SOURCE = "source.json"
+PYTEST = "pytest"
+"""The folder below the snapshots that belongs to tests: the pytest plugin writes there, no command looks into it."""
 PROGRAMS = (STABLEHLO, COMPILED)
 
 # What every system can check out. A folder is read back only where each part of its path passes this.
@@ -80,7 +82,7 @@ def keys_of(files: Iterable[str]) -> tuple[tuple[Key, ...], tuple[str, ...]]:
     for file in sorted(files):
         folder, _, name = file.rpartition("/")
         parts = folder.split("/")
-        if name != SUMMARY or parts[0].startswith("."):
+        if name != SUMMARY or parts[0].startswith(".") or parts[0] == PYTEST:
             continue
         if len(parts) in (2, 3) and all(map(is_safe, parts)):
             keys.append(Key(parts[0], parts[1] if len(parts) == 3 else "", parts[-1]))

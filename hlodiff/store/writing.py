@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,11 +27,12 @@ _READY = ".ready"
 
 
 @contextlib.contextmanager
-def writing(root: Path) -> Iterator[None]:
+def writing(root: Path, wait: float = 0) -> Iterator[None]:
     """Hold the snapshots folder for writing, and put right what a killed run has left.
 
     Args:
         root: the snapshots folder; made where it does not exist.
+        wait: for how many seconds another process may still be writing.
 
     Raises:
         StoreError: another process is writing, or the folder cannot be written.
@@ -43,7 +45,7 @@ def writing(root: Path) -> Iterator[None]:
         root.mkdir(parents=True, exist_ok=True)
         handle = os.open(root, os.O_RDONLY)
     try:
-        _lock(handle, root)
+        _lock(handle, root, time.monotonic() + wait)
         with clear_errors(root):
             recover(root)
             _partial(root)  # a folder that cannot be written is told before minutes of compiling
@@ -308,13 +310,20 @@ def _exchange(one: Path, other: Path) -> bool:
     return bool(swap(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
 
 
-def _lock(handle: int, root: Path) -> None:
+def _lock(handle: int, root: Path, until: float) -> None:
     try:
         import fcntl
     except ImportError:  # Windows: each snapshot is still written whole, the last writer wins
         return
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(0.02)
     except BlockingIOError:
         hint = "wait until it has finished, then try again"
         raise StoreError("another `hlodiff update` is writing here", where=str(root), hint=hint) from None
