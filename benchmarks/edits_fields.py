@@ -13,7 +13,7 @@ from benchmarks.workbench import Body, Node, descendants
 from hlodiff.ir.hlo_shapes import print_shape
 from hlodiff.ir.model import Layout, Shape
 
-_NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
+_NUMBER = re.compile(r"(?<![\w.#])-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _TYPES = {"f32": "f64", "f64": "f32", "bf16": "f16", "f16": "bf16", "s32": "s64", "s64": "s32", "u32": "u64"}
 _GROUPS = ("{{0,1,2,3}}", "{{0,1},{2,3}}", "{{0,2},{1,3}}", "{{0},{1},{2},{3}}")
 _SHARDINGS = (

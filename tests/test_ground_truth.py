@@ -141,3 +141,12 @@ def test_repeated_programs_stay_programs() -> None:
 
 def test_stablehlo_has_fewer_kinds() -> None:
     assert set(kinds("stablehlo")) < set(kinds("compiled"))
+
+
+@pytest.mark.parametrize("literal", ["dense<9.99999974E-6>", "dense<-1.5e+30>", "dense<[1.0, 2.5E2]>"])
+def test_numbers_in_stablehlo_are_edited_as_a_whole(literal: str) -> None:
+    body = f"%c = stablehlo.constant {literal} : tensor<2xf32>\n    return %c : tensor<2xf32>"
+    text = f"module @m {{\n  func.func public @main() -> tensor<2xf32> {{\n    {body}\n  }}\n}}\n"
+    pair = make_pair(text, "literal", QUIET, Random(1))
+    assert pair is not None
+    assert [edit.fields for edit in pair.script] == [("literal",)]

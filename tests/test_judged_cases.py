@@ -334,3 +334,26 @@ def test_a_fusion_moves_with_all_that_is_in_it() -> None:
     found = compare(NESTED, new)
     assert lines(found) == ["moved fusion computation"]
     assert [change.kind for change in found.fusions] == ["shrank"]
+
+
+APPLIED = """
+step {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ratio = f32[] divide(a, b)
+  rest = f32[] subtract(a, b)
+  ROOT c = f32[] power(ratio, rest)
+}
+
+ENTRY main {
+  p = f32[8]{0} parameter(0)
+  zero = f32[] constant(0)
+  ROOT out = f32[] reduce(p, zero), dimensions={0}, to_apply=step
+}
+"""
+
+
+def test_parameters_of_what_is_applied_to_elements_are_known_by_their_numbers() -> None:
+    # Two users of exchanged parameters changed: no operand of the reduction could tell of it in one edit.
+    new = APPLIED.replace("divide(a, b)", "divide(b, a)").replace("subtract(a, b)", "subtract(b, a)")
+    assert sorted(lines(compare(APPLIED, new))) == ["changed divide operands", "changed subtract operands"]

@@ -25,6 +25,7 @@ _COMMANDS = {
     "review": "Walk through what check found: accept, reject or skip each.",
     "accept": "Record what check captured, by name, id, pattern or class.",
     "reject": "Forget what check captured.",
+    "upgrade": "Show what another jax would compile registered functions to.",
     "diff": "Compare two files, folders or git revisions.",
     "parity": "Show where a call compiles to another program than `.lower()` gives.",
     "growth": "Show how programs grow with a size, and where.",

@@ -177,8 +177,9 @@ class Ledger:
 
     def _price_of_call(self) -> int:
         """One edit of the call tells of all parameters that are not what they were."""
-        pairs = ((one, self.pairing.old[one]) for one in self._parameters if self._expected.edits)
-        return EDIT if any(other >= 0 and not self._expected.fits(one, other) for one, other in pairs) else 0
+        edits = self._expected.edits or 0
+        pairs = ((one, self.pairing.old[one]) for one in self._parameters if edits)
+        return EDIT * edits if any(other >= 0 and not self._expected.fits(one, other) for one, other in pairs) else 0
 
     def price_of_new(self, position: int) -> int:
         """Of a new instruction that has no partner."""

@@ -7,6 +7,7 @@ which equal computations are stored once and one in which they are printed many 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -19,11 +20,15 @@ from hlodiff.diff.matching import match
 from hlodiff.diff.operands import same_operands_in_any_order, same_value, slots_of
 from hlodiff.diff.prepare import Hashed
 from hlodiff.diff.repair import repair
+from hlodiff.diff.script import BINDS
 from hlodiff.ir.content import Content
 from hlodiff.ir.model import Computation, Instruction, Module
 
 # Called for each element, not as a step of the program: XLA prints one or many of them as it pleases.
 _EMBEDDED = frozenset(["to_apply", "select", "scatter", "callee", "called_computations"])
+
+# Edits: operands are no arguments of what is applied to elements, and none of them could tell of its parameters.
+_NEVER = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,14 @@ class Program:
     contents: tuple[Content, ...]
     hashes: tuple[str, ...]
     bodies: Bodies
+    _sites: dict[int, int] = field(default_factory=dict)
+
+    def call_sites(self, index: int) -> int:
+        """How many calls of a computation there are."""
+        if not self._sites:
+            called = (callee for owner in self.module.computations for it in owner.instructions for callee in it.called)
+            self._sites.update(Counter(called))
+        return self._sites.get(index, 0)
 
     @staticmethod
     def of(hashed: Hashed, whole: Callable[[int], Computation] | None = None) -> Program:
@@ -138,11 +151,13 @@ def _callees(old: Program, new: Program, pair: PairedComputations) -> list[_Chil
         one = pair.old_side.computation.instructions[position]
         other = pair.new_side.computation.instructions[partner]
         for key, embedded in paired_calls(one, other):
-            found.append((key, _call(pair, position, embedded), embedded))
+            sites = min(old.call_sites(key[0]), new.call_sites(key[1])) if embedded else 1
+            price = sites if one.opcode in BINDS else _NEVER
+            found.append((key, _call(pair, position, embedded, price), embedded))
     return found
 
 
-def _call(pair: PairedComputations, position: int, embedded: bool) -> parameters.Call:
+def _call(pair: PairedComputations, position: int, embedded: bool, sites: int) -> parameters.Call:
     assert pair.pairing and pair.old_side and pair.new_side
     both = pair.old_side, pair.new_side, pair.pairing
     partner = pair.pairing.old[position]
@@ -151,7 +166,7 @@ def _call(pair: PairedComputations, position: int, embedded: bool) -> parameters
     operands = (one.operands, other.operands, pair.pairing.old)
     edited = pair.old_side.labels[OWN][position] != pair.new_side.labels[OWN][partner]
     edited = edited or not same_operands_in_any_order(*both, position)
-    return parameters.Call(operands, lambda a, b: same_value(*both, ours[a], theirs[b]), embedded, edited)
+    return parameters.Call(operands, lambda a, b: same_value(*both, ours[a], theirs[b]), embedded, sites - edited)
 
 
 def paired_calls(one: Instruction, other: Instruction) -> list[tuple[tuple[int, int], bool]]:

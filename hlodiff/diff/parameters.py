@@ -24,13 +24,13 @@ class Call:
         operands: of the paired call.
         same: whether an old and a new operand, by number, are the same value.
         embedded: True where it is applied to elements: its caller's operands are not its arguments.
-        edited: True where an edit tells of the call in any case.
+        unedited: how many calls of it no edit tells of yet.
     """
 
     operands: Operands
     same: Callable[[int, int], bool]
     embedded: bool
-    edited: bool
+    unedited: int
 
 
 def pair_first(old: Side, new: Side, pairing: Pairing, call: Call | None) -> None:
@@ -56,8 +56,8 @@ class Expectation:
 
     Args:
         fits: whether two parameters as partners are what the outside says; where not, an edit has to tell of it.
-        edits: how many edits at most that takes, however many do not fit: the call has one list of operands. None where
-            each parameter has an edit of its own.
+        edits: how many edits that takes, however many do not fit: each call has one list of operands. None where each
+            parameter has an edit of its own.
     """
 
     fits: Callable[[int, int], bool]
@@ -73,7 +73,7 @@ def expectation(old: Side, new: Side, call: Call | None) -> Expectation:
     """
     olds, news = old.computation.parameters(), new.computation.parameters()
     before, after = ({p: n for n, p in enumerate(positions)} for positions in (olds, news))
-    edits = None if call is None else 0 if call.edited else 1
+    edits = None if call is None else call.unedited
     if call and _is_called_with(call, olds, news):
         return Expectation(lambda one, other: call.same(before[one], after[other]), edits)
     if len(olds) == len(news):

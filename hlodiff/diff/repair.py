@@ -142,15 +142,18 @@ class _Search:
         fixed: tuple[set[int], set[int]] = (set(), set())
         move: Move | None = (one, other)
         loose: list[Move] = []
+        made: list[Move] = []
+        reach = _LONG if depth == _LONG else 1
         while move is not None:
             loose = self._apply(move, fixed) + loose
+            made.insert(0, move)
             if ledger.settle() < start:
                 ledger.forget()
                 return True
             if depth == 0:
                 break
             depth -= 1
-            move = self._best(move, loose, fixed)
+            move = self._best(made[:reach], loose, fixed)
         ledger.rollback(mark)
         return False
 
@@ -175,12 +178,12 @@ class _Search:
             ledger.rollback(mark)
         return [(a, b)] if max(a, b) >= 0 else []
 
-    def _best(self, last: Move, loose: Iterable[Move], fixed: tuple[set[int], set[int]]) -> Move | None:
+    def _best(self, made: Iterable[Move], loose: Iterable[Move], fixed: tuple[set[int], set[int]]) -> Move | None:
         """The cheapest next step of a chain; None where there is none."""
         ledger = self.ledger
         found: tuple[int, Move] | None = None
         tried: set[Move] = set()
-        for move in self._followers(last, loose):
+        for move in self._followers(made, loose):
             one, other = move
             if move in tried or one in fixed[0] or other in fixed[1]:
                 continue
@@ -195,16 +198,17 @@ class _Search:
                 found = total, move
         return found[1] if found else None
 
-    def _followers(self, last: Move, loose: Iterable[Move]) -> Iterator[Move]:
-        """New partners for what is loose, and pairs of neighbours of the last pair."""
+    def _followers(self, made: Iterable[Move], loose: Iterable[Move]) -> Iterator[Move]:
+        """New partners for what is loose, and pairs of neighbours of what moved, the last first."""
         pairing = self.ledger.pairing
         for one, other in loose:
             if one >= 0:
                 yield from ((one, n) for n in self.olds.get(one, ()) if pairing.old[one] != n)
             if other >= 0:
                 yield from ((n, other) for n in self.news.get(other, ()) if pairing.old[n] != other)
-        if last[1] >= 0:
-            yield from (move for move in self._beside(*last) if pairing.old[move[0]] != move[1])
+        for last in made:
+            if last[1] >= 0:
+                yield from (move for move in self._beside(*last) if pairing.old[move[0]] != move[1])
 
     def _beside(self, one: int, other: int) -> Iterator[Move]:
         """Operands in the same slot, and users of one opcode in the same slot."""

@@ -1,0 +1,225 @@
+"""Another Python environment for a while: one that exists, or a temporary one with other versions before this one's."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import venv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from hlodiff.cli.output import tell
+from hlodiff.config import process_environment
+from hlodiff.errors import UsageError
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+# Plain Python: lent to an environment that lacks them. The others are compiled for one Python and one jax.
+_LENT = ("click", "networkx", "yaml")
+_NEEDED = ("jax", "jaxlib", "numpy", "equinox")
+_EXACT = re.compile(r"\s*([A-Za-z0-9._-]+)\s*(\[[^\]]*\])?\s*==\s*([A-Za-z0-9.+!_-]+)\s*")
+_PROBE = """
+import json, sys, importlib.util as u, importlib.metadata as m
+def v(n):
+    try: return m.version(n)
+    except m.PackageNotFoundError: return None
+names = json.loads(sys.argv[1])
+print(json.dumps({"python": list(sys.version_info[:3]), "found": {n: bool(u.find_spec(n)) for n in names["modules"]},
+                  "versions": {n: v(n) for n in names["packages"]}}))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Another environment, ready to run hlodiff.
+
+    Args:
+        python: its interpreter.
+        env: environment variables under which hlodiff is found there.
+        versions: of the packages that were asked for, by name; None where one is not installed.
+    """
+
+    python: Path
+    env: dict[str, str]
+    versions: dict[str, str | None]
+
+    @property
+    def label(self) -> str:
+        """What reports call it: `jax 0.10.2, jaxlib 0.10.2`."""
+        return ", ".join(f"{name} {self.versions[name]}" for name in ("jax", "jaxlib") if self.versions.get(name))
+
+
+@contextlib.contextmanager
+def elsewhere(requirements: Sequence[str], python: Path | None, folder: Path | None) -> Iterator[Elsewhere]:
+    """Another environment; a temporary one is gone afterwards.
+
+    Args:
+        requirements: what pip is to install into a temporary one (`jax==0.10.2`), or what an existing one must have.
+        python: the interpreter of an existing one.
+        folder: the folder of an existing virtual environment.
+
+    Returns:
+        the environment.
+
+    Raises:
+        UsageError: it does not exist, lacks what hlodiff needs, has other versions than asked for, or pip fails.
+    """
+    temporary = Path(tempfile.mkdtemp(prefix="hlodiff-")).resolve()
+    try:
+        existing = _existing(python, folder)
+        interpreter = existing or _made(temporary / "env", requirements)
+        env = _variables(temporary)
+        found = _probed(interpreter, env, [_name(requirement) for requirement in requirements])
+        if existing:
+            _refuse_others(requirements, found["versions"], interpreter)
+        _lend(temporary / "lent", found)
+        yield Elsewhere(interpreter, env, found["versions"])
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _existing(python: Path | None, folder: Path | None) -> Path | None:
+    if python and folder:
+        raise UsageError("--python and --env name an environment each", hint="give one of them")
+    if not python and not folder:
+        return None
+    if folder:
+        found = next((folder / name for name in ("bin/python", "Scripts/python.exe") if (folder / name).exists()), None)
+        if found is None:
+            hint = "give the folder of a virtual environment, or its interpreter with --python"
+            raise UsageError("no virtual environment", where=str(folder), hint=hint)
+        return found.absolute()
+    assert python is not None
+    if not (python.is_file() and os.access(python, os.X_OK)):
+        raise UsageError("no program that can be run", where=str(python), hint="give a Python interpreter")
+    return python.absolute()  # not resolved: a virtual environment's interpreter is a link to another one's
+
+
+def _made(folder: Path, requirements: Sequence[str]) -> Path:
+    """A virtual environment with these versions; everything else comes from the one that runs this."""
+    tell(f"installing {' '.join(requirements)} into a temporary environment")
+    venv.EnvBuilder(symlinks=True).create(folder)
+    interpreter = folder / "bin" / "python"
+    site = sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)})
+    # Folders of this environment stand behind the new one's own, with what their own .pth files add to them.
+    here = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+    lines = [f"import site; site.addsitedir({place!r})\n" for place in here]
+    Path(site, "hlodiff_behind.pth").write_text("".join(lines))
+    pip = [sys.executable, "-m", "pip", "--python", str(interpreter), "install", "--no-input", "--quiet", *requirements]
+    if importlib.util.find_spec("pip") is None:
+        hint = "install pip here, or make the environment yourself and give it with --env"
+        raise UsageError("this environment has no pip to install with", hint=hint)
+    done = subprocess.run(pip, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        said = [line for line in (done.stderr or done.stdout).splitlines() if line.startswith("ERROR")]
+        words = "; ".join(line.removeprefix("ERROR: ") for line in said) or "it said nothing"
+        hint = "an environment of your own can be given with --env"
+        raise UsageError(f"pip could not install {' '.join(requirements)}: {words[:600]}", hint=hint)
+    return interpreter
+
+
+def _variables(temporary: Path) -> dict[str, str]:
+    """Environment variables under which this very hlodiff is found there, and nothing else of this environment."""
+    site = temporary / "hlodiff"
+    shutil.copytree(_PACKAGE, site / "hlodiff", ignore=shutil.ignore_patterns("*.tmp"))
+    (temporary / "lent").mkdir()
+    outside = {
+        name: value
+        for name, value in process_environment().items()
+        if name not in ("PYTHONHOME", "__PYVENV_LAUNCHER__")
+    }
+    paths = [str(site), outside.get("PYTHONPATH", ""), str(temporary / "lent")]
+    return outside | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+def _probed(interpreter: Path, env: dict[str, str], packages: Sequence[str]) -> dict[str, Any]:
+    names = {"modules": [*_NEEDED, *_LENT], "packages": ["jax", "jaxlib", *packages]}
+    try:
+        done = subprocess.run(
+            [str(interpreter), "-P", "-c", _PROBE, json.dumps(names)],
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        found: dict[str, Any] = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        hint = "hlodiff needs Python 3.11 or later there"
+        raise UsageError("is no Python that answers", where=str(interpreter), hint=hint) from None
+    if tuple(found["python"]) < (3, 11):
+        hint = "hlodiff needs Python 3.11 or later there"
+        raise UsageError(f"is Python {'.'.join(map(str, found['python']))}", where=str(interpreter), hint=hint)
+    missing = [name for name in _NEEDED if not found["found"][name]]
+    if missing:
+        hint = f"{interpreter} -m pip install {' '.join(missing)}"
+        raise UsageError(f"lacks {', '.join(missing)}, which capturing needs", where=str(interpreter), hint=hint)
+    return found
+
+
+def _refuse_others(requirements: Sequence[str], versions: dict[str, str | None], interpreter: Path) -> None:
+    for requirement in requirements:
+        match = _EXACT.fullmatch(requirement)
+        if match is None:
+            hint = "leave it out: the environment has the versions it has"
+            raise UsageError(f"`{requirement}` is no NAME==VERSION that an environment can be held to", hint=hint)
+        found = versions[_name(requirement)]
+        if found != match[3]:
+            what = f"has {_name(requirement)} {found or 'not installed'}, not {match[3]}"
+            raise UsageError(what, where=str(interpreter), hint="leave the requirement out, or install it there")
+
+
+def _lend(folder: Path, found: dict[str, Any]) -> None:
+    """Links to those packages of ours that are plain Python and that the other environment lacks."""
+    for name in _LENT:
+        spec = None if found["found"][name] else importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations:
+            (folder / name).symlink_to(next(iter(spec.submodule_search_locations)))
+
+
+def _name(requirement: str) -> str:
+    match = re.match(r"\s*([A-Za-z0-9._-]+)", requirement)
+    return re.sub(r"[-_.]+", "-", match[1]).lower() if match else requirement
+
+
+def with_plugins(requirements: Sequence[str], kinds: Sequence[str]) -> tuple[str, ...]:
+    """The requirements, and with an exact version of jax those plugins that are installed here and that targets need.
+
+    Args:
+        requirements: as they were typed.
+        kinds: beginnings of the names of targets that are compiled for: "tpu", "cuda".
+
+    Returns:
+        what pip is to install, so that TPU and GPU targets are compiled by what an upgrade would bring.
+
+    Example:
+        >>> with_plugins(["optax==0.2.8"], ["tpu"])
+        ('optax==0.2.8',)
+    """
+    wanted = list(requirements)
+    exact = next((m for m in map(_EXACT.fullmatch, requirements) if m and _name(m[1]) == "jax" and not m[2]), None)
+    if exact is None:
+        return tuple(wanted)
+    given = {_name(requirement) for requirement in requirements}
+    if "tpu" in kinds and _installed("libtpu") and "libtpu" not in given:
+        wanted = [f"jax[tpu]=={exact[3]}" if _name(one) == "jax" else one for one in wanted]
+    if "cuda" in kinds:
+        parts = [f"jax-cuda{number}-{part}" for number in (12, 13) for part in ("plugin", "pjrt")]
+        wanted += [f"{part}=={exact[3]}" for part in parts if _installed(part) and part not in given]
+    return tuple(wanted)
+
+
+def _installed(package: str) -> bool:
+    try:
+        return bool(version(package))
+    except PackageNotFoundError:
+        return False

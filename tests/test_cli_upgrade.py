@@ -1,0 +1,126 @@
+"""`hlodiff upgrade` in other environments: what is asked of them, and what a real one answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from hlodiff.cli.environments import with_plugins
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = """import os
+
+import jax.numpy as jnp
+
+import hlodiff
+
+BODY = jnp.tanh if os.environ.get("PRETENDED") else jnp.sin
+
+
+@hlodiff.register(targets=["cpu", "tpu-v5e-2x2"])
+def f():
+    return hlodiff.Case(lambda x: BODY(x) * 2, hlodiff.abstract((8,), "float32"))
+
+
+@hlodiff.register
+def same():
+    return hlodiff.Case(lambda x: x + 1, hlodiff.abstract((8,), "float32"))
+"""
+
+
+def run(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "140", **more}
+    command = [sys.executable, "-m", "hlodiff", "upgrade", *arguments]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=500, check=False
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "a project"
+    folder.mkdir()
+    (folder / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')
+    (folder / "programs.py").write_text(PROGRAM)
+    return folder
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    """An environment with this one's packages without click and libtpu; the program can tell that it is another one."""
+    folder = tmp_path / "other env"
+    venv.EnvBuilder(symlinks=True).create(folder)
+    site = next((folder / "lib").glob("python*")) / "site-packages"
+    here = Path(sys.prefix) / "lib" / site.parent.name / "site-packages"
+    for entry in here.iterdir():
+        if not entry.name.startswith(("click", "libtpu", "__editable__", "hlodiff", "_", "distutils-precedence")):
+            (site / entry.name).symlink_to(entry)
+    (site / "pretend.pth").write_text("import os; os.environ['PRETENDED'] = '1'\n")
+    return folder
+
+
+@pytest.mark.slow
+def test_another_environment(project: Path, other: Path) -> None:
+    done = run(project, "--env", str(other), "--format", "json")
+    assert done.returncode == 0, done.stderr
+    value = json.loads(done.stdout)
+    found = {(one["name"], one["target"]): one for one in value["programs"]}
+    assert found["same", "cpu"]["verdict"] == "identical"
+    assert found["f", "cpu"]["verdict"] == "lowering", "the environment lowers it otherwise"
+    assert found["f", "tpu-v5e-2x2"]["verdict"] == "not_checked"
+    assert "libtpu is not installed" in found["f", "tpu-v5e-2x2"]["reason"]
+    assert sorted(path.name for path in project.iterdir() if path.name != "__pycache__") == [
+        "programs.py",
+        "pyproject.toml",
+    ]
+    done = run(project, f"jax=={version('jax')}", "--python", str(other / "bin/python"), "--name", "same")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.rstrip().endswith("1 the same")
+
+
+@pytest.mark.slow
+def test_a_project_that_cannot_be_imported_there(project: Path, other: Path) -> None:
+    (project / "programs.py").write_text(PROGRAM + "assert not os.environ.get('PRETENDED'), 'not with this'\n")
+    done = run(project, "--env", str(other))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"error: with jax {version('jax')}" in done.stderr and "not with this" in done.stderr
+
+
+def test_environments_that_cannot_be_used(project: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    venv.EnvBuilder(symlinks=True).create(bare)
+    for arguments, words in (
+        (("--env", str(bare)), "lacks jax, jaxlib, numpy, equinox, which capturing needs"),
+        (("--env", "nowhere"), "nowhere: no virtual environment"),
+        (("--python", "nowhere"), "nowhere: no program that can be run"),
+        (("--python", "/bin/true"), "is no Python that answers"),
+        (("--python", sys.executable, "--env", str(bare)), "name an environment each"),
+        (("--python", sys.executable, "jax==0.0.1"), f"has jax {version('jax')}, not 0.0.1"),
+        (("--python", sys.executable, "jax>0.9"), "is no NAME==VERSION"),
+        ((), "nothing to compare with"),
+    ):
+        done = run(project, *arguments, "--name", "same") if arguments else run(project)
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+        assert words in done.stderr and "hint: " in done.stderr, done.stderr
+
+
+def test_what_pip_cannot_install_is_said(project: Path) -> None:
+    nothing = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
+    done = run(project, "jax==0.0.99", "--name", "same", **nothing)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pip could not install jax==0.0.99: " in done.stderr and "--env" in done.stderr
+
+
+def test_plugins_come_along() -> None:
+    assert with_plugins(["jax==0.10.2"], []) == ("jax==0.10.2",)
+    assert with_plugins(["jax[cuda12]==0.10.2"], ["tpu", "cuda"]) == ("jax[cuda12]==0.10.2",)
+    assert with_plugins(["jax>=0.10"], ["tpu"]) == ("jax>=0.10",)
