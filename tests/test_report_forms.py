@@ -203,10 +203,10 @@ def test_fifty_changed_functions_are_decided_from_twenty_lines() -> None:
 
 def test_what_one_line_did_to_many_functions_is_one_row_and_one_annotation() -> None:
     told = report(*(changed(f"function_{n}") for n in range(50)), changed("other", "cpu", edit(line=9)))
-    text = to_terminal(told, width=160).split("\n")
+    text = to_terminal(told, width=200).split("\n")
     assert text[text.index("in short") + 1 :][:2] == [
         "  function_0 and 49 more on cpu: numerics; ops 10 -> 14, all-gather 0 -> 2 (0 B -> 24.0 KiB), "
-        "temp 1.0 KiB -> 4.0 KiB, aliased 512 B -> 0...  model.py:31 (loss)",
+        "temp 1.0 KiB -> 4.0 KiB, aliased 512 B -> 0 B, copies in loops 0 -> 3  model.py:31 (loss)",
         "  other on cpu: numerics; ops 10 -> 14, all-gather 0 -> 2 (0 B -> 24.0 KiB), temp 1.0 KiB -> 4.0 KiB, "
         "aliased 512 B -> 0 B, copies in loops 0 -> 3  model.py:9 (loss)",
     ]
@@ -495,6 +495,13 @@ def assert_sarif(log: dict[str, Any]) -> None:
             assert ".." not in urllib.parse.unquote(uri).split("/")
             assert where["region"]["startLine"] >= 1
             assert where["artifactLocation"]["uriBaseId"] in run["originalUriBaseIds"]
+
+
+def test_a_finding_without_a_line_stands_where_its_function_is_registered() -> None:
+    gone = report(Compared("f/small", "cpu", "compiled", "added"), registered={"f": ("programs.py", 7)})
+    assert to_form(gone, "github").startswith("::error file=programs.py,line=7,title=f/small on cpu%3A new::")
+    (result,) = json.loads(to_form(gone, "sarif"))["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 7}
 
 
 def test_fingerprints_stay_while_numbers_and_lines_move() -> None:
