@@ -30,6 +30,8 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` do
     from hlodiff.ir import read_text as read_text
     from hlodiff.ir.model import Module as Module
     from hlodiff.normalize import normalize as normalize
+    from hlodiff.policy.assertions import Program as Program
+    from hlodiff.programs import capture_program as capture_program
     from hlodiff.registry import Case as Case
     from hlodiff.registry import abstract as abstract
     from hlodiff.registry import register as register
@@ -48,8 +50,10 @@ _HOME = {
     "Limits": "hlodiff.diff.limits",
     "Module": "hlodiff.ir.model",
     "ModuleDiff": "hlodiff.diff.result",
+    "Program": "hlodiff.policy.assertions",
     "Target": "hlodiff.capture.devices",
     "abstract": "hlodiff.registry",
+    "capture_program": "hlodiff.programs",
     "diff": "hlodiff.diff",
     "normalize": "hlodiff.normalize",
     "read": "hlodiff.ir",

@@ -114,6 +114,16 @@ def process_environment() -> dict[str, str]:
     return dict(os.environ)
 
 
+def set_defaults(variables: Mapping[str, str]) -> None:
+    """Set environment variables of this process that are not set yet.
+
+    Args:
+        variables: names and values.
+    """
+    for name, value in variables.items():
+        os.environ.setdefault(name, value)
+
+
 def in_ci() -> bool:
     """Whether this is a run of continuous integration: the variable `CI` is set, and neither `0` nor `false`.
 

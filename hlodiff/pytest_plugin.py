@@ -1,4 +1,4 @@
-"""The pytest plugin: fixtures `hlodiff_watch` and `hlodiff_case`, and messages that say why a count is what it is."""
+"""The pytest plugin: fixtures `hlodiff_watch`, `hlodiff_case` and `hlodiff_program`, and why a count is what it is."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hlodiff.pytest_cases import hlodiff_case as hlodiff_case
+from hlodiff.pytest_programs import hlodiff_program as hlodiff_program
 from hlodiff.pytest_suite import pytest_addoption as pytest_addoption
 from hlodiff.pytest_suite import pytest_configure as pytest_configure
 

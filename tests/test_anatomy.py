@@ -13,6 +13,7 @@ from hlodiff.anatomy.trips import loops
 from hlodiff.anatomy.whole import anatomy
 from hlodiff.ir.model import Module
 from hlodiff.report.anatomy_words import anatomy_json, listed, told
+from hlodiff.report.unrolled import unrolled_in_words
 from hlodiff.store import numbered, restored
 
 V, S = "tensor<4xf32>", "tensor<i32>"
@@ -268,3 +269,42 @@ def test_words_and_json_of_everything() -> None:
     assert words.advice.startswith("a Python loop, which JAX unrolls; jax.lax.scan")
     (copies,) = anatomy_json(found)["copies"]
     assert (copies["copies"], copies["operations"], copies["python_loop"]) == (24, 3, True)
+
+
+def scanned(turns: int) -> Module:
+    """The same two lines of Python as `unrolled`, in one loop of the program at line 30."""
+    return stablehlo(
+        f"""    %i = stablehlo.constant dense<0> : {S}
+    %s = stablehlo.sine %x : {V} loc(#main)
+    %r:2 = stablehlo.while(%n = %i, %c = %s) : {S}, {V}
+    cond {{
+      %l = stablehlo.constant dense<{turns}> : {S}
+      %a = stablehlo.compare LT, %n, %l, SIGNED : ({S}, {S}) -> tensor<i1> loc(#main)
+      stablehlo.return %a : tensor<i1> loc(#main)
+    }} do {{
+      %o = stablehlo.constant dense<1> : {S}
+      %k = stablehlo.add %n, %o : {S} loc(#main)
+      %m = stablehlo.multiply %c, %y : {V} loc(#one)
+      %b = stablehlo.add %m, %x : {V} loc(#one)
+      %t = stablehlo.tanh %b : {V} loc(#two)
+      stablehlo.return %k, %t : {S}, {V} loc(#main)
+    }} loc(#main)
+    return %r#1 : {V}""",
+        locations=LOCATIONS,
+    )
+
+
+def sentences(old: Module, new: Module) -> list[str]:
+    found = hlodiff.diff(old, new)
+    return list(unrolled_in_words(found, found.metrics["loops"]))
+
+
+def test_a_diff_says_that_a_loop_became_copies_and_the_reverse() -> None:
+    assert sentences(scanned(6), unrolled(6)) == [
+        "the loop of model.py:30 (main) became 6 copies of its body (model.py:12-13 (walk))"
+    ]
+    assert sentences(unrolled(6), scanned(6)) == [
+        "the loop of model.py:30 (main) was 6 copies of its body (model.py:12-13 (walk))"
+    ]
+    assert sentences(unrolled(6), unrolled(7)) == []
+    assert sentences(scanned(6), scanned(7)) == []

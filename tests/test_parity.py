@@ -6,15 +6,19 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import hlodiff
-from hlodiff.capture import Discovered, availability
+from hlodiff.capture import Discovered, Failed, availability
+from hlodiff.capture.calling import LONGEST
 from hlodiff.capture.targets import parse
-from hlodiff.cli.parity import running_target
+from hlodiff.cli.parity import _ENDED as LONGEST_SAID
+from hlodiff.cli.parity import _why, running_target
 from hlodiff.policy.parity import Parity, ParityProgram, judge_parity
 from hlodiff.report.parity_report import explained, parity_markdown, parity_text
 from tests.test_docs import blocks, played
@@ -44,7 +48,7 @@ LOST = program(HOST, "", context=(("compute_on", "device_host"),))
 
 def test_a_lost_compute_on_is_told_with_its_lines_its_cause_and_the_repair() -> None:
     assert parity_text([Parity("step", "cpu", (LOST,))]) == (
-        "step  called on cpu: 1 program compiled, 1 of them other than ahead of time\n"
+        "step  called on cpu: 1 program compiled: 1 other than ahead of time\n"
         "  update  model.py:9, called at train.py:40: differs\n"
         "    2 operations run on the host when called and on the device when compiled ahead of time: "
         "model.py:12 (update)\n"
@@ -57,7 +61,7 @@ def test_equal_programs_are_no_finding() -> None:
     same = Parity("step", "cpu", (program(HOST, HOST), program("", "")), eager=("add", "add", "sin"))
     assert list(judge_parity(same, {})) == []
     text = parity_text([same])
-    assert "none of them other than ahead of time" in text
+    assert "2 programs compiled: 2 the same" in text
     assert "3 operations outside of every jitted function, with no counterpart ahead of time: add 2, sin" in text
 
 
@@ -89,6 +93,13 @@ def test_markup_in_names_stays_text() -> None:
 def test_where_a_case_runs(targets: tuple[str, ...], runs_on: str) -> None:
     found = Discovered("f", "m", "m.py", 1, tuple((target, ("",)) for target in targets))
     assert running_target(found, "") == runs_on
+
+
+def test_a_call_that_was_ended_is_told_so() -> None:
+    failed = Failed("f", "", "cpu", "the worker left with exit code 1", "Timeout (0:10:00)!\nThread 0x1 (most recent")
+    assert f"Timeout ({timedelta(seconds=LONGEST)})!" == LONGEST_SAID, "as faulthandler says it"
+    assert _why(failed).startswith("the call took more than ten minutes and was ended")
+    assert _why(replace(failed, log_tail="Killed")) == "the worker left with exit code 1"
 
 
 PROGRAMS = """\
@@ -235,7 +246,7 @@ def test_every_kind_of_function_is_run_and_compared(folder: Path) -> None:
     assert lost["what"][0].endswith(": programs.py:14 (update)")
     assert lost["stablehlo"]["summary"]["changed"] == 3
     derivative, updated = found["c_several"]["programs"]
-    assert derivative["problem"].startswith("it is a part of a derivative")
+    assert derivative["problem"].startswith("it is a part of a jax.grad or jax.vmap")
     assert (updated["name"], updated["stablehlo"]["summary"]["changed"]) == ("update", 0)
     assert "multiply" in found["c_several"]["eager"]
     assert "precision HIGHEST" in found["d_precise"]["programs"][0]["what"][0].replace("[", "")

@@ -27,7 +27,7 @@ from hlodiff.report.comment import MARKER
 from hlodiff.report.forms import FORMS_OF_SAVED, saved_to_form
 from hlodiff.report.key_numbers import by_how_much, number_in_words
 from hlodiff.report.reading import read_sheet
-from hlodiff.report.sheet import Number, Sheet
+from hlodiff.report.sheet import Number, Place, Sheet
 from hlodiff.report.totals import totals_in_words
 from tests.test_report import HOSTILE, NEW, OLD
 
@@ -143,7 +143,7 @@ def test_annotations() -> None:
 
 
 def test_at_most_ten_annotations_of_a_kind_the_most_edited_first() -> None:
-    programs = [changed(f"f{n}", "cpu", edit(count=n + 1)) for n in range(30)]
+    programs = [changed(f"f{n}", "cpu", edit(line=n + 1, count=n + 1)) for n in range(30)]
     lines = to_form(report(*programs), "github").splitlines()
     assert len(lines) == 11
     assert "title=f29 on cpu" in lines[0]
@@ -201,6 +201,24 @@ def test_fifty_changed_functions_are_decided_from_twenty_lines() -> None:
     assert len([line for line in unfolded.split("\n") if line]) <= 21
 
 
+def test_what_one_line_did_to_many_functions_is_one_row_and_one_annotation() -> None:
+    told = report(*(changed(f"function_{n}") for n in range(50)), changed("other", "cpu", edit(line=9)))
+    text = to_terminal(told, width=200).split("\n")
+    assert text[text.index("in short") + 1 :][:2] == [
+        "  function_0 and 49 more on cpu: numerics; ops 10 -> 14, all-gather 0 -> 2 (0 B -> 24.0 KiB), "
+        "temp 1.0 KiB -> 4.0 KiB, aliased 512 B -> 0 B, copies in loops 0 -> 3  model.py:31 (loss)",
+        "  other on cpu: numerics; ops 10 -> 14, all-gather 0 -> 2 (0 B -> 24.0 KiB), temp 1.0 KiB -> 4.0 KiB, "
+        "aliased 512 B -> 0 B, copies in loops 0 -> 3  model.py:9 (loss)",
+    ]
+    assert "| `function_0`, `function_1`, `function_2` and 47 more | `cpu` | numerics |" in to_form(told, "comment")
+    lines = to_form(told, "github").splitlines()
+    assert lines[0].startswith(
+        "::error file=model.py,line=31,title=50 programs%3A changed::function_0 on cpu, function_1 on cpu, "
+        "function_2 on cpu and others%0Acompiles to another program"
+    )
+    assert len(lines) == 3
+
+
 def test_a_quiet_repository_is_two_lines() -> None:
     told = report(*(same(f"f{n}") for n in range(50)))
     assert to_terminal(told) == "checked 50 programs: 50 functions on cpu\n50 unchanged\n"
@@ -231,7 +249,8 @@ def test_a_comment_fits_whatever_happened(functions: int, edits: int, width: int
 def test_details_go_first_then_rows_then_all_but_the_totals() -> None:
     def comment(functions: int, **more: Any) -> str:
         sheet = sheet_of(large(1, 1))
-        programs = tuple(replace(sheet.programs[0], name=f"f{n}", edited=n) for n in range(functions))
+        one, places = sheet.programs[0], [Place("model.py", n) for n in range(functions)]
+        programs = tuple(replace(one, name=f"f{n}", edited=n, where=at) for n, at in enumerate(places))
         details = tuple(replace(sheet.details[0], name=f"f{n}") for n in range(functions))
         sheet = replace(sheet, programs=programs, details=details, **more)
         return saved_to_form(sheet, "comment", link="https://ci.example/7")
@@ -418,7 +437,7 @@ def test_every_line_of_annotations_is_ours(told: Report) -> None:
     assert len(kinds) == len(lines), "every line is one whole command"
     assert kinds == sorted(kinds) or kinds == sorted(kinds, key=["error", "warning", "notice"].index)
     assert all(kinds.count(kind) <= 10 for kind in kinds)
-    assert len(lines) == len(sheet.findings)
+    assert len(lines) <= len(sheet.findings)
     for line in [*lines, last]:
         assert all(c.isprintable() for c in line)
         assert "##[" not in line
@@ -476,6 +495,13 @@ def assert_sarif(log: dict[str, Any]) -> None:
             assert ".." not in urllib.parse.unquote(uri).split("/")
             assert where["region"]["startLine"] >= 1
             assert where["artifactLocation"]["uriBaseId"] in run["originalUriBaseIds"]
+
+
+def test_a_finding_without_a_line_stands_where_its_function_is_registered() -> None:
+    gone = report(Compared("f/small", "cpu", "compiled", "added"), registered={"f": ("programs.py", 7)})
+    assert to_form(gone, "github").startswith("::error file=programs.py,line=7,title=f/small on cpu%3A new::")
+    (result,) = json.loads(to_form(gone, "sarif"))["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 7}
 
 
 def test_fingerprints_stay_while_numbers_and_lines_move() -> None:

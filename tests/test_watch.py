@@ -188,8 +188,8 @@ def test_the_closest_call_is_the_one_to_compare_with() -> None:
         ((Leaf("m", "node", "D"), array("m['a']", "i32[]")), (Leaf("m", "node", "list"),), "`m` is a list, before a D"),
         ((Leaf("b", "none", "None"),), (array("b", "f32[3]"),), "`b` is f32[3], before None"),
         ((array("t", "f32[]"),), (Leaf("t", "value", "0.5"),), "`t` is the static value 0.5, before f32[]"),
-        ((array("m.a", "f32[]"),), (), "`m.a` is gone, before f32[]"),
-        ((), (Leaf("n", "value", "3"),), "`n` is the static value 3, before it was not there"),
+        ((array("m.a", "f32[]"),), (), "`m.a` is not there, before f32[]"),
+        ((), (Leaf("n", "value", "3"),), "`n` is the static value 3, before it was not given"),
         ((Leaf("m", "node", "M", same=1),), (Leaf("m", "node", "M", same=2),), PARTS),
         ((), (), "nothing that hlodiff sees differs from an earlier call"),
     ],
@@ -217,6 +217,51 @@ def test_a_program_that_there_was_is_waste() -> None:
     (function,) = count(events).functions
     assert (function.traces, function.programs, function.compiles, function.waste) == (3, ("a", "b"), 3, 1)
     assert [(again.numbers, again.same_as) for again in function.again] == [((2,), 0), ((3,), 1)]
+
+
+LIBRARY = """
+import functools
+
+class Odd:
+    def __eq__(self, other): raise RuntimeError("never compared")
+    __hash__ = None
+
+@jax.jit
+def shapes(x):
+    jax.eval_shape(jnp.linalg.norm, x)  # traced by a library for itself: not listed
+    return eqx.filter_eval_shape(lambda y: y * 2, x) and x
+
+@jax.jit
+def looked_at(x): return x * 2
+
+@jax.tree_util.register_pytree_node_class
+class Tree:
+    def __init__(self, odd): self.odd = odd
+    def tree_flatten(self): return (x,), "aux"
+    @classmethod
+    def tree_unflatten(cls, aux, children): return cls(children[0])
+    @property
+    def __dataclass_fields__(self): raise RuntimeError("not to be looked at")
+
+with hlodiff.watch() as seen:
+    shapes(x)
+    looked_at(x)
+    jax.jit(lambda t: t["odd"].odd)({"odd": Tree(Odd())})
+    for n in (2, 3): jax.jit(functools.partial(lambda n, x: n * x, n))(x)
+    for size in range(1, 12): looked_at(jnp.ones(size))
+print(seen.explain("looked_at").splitlines()[0])
+print("\\n".join(f"{one.name} {one.traces}" for one in seen.account.functions))
+print(seen.account.functions[-1].again[0].causes[0].what)
+"""
+
+
+def test_libraries_and_odd_objects_do_no_harm(tmp_path: Path) -> None:
+    assert explained(tmp_path, LIBRARY) == (
+        "looked_at  12 traces, 12 programs (x.py:17)\n"
+        "shapes 1\nlooked_at 12\n<lambda> (x.py:32) 1\n<lambda> (x.py:33) 2\n"
+        "`<lambda>` is a new function object each time (same code, x.py:33) that closes over `0` 2 -> 3, "
+        "jitted again at x.py:33\n"
+    )
 
 
 PLUGIN = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -102,12 +103,16 @@ def _arguments(case: Case, target: Target) -> tuple[tuple[Any, ...], dict[str, A
     return concrete(case.args, device), concrete(case.kwargs, device)
 
 
+LONGEST = 600.0
+"""Seconds after which a call is ended, with all that it compiles."""
+
+
 @dataclass(slots=True)
 class _Lowering:
     """A program as it was called, with what it takes to lower it again."""
 
     program: Program
-    call: tuple[Any, Any, tuple[Any, ...], dict[str, Any]] | None  # None: it is part of a derivative
+    call: tuple[Any, Any, tuple[Any, ...], dict[str, Any]] | None  # None: it is part of a jax.grad or jax.vmap
     context: dict[str, str]
     other: Target | None
     compiled: str = ""
@@ -129,9 +134,14 @@ def _run(bench: Bench, fn: Any, arguments: tuple[Any, Any], other: Target | None
     args, kwargs = arguments
     jax.block_until_ready((args, kwargs))
     jax.clear_caches()
-    with observing(lambda event: _note(seen, event), keep=False, executables=False, root=bench.root):
-        result = fn(*args, **kwargs)
-    jax.block_until_ready([leaf for leaf in jax.tree.leaves(result) if isinstance(leaf, jax.Array)])
+    # A loop that waits for numbers which made up ones never give would go on for ever; nobody can interrupt XLA.
+    faulthandler.dump_traceback_later(LONGEST, exit=True)
+    try:
+        with observing(lambda event: _note(seen, event), keep=False, executables=False, root=bench.root):
+            result = fn(*args, **kwargs)
+        jax.block_until_ready([leaf for leaf in jax.tree.leaves(result) if isinstance(leaf, jax.Array)])
+    finally:
+        faulthandler.cancel_dump_traceback_later()
     return seen
 
 
@@ -175,7 +185,7 @@ def _context() -> dict[str, str]:
     return {name: str(getattr(jax.config, name, "")) for name in names} | private.surroundings()
 
 
-_DERIVATIVE = "it is a part of a derivative that ran outside of every jitted function: jit what takes the gradient"
+_TRANSFORMED = "it is a part of a jax.grad or jax.vmap that ran outside of every jitted function: jit the whole of that"
 
 
 def _compared(one: _Lowering) -> CalledProgram:
@@ -186,7 +196,7 @@ def _compared(one: _Lowering) -> CalledProgram:
     ahead, problem, compiled = "", "", ""
     try:
         if one.call is None:
-            raise HlodiffError(_DERIVATIVE)
+            raise HlodiffError(_TRANSFORMED)
         ahead = private.lowered_again(*one.call).as_text(debug_info=True)
         if one.other is not None:
             compiled = _compiled(one, one.other)

@@ -41,6 +41,7 @@ from hlodiff.capture.compiled_programs import Program
 from hlodiff.capture.identities import Identities
 from hlodiff.capture.places import caller, code_of, defined, is_users, name_of
 from hlodiff.capture.signatures import Arguments, leaves
+from hlodiff.errors import HlodiffError
 from hlodiff.traces.records import Call, Function, Trace
 
 Event = Trace | Program
@@ -269,7 +270,7 @@ def _is_new(jaxpr: Any) -> bool:
 def _traced(fun: Any, info: Any, args: Any, kwargs: Any, within: str, seconds: float) -> None:
     ahead = private.is_ahead_of_time()
     for observer in tuple(_OBSERVERS):
-        _HERE.traced = _call(fun, info, args, kwargs, observer.root)
+        _HERE.traced = _call_or_place(fun, info, args, kwargs, observer.root)
         observer.traced(_HERE.traced, within, ahead, seconds)
 
 
@@ -294,9 +295,21 @@ def _around_compile(original: Any, backend: Any, module: Any, *args: Any, **kwar
         "module": module,
     }
     for observer in tuple(_OBSERVERS):
-        call = _call(*current, observer.root) if current is not None and traced is None and not eager else traced
+        again = current is not None and traced is None and not eager
+        call = _call_or_place(*current, observer.root) if again and current else traced
         observer.compiled(call, traced is not None, eager, executable, shared)
     return executable
+
+
+def _call_or_place(fun: Any, info: Any, args: Any, kwargs: Any, root: str) -> Call:
+    """The call; without its leaves where an object of the user's raises when it is looked at: the program goes on."""
+    try:
+        return _call(fun, info, args, kwargs, root)
+    except HlodiffError:
+        raise
+    except Exception as error:
+        unseen = (("arguments", f"not to be seen: {type(error).__name__}"),)
+        return Call(_function(fun, root), caller(root)[0], (), unseen)
 
 
 def _call(fun: Any, info: Any, args: Any, kwargs: Any, root: str) -> Call:
@@ -332,7 +345,9 @@ def _function(fn: Any, root: str) -> Function:
         where, inside = _JITTED.get(fn, ("", ""))
     except TypeError:
         where, inside = "", ""
-    return Function(name_of(fn), defined(fn, root), where, inside)
+    code = code_of(fn)
+    library = code is not None and not is_users(code.co_filename)
+    return Function(name_of(fn), defined(fn, root), where, inside, library)
 
 
 def _name(fun: Any, args: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
-from jax.tree_util import keystr, tree_flatten_with_path, tree_structure
+from jax.tree_util import DictKey, SequenceKey, keystr, tree_flatten_with_path, tree_structure
 
 from hlodiff.capture.identities import Identities, has_equality
 from hlodiff.capture.leaves import describe, is_scalar, is_traced
@@ -18,6 +19,7 @@ from hlodiff.capture.places import code_of, defined, name_of, open_function
 from hlodiff.capture.spoken import spoken
 from hlodiff.traces.records import Leaf
 
+_LEAVES = (jax.Array, np.ndarray, np.generic, bool, int, float, complex, str)
 _SHORT = {"float": "f", "int": "i", "uint": "u", "complex": "c", "bfloat": "bf"}
 
 
@@ -122,6 +124,14 @@ class _Walk:
 
     def _level(self, node: Any) -> tuple[Any, Any]:
         """Children of a node with their keys; None for the structure where it is a leaf."""
+        kind = type(node)
+        if kind is list or kind is tuple:  # most containers are these three; JAX takes ten times as long
+            return [((SequenceKey(index),), child) for index, child in enumerate(node)], (kind, len(node))
+        if kind is dict and all(type(key) is str for key in node):
+            keys = sorted(node)
+            return [((DictKey(key),), node[key]) for key in keys], (kind, *keys)
+        if isinstance(node, _LEAVES):
+            return (), None
 
         def inner(other: Any) -> bool:
             return other is not node
@@ -162,12 +172,17 @@ def _inside(fn: Any) -> tuple[tuple[str, str], ...]:
             value = cell.cell_contents
         except ValueError:  # not assigned yet
             continue
-        if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+        if _is_plain(value):
             found.append((name, spoken(value)))
     keywords = getattr(fn, "keywords", None)
     bound = [*enumerate(getattr(fn, "args", ()) or ())] if isinstance(keywords, dict) else []
-    found += [(str(name), spoken(value)) for name, value in [*bound, *sorted((keywords or {}).items())]]
+    given = [(str(name), value) for name, value in [*bound, *sorted((keywords or {}).items())]]
+    found += [(name, spoken(value)) for name, value in given if _is_plain(value)]
     return tuple(found)
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | float | complex | str | bytes)
 
 
 def _array(path: str, value: Any) -> Leaf:
@@ -184,7 +199,12 @@ def _array(path: str, value: Any) -> Leaf:
 
 
 def _dtype(kind: Any) -> str:
-    name = str(getattr(kind, "dtype", kind))
+    return _short(getattr(kind, "dtype", kind))
+
+
+@functools.lru_cache(maxsize=256)
+def _short(dtype: Any) -> str:
+    name = str(dtype)
     head = name.rstrip("0123456789")
     return _SHORT[head] + name[len(head) :] if head in _SHORT and name != head else name
 

@@ -54,7 +54,9 @@ def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequ
         new = take(config, new_keys, jobs, old.snapshots)
         programs = compare_taken(old, new, Limits(**dict(config.limits)), with_name)
         notes = (*checkout.notes, *_settings(there_config, config, checkout.label))
-    findings = tuple(_reworded(finding, spec) for finding in judge(programs) if finding.rule not in ("new", "orphaned"))
+    findings = tuple(
+        _reworded(finding, spec) for finding in judge(programs, config) if finding.rule not in ("new", "orphaned")
+    )
     return Report(
         command="diff",
         old=checkout.label,

@@ -108,4 +108,5 @@ def _check_snapshots(
         root=str(config.root),
         timings=run.timings(chosen),
         scenarios=scenarios,
+        registered={found.name: (found.file, found.line) for found in discovery.functions},
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hlodiff.capture import Called, CalledProgram, Discovered, Discovery, Failed, NotChecked, ParityRequest
 from hlodiff.capture.targets import parse
@@ -18,6 +18,8 @@ from hlodiff.policy.findings import Severity
 from hlodiff.policy.parity import RULE, Parity, ParityProgram, judge_parity
 from hlodiff.report.parity_report import explained
 from hlodiff.store import Key
+
+_ENDED = "Timeout (0:10:00)!"  # faulthandler's words
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,17 @@ def ran(config: Config, keys: Sequence[Key], jobs: int | None, compile_for: str 
         for key, outcome in outcomes:
             if isinstance(outcome, Called):
                 yield Ran(key, _parity(config, key, outcome, compile_for))
-            elif isinstance(outcome, (NotChecked, Failed)):
+            elif isinstance(outcome, NotChecked):
                 yield Ran(key, trouble=outcome)
+            elif isinstance(outcome, Failed):
+                yield Ran(key, trouble=replace(outcome, what=_why(outcome)))
+
+
+def _why(failed: Failed) -> str:
+    """A call that went on for ever was ended from inside its process, and only the log says so."""
+    if _ENDED in failed.log_tail:
+        return "the call took more than ten minutes and was ended; real arguments can be given in the case"
+    return failed.what
 
 
 def _parity(config: Config, key: Key, called: Called, compile_for: str) -> Parity:

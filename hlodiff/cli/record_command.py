@@ -128,7 +128,7 @@ def _finish(raw_folder: Path, output: Path, arguments: Sequence[str], code: int)
     with replacing(output) as part:
         with progress(len(raw.programs), "normalizing") as step:
             found = write_recording(part, raw, str(Path.cwd()), step)
-        write_accounts(part, raw, found)
+        write_accounts(part, raw, found, str(Path.cwd()))
         write_index(part, raw, found, arguments, code)
     for problem in found.problems[:10]:
         tell(f"hlodiff record: not recorded: {problem}")

@@ -21,7 +21,7 @@ from hlodiff.errors import UsageError
 from hlodiff.store import Key, Snapshot, write_snapshot
 from hlodiff.store.recorded_traces import RecordedTraces, write_traces
 from hlodiff.store.writing import PARTIAL
-from hlodiff.traces.counted import count
+from hlodiff.traces.counted import Account, count
 from hlodiff.traces.records import Compiled, Trace
 
 FORMAT_VERSION = 1
@@ -36,14 +36,12 @@ class Recorded:
     Args:
         key: its name.
         program: as it was compiled first.
-        fingerprint: of its StableHLO.
         compiles: how often the same program was compiled.
         calls: how often it was launched; None where that was not counted.
     """
 
     key: Key
     program: RawProgram
-    fingerprint: str
     compiles: int = 1
     calls: int | None = None
 
@@ -54,7 +52,7 @@ class Recording:
 
     programs: list[Recorded] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    fingerprints: dict[str, str] = field(default_factory=dict)  # of the StableHLO, by the file of each compile
+    names: dict[str, str] = field(default_factory=dict)  # of programs, by the file of each compile
 
 
 def write_recording(folder: Path, raw: Raw, root: str, step: Callable[[str, int], None]) -> Recording:
@@ -84,7 +82,7 @@ def write_recording(folder: Path, raw: Raw, root: str, step: Callable[[str, int]
                     found.programs.append(known)
                     known.compiles = 0
             known.compiles += 1
-            found.fingerprints[program.record["file"]] = known.fingerprint
+            found.names[program.record["file"]] = known.key.folder
             if raw.calls is not None:
                 known.calls = (known.calls or 0) + raw.calls.get(program.record["file"], 0)
         except Exception as error:
@@ -102,7 +100,7 @@ def _one_more(
     same = (program.function, program.place, program.target, *snapshot.summary["fingerprints"].values())
     if same not in known:
         key = names.key(program.function, program.place, program.target, program.leaves)
-        known[same] = Recorded(key, program, snapshot.summary["fingerprints"]["stablehlo"])
+        known[same] = Recorded(key, program)
         write_snapshot(folder, _named(snapshot, key))
     return known[same]
 
@@ -123,15 +121,18 @@ def _digest(program: RawProgram) -> str:
     return digest.hexdigest()
 
 
-def write_accounts(folder: Path, raw: Raw, found: Recording) -> None:
+def write_accounts(folder: Path, raw: Raw, found: Recording, root: str) -> None:
     """Write what each process traced and compiled, in the form of a scenario, so that two recordings can be compared.
+
+    Programs stand there under their names, not as fingerprints: what is in them is compared program by program.
 
     Args:
         folder: the recording.
         raw: what the run has left.
         found: its programs.
+        root: the folder of the run.
     """
-    accounts = [count(_compiled(events, found)) for events in raw.events if events]
+    accounts = [_told(count(_compiled(events, found)), root) for events in raw.events if events]
     for number, account in enumerate(accounts, 1):
         if account.functions:
             toolchain = raw.programs[0].record["toolchain"] if raw.programs else {}
@@ -139,14 +140,22 @@ def write_accounts(folder: Path, raw: Raw, found: Recording) -> None:
             write_traces(folder, RecordedTraces(name, str(toolchain.get("jax", "")), account))
 
 
+def _told(account: Account, root: str) -> Account:
+    """Without what libraries trace inside of other functions: it is theirs, and there is much of it."""
+    told = [
+        one for one in account.functions if one.compiles or Path(root, one.function.place.rpartition(":")[0]).is_file()
+    ]
+    return Account(tuple(told), account.eager)
+
+
 def _compiled(events: Sequence[Trace | RawProgram], found: Recording) -> Iterator[Trace | Compiled]:
     for event in events:
         if isinstance(event, Trace):
             yield event
-        elif fingerprint := found.fingerprints.get(event.record["file"], ""):
+        elif name := found.names.get(event.record["file"], ""):
             record = event.record
             yield Compiled(
-                record["order"], record["name"], event.known, event.called, record["traced"], fingerprint,
+                record["order"], record["name"], event.known, event.called, record["traced"], name,
                 record["platform"],
             )  # fmt: skip
 

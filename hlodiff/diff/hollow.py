@@ -104,12 +104,12 @@ def _hollow(
 
 def _calls(ours: Row, theirs: Row) -> list[tuple[str, str]]:
     """Which computations two calls lead to, by attribute and position."""
-    if "%" not in ours[4]:
+    if "%" not in ours[3]:
         return []
-    names, others = called_names(ours[4]), called_names(theirs[4])
+    names, others = called_names(ours[3]), called_names(theirs[3])
     if len(names) == len(others) == 1:
         return [(names[0], others[0])]
-    before, after = (_calls_by_attribute(row[4]) for row in (ours, theirs))
+    before, after = (_calls_by_attribute(row[3]) for row in (ours, theirs))
     return [pair for name, names in before.items() for pair in zip(names, after.get(name, ()), strict=False)]
 
 

@@ -20,7 +20,7 @@ from hlodiff.ir.outline import Chunk, Unread
 
 # A `%` in a literal (older printers put a shape before each operand) and a comment in a list are no rows.
 _ROW = re.compile(
-    r"""^  (?:ROOT )?+(%[^ ]++) = ((?:[^ (][^ ]*+|\([^"%/\n]*?\)) [\w\-]++)\((?:(%[^()/\n]*+)|([^()%\n]*+))\)(.*+)$""",
+    r"""^  (?:ROOT )?+(%[^ ]++) = ((?:[^ (][^ ]*+|\([^"%/\n]*?\)) [\w\-]++)\((%[^()/\n]*+|[^()%\n]*+)\)(.*+)$""",
     re.MULTILINE,
 )
 _BEFORE_METADATA = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*"|,(?! metadata=\{))*')
@@ -36,7 +36,7 @@ _PROGRAM_WIDE = re.compile("channel|rendezvous|callback|control-predecessors")
 
 Numbers = dict[Hashable, int]
 # Name, shape and opcode, operands (with `%`) or else a literal, and the rest.
-Row = tuple[str, str, str, str, str]
+Row = tuple[str, str, str, str]
 
 
 class _Unclear(Exception):
@@ -217,15 +217,19 @@ class Sketcher:
         tails, fresh = self._tails, self._fresh
         number: dict[str, int] = {}
         number_of = number.__getitem__
-        for name, head, operands, literal, tail in rows:
+        for name, head, inside, tail in rows:
             alike = tails[tail][head]
-            what: Hashable = literal
-            if operands in number:  # a single one
-                what = number[operands]
-            elif operands:
-                what = below = tuple(map(number_of, operands.split(", ")))
-                if alike.commutative and len(below) == 2 and below[0] > below[1]:
-                    what = below[::-1]
+            what: Hashable = inside  # a literal
+            if inside in number:  # one operand
+                what = number[inside]
+            elif inside.startswith("%"):
+                first, _, second = inside.partition(", ")
+                if second in number:
+                    what = number[first], number[second]
+                    if alike.commutative and number[first] > number[second]:
+                        what = number[second], number[first]
+                else:
+                    what = tuple(map(number_of, inside.split(", ")))
             if what not in alike:
                 alike[what] = next(fresh)
             number[name] = alike[what]
@@ -235,12 +239,13 @@ class Sketcher:
         """One number for each line; operands are the positions of lines, so that what is shared is seen."""
         position: dict[str, int] = {}
         found: list[int] = []
-        for name, head, operands, literal, tail in rows:
+        for row in rows:
+            name, head, inside, tail = row
             kinds = self._tails[tail]
-            below = [position[operand] for operand in operands.split(", ")] if operands else []
+            below = [position[operand] for operand in operand_names(row)]
             if len(below) == 2 and kinds[head].commutative:
                 below.sort()
-            label = (head, kinds.tail, literal, *below)
+            label = (head, kinds.tail, *(below or (inside,)))
             position[name] = len(position)
             found.append(self._number(label))
         if len(position) != len(found):
@@ -287,13 +292,13 @@ def rows_of(text: str, chunk: Chunk) -> list[Row]:
 
 def operand_names(row: Row) -> list[str]:
     """Names of the operands of a line, with `%`."""
-    return row[2].split(", ") if row[2] else []
+    return row[2].split(", ") if row[2].startswith("%") else []
 
 
 def metadata_of(row: Row) -> str:
     """`, metadata={...}` of a line, "" where it has none."""
-    at = _metadata_start(row[4])
-    found = _METADATA.match(row[4], at) if at >= 0 else None
+    at = _metadata_start(row[3])
+    found = _METADATA.match(row[3], at) if at >= 0 else None
     return found[0] if found else ""
 
 

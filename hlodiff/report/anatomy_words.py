@@ -12,7 +12,7 @@ from hlodiff.anatomy.repeats import Repeat
 from hlodiff.anatomy.shared import LoweredAgain, Twice
 from hlodiff.anatomy.trips import Loop
 from hlodiff.anatomy.whole import Anatomy
-from hlodiff.ir.frames import shown_file
+from hlodiff.ir.frames import is_library, shown_file
 from hlodiff.report.numbers import bytes_in_words, many
 
 MOST = 10
@@ -95,6 +95,8 @@ def copies_in_words(repeat: Repeat, root: str = "", copies: str = "") -> str:
 def advice_for(repeat: Repeat) -> str:
     """What compiles the body of copies once."""
     chained = repeat.order == "chained"
+    if is_library(repeat.where.file) and not chained:
+        return "a library's loop over turns or leaves; leaves of one shape can be stacked into one array"
     once = "jax.lax.scan or jax.lax.fori_loop compiles" if chained else "jax.vmap or jax.lax.map compiles"
     what = "a Python loop, which JAX unrolls" if repeat.in_loop else "the same line, traced once for each copy"
     return f"{what}; {once} the body once"

@@ -11,6 +11,7 @@ from hlodiff.report.sheet import Program, Said, Sheet
 from hlodiff.report.totals import totals_in_words
 
 MOST_OF_A_KIND = 10  # GitHub shows no more of one step
+_MOST_LABELS = 3
 _LONGEST = 1_000  # of a message; GitHub cuts at 4 KiB
 _KINDS = {"broken": "error", "error": "error", "warning": "warning", "info": "notice"}
 
@@ -30,9 +31,9 @@ def to_annotations(sheet: Sheet, link: str = "") -> str:
         >>> print(to_annotations(Sheet("diff", "a", "b", ())), end="")
         nothing to compare
     """
-    kinds: dict[str, list[Said]] = {}
-    for finding in _worst_first(sheet):
-        kinds.setdefault(_KINDS[finding.severity], []).append(finding)
+    kinds: dict[str, list[list[Said]]] = {}
+    for group in _groups(_worst_first(sheet)):
+        kinds.setdefault(_KINDS[group[0].severity], []).append(group)
     lines = [line for kind in ("error", "warning", "notice") for line in _commands(kind, kinds.get(kind, []), sheet)]
     words = f"{totals_in_words(sheet)} {link}".rstrip()
     return "".join(f"{line}\n" for line in [*lines, unordered(printable(words))])
@@ -53,15 +54,31 @@ def _worst_first(sheet: Sheet) -> Sequence[Said]:
     return sorted(sheet.findings, key=rank)
 
 
-def _commands(kind: str, findings: Sequence[Said], sheet: Sheet) -> Iterable[str]:
-    few = len(findings) <= MOST_OF_A_KIND
-    for finding in findings if few else findings[: MOST_OF_A_KIND - 1]:
-        yield _command(kind, _place(finding, sheet), f"{finding.label}: {finding.rule}", _message(finding, sheet))
+def _groups(findings: Iterable[Said]) -> list[list[Said]]:
+    """Findings that say the same of several programs and come from one line: one annotation."""
+    found: dict[object, list[Said]] = {}
+    for finding in findings:
+        key = (finding.severity, finding.rule, finding.what, finding.where)
+        found.setdefault(key if finding.where else object(), []).append(finding)
+    return list(found.values())
+
+
+def _commands(kind: str, groups: Sequence[list[Said]], sheet: Sheet) -> Iterable[str]:
+    few = len(groups) <= MOST_OF_A_KIND
+    for group in groups if few else groups[: MOST_OF_A_KIND - 1]:
+        first = group[0]
+        label = first.label if len(group) == 1 else many(len(group), "program")
+        about = [] if len(group) == 1 else [_labels(group)]
+        message = "\n".join([*about, _message(first, sheet)])
+        yield _command(kind, _place(first, sheet), f"{label}: {first.rule}", message)
     if not few:
-        left = findings[MOST_OF_A_KIND - 1 :]
-        labels = list(dict.fromkeys(finding.label for finding in left))
-        words = f"{', '.join(labels[:3])}{' and others' if len(labels) > 3 else ''}"
-        yield _command(kind, {}, f"{many(len(left), 'more finding')}", words)
+        left = [finding for group in groups[MOST_OF_A_KIND - 1 :] for finding in group]
+        yield _command(kind, {}, many(len(left), "more finding"), _labels(left))
+
+
+def _labels(findings: Sequence[Said]) -> str:
+    labels = list(dict.fromkeys(finding.label for finding in findings))
+    return ", ".join(labels[:_MOST_LABELS]) + (" and others" if len(labels) > _MOST_LABELS else "")
 
 
 def _place(finding: Said, sheet: Sheet) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from hlodiff.report.escape import clip, code, html, markdown
 from hlodiff.report.key_numbers import arrow, by_how_much
 from hlodiff.report.numbers import many
-from hlodiff.report.rows import Row, columns_of
+from hlodiff.report.rows import Row, columns_of, functions_in
 from hlodiff.report.scopes import scopes_in_words
 from hlodiff.report.sheet import Change, Detail, Group, Overview, Program, Said, Sheet
 from hlodiff.report.totals import totals_in_words
@@ -48,7 +48,7 @@ def table(rows: Sequence[Row], more: Sequence[Row] = ()) -> list[str]:
     columns = columns_of((*rows, *more))
     folded = []
     if more:
-        folded = [f"<details><summary>{many(len(more), 'more function')}</summary>", ""]
+        folded = [f"<details><summary>{many(functions_in(more), 'more function')}</summary>", ""]
         folded += [*_table(more, columns), "", "</details>", ""]
     return [*_table(rows, columns), "", *folded]
 
@@ -61,13 +61,20 @@ def _table(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
     for row in rows:
         cells = dict(row.cells)
         told = [
-            code(clip(row.name, WIDEST)),
+            _names(row),
             *([", ".join(_with_id(*pair) for pair in zip(row.targets, row.ids, strict=True))] if on else []),
             markdown(row.change),
         ]
         told += [markdown(clip(cells.get(column, ""), WIDEST)) for column in columns]
         lines.append(f"| {' | '.join([*told, *([code(clip(row.where, 2 * WIDEST))] if where else [])])} |")
     return lines
+
+
+def _names(row: Row) -> str:
+    """The function; with others of which the same is to be said, the first few and how many more."""
+    names = [code(clip(name, WIDEST)) for name in (row.name, *row.also[:2])]
+    left = len(row.also) + 1 - len(names)
+    return ", ".join(names) + (f" and {left:,} more" if left else "")
 
 
 def _with_id(target: str, own: str) -> str:

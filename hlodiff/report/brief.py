@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hlodiff.report.escape import clip, printable, unordered
 from hlodiff.report.numbers import many
-from hlodiff.report.rows import Row, rows_of
+from hlodiff.report.rows import Row, functions_in, rows_of
 from hlodiff.report.sheet import Sheet
 from hlodiff.report.totals import totals_in_words
 
@@ -56,7 +56,7 @@ def _lines(sheet: Sheet) -> Iterator[str]:
     rows = rows_of(sheet)
     for row in rows[:MOST_ROWS]:
         yield "  ".join(filter(None, (row_in_words(row), row.where)))
-    yield from _more(len(rows) - MOST_ROWS, "function")
+    yield from _more(functions_in(rows[MOST_ROWS:]), "function")
     found = sheet.further_findings()
     for finding in found[:MOST_ROWS]:
         yield f"{finding.label}: {finding.rule}: {finding.what}"

@@ -8,7 +8,7 @@ from hlodiff.report import blocks
 from hlodiff.report.escape import clip, markdown
 from hlodiff.report.markdown_report import MOST_ROWS, closing
 from hlodiff.report.numbers import many
-from hlodiff.report.rows import Row, rows_of
+from hlodiff.report.rows import Row, functions_in, rows_of
 from hlodiff.report.sheet import Detail, Sheet
 from hlodiff.report.totals import totals_in_words
 
@@ -95,7 +95,7 @@ def _whole(sheet: Sheet, link: str, head: list[str], rows: tuple[Row, ...], deta
 
 def _in_order(details: Iterable[Detail], rows: tuple[Row, ...]) -> list[Detail]:
     """Details in the order of the rows, so that what is left out is what matters least."""
-    places = {row.name: number for number, row in reversed(list(enumerate(rows)))}
+    places = {name: n for n, row in reversed(list(enumerate(rows))) for name in (row.name, *row.also)}
     return sorted(details, key=lambda detail: places.get(detail.name, len(rows)))
 
 
@@ -103,7 +103,7 @@ def _short(sheet: Sheet, link: str, head: list[str], rows: tuple[Row, ...], coun
     """No details, and so many rows."""
     lines = [*head, *blocks.title(sheet), *blocks.findings(sheet.further_findings(), _FEW)]
     lines += blocks.table(rows[:count])
-    left = len(rows) - count
+    left = functions_in(rows[count:])
     lines += [f"... and {many(left, 'more function')}{_linked(link)}", ""] if left else []
     lines += [*blocks.not_checked(sheet, _FEW), f"Details do not fit here{_linked(link)}.", ""]
     return _text([*lines, _last(sheet, link)])

@@ -135,8 +135,17 @@ def _findings(report: Report, programs: Sequence[Program]) -> tuple[Said, ...]:
         # StableHLO comes first: its line is what was written, the compiler's what was made of it.
         if program.where:
             causes.setdefault((program.name, program.target), program.where)
-    said = [_said(finding, causes.get((finding.program, finding.target)), report) for finding in report.findings]
+    said = [
+        _said(finding, causes.get((finding.program, finding.target)) or _registered(finding, report), report)
+        for finding in report.findings
+    ]
     return tuple(sorted(said, key=lambda one: SEVERITIES.index(one.severity)))
+
+
+def _registered(finding: Finding, report: Report) -> Place | None:
+    """Where the function is registered: better than nowhere for what no line caused."""
+    found = report.registered.get(finding.program.partition("/")[0])
+    return Place(*found, library=is_library(found[0])) if found else None
 
 
 def _said(finding: Finding, where: Place | None, report: Report) -> Said:

@@ -45,11 +45,12 @@ def _text(parity: Parity, root: str) -> Iterator[str]:
 
 
 def _summary(parity: Parity) -> str:
+    alone = sum(program.diff is None for program in parity.programs)
     differing = sum(program.differs for program in parity.programs)
-    words = many(len(parity.programs), "program")
-    if not parity.programs:
-        return f"{words} compiled"
-    return f"{words} compiled, {differing or 'none'} of them other than ahead of time"
+    same = len(parity.programs) - differing - alone
+    counts = ((differing, "other than ahead of time"), (same, "the same"), (alone, "without a counterpart"))
+    words = ", ".join(f"{count} {what}" for count, what in counts if count)
+    return f"{many(len(parity.programs), 'program')} compiled{': ' if words else ''}{words}"
 
 
 def explained(program: ParityProgram, parity: Parity, root: str = "") -> Iterator[str]:
@@ -69,7 +70,7 @@ def explained(program: ParityProgram, parity: Parity, root: str = "") -> Iterato
         yield from _sentences(program.diff, root)
     if program.compiled is not None:
         yield from _compiled(program.compiled, parity.compiled_for)
-    if program.differs:
+    if program.differs or (program.problem and program.context):
         yield from _reasons(program)
 
 

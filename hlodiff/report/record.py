@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hlodiff.diff.compared import STATUSES, Compared
@@ -40,6 +40,7 @@ class Report:
         stacks: whether the whole Python call stack of each change is listed.
         timings: how long the programs took to make, where that was asked for.
         scenarios: every compared scenario.
+        registered: file and line at which each function is registered, where that is known.
     """
 
     command: Literal["check", "diff"]
@@ -55,6 +56,7 @@ class Report:
     stacks: bool = False
     timings: tuple[Timing, ...] = ()
     scenarios: tuple[ComparedTraces, ...] = ()
+    registered: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     def totals(self) -> dict[str, int]:
         """Programs in all, and by status; the same numbers in every format."""

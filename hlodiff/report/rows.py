@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.ir.collectives import FAMILIES
@@ -20,10 +20,11 @@ _MOST_SCOPES = 3
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One function on those targets where it changed alike.
+    """One function on those targets where it changed alike, and others of which all the same is to be said.
 
     Args:
         name, targets: which programs.
+        also: names of the other functions.
         change: what happened, in a few words.
         where: the line of Python that matters most.
         cells: text by column; only what changed.
@@ -40,17 +41,19 @@ class Row:
     failing: bool
     edited: int
     ids: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
-        """`train_step on cpu, tpu-v5e`."""
-        return f"{self.name} on {', '.join(self.targets)}" if self.targets else self.name
+        """`train_step on cpu, tpu-v5e`, `loss and 7 more on cpu`."""
+        words = self.name + (f" and {len(self.also):,} more" if self.also else "")
+        return f"{words} on {', '.join(self.targets)}" if self.targets else words
 
 
 def rows_of(sheet: Sheet) -> tuple[Row, ...]:
-    """A row for each function that changed, came or went: failing ones first, then the most edited.
+    """Rows for all functions that changed, came or went: failing ones first, then the most edited.
 
-    Targets of one function stand in one row where everything in it is the same.
+    Targets of one function, and functions, stand in one row where everything else in it is the same.
 
     Example:
         >>> rows_of(Sheet("diff", "a", "b", (Program("f", None, "compiled", "added"),)))[0].change
@@ -70,7 +73,27 @@ def rows_of(sheet: Sheet) -> tuple[Row, ...]:
         same = replace(row, targets=(), ids=())
         known = found.get(same, same)
         found[same] = replace(known, targets=(*known.targets, *row.targets), ids=(*known.ids, *row.ids))
-    return tuple(sorted(found.values(), key=lambda row: (not row.failing, -row.edited)))
+    return _together(sorted(found.values(), key=lambda row: (not row.failing, -row.edited)))
+
+
+def _together(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Fifty functions that one line changed alike are one thing to decide on."""
+    found: dict[object, Row] = {}
+    for row in rows:
+        same = replace(row, name="", ids=(), edited=0)
+        known = found.get(same)
+        found[same] = replace(known, also=(*known.also, row.name), ids=("",) * len(row.ids)) if known else row
+    return tuple(found.values())
+
+
+def functions_in(rows: Iterable[Row]) -> int:
+    """How many functions stand in some rows.
+
+    Example:
+        >>> functions_in(())
+        0
+    """
+    return sum(1 + len(row.also) for row in rows)
 
 
 def columns_of(rows: Sequence[Row]) -> tuple[str, ...]:

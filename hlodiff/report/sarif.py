@@ -44,7 +44,7 @@ def to_sarif(sheet: Sheet, link: str = "") -> str:
     run: dict[str, Any] = {
         "tool": {"driver": driver},
         "automationDetails": {"id": f"hlodiff/{sheet.command}/"},
-        "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The top of the repository."}}},
+        "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "The top of the repository."}}},
         "columnKind": "unicodeCodePoints",
         "results": [_result(finding, rules.index(finding.rule), sheet) for finding in sheet.findings],
         "properties": {"totals": sheet.totals(), "summary": printable(totals_in_words(sheet))},
@@ -88,4 +88,4 @@ def _physical(where: Place | None, folder: str) -> dict[str, Any] | None:
         return None
     file = f"{folder}/{where.file}" if folder else where.file
     uri = quote(file.replace("\\", "/"), safe="/-._~", errors="replace")
-    return {"artifactLocation": {"uri": uri, "uriBaseId": "SRCROOT"}, "region": {"startLine": max(where.line, 1)}}
+    return {"artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"}, "region": {"startLine": max(where.line, 1)}}

@@ -17,7 +17,7 @@ from hlodiff.report.escape import clip, printable, unordered
 from hlodiff.report.filling import sheet_of
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
-from hlodiff.report.rows import rows_of
+from hlodiff.report.rows import functions_in, rows_of
 from hlodiff.report.scenarios import checked_scenarios
 from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_in_words, shared_in_words, told_of
 from hlodiff.report.timings import timing_lines
@@ -248,7 +248,7 @@ def _in_short(report: Report, told: Told) -> Iterator[_Line]:
     for row in rows[:MOST_ROWS]:
         yield _Line(2, row_in_words(row), (row.where,) if row.where else ())
     if len(rows) > MOST_ROWS:
-        yield _Line(2, f"... and {len(rows) - MOST_ROWS} more")
+        yield _Line(2, f"... and {functions_in(rows[MOST_ROWS:])} more")
     yield _Line(0, "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hlodiff.anatomy.frames import Lines, own_line
-from hlodiff.anatomy.repeats import LEAST_COPIES, Repeat, repeats
+from hlodiff.anatomy.repeats import Repeat, repeats
 from hlodiff.diff.result import ModuleDiff
 from hlodiff.ir.model import Module
 from hlodiff.report.anatomy_words import place_of
@@ -29,10 +29,16 @@ def unrolled_in_words(diff: ModuleDiff, loops: tuple[float, float]) -> Iterator[
 
 
 def _sentence(looped: Module, unrolled: Module, verb: str) -> Iterator[str]:
-    known = {_what(one) for one in repeats(looped)}
-    fresh = [one for one in repeats(unrolled) if one.copies >= LEAST_COPIES and _what(one) not in known]
     gone = [line for line in _loop_lines(looped) if line not in _loop_lines(unrolled)]
-    if fresh and gone:
+    files = {line.file for line in gone}
+
+    # Where a loop went, equal groups of operations in its file are what became of it, however few there are.
+    def in_loop(file: str, line: int) -> bool:
+        return file in files
+
+    known = {_what(one) for one in repeats(looped, in_loop)} if gone else set()
+    fresh = [one for one in repeats(unrolled, in_loop) if _what(one) not in known] if gone else []
+    if fresh:
         one = fresh[0]
         copies = f"{one.copies:,} copies of its body"
         here = "" if one.where == gone[0] else f" ({place_of(one.where)})"

@@ -111,7 +111,7 @@ def _leaves(new: Call, old: Call) -> Iterator[Cause]:
         if path not in before:
             if not _under(path, told):
                 told.append(path)
-                what = f"`{path}` is {_words(leaf)}, before it was not there"
+                what = f"`{path}` is {_words(leaf)}, before it was not {_there(path)}"
                 kind = "value" if leaf.kind in ("value", "object") else "tree"
                 yield Cause(kind, path, what, ADVICE[kind])
         elif leaf.kind != "node":
@@ -123,7 +123,8 @@ def _leaves(new: Call, old: Call) -> Iterator[Cause]:
     for path, leaf in before.items():
         if path not in after and not _under(path, told):
             told.append(path)
-            yield Cause("tree", path, f"`{path}` is gone, before {_words(leaf)}", ADVICE["tree"])
+            what = f"`{path}` is not {_there(path)}, before {_words(leaf)}"
+            yield Cause("tree", path, what, ADVICE["tree"])
     yield from _nodes(after, before)
 
 
@@ -138,6 +139,10 @@ def _nodes(after: dict[str, Leaf], before: dict[str, Leaf]) -> Iterator[Cause]:
         if leaf.kind == old.kind == "node" and leaf.text == old.text and leaf.same != old.same:
             what = f"`{leaf.path}` is another pytree: a {leaf.text} whose static parts differ"
             yield Cause("tree", leaf.path, what, ADVICE["tree"])
+
+
+def _there(path: str) -> str:
+    return "there" if "." in path or "[" in path else "given"
 
 
 def _under(path: str, told: Sequence[str]) -> bool:

@@ -126,8 +126,10 @@ def count(events: Iterable[Trace | Compiled]) -> Account:
             continue
         group = groups.setdefault(function.key, _Group(function))
         group.trace(event) if isinstance(event, Trace) else group.compiled(event)
-    names = _names([group.function for group in groups.values()])
-    return Account(tuple(group.counted(name) for group, name in zip(groups.values(), names, strict=True)), eager)
+    # What libraries trace for themselves, to learn shapes or to make a jaxpr, has no program and is nobody's call.
+    told = [group for group in groups.values() if group.compiles or not group.function.library]
+    names = _names([group.function for group in told])
+    return Account(tuple(group.counted(name) for group, name in zip(told, names, strict=True)), eager)
 
 
 class _Group:

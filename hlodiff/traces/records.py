@@ -58,6 +58,7 @@ class Function:
         place: `file:line` of its definition.
         jitted: `file:line` of the call of `jax.jit` that made it, "" where that was not seen.
         jitted_in: the function which that line is in, "" at the top of a module.
+        library: whether it is defined in an installed package.
 
     Example:
         >>> Function("Trainer.__init__.<locals>.step", "train.py:12").short
@@ -68,6 +69,7 @@ class Function:
     place: str
     jitted: str = ""
     jitted_in: str = ""
+    library: bool = False
 
     @property
     def short(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hlodiff.traces.counted import Account, Again, Counted
 
 _MOST = 12  # reasons of one function
+_MOST_NUMBERS = 8
 
 
 def account_in_words(account: Account, everything: bool = False) -> Iterator[str]:
@@ -75,7 +76,8 @@ def heading(again: Again) -> str:
         >>> heading(Again("trace", (2, 3), "a.py:9", (), 1))
         'traces 2, 3, called at a.py:9; waste: equal to program 1'
     """
-    numbers = ", ".join(map(str, again.numbers[:4])) + (f" ... {again.numbers[-1]}" if len(again.numbers) > 4 else "")
+    many = len(again.numbers) > _MOST_NUMBERS
+    numbers = ", ".join(map(str, again.numbers[: 4 if many else None])) + (f" ... {again.numbers[-1]}" if many else "")
     at = f", called at {again.called}" if again.called else ""
     waste = f"; waste: equal to program {again.same_as}" if again.waste else ""
     return f"{again.what}{'s' if len(again.numbers) > 1 else ''} {numbers}{at}{waste}"

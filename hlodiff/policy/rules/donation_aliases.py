@@ -27,10 +27,15 @@ def violations(both: Both, use: RuleUse) -> Iterator[Hit]:
     for number in sorted(donated):
         if number not in aliased:
             entry = written.entry_computation
-            it = entry.instructions[entry.parameters()[number]]
-            name = f" ({it.op_name})" if it.op_name else ""
+            it = entry.instructions[_at(written, number)]
+            named = it.op_name or compiled.entry_computation.instructions[_at(compiled, number)].op_name
+            name = f" ({named})" if named else ""
             what = f"argument {number}{name}, {type_of(it)}, is donated, but no result takes its buffer"
             yield Hit(what, f"argument {number}", written.stack(it.frame))
+
+
+def _at(module: Module, number: int) -> int:
+    return module.entry_computation.parameters()[number]
 
 
 def _arguments(module: Module) -> int:

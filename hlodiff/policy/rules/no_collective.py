@@ -34,18 +34,38 @@ def violations(both: Both, use: RuleUse) -> Iterator[Hit]:
     kind, axis = use.option("kind"), use.option("axis")
     found = [one for one in collectives(compiled) if one.family == kind]
     if axis and found:
-        meshes = _meshes(both.stablehlo.now) if both.stablehlo is not None and both.stablehlo.now is not None else []
-        names = sorted({name for mesh in meshes for name in mesh.sizes})
-        near = closest(axis, names) if axis not in names else ""
-        if near or not names:
-            why = f"the mesh has the axis `{near}`" if near else "its StableHLO names no mesh"
-            yield Hit(f"whether {kind} works over `{axis}` cannot be told: {why}", f"axis {axis}")
+        found, unknown = over_axis(found, both.stablehlo.now if both.stablehlo is not None else None, axis)
+        if unknown:
+            yield Hit(unknown, f"axis {axis}")
             return
-        found = [one for one in found if any(axis in _axes(one, mesh) for mesh in meshes)]
     weights = weigh(compiled)
     places = [_place(compiled, one, weights[one.computation].total) for one in found]
     over = f" over `{axis}`" if axis else ""
     yield from hits((p for p in places if p.count), lambda place: f"{place.words} works{over or ' between devices'}")
+
+
+def over_axis(found: list[Collective], stablehlo: Module | None, axis: str) -> tuple[list[Collective], str]:
+    """Those collectives that work over an axis of the mesh.
+
+    Args:
+        found: some of a compiled program.
+        stablehlo: the same program before XLA, which names the mesh; None where there is none.
+        axis: the name of the axis.
+
+    Returns:
+        the collectives, and why nobody can tell ("" where it can be told).
+
+    Example:
+        >>> over_axis([], None, "model")
+        ([], 'whether a collective works over `model` cannot be told: its StableHLO names no mesh')
+    """
+    meshes = _meshes(stablehlo) if stablehlo is not None else []
+    names = sorted({name for mesh in meshes for name in mesh.sizes})
+    near = closest(axis, names) if axis not in names else ""
+    if near or not names:
+        why = f"the mesh has the axis `{near}`" if near else "its StableHLO names no mesh"
+        return [], f"whether a collective works over `{axis}` cannot be told: {why}"
+    return [one for one in found if any(axis in _axes(one, mesh) for mesh in meshes)], ""
 
 
 def _place(module: Module, one: Collective, count: int) -> Place:

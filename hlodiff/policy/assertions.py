@@ -1,0 +1,289 @@
+"""Policies as assertions: a captured program that tests ask things of; failures name instruction and Python line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from hlodiff.config_policy import RuleUse, budgets, measured_as, rules
+from hlodiff.config_values import closest
+from hlodiff.diff import diff
+from hlodiff.diff.compared import Compared
+from hlodiff.diff.placement import donated_parts
+from hlodiff.diff.weights import weigh
+from hlodiff.errors import ConfigError
+from hlodiff.ir.collectives import FAMILIES, Collective, collectives
+from hlodiff.ir.frames import own_frame, shown_file
+from hlodiff.ir.model import Frame, Module, Shape
+from hlodiff.policy.budgets import over_budget
+from hlodiff.policy.measured import Measured, in_words
+from hlodiff.policy.programs import Both, Hit, type_of
+from hlodiff.policy.rules import RULES
+from hlodiff.policy.rules.no_collective import over_axis
+
+_MOST_LINES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a case compiles to for one target, as `hlodiff.capture_program` gives it.
+
+    Args:
+        name: what messages call it.
+        target: what it is compiled for.
+        stablehlo, compiled: both stages.
+        facts: what the compiler says of it, by name: `memory.temp`, `cost.flops`.
+        root: the folder that Python files are named relative to.
+    """
+
+    name: str
+    target: str
+    stablehlo: Module = field(repr=False)
+    compiled: Module = field(repr=False)
+    facts: Mapping[str, float] = field(default_factory=dict, repr=False)
+    root: str = field(default="", repr=False)
+
+    def metric(self, name: str) -> float:
+        """A metric by its name in budgets: "temp_bytes", "fusions", "collectives.all-gather.bytes", "loop.copies".
+
+        Args:
+            name: any of those of docs/policy.md, of the compiled program.
+
+        Returns:
+            its value.
+
+        Raises:
+            ConfigError: there is no such metric, or the compiler does not say it for this target.
+
+        Example:
+            >>> program.metric("temp_bytes")  # doctest: +SKIP
+            4096
+        """
+        _known_metric(name)
+        value = self._measured().value(name)[1]
+        if value is None:
+            raise ConfigError(f"`{name}` is not known for {self.target}: the compiler does not say it")
+        return value
+
+    def assert_budget(self, **limits: object) -> None:
+        """Limits of metrics, as in the configuration: `assert_budget(temp_bytes="1 MiB", converts=0)`.
+
+        Args:
+            limits: each metric with its limit; those of names with dots as `**{"collectives.all-gather": 0}`.
+
+        Raises:
+            AssertionError: a metric is over its limit.
+            ConfigError: no such metric or limit, or a limit of growth, which needs a snapshot.
+
+        Example:
+            >>> program.assert_budget(fusions=3)  # doctest: +SKIP
+        """
+        __tracebackhide__ = True
+        (budget,) = budgets([limits], "assert_budget: ")
+        growing = [limit.metric for limit in budget.limits if limit.growth is not None]
+        if growing:
+            hint = "use assert_grows_at_most, or a budget in the configuration"
+            raise ConfigError(f"`{growing[0]}` has a limit of growth, and nothing to grow from", hint=hint)
+        for limit in budget.limits:
+            self.metric(limit.metric)
+        found = [Hit(one.what, "", one.source) for one in over_budget(self._measured(), budget)]
+        self._fail_for(found)
+
+    def assert_rule(self, rule: str, **options: object) -> None:
+        """A graph rule of the configuration: `assert_rule("no-f64")`, `assert_rule("custom-calls", only=["TopK"])`.
+
+        Args:
+            rule: its name.
+            options: its own, as in the configuration.
+
+        Raises:
+            AssertionError: the program breaks it.
+            ConfigError: no such rule or option.
+
+        Example:
+            >>> program.assert_rule("no-host-callback")  # doctest: +SKIP
+        """
+        __tracebackhide__ = True
+        (use,) = rules({rule: options}, "assert_rule: ")
+        self._fail_for(RULES[use.rule](self._both(), use))
+
+    def assert_no_collective(
+        self, kind: str = "", *, min_dimension: int = 0, min_bytes: int = 0, axis: str = ""
+    ) -> None:
+        """No collective of a kind.
+
+        Args:
+            kind: "all-gather", "all-reduce", "reduce-scatter", "all-to-all", ...; "" for any.
+            min_dimension: only those over a dimension of at least this size (of an array in the program of one device);
+                where a collective has no dimension, as an all-reduce, any dimension of its arrays counts.
+            min_bytes: only those whose result has at least so many bytes on one device.
+            axis: only those over this axis of the mesh.
+
+        Raises:
+            AssertionError: there is one.
+            ConfigError: no such kind.
+
+        Example:
+            >>> program.assert_no_collective("all-gather", min_dimension=4096)  # doctest: +SKIP
+        """
+        __tracebackhide__ = True
+        if kind and kind not in FAMILIES:
+            raise ConfigError(f"unknown collective `{kind}`", hint=_meant(kind, FAMILIES))
+        found = [one for one in self._collectives(kind) if self._is_over(one, min_dimension, min_bytes)]
+        if axis and found:
+            found, unknown = over_axis(found, self.stablehlo, axis)
+            self._fail_for([Hit(unknown, "")] if unknown else [])
+        self._fail_for(self._hit(one) for one in found)
+
+    def assert_aliased_bytes(self, at_least: int) -> None:
+        """Donated arguments give their memory to results: at least so many bytes.
+
+        Args:
+            at_least: bytes on one device.
+
+        Raises:
+            AssertionError: fewer bytes are aliased; says which arguments are.
+
+        Example:
+            >>> program.assert_aliased_bytes(weights * 4)  # doctest: +SKIP
+        """
+        __tracebackhide__ = True
+        aliased = [part.parameter for part in donated_parts(self.compiled) if part.result is not None]
+        entry = self.compiled.entry_computation
+        sizes = {
+            number: entry.instructions[at].shape.bytes
+            for number, at in enumerate(entry.parameters())
+            if number in aliased
+        }
+        total = self.facts.get("memory.alias", sum(sizes.values()))
+        if total >= at_least:
+            return
+        told = f"{in_words('alias_bytes', total)} are aliased; at least {in_words('alias_bytes', at_least)}"
+        arguments = ", ".join(map(str, sizes)) or "none"
+        lost = list(RULES["donation-aliases"](self._both(), RuleUse("donation-aliases")))
+        self._fail_for([Hit(f"{told}. Aliased arguments: {arguments}", ""), *lost])
+
+    def assert_no_copy_in_loop(self, *, min_bytes: int = 0) -> None:
+        """No copy inside a while, also inside its fusions: it would be made in every turn.
+
+        Args:
+            min_bytes: only copies of at least so many bytes.
+
+        Raises:
+            AssertionError: there is one.
+
+        Example:
+            >>> program.assert_no_copy_in_loop(min_bytes=1024)  # doctest: +SKIP
+        """
+        __tracebackhide__ = True
+        module, found = self.compiled, []
+        for computation, weight in zip(module.computations, weigh(module), strict=True):
+            for it in computation.instructions if weight.in_loop else ():
+                written = it.shape.tuple_shapes[0] if it.shape.tuple_shapes else it.shape
+                if it.opcode in ("copy", "copy-start") and written.bytes >= min_bytes:
+                    what = (
+                        f"{it.opcode} %{it.name} {type_of(it)} of {in_words('copy_bytes', written.bytes)} is in a loop"
+                    )
+                    found.append(Hit(what, "", module.stack(it.frame)))
+        self._fail_for(found)
+
+    def assert_grows_at_most(self, times: float, small: Program, metric: str = "temp_bytes") -> None:
+        """A metric is at most so many times that of a smaller case: `temp(4N) / temp(N)` at most 4.
+
+        Args:
+            times: the largest ratio.
+            small: the same function, captured for a smaller size.
+            metric: any metric of budgets.
+
+        Raises:
+            AssertionError: it grew more.
+            ConfigError: no such metric.
+
+        Example:
+            >>> long.assert_grows_at_most(4.1, short)  # doctest: +SKIP
+        """
+        __tracebackhide__ = True
+        before, after = small.metric(metric), self.metric(metric)
+        if after <= before * times:
+            return
+        ratio = f"{after / before:.3g} times" if before else "from nothing"
+        words = f"{metric} grew {ratio}, from {in_words(metric, before)} to {in_words(metric, after)}"
+        self._fail_for([Hit(f"{words}; at most {times:g} times", "")])
+
+    def assert_placement_kept(self, before: Program) -> None:
+        """Nothing that ran on the host, lay in its memory or was sharded in another program is placed elsewhere now.
+
+        Args:
+            before: the same function captured before, or written in another way.
+
+        Raises:
+            AssertionError: something is placed elsewhere.
+
+        Example:
+            >>> refactored.assert_placement_kept(original)  # doctest: +SKIP
+        """
+        __tracebackhide__ = True
+        stages = [(before.stablehlo, self.stablehlo), (before.compiled, self.compiled)]
+        pairs = [Compared(self.name, self.target, new.stage, "changed", diff(old, new)) for old, new in stages]
+        both = Both(self.name, self.target, *pairs)
+        self._fail_for(RULES["no-lost-placement"](both, RuleUse("no-lost-placement")))
+
+    def _both(self) -> Both:
+        return Both(self.name, self.target, self._alone(self.stablehlo), self._alone(self.compiled))
+
+    def _alone(self, module: Module) -> Compared:
+        return Compared(self.name, self.target, module.stage, "added", None, {}, self.facts, module=module)
+
+    def _measured(self) -> Measured:
+        return Measured(self._alone(self.compiled))
+
+    def _collectives(self, kind: str) -> list[Collective]:
+        weights = weigh(self.compiled)
+        found = collectives(self.compiled)
+        return [one for one in found if weights[one.computation].total and kind in ("", one.family)]
+
+    def _is_over(self, one: Collective, min_dimension: int, min_bytes: int) -> bool:
+        shape = self.compiled.computations[one.computation].instructions[one.instruction].shape
+        return one.bytes >= min_bytes and _largest(shape, one.dimension) >= min_dimension
+
+    def _hit(self, one: Collective) -> Hit:
+        it = self.compiled.computations[one.computation].instructions[one.instruction]
+        over = (
+            f" over dimension {one.dimension} of {_largest(it.shape, one.dimension)}"
+            if one.dimension is not None
+            else ""
+        )
+        what = f"{it.opcode} %{it.name} {type_of(it)} is of the kind {one.family}{over}"
+        return Hit(what, "", self.compiled.stack(it.frame))
+
+    def _fail_for(self, hits: Iterable[Hit]) -> None:
+        """Raise where there is anything to say."""
+        __tracebackhide__ = True
+        found = list(hits)
+        if found:
+            lines = [f"  {hit.what}{_place(hit.source, self.root)}" for hit in found[:_MOST_LINES]]
+            lines += [f"  and {len(found) - _MOST_LINES:,} more"] if len(found) > _MOST_LINES else []
+            raise AssertionError("\n".join([f"{self.name} on {self.target}:", *lines]))
+
+
+def _largest(shape: Shape, dimension: int | None) -> int:
+    """The size of a dimension in the arrays of a collective; of any dimension where it works over none."""
+    sizes = [leaf.dimensions for leaf in shape.leaves()]
+    if dimension is None:
+        return max((size for each in sizes for size in each), default=0)
+    return max((each[dimension] for each in sizes if dimension < len(each)), default=0)
+
+
+def _place(source: tuple[Frame, ...], root: str) -> str:
+    frame = own_frame(source)
+    return f" ({shown_file(frame.file, root)}:{frame.line}, {frame.function})" if frame else ""
+
+
+def _known_metric(name: str) -> None:
+    if measured_as(name) is None:
+        budgets([{name: 0}], "metric: ")  # which says what was meant
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    near = closest(word, known)
+    return f"did you mean `{near}`?" if near else f"known: {', '.join(known)}"
