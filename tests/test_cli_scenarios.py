@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -301,8 +302,8 @@ def three_steps():
 """
 
 
-def hlodiff(folder: Path, *arguments: str) -> tuple[int, str]:
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120"}
+def hlodiff(folder: Path, *arguments: str, seed: str = "1") -> tuple[int, str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", "PYTHONHASHSEED": seed}
     command = [sys.executable, "-m", "hlodiff", *arguments]
     run = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
     return run.returncode, run.stdout
@@ -334,3 +335,35 @@ def test_the_real_worker(tmp_path: Path) -> None:
     code, out = hlodiff(tmp_path, "check")
     assert code == 2 and "traces-broken: steps.py:18: ValueError: Non-hashable static arguments" in out
     assert "hint: make static arguments hashable" in out and " at 0x" not in out
+
+
+TROUBLES = """
+@hlodiff.scenario(devices=4, max_programs={"total": 1})
+def spread():
+    from jax.sharding import NamedSharding, PartitionSpec as P
+    double = jax.jit(lambda x: x * 2)
+    mesh = jax.make_mesh((4,), ("d",))
+    double(jnp.ones(8)), double(jax.device_put(jnp.ones(8), NamedSharding(mesh, P("d"))))
+
+@hlodiff.scenario
+def dies():
+    import os
+    os._exit(3)
+"""
+
+
+@pytest.mark.slow
+def test_devices_deaths_and_the_same_bytes(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["steps.py"]\n')
+    (tmp_path / "steps.py").write_text(STEPS.replace("Layer(relu)", "Layer(lambda x: relu(x))") + TROUBLES)
+    records = []
+    for seed in "12":
+        code, out = hlodiff(tmp_path, "update", seed=seed)
+        assert code == 2 and "dies  traces         failed\n  the worker left with exit code 3\n" in out
+        records.append(
+            [recorded(str(tmp_path / "snapshots" / name)).read_bytes() for name in ("three_steps", "spread")]
+        )
+        shutil.rmtree(tmp_path / "snapshots")
+    assert records[0] == records[1]
+    assert b"`x` lies as P(d) over d=4, before wherever JAX put it" in records[0][1]
+    assert b"called: steps.py:18" in records[0][0] and b"0x" not in records[0][0] + records[0][1]

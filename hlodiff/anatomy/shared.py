@@ -145,7 +145,7 @@ def lowered_again(module: Module) -> tuple[LoweredAgain, ...]:
         module: a StableHLO program as JAX printed it; normalizing keeps one of each.
 
     Returns:
-        one record for each function.
+        one record for each function of three operations or more: JAX's own small ones are often there twice.
     """
     if module.stage != "stablehlo":
         return ()
@@ -156,7 +156,7 @@ def lowered_again(module: Module) -> tuple[LoweredAgain, ...]:
             groups.setdefault(hashes[index], []).append(index)
     found = []
     for group in groups.values():
-        if len(group) > 1 and sizes[group[0]]:
+        if len(group) > 1 and sizes[group[0]] >= LEAST_OPERATIONS:
             names = sorted({_NUMBERED.sub("", module.computations[index].name) for index in group})
             found.append(LoweredAgain(", ".join(names), _callers(module, group), len(group), sizes[group[0]]))
     return tuple(sorted(found, key=lambda one: (-one.operations * one.times, one.name)))

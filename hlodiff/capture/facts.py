@@ -148,8 +148,8 @@ def memory(compiled: Any) -> dict[str, int | None]:
         compiled: the `jax.stages.Compiled`.
 
     Returns:
-        `argument`, `output`, `temp`, `alias`, `generated_code`, each also with `host_` before it; None where XLA gives
-        none.
+        `argument`, `output`, `temp`, `alias`, `generated_code`, each also with `host_` before it, and `peak`, the most
+        that is needed at one time; None where XLA gives none.
     """
     return memory_figures(compiled.memory_analysis())
 
@@ -157,7 +157,8 @@ def memory(compiled: Any) -> dict[str, int | None]:
 def memory_figures(stats: Any) -> dict[str, int | None]:
     """The same of what XLA calls `CompiledMemoryStats`."""
     names = [prefix + name for prefix in ("", "host_") for name in _MEMORY]
-    return {name: getattr(stats, f"{name}_size_in_bytes", None) for name in names}
+    sizes = {name: getattr(stats, f"{name}_size_in_bytes", None) for name in names}
+    return sizes | {"peak": getattr(stats, "peak_memory_in_bytes", None)}
 
 
 def cost(compiled: Any) -> dict[str, float | None]:

@@ -89,6 +89,8 @@ def _case(
 
 
 def _lowered(case: Case, target: Target, size: int, compile_too: bool) -> Lowered:
+    # What was traced before decides how often inner functions are printed, and with the lines of which call.
+    jax.clear_caches()
     traced = trace(case, target.devices[0])
     with jax.default_device(target.devices[0]):
         lowered = traced.traced.lower()
