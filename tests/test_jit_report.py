@@ -207,7 +207,7 @@ def test_nested_jit_for_real(tmp_path: Path) -> None:
     assert found["both"]["calls"] == {"functions": ["f"], "calls": 2, "left": 0}
     assert found["both"]["same_as"] == "outer"
     (kernel,) = found["both"]["kernels"]
-    assert [part for part in kernel["parts"] if part] == ["f at programs.py:24", "f at programs.py:25"]
+    assert [part for part in kernel["parts"] if part] == ["f at programs.py:27", "f at programs.py:28"]
     assert "" in kernel["parts"]
     broken = run(tmp_path, "jit-report", "broken")
     assert broken.returncode == 2
