@@ -74,3 +74,17 @@ def test_rules_and_mistakes_in_them(compiler: Compiler, said: Ask) -> None:
     code, _, err = said("check")
     assert code == 2
     assert "pyproject.toml: unknown key `no-f46` in [tool.hlodiff.rules]\nhint: did you mean `no-f64`?" in err
+
+
+def test_a_finding_is_told_with_its_line(compiler: Compiler, said: Ask) -> None:
+    folder = Path(__file__).parent / "fixtures" / "policy" / "no-host-callback"
+    compiler.answers["f", "", "cpu"] = (folder / "new.hlo").read_text(encoding="utf-8")
+    policy('[tool.hlodiff.rules]\nno-host-callback = "error"\n')
+    out = said("check", "f", "--target", "cpu")[1]
+    assert (
+        "xla_ffi_python_cpu_callback calls back to Python on the host\n  at model.py:12 (step)\n  hint: take out" in out
+    )
+    findings = json.loads(said("check", "f", "--target", "cpu", "--format", "json")[1])["findings"]
+    told = next(f for f in findings if f["rule"] == "no-host-callback")
+    assert told["source"][0] == {"file": "model.py", "line": 12, "function": "step"}
+    assert len(told["fingerprint"]) == 16

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlodiff.diff.compared import Compared
+from hlodiff.ir.frames import own_frame, shown_file
 from hlodiff.report.brief import MOST_ROWS, row_in_words
 from hlodiff.report.causes import cause_lines, causes_in_words
 from hlodiff.report.costs import cost_in_words
@@ -290,6 +291,8 @@ def _further_findings(report: Report) -> Iterator[_Line]:
         yield _Line(0, head, style=styles.get(finding.severity, ""), wrap=True)
         for detail in finding.details:
             yield _Line(2, detail, wrap=True)
+        if frame := own_frame(finding.source):
+            yield _Line(2, f"at {shown_file(frame.file, report.root)}:{frame.line} ({frame.function})", wrap=True)
         if finding.advice:
             yield _Line(2, f"hint: {finding.advice}", wrap=True)
         yield _Line(0, "")
