@@ -74,9 +74,9 @@ def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequ
 
 def _reworded(finding: Finding, spec: str) -> Finding:
     """What `check` says of snapshots, said of a revision."""
-    return (
-        replace(finding, what=f"compiles to another program than at {spec}") if finding.rule == "changed" else finding
-    )
+    if finding.rule != "changed":
+        return finding
+    return replace(finding, what=finding.what.replace("than the snapshot", f"than at {spec}"), advice="")
 
 
 def _following(programs: Sequence[Compared], spec: str) -> str:
