@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from hlodiff.config_values import closest, reject_unknown_keys, strings, wrong
@@ -183,6 +183,26 @@ def budgets(value: object, where: str) -> tuple[Budget, ...]:
     if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
         raise wrong(value, where, "tables [[tool.hlodiff.budgets]]")
     return tuple(_budget(table, f"{where} {number}") for number, table in enumerate(value, 1))
+
+
+def budget_of(function: str, table: object, where: str) -> Budget:
+    """The budget that a function is registered with.
+
+    Args:
+        function: its name; the budget is for it alone.
+        table: what was written: limits, and `targets`, `stage` and `severity` where they are wanted.
+        where: the file and line of the function.
+
+    Raises:
+        ConfigError: an unknown key or metric, or a limit that is none.
+
+    Example:
+        >>> budget_of("f", {"fusions": 3}, "m.py:7").where
+        'the budget at m.py:7'
+    """
+    if not isinstance(table, Mapping) or "functions" in table:
+        raise wrong(table, where, 'a budget of this function, as in {"temp_bytes": "1 MiB"}')
+    return replace(_budget({**table, "functions": [function]}, f"{where}: budget"), where=f"the budget at {where}")
 
 
 def rules(value: object, where: str) -> tuple[RuleUse, ...]:

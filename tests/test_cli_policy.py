@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from hlodiff.capture import Discovery
+from hlodiff.config import Config
 from tests.test_cli_check import EXP, Ask, Compiler
 from tests.test_cli_check import compiler as compiler  # a fixture
 
@@ -74,3 +79,31 @@ def test_rules_and_mistakes_in_them(compiler: Compiler, said: Ask) -> None:
     code, _, err = said("check")
     assert code == 2
     assert "pyproject.toml: unknown key `no-f46` in [tool.hlodiff.rules]\nhint: did you mean `no-f64`?" in err
+
+
+def test_a_finding_is_told_with_its_line(compiler: Compiler, said: Ask) -> None:
+    folder = Path(__file__).parent / "fixtures" / "policy" / "no-host-callback"
+    compiler.answers["f", "", "cpu"] = (folder / "new.hlo").read_text(encoding="utf-8")
+    policy('[tool.hlodiff.rules]\nno-host-callback = "error"\n')
+    out = said("check", "f", "--target", "cpu")[1]
+    assert (
+        "xla_ffi_python_cpu_callback calls back to Python on the host\n  at model.py:12 (step)\n  hint: take out" in out
+    )
+    findings = json.loads(said("check", "f", "--target", "cpu", "--format", "json")[1])["findings"]
+    told = next(f for f in findings if f["rule"] == "no-host-callback")
+    assert told["source"][0] == {"file": "model.py", "line": 12, "function": "step"}
+    assert len(told["fingerprint"]) == 16
+
+
+def test_a_function_brings_its_own_budget(compiler: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    said("update")
+    plain = compiler.discover
+
+    def discover(config: Config) -> Discovery:
+        found = plain(config)
+        return replace(found, functions=tuple(replace(f, budget={"op.tanh": 0}) for f in found.functions[:1]))
+
+    monkeypatch.setattr("hlodiff.cli.check_command.discover", discover)
+    code, out, _ = said("check", "f", "--target", "cpu")
+    assert code == 1
+    assert "budget: op.tanh is 1; at most 0\n  hint: if it is meant, raise op.tanh in the budget at m.py:3" in out

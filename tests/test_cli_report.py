@@ -95,6 +95,20 @@ def test_a_saved_result_as_text(said: Ask) -> None:
     assert ET.parse("out.xml").getroot().get("tests") == "2"
 
 
+def test_a_file_whose_name_is_no_text(said: Ask) -> None:
+    for folder, opcode in (("a", "tanh"), ("b", "negate")):
+        Path(folder).mkdir()
+        text = f"HloModule m\nENTRY e {{\n  %p = f32[8]{{0}} parameter(0)\n  ROOT %r = f32[8]{{0}} {opcode}(%p)\n}}\n"
+        (Path(folder) / os.fsdecode(b"\xff::x.hlo")).write_text(text)
+    for form in ("text", "json", "markdown", "junit", "sarif", "github", "summary", "comment"):
+        code, out, _ = said("diff", "a", "b", "--format", form)
+        assert code == 0
+        assert "\\udcff" in out or form in ("github", "sarif"), form
+        said("diff", "a", "b", "--format", form, "-o", "out")
+    assert said("diff", "a", "b", "--format", "json", "-o", "result.json")[0] == 0
+    assert said("report", "result.json")[1].startswith("\\udcff::x: structure")
+
+
 def test_results_that_cannot_be_read(said: Ask) -> None:
     Path("bad.json").write_bytes(b"\xff\xfe")
     Path("other.json").write_text('{"a": 1}')

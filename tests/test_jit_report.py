@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,17 +95,17 @@ def test_the_line_that_called_is_the_users() -> None:
 
 
 def test_calls_of_inner_functions_are_counted() -> None:
-    assert inner_calls(read_text(STABLEHLO), read_text(PROGRAM)) == Calls(1, 2, 0)
+    assert inner_calls(read_text(STABLEHLO), read_text(PROGRAM)) == Calls(("f",), 2, 0)
 
 
 NONE = Variant("none", executables=3, eager=3, launches=5, stablehlo=9, instructions=9, bytes_accessed=64.0, flops=40.0)
 OUTER = Variant(
     "outer", executables=1, launches=1, stablehlo=6, instructions=8, fusions=1, bytes_accessed=16.0, flops=40.0,
     traces=1, trace=0.002, compile=0.1, first=0.15, later=0.0001,
-    kernels=(Kernel(("", "f at m.py:6"), ("tanh", "sine")), Kernel(("f at m.py:7",), ("dot",))), calls=Calls(0, 0, 0),
+    kernels=(Kernel(("", "f at m.py:6"), ("tanh", "sine")), Kernel(("f at m.py:7",), ("dot",))), calls=Calls((), 0, 0),
 )  # fmt: skip
 BOTH = Variant(
-    "both", executables=1, launches=1, again=1, kernels=OUTER.kernels, calls=Calls(1, 2, 0), same_as="outer",
+    "both", executables=1, launches=1, again=1, kernels=OUTER.kernels, calls=Calls(("f",), 2, 0), same_as="outer",
     compared_with="outer", edits=0,
 )  # fmt: skip
 BROKEN = Variant("inner", problem="m.py:3: TypeError: \x1b[31mno")
@@ -135,11 +136,17 @@ def test_the_report_in_a_terminal() -> None:
         "    both: fused: one kernel of 2 operations holds f at m.py:6 and the rest\n"
         "    both: not fused: 1 kernel of f at m.py:7 alone (dot)\n"
         "  what nested jit does here, with jax 0.10.2\n"
-        "    both: 2 calls of 1 inner function in StableHLO; none is left in the compiled program: XLA inlined them\n"
+        "    both: 2 calls of f in StableHLO; none is left in the compiled program: XLA inlined them\n"
         "    both: the compiled program is the same as that of outer\n"
         "  look at\n"
         "    both: a second, equal call compiled 1 executable again\n"
     )
+
+
+def test_one_executable_that_is_launched_often_is_not_one_program() -> None:
+    text = variants_text([Comparison("g", "0.10.2", ("f",), (replace(OUTER, launches=3, kernels=OUTER.kernels[1:]),))])
+    assert "outer: one executable, launched 3 times: what one launch hands the next goes through memory" in text
+    assert "although it is one program" not in text
 
 
 def test_the_other_forms() -> None:
@@ -197,10 +204,10 @@ def test_nested_jit_for_real(tmp_path: Path) -> None:
     # x is read and the result is written, 1 MiB each; 21 MiB where each of nine operations does so by itself.
     assert found["outer"]["bytes_accessed"] == pytest.approx(2 * 2**20, rel=0.01)
     assert found["none"]["bytes_accessed"] > 10 * found["outer"]["bytes_accessed"]
-    assert found["both"]["calls"] == {"functions": 1, "calls": 2, "left": 0}
+    assert found["both"]["calls"] == {"functions": ["f"], "calls": 2, "left": 0}
     assert found["both"]["same_as"] == "outer"
     (kernel,) = found["both"]["kernels"]
-    assert [part for part in kernel["parts"] if part] == ["f at programs.py:24", "f at programs.py:25"]
+    assert [part for part in kernel["parts"] if part] == ["f at programs.py:27", "f at programs.py:28"]
     assert "" in kernel["parts"]
     broken = run(tmp_path, "jit-report", "broken")
     assert broken.returncode == 2

@@ -53,6 +53,23 @@ def test_programs_that_nothing_tells_apart_are_numbered() -> None:
     assert folders == ["f/cpu", "f/again-2/cpu", "f/again-3/cpu"]
 
 
+def test_a_backward_pass_has_no_call() -> None:
+    names = Names()
+    calls = [[leaf("x", "f32[2]")], None, None, [leaf("x", "f32[3]")]]
+    assert [names.key("f", "a.py:1", "cpu", each).folder for each in calls] == [
+        "f/cpu",
+        "f/no-call/cpu",
+        "f/no-call-2/cpu",
+        "f/x-f32-3/cpu",
+    ]
+
+
+def test_a_case_never_looks_like_a_target() -> None:
+    names = Names()
+    folders = [names.key("f", "a.py:1", "cpu", [Leaf("cpu", "value", text)]).folder for text in ("4", "8")]
+    assert folders == ["f/cpu", "f/with-cpu-8/cpu"]
+
+
 def test_functions_of_one_name_are_told_apart_by_file_and_surroundings() -> None:
     names = Names()
     given = [("Trainer.step", "train.py:3"), ("step", "eval.py:9"), ("Other.step", "train.py:90"), ("STEP", "x.py:1")]

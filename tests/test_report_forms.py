@@ -27,6 +27,7 @@ from hlodiff.report.comment import MARKER
 from hlodiff.report.forms import FORMS_OF_SAVED, saved_to_form
 from hlodiff.report.key_numbers import by_how_much, number_in_words
 from hlodiff.report.reading import read_sheet
+from hlodiff.report.scopes import most_changed, scope_of, scopes_in_words
 from hlodiff.report.sheet import Number, Place, Sheet
 from hlodiff.report.totals import totals_in_words
 from tests.test_report import HOSTILE, NEW, OLD
@@ -607,3 +608,32 @@ def test_the_command_line_knows_all_forms() -> None:
 
     assert COMMAND_LINE == FORMS
     assert SAVED == FORMS_OF_SAVED
+
+
+# --- scopes ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("op_name", "scope"),
+    [
+        (None, ""),
+        ("jit(step)/add", ""),
+        ("jit(step)/jit(main)/transpose(jvp(model))/attention/mul", "transpose(jvp(model))/attention"),
+        ("jit(step)/while/body/checkpoint(a/b)/dot_general", "while/body/checkpoint(a/b)"),
+        ("jit(step)/a/mul;jit(step)/b/add", "a"),
+        ("x[1]", ""),
+    ],
+)
+def test_the_scope_of_an_operation(op_name: str | None, scope: str) -> None:
+    assert scope_of(op_name) == scope
+
+
+def test_layers_that_differ_in_a_number_are_one_scope_where_there_are_many() -> None:
+    few = with_scopes(*(f"jit(f)/layer_{n}/mul" for n in range(3)), "jit(f)/loss/add")
+    assert scopes_in_words(most_changed(few)) == "layer_0 1, layer_1 1, layer_2 1, loss 1"
+    many = with_scopes(*(f"jit(f)/layer_{n}/mul" for n in range(24)), "jit(f)/loss/add")
+    assert scopes_in_words(most_changed(many)) == "layer_* 24, loss 1"
+
+
+def with_scopes(*names: str) -> ModuleDiff:
+    return ModuleDiff(OLD, NEW, tuple(edit(op_name=name) for name in names))

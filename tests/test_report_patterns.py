@@ -238,3 +238,15 @@ def test_the_same_report_in_every_order_of_equal_work() -> None:
     report = Report("diff", "a", "b", programs)
     assert to_terminal(report) == to_terminal(Report("diff", "a", "b", programs))
     assert to_json(report) == to_json(Report("diff", "a", "b", programs))
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_one_line_of_24_layers_fits_on_one_screen(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert run(["diff", str(LAYERS / "old"), str(LAYERS / "new")]) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= width
+    assert any("model.py:6 (layer)" in line for line in lines)

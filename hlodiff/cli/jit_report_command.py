@@ -105,7 +105,7 @@ def _nested(
     """Calls of inner functions, and how the program compares with that of an earlier variant."""
     from hlodiff.diff import diff
 
-    if len(ran.executables) != 1 or ran.executables[0].eager:
+    if len(ran.executables) != 1 or ran.executables[0].eager or ran.executables[0].launches != 1:
         return None, "", "", None
     calls = inner_calls(before[0], after[0])
     results = [(name, diff(other, after[0])) for name, other in whole]

@@ -6,14 +6,18 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hlodiff.errors import UsageError
 from hlodiff.report.escape import printable
 from hlodiff.report.record import Report
+
+if TYPE_CHECKING:
+    from hlodiff.report.sheet import Sheet
 
 # Those of `hlodiff.report.FORMS`, which is not imported for `--help`; a test holds that they are the same.
 FORMS = ("text", "json", "markdown", "junit", "sarif", "github", "summary", "comment")
@@ -32,6 +36,8 @@ def emit(text: str, output: str | None) -> None:
     Raises:
         UsageError: the file cannot be written.
     """
+    # Names of files may hold bytes that are no text; written so they are JSON's escapes too.
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     if output in (None, "-"):
         _print(text)
         return
@@ -67,13 +73,20 @@ def close_stdout() -> None:
 
 def emit_report(report: Report, form: str, output: str | None) -> None:
     """Write a report in one of FORMS, and in those that `--report` asks for."""
-    from hlodiff.report import to_form, to_terminal
+    from hlodiff.report import sheet_of, to_form, to_terminal
+    from hlodiff.report.forms import OF_SHEET
 
     folder = _below_repository(Path(report.root)) if report.root else ""
 
+    @cache
+    def sheet() -> Sheet:
+        return sheet_of(report, folder)  # once, for however many forms
+
     def shown(one: str, where: str | None) -> str:
+        if one in OF_SHEET:
+            return OF_SHEET[one](sheet(), _asked(LINK, ""))
         if one != "text":
-            return to_form(report, one, link=_asked(LINK, ""), folder=folder)
+            return to_form(report, one, folder=folder)
         to_file = where not in (None, "-")
         return to_terminal(report, width=_NO_TERMINAL if to_file else width(), color=not to_file and color())
 

@@ -36,21 +36,24 @@ class Names:
         self._first: dict[tuple[str, str], Sequence[Leaf]] = {}
         self._taken: set[tuple[str, ...]] = set()
 
-    def key(self, function: str, place: str, target: str, leaves: Sequence[Leaf]) -> Key:
+    def key(self, function: str, place: str, target: str, leaves: Sequence[Leaf] | None) -> Key:
         """The name of one more program.
 
         Args:
             function: qualified name of its function.
             place: `file:line` of the function's definition, "" where it is not known.
             target: what it was compiled for.
-            leaves: what it was called with.
+            leaves: what it was called with; None for what was compiled outside of any call, such as a backward pass.
 
         Returns:
             a key that no other program has.
         """
         name = self.function(function, place)
-        first = self._first.setdefault((name, target), leaves)
-        case = "" if first is leaves else difference(first, leaves)
+        first = self._first.get((name, target))
+        case = "" if first is None and (name.lower(), target, "") not in self._taken else "no-call"
+        if leaves is not None:
+            first = self._first.setdefault((name, target), leaves)
+            case = "" if first is leaves and not case else difference(first, leaves)
         return Key(name, self._free((name.lower(), target), case), target)
 
     def function(self, function: str, place: str) -> str:
@@ -97,13 +100,17 @@ def difference(first: Sequence[Leaf], leaves: Sequence[Leaf]) -> str:
         >>> difference([Leaf("n", "value", "4")], [Leaf("n", "value", "8")])
         'n-8'
     """
-    before = {leaf.path: _said(leaf) for leaf in first}
-    parts = [
-        f"{leaf.path}-{_shape(_said(leaf))}" for leaf in leaves if leaf.path and before.get(leaf.path) != _said(leaf)
-    ]
-    now = {leaf.path for leaf in leaves}
-    parts += [f"no-{path}" for path in before if path and path not in now]
-    return safe("_".join(parts)) if parts else ""
+    before, now = ({leaf.path: _said(leaf) for leaf in side if _tells(leaf)} for side in (first, leaves))
+    parts = [f"{path}-{_shape(said)}" for path, said in now.items() if before.get(path) != said]
+    parts += [f"no-{path}" for path in before if path not in now]
+    case = safe("_".join(parts)) if parts else ""
+    # A case must not look like a target: both are folders of one function.
+    return f"with-{case}" if case.startswith(("cpu", "attached")) else case
+
+
+def _tells(leaf: Leaf) -> bool:
+    """Containers and what is not there show in the paths of the rest."""
+    return bool(leaf.path) and leaf.kind not in ("node", "none")
 
 
 def _said(leaf: Leaf) -> str:

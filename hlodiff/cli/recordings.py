@@ -99,7 +99,7 @@ def _one_more(
     snapshot = record(captured, root)
     same = (program.function, program.place, program.target, *snapshot.summary["fingerprints"].values())
     if same not in known:
-        key = names.key(program.function, program.place, program.target, program.leaves)
+        key = names.key(program.function, program.place, program.target, program.leaves if program.called else None)
         known[same] = Recorded(key, program)
         write_snapshot(folder, _named(snapshot, key))
     return known[same]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import click
@@ -110,10 +110,11 @@ class _Review:
         ready = self._ready(group)
         if not ready:
             return True
-        shown = self._same(ready) if not name else self._report(ready, everything=False)
-        click.echo(f"\n{head} {shown}", nl=False)
+        shown = self._looked_at(ready) if name else None
+        click.echo(f"\n{head} {_text(shown) if shown else _same(ready)}", nl=False)
+        title = _title(name, shown.programs) if shown else "all of them"
         while True:
-            click.echo(f"{_title(self.config, name, ready)}: {_KEYS} ", nl=False)
+            click.echo(f"{title}: {_KEYS} ", nl=False)
             key = _key()
             click.echo(key if key.isprintable() else "")
             if key == "a":
@@ -129,8 +130,8 @@ class _Review:
                 return True
             if key in _QUIT:
                 return False
-            if key == "m" and name:
-                click.echo("\n" + self._report(ready, everything=True), nl=False)
+            if key == "m" and shown:
+                click.echo("\n" + _text(replace(shown, all=True, stacks=True)), nl=False)
 
     def _accept(self, group: Sequence[Waiting]) -> None:
         with writing(near(self.config.snapshots)):
@@ -146,12 +147,7 @@ class _Review:
                 self._accept([one])  # settles what is recorded already, refuses what is stale
         return ready
 
-    def _same(self, group: Sequence[Waiting]) -> str:
-        where = "is the same program" if len(group) == 1 else "are the same programs"
-        names = ", ".join(dict.fromkeys(one.key.name for one in group))
-        return printable(f"{many(len(group), 'program')} {where}, with another toolchain or figures: {names}") + "\n"
-
-    def _report(self, group: Sequence[Waiting], everything: bool) -> str:
+    def _looked_at(self, group: Sequence[Waiting]) -> Report:
         programs: list[Compared] = []
         toolchains: list[tuple[str, Mapping[str, object], Mapping[str, object]]] = []
         for one in group:
@@ -159,17 +155,24 @@ class _Review:
             programs += compared(self.config, one, base)
             before = _toolchain(base.stored.snapshot.summary) if base.stored else {}
             toolchains.append((one.key.target, before, _toolchain(one.pending.snapshot.summary)))
-        report = Report(
+        return Report(
             command="check",
             old=str(near(self.config.snapshots)),
             new=str(near(self.root)),
             programs=tuple(programs),
             toolchain=toolchain_changes([each for each in toolchains if each[1]]),
             root=str(self.config.root),
-            all=everything,
-            stacks=everything,
         )
-        return to_terminal(report, width=width(), color=color(), footer=False)
+
+
+def _text(report: Report) -> str:
+    return to_terminal(report, width=width(), color=color(), footer=False)
+
+
+def _same(group: Sequence[Waiting]) -> str:
+    are = "is the same program" if len(group) == 1 else "are the same programs"
+    names = ", ".join(dict.fromkeys(one.key.name for one in group))
+    return printable(f"{many(len(group), 'program')} {are}, with another toolchain or figures: {names}") + "\n"
 
 
 def _toolchain(summary: Mapping[str, object]) -> Mapping[str, object]:
@@ -177,14 +180,11 @@ def _toolchain(summary: Mapping[str, object]) -> Mapping[str, object]:
     return table if isinstance(table, Mapping) else {}
 
 
-def _title(config: Config, name: str, group: Sequence[Waiting]) -> str:
-    """The name and the classes of its change: `train_step (structure, cost)`."""
-    if not name:
-        return "all of them"
-    stages = [stage for one in group for stage in compared(config, one, base_of(config, one.key))]
+def _title(name: str, programs: Sequence[Compared]) -> str:
+    """The name and the classes of its change on all targets: `train_step (structure, cost)`."""
     found: dict[str, None] = {}
-    for one in group:
-        own = [stage for stage in stages if stage.target == one.key.target]
+    for target in dict.fromkeys(program.target for program in programs):
+        own = [program for program in programs if program.target == target]
         found |= dict.fromkeys(classes_of_program(own) or ("new",))
     return printable(f"{name} ({', '.join(found)})")
 

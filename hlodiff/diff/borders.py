@@ -6,6 +6,7 @@ called it, also when the function was jitted by itself and its call was inlined.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from hlodiff.ir.frames import is_library, shown_file
 from hlodiff.ir.model import Computation, Frame, Instruction, Module
 
 REST = ""
-_FREE = BOOKKEEPING | {"constant", "iota", "broadcast"}
+_FREE = BOOKKEEPING | {"constant", "iota", "broadcast", "copy"}  # copies are the compiler's, and nobody's
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +43,9 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Functions in StableHLO besides `main`, and calls of them; calls that the compiled program has left."""
+    """Names of functions that are called in StableHLO, and calls of them; calls that the compiled program has left."""
 
-    functions: int
+    functions: tuple[str, ...]
     calls: int
     left: int
 
@@ -149,4 +150,10 @@ def inner_calls(stablehlo: Module, compiled: Module) -> Calls:
         for called in it.called
     )
     left = sum(it.opcode == "call" for body in compiled.computations for it in body.instructions)
-    return Calls(len(before), sum(before.values()), left)
+    names = tuple(dict.fromkeys(_plain(stablehlo.computations[called].name) for called in sorted(before)))
+    return Calls(names, sum(before.values()), left)
+
+
+def _plain(name: str) -> str:
+    """JAX numbers functions of one name: `f`, `f_0`, `f_1`."""
+    return re.sub(r"_\d+$", "", name)

@@ -67,7 +67,9 @@ def _broken(limit: Limit, old: float | None, new: float) -> str:
 
 def _finding(measured: Measured, budget: Budget, limit: Limit, what: str, severity: Severity) -> Finding:
     program = measured.program
-    edit = _cause(measured, limit.metric)
+    old, new = measured.value(limit.metric)
+    grown = old is not None and new is not None and new > old
+    edit = _cause(measured, limit.metric) if grown else None
     site = (edit.new or edit.old) if edit else None
     details = (f"{edit.kind} {edit.count:,}x {site.opcode} %{site.name}",) if edit and site else ()
     advice = f"if it is meant, raise {limit.metric} in {budget.where}" if severity != "info" and budget.where else ""
@@ -79,7 +81,7 @@ def _finding(measured: Measured, budget: Budget, limit: Limit, what: str, severi
         what,
         advice,
         details,
-        edit.source if edit else _first(measured, limit.metric),
+        edit.source if edit else _first(measured, limit.metric) if new else (),
         f"{budget.stage} {limit.metric}",
     )
 

@@ -16,15 +16,15 @@ from hlodiff.report.sarif import to_sarif
 from hlodiff.report.sheet import Sheet
 
 # Made from a sheet alone, so that they can also be made of a result that was saved.
-_OF_SHEET: dict[str, Callable[[Sheet, str], str]] = {
+OF_SHEET: dict[str, Callable[[Sheet, str], str]] = {
     "junit": to_junit,
     "sarif": to_sarif,
     "github": to_annotations,
     "summary": to_summary,
     "comment": to_comment,
 }
-FORMS = ("text", "json", "markdown", *_OF_SHEET)
-FORMS_OF_SAVED = ("text", "markdown", *_OF_SHEET)
+FORMS = ("text", "json", "markdown", *OF_SHEET)
+FORMS_OF_SAVED = ("text", "markdown", *OF_SHEET)
 
 
 def to_form(report: Report, form: str, *, link: str = "", folder: str = "") -> str:
@@ -47,7 +47,7 @@ def to_form(report: Report, form: str, *, link: str = "", folder: str = "") -> s
         return to_json(report, folder)
     if form == "markdown":
         return to_markdown(report)
-    return _OF_SHEET[form](sheet_of(report, folder), link)
+    return OF_SHEET[form](sheet_of(report, folder), link)
 
 
 def saved_to_form(sheet: Sheet, form: str, *, link: str = "", width: int = 100) -> str:
@@ -59,4 +59,4 @@ def saved_to_form(sheet: Sheet, form: str, *, link: str = "", width: int = 100) 
     """
     if form == "text":
         return to_brief(sheet, width)
-    return _OF_SHEET["summary" if form == "markdown" else form](sheet, link)
+    return OF_SHEET["summary" if form == "markdown" else form](sheet, link)

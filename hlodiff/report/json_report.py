@@ -46,7 +46,9 @@ def to_json(report: Report, folder: str = "") -> str:
         "patterns": [_pattern(entry, report) for entry in told.patterns],
         "findings": [
             {"severity": f.severity, "rule": f.rule, "program": f.program, "target": f.target, "what": f.what,
-             "advice": f.advice, "details": list(f.details)}
+             "advice": f.advice, "details": list(f.details), "fingerprint": f.fingerprint,
+             "source": [{"file": shown_file(s.file, report.root), "line": s.line, "function": s.function}
+                        for s in f.source]}
             for f in report.findings
         ],
         "scenarios": [scenario_json(one) for one in report.scenarios],

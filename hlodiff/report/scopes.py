@@ -62,10 +62,11 @@ def scope_of(op_name: str | None) -> str:
     """The scope without the operation itself, which is its last part, and without what every name begins with.
 
     Example:
-        >>> scope_of("jit(step)/jit(main)/attention/mul"), scope_of("jit(step)/add")
-        ('attention', '')
+        >>> scope_of("jit(step)/jit(main)/attention/mul"), scope_of("jit(step)/a/mul;jit(step)/b/add")
+        ('attention', 'a')
     """
-    inner = _OUTER.sub("", op_name or "")
+    # What XLA merged into one instruction has several names, the first of which tells enough.
+    inner = _OUTER.sub("", (op_name or "").partition(";")[0])
     return _split(inner).rpartition("\0")[0].replace("\0", "/")
 
 

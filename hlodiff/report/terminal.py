@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlodiff.diff.compared import Compared
+from hlodiff.ir.frames import own_frame, shown_file
 from hlodiff.report.brief import MOST_ROWS, row_in_words
 from hlodiff.report.causes import cause_lines, causes_in_words
 from hlodiff.report.costs import cost_in_words
@@ -111,14 +112,7 @@ def _footer(report: Report) -> Iterator[_Line]:
 
 def _listed(report: Report, told: Told) -> Iterator[_Line]:
     """Changes that several programs share, once; then every function or file with what is its own."""
-    if told.shared:
-        yield _Line(0, "the same in several programs", style="bold")
-        for shared in told.shared[: None if report.all else _MOST_EDITS]:
-            yield from _entry(shared.entry, report, f"[{shared.number}] ")
-            yield _Line(_BELOW, shared_in_words(report, shared))
-        if len(told.shared) > _MOST_EDITS and not report.all:
-            yield _Line(6, f"... and {len(told.shared) - _MOST_EDITS} more, {_MORE}")
-        yield _Line(0, "")
+    yield from _shared(report, told, len(told.shared) if report.all else _MOST_EDITS)
     for name, programs in report.by_name().items():
         if any(map(_is_told, programs)):
             yield from _one(name, programs, report)
@@ -130,6 +124,19 @@ def _listed(report: Report, told: Told) -> Iterator[_Line]:
                     yield from _story(story, told, report, _MOST_EDITS if first else _MOST_MORE_EDITS)
                     first = False
             yield _Line(0, "")
+
+
+def _shared(report: Report, told: Told, most: int) -> Iterator[_Line]:
+    """Changes that several programs share, each once, with what `hlodiff accept` calls it."""
+    if not told.shared:
+        return
+    yield _Line(0, "the same in several programs", style="bold")
+    for shared in told.shared[:most]:
+        yield from _entry(shared.entry, report, f"[{shared.number}] ")
+        yield _Line(_BELOW, shared_in_words(report, shared))
+    if len(told.shared) > most:
+        yield _Line(6, f"... and {len(told.shared) - most} more, {_MORE}")
+    yield _Line(0, "")
 
 
 def _is_told(program: Compared) -> bool:
@@ -213,6 +220,8 @@ def _overview(report: Report, told: Told) -> Iterator[_Line]:
         yield _Line(4, share_in_words(share(report, numbers)), title="same")
         yield from _digest(digest_of([e for e in told.patterns if e.key[0] == stage]), report, programs=True)
         yield _Line(0, "")
+    if any(program.id for program in report.programs):  # there is something to accept, all of it at once
+        yield from _shared(report, told, _MOST_MORE_EDITS)
     yield from _table(report, told)
     for name, programs in report.by_name().items():
         if any(program.status in _WORDS for program in programs):
@@ -282,6 +291,8 @@ def _further_findings(report: Report) -> Iterator[_Line]:
         yield _Line(0, head, style=styles.get(finding.severity, ""), wrap=True)
         for detail in finding.details:
             yield _Line(2, detail, wrap=True)
+        if frame := own_frame(finding.source):
+            yield _Line(2, f"at {shown_file(frame.file, report.root)}:{frame.line} ({frame.function})", wrap=True)
         if finding.advice:
             yield _Line(2, f"hint: {finding.advice}", wrap=True)
         yield _Line(0, "")

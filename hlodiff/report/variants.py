@@ -147,6 +147,9 @@ def _border(variant: Variant) -> Iterator[str]:
     if own > 1 or variant.eager:
         words = f"{many(own, 'jitted executable')} and {many(variant.eager, 'eager operation')}"
         yield f"{words}: what one hands the next goes through memory, and nothing is fused between them"
+    elif variant.launches > 1:
+        times = f"one executable, launched {variant.launches} times"
+        yield f"{times}: what one launch hands the next goes through memory, and nothing is fused between them"
     for kernel in crossing[:4]:
         parts = _listed([part for part in kernel.parts if part != REST] + ["the rest"] * (REST in kernel.parts))
         yield f"fused: one kernel of {many(len(kernel.opcodes), 'operation')} holds {parts}"
@@ -171,14 +174,14 @@ def _apart(variant: Variant, crossing: bool) -> Iterator[str]:
     for part, opcodes in alone.items():
         names = ", ".join(dict.fromkeys(opcodes))
         yield f"not fused: {many(len(opcodes), 'kernel')} of {part or 'the rest'} alone ({names})"
-    if not crossing and not variant.eager and variant.executables == 1:
+    if not crossing and not variant.eager and variant.executables == variant.launches == 1:
         yield "nothing was fused across the border, although it is one program"
 
 
 def _nested(variant: Variant) -> Iterator[str]:
     calls = variant.calls
     if calls is not None and calls.calls:
-        what = f"{many(calls.calls, 'call')} of {many(calls.functions, 'inner function')} in StableHLO"
+        what = f"{many(calls.calls, 'call')} of {_listed(calls.functions)} in StableHLO"
         left = "none is left in the compiled program: XLA inlined them" if not calls.left else (
             f"{many(calls.left, 'call')} in the compiled program"
         )  # fmt: skip

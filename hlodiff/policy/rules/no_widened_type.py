@@ -9,11 +9,14 @@ import re
 from collections.abc import Iterator
 
 from hlodiff.config_policy import RuleUse
+from hlodiff.diff.metrics import BOOKKEEPING
 from hlodiff.diff.result import Edit, ModuleDiff
 from hlodiff.ir.model import Module, bits_of
 from hlodiff.policy.programs import Both, Hit, hit_of
 
 ADVICE = "cast what came in wide, e.g. x.astype(weights.dtype), or use preferred_element_type for sums alone"
+# What they carry is told where it is computed.
+_CARRIERS = BOOKKEEPING | {"fusion", "while", "conditional"}
 _KINDS = (re.compile(r"(?:bf|f)\d"), re.compile(r"s\d"), re.compile(r"u\d"), re.compile(r"c\d"))
 
 
@@ -29,7 +32,8 @@ def violations(both: Both, use: RuleUse) -> Iterator[Hit]:
 
 def _hits(edit: Edit, diff: ModuleDiff) -> Iterator[Hit]:
     for change in edit.changes:
-        if change.field == "element_type" and is_wider(change.old, change.new) and edit.new:
+        told_inside = edit.new is None or edit.new.opcode in _CARRIERS
+        if change.field == "element_type" and is_wider(change.old, change.new) and edit.new and not told_inside:
             yield hit_of(edit, f"{edit.new.opcode} %{edit.new.name} is {change.new}, it was {change.old}")
     if edit.kind == "added" and edit.new and edit.new.opcode == "convert" and edit.new.computation >= 0:
         old, new = _cast(diff.new, edit.new.computation, edit.new.instruction)
