@@ -19,7 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--against", metavar="REVISION", default=speed.last_release(), help="an earlier version; the latest release"
     )
     options = parser.parse_args(arguments)
-    names = ["mlp_step", "transformer_4_step", *([] if options.quick else ["transformer_24_step"])]
+    # The row that matters first: 24 layers, renamed.
+    names = [*([] if options.quick else ["transformer_24_step"]), "transformer_4_step", "mlp_step"]
     sizes = [size for size in options.sizes if size <= 100_000 or not options.quick]
     with speed.checkout(options.against) as before:
         rows = speed.show(
@@ -36,11 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     recording.main([])
     print(f"before: {options.against or 'no release was made yet; --against REVISION measures any other'}")
-    print(f"wanted: read + diff at most {speed.MOST_ONE_EDIT} at 82,000 instructions with one edit, at most", end=" ")
-    print(
-        f"{speed.MOST_UNLIKE:.0f} between unlike programs of 11,000; exponent at most {speed.MOST_EXPONENT}, ", end=""
-    )
-    print(f"memory at most {speed.MOST_MEMORY:.0f} times the text")
+    print(f"wanted besides: exponent at most {speed.MOST_EXPONENT}, memory at most {speed.MOST_MEMORY:.0f} x text")
     return scorer.main(["--pairs", str(options.pairs), "--target", "cpu"])
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from hlodiff.config_values import closest, reject_unknown_keys, strings, wrong
@@ -185,6 +185,26 @@ def budgets(value: object, where: str) -> tuple[Budget, ...]:
     return tuple(_budget(table, f"{where} {number}") for number, table in enumerate(value, 1))
 
 
+def budget_of(function: str, table: object, where: str) -> Budget:
+    """The budget that a function is registered with.
+
+    Args:
+        function: its name; the budget is for it alone.
+        table: what was written: limits, and `targets`, `stage` and `severity` where they are wanted.
+        where: the file and line of the function.
+
+    Raises:
+        ConfigError: an unknown key or metric, or a limit that is none.
+
+    Example:
+        >>> budget_of("f", {"fusions": 3}, "m.py:7").where
+        'the budget at m.py:7'
+    """
+    if not isinstance(table, Mapping) or "functions" in table:
+        raise wrong(table, where, 'a budget of this function, as in {"temp_bytes": "1 MiB"}')
+    return replace(_budget({**table, "functions": [function]}, f"{where}: budget"), where=f"the budget at {where}")
+
+
 def rules(value: object, where: str) -> tuple[RuleUse, ...]:
     """The table `[tool.hlodiff.rules]`.
 
@@ -254,7 +274,7 @@ def _limit(metric: str, value: object, where: str) -> Limit:
     place = f"{where}.{metric}"
     if not isinstance(value, dict):
         return Limit(metric, most=_amount(value, metric, place))
-    reject_unknown_keys(value, LIMIT_KEYS, f"{place.partition(': ')[2]}", place.partition(": ")[0])
+    _reject(value, LIMIT_KEYS, place)
     most, least = (_amount(value[key], metric, f"{place}.{key}") if key in value else None for key in ("max", "min"))
     growth, relative = _growth(value["max_increase"], metric, place) if "max_increase" in value else (None, False)
     if "ratchet" in value:
@@ -290,7 +310,7 @@ def _rule(name: str, used: object, where: str) -> RuleUse:
     if not isinstance(used, dict):
         raise wrong(used, where, 'a severity, as in "error", or a table')
     options = RULES[name]
-    reject_unknown_keys(used, [*_SCOPE, *options], where.partition(": ")[2], where.partition(": ")[0])
+    _reject(used, [*_SCOPE, *options], where)
     needed = _REQUIRED.get(name)
     if needed and needed not in used:
         example = 'kind = "all-gather"' if needed == "kind" else 'only = ["__cublas*"]'
@@ -315,3 +335,9 @@ def _option(value: object, kind: Literal["text", "list"], where: str) -> str | t
 def _unknown(what: str, word: str, known: list[str] | tuple[str, ...], where: str) -> ConfigError:
     near = closest(word, known)
     return ConfigError(what, where=where, hint=f"did you mean `{near}`?" if near else f"known: {', '.join(known)}")
+
+
+def _reject(table: Mapping[str, object], known: Iterable[str], where: str) -> None:
+    """Unknown keys, with the table as TOML calls it: `[tool.hlodiff.rules.no-f64]`."""
+    file, _, name = where.partition(": ")
+    reject_unknown_keys(table, known, name.replace("[tool.hlodiff] ", "tool.hlodiff."), file)

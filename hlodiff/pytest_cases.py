@@ -38,6 +38,7 @@ class Used:
         update: whether snapshots are written.
         folders: of the snapshots that were asked for, below the folder of tests.
         written: how many were written.
+        kept: how many were recorded already as they are.
         bench: what captures in this process keep; None before the first.
     """
 
@@ -45,6 +46,7 @@ class Used:
     update: bool
     folders: dict[str, None] = field(default_factory=dict)
     written: int = 0
+    kept: int = 0
     bench: Bench | None = None
 
 
@@ -116,10 +118,13 @@ class CaseChecker:
             ...     hlodiff_case(hlodiff.Case(step, hlodiff.abstract((32, 64), "float32")), name="small")
         """
         __tracebackhide__ = True
+        trouble = ""
         try:
             self._check(case, name, targets)
         except HlodiffError as error:
-            pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
+            trouble = f"{type(error).__name__}: {error}"
+        if trouble:  # here, where no other exception is being handled that pytest would show first
+            pytest.fail(trouble, pytrace=False)
 
     def _check(self, case: Case | Callable[..., Case], name: str, targets: Sequence[str] | None) -> None:
         __tracebackhide__ = True
@@ -233,7 +238,9 @@ class CaseChecker:
             if isinstance(outcome, Captured):
                 snapshot = record(outcome, str(project.root), project.large_constants)
                 with writing(project.snapshots, wait=_PATIENCE):
-                    self._used.written += write_snapshot(project.snapshots, snapshot, project.max_file_bytes)
+                    is_new = write_snapshot(project.snapshots, snapshot, project.max_file_bytes)
+                self._used.written += is_new
+                self._used.kept += not is_new
         for key, outcome in outcomes.items():
             if not isinstance(outcome, Captured):
                 pytest.skip(f"{key.name} on {key.target} is not recorded: {getattr(outcome, 'reason', '')}")

@@ -54,6 +54,7 @@ class Suite:
         self.partial = "" if self._is_worker() else selected_by(config)
         self.folders: dict[str, None] = {}
         self.written = 0
+        self.kept = 0
         self.seen: dict[str, None] = {}
         self.passed: dict[str, None] = {}
         self.unused: tuple[Key, ...] = ()
@@ -92,6 +93,7 @@ class Suite:
             return
         self.folders.update(dict.fromkeys(told["folders"]))
         self.written += told["written"]
+        self.kept += told["kept"]
         self.partial = self.partial or told["partial"]
 
     @pytest.hookimpl(tryfirst=True)
@@ -101,8 +103,14 @@ class Suite:
         if used is not None:
             self.folders.update(used.folders)
             self.written += used.written
+            self.kept += used.kept
         if self._is_worker():
-            told = {"folders": list(self.folders), "written": self.written, "partial": self.partial}
+            told = {
+                "folders": list(self.folders),
+                "written": self.written,
+                "kept": self.kept,
+                "partial": self.partial,
+            }
             self.config.workeroutput[_NAME] = told  # type: ignore[attr-defined]
             return
         if exitstatus != 0 or session.shouldstop or session.shouldfail:
@@ -136,7 +144,7 @@ class Suite:
 
     def _lines(self) -> Generator[str, None, None]:
         if self.config.getoption("hlodiff_update") and self.folders:
-            yield f"snapshots of tests: {self.written} written, {len(self.folders) - self.written} as they were"
+            yield f"snapshots of tests: {self.written} written, {self.kept} as they were"
         if self.config.getoption("hlodiff_prune") and self.partial:
             yield f"nothing is deleted, because not the whole suite ran: {self.partial}"
         if self.unused:

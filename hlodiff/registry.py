@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, overload
 
 from hlodiff.errors import RegistryError
@@ -113,6 +113,7 @@ class Registration:
         file: the file it was registered in.
         line: 1-based line in that file.
         takes_target: whether `build` wants the target, to build a mesh of its devices.
+        budget: limits of metrics for this function; None where it has none of its own.
 
     Example:
         >>> Registration("f", dict, None, "m", "m.py", 3, False).where
@@ -126,6 +127,7 @@ class Registration:
     file: str
     line: int
     takes_target: bool
+    budget: Mapping[str, object] | None = None
 
     @property
     def where(self) -> str:
@@ -139,9 +141,16 @@ _VARIED: list[Registration] = []
 @overload
 def register(build: F, /) -> F: ...
 @overload
-def register(*, name: str | None = None, targets: Sequence[str] | None = None) -> Callable[[F], F]: ...
 def register(
-    build: F | None = None, /, *, name: str | None = None, targets: Sequence[str] | None = None
+    *, name: str | None = None, targets: Sequence[str] | None = None, budget: Mapping[str, object] | None = None
+) -> Callable[[F], F]: ...
+def register(
+    build: F | None = None,
+    /,
+    *,
+    name: str | None = None,
+    targets: Sequence[str] | None = None,
+    budget: Mapping[str, object] | None = None,
 ) -> F | Callable[[F], F]:
     """Register what a function compiles to, so that `hlodiff update` records it and `hlodiff check` compares it.
 
@@ -150,6 +159,7 @@ def register(
             parameter `target`, and returns a `Case`, a dict of names and `Case`s, or several named `Case`s.
         name: the name of the snapshots; the function's own name by default.
         targets: names such as "cpu", "tpu-v5e-2x2" or "cuda-h100-x4"; the configuration's by default.
+        budget: limits of metrics, as in a `[[tool.hlodiff.budgets]]` for this function alone.
 
     Returns:
         the decorated function, unchanged.
@@ -164,7 +174,7 @@ def register(
     """
 
     def decorate(build: F) -> F:
-        _REGISTERED.append(_registration(build, name, targets))
+        _REGISTERED.append(replace(_registration(build, name, targets), budget=budget))
         return build
 
     return decorate if build is None else decorate(build)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from hlodiff.capture import Discovery
+from hlodiff.config import Config
 from tests.test_cli_check import EXP, Ask, Compiler
 from tests.test_cli_check import compiler as compiler  # a fixture
 
@@ -88,3 +93,33 @@ def test_a_finding_is_told_with_its_line(compiler: Compiler, said: Ask) -> None:
     told = next(f for f in findings if f["rule"] == "no-host-callback")
     assert told["source"][0] == {"file": "model.py", "line": 12, "function": "step"}
     assert len(told["fingerprint"]) == 16
+
+
+def test_a_function_brings_its_own_budget(compiler: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    said("update")
+    plain = compiler.discover
+
+    def discover(config: Config) -> Discovery:
+        found = plain(config)
+        return replace(found, functions=tuple(replace(f, budget={"op.tanh": 0}) for f in found.functions[:1]))
+
+    monkeypatch.setattr("hlodiff.cli.check_command.discover", discover)
+    code, out, _ = said("check", "f", "--target", "cpu")
+    assert code == 1
+    assert "budget: op.tanh is 1; at most 0\n  hint: if it is meant, raise op.tanh in the budget at m.py:3" in out
+
+
+def test_what_another_compiler_did_is_called_so_and_can_be_let_pass(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    compiler.answers["f", "", "cpu"] = EXP
+    compiler.toolchain = {"jax": "0.11.0", "x64": False}
+    code, out, _ = said("check", "f", "--target", "cpu")
+    assert code == 1
+    assert "toolchain, structure: 1 changed of 2 instructions" in out
+    (program,) = (p for p in json.loads(said("check", "f", "--target", "cpu", "--format", "json")[1])["programs"]
+                  if p["stage"] == "compiled")  # fmt: skip
+    assert (program["class"], program["classes"]) == ("toolchain", ["toolchain", "structure"])
+    policy('fail_on = ["interface"]\n')
+    assert said("check", "f", "--target", "cpu")[0] == 0
+    policy('fail_on = ["toolchain"]\n')
+    assert said("check", "f", "--target", "cpu")[0] == 1

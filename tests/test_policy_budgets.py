@@ -15,6 +15,7 @@ from hlodiff.diff import diff, metrics
 from hlodiff.diff.classes import CLASSES
 from hlodiff.diff.compared import Compared
 from hlodiff.diff.weights import KINDS
+from hlodiff.errors import ConfigError
 from hlodiff.ir import collectives, read_text
 from hlodiff.policy import CLEAN, FAILED, Finding, exit_code, judge, over_limits
 
@@ -186,3 +187,26 @@ def test_every_metric_has_a_value() -> None:
 def test_a_budget_without_a_place_has_no_advice() -> None:
     config = Config(root=Path(), fail_on=(), budgets=(Budget((config_policy.Limit("converts", most=0),)),))
     assert [f.advice for f in judge([compared(2, 4)], config) if f.rule == "budget"] == [""]
+
+
+def test_the_budget_of_a_function_is_for_it_alone_and_says_where_it_stands() -> None:
+    budget = config_policy.budget_of("train", {"converts": 2, "targets": ["tpu-*"]}, "m.py:7")
+    found = [f for f in judge([compared(2, 4)], Config(root=Path(), budgets=(budget,))) if f.rule == "budget"]
+    assert [f.advice for f in found] == ["if it is meant, raise converts in the budget at m.py:7"]
+    other = config_policy.budget_of("eval", {"converts": 2}, "m.py:9")
+    assert [f.rule for f in judge([compared(2, 4)], Config(root=Path(), fail_on=(), budgets=(other,)))] == ["changed"]
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ({"convrts": 2}, "m.py:7: budget: unknown metric `convrts`\nhint: did you mean `converts`?"),
+        ({}, "m.py:7: budget: has no limit"),
+        ({"functions": ["f"], "converts": 1}, "m.py:7: expected a budget of this function"),
+        ([("converts", 2)], "m.py:7: expected a budget of this function"),
+    ],
+)
+def test_a_mistake_in_the_budget_of_a_function(table: object, says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        config_policy.budget_of("f", table, "m.py:7")
+    assert str(caught.value).startswith(says)

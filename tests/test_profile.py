@@ -168,6 +168,10 @@ def step():
         return jnp.sum(jnp.tanh(x @ w) ** 2)
     return hlodiff.Case(jax.grad(loss), hlodiff.abstract((8, 8), "float32"), hlodiff.abstract((4, 8), "float32"))
 
+@hlodiff.register(targets=["tpu-v5e-2x2"])
+def on_tpu():
+    return hlodiff.Case(lambda x: jnp.sum(jnp.tanh(x) @ x.T), hlodiff.abstract((4, 8), "float32"))
+
 @hlodiff.register(targets=["cpu"])
 def broken():
     return hlodiff.Case(lambda x: x @ x, hlodiff.abstract((3,2), "float32"))
@@ -190,9 +194,18 @@ def test_the_real_command(tmp_path: Path) -> None:
     assert {"fusion", "layout-assignment", "dce"} <= named.keys()
     assert named["layout-assignment"]["pipeline"]
     assert sum(each["seconds"] for each in passes["listed"]) <= passes["compile"]
+    # libtpu tells the profiler nothing: its passes come from the metadata of a dump.
+    done = hlodiff(tmp_path, "profile", "on_tpu", "--repeat", "0", "--format", "json")
+    (program,) = json.loads(done.stdout)["programs"]
+    passes = program["passes"]
+    assert (passes["source"], program["later"]) == ("dump", [])
+    assert {"layout-assignment", "dce"} <= {each["name"] for each in passes["listed"]}
+    assert passes["outside"] == pytest.approx(
+        passes["compile"] - sum(each["seconds"] for each in passes["listed"]), abs=1e-3
+    )
     failed = hlodiff(tmp_path, "profile", "broken")
     assert failed.returncode == 2
-    assert "not timed: programs.py:11: TypeError" in failed.stdout
+    assert "not timed: programs.py:15: TypeError" in failed.stdout
     # Nothing was recorded, and nothing is left behind.
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == [
         "programs.py",
@@ -203,7 +216,7 @@ def test_the_real_command(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_timings_of_a_check_ask_xla_and_change_no_snapshot(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')
-    (tmp_path / "programs.py").write_text(PROGRAMS.partition('@hlodiff.register(targets=["cpu"])\ndef broken')[0])
+    (tmp_path / "programs.py").write_text(PROGRAMS.partition('@hlodiff.register(targets=["tpu')[0])
     hlodiff(tmp_path, "update")
     before = {path: path.read_bytes() for path in tmp_path.rglob("snapshots/**/*") if path.is_file()}
     done = hlodiff(tmp_path, "check", "--timings", "--format", "json")

@@ -180,6 +180,7 @@ def test_what_goes_wrong_is_said_in_words(call: str, words: str, suite: pytest.P
     result = run(suite, "-k", "three", "--hlodiff-update")
     result.assert_outcomes(failed=1, deselected=2)
     result.stdout.fnmatch_lines([words])
+    assert "During handling" not in result.stdout.str()
 
 
 def test_a_marker_of_another_form(suite: pytest.Pytester) -> None:

@@ -29,7 +29,7 @@ from tests.test_ground_truth import COMPILED, LOWERED
 SMALL = [program for program in (*COMPILED, *LOWERED) if len(program.text()) < 60_000]
 SETTINGS = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 DIFF = Path(hlodiff.__file__ or "").parent / "diff"
-JUDGES = ("script", "rebuilt", "replay", "replay_checks", "replay_header", "replay_wires")
+JUDGES = ("script", "rebuilt", "replay", "replay_checks", "replay_elements", "replay_header", "replay_wires")
 
 
 def failures(old: Module, new: Module) -> tuple[str, ...]:

@@ -236,4 +236,4 @@ def test_a_limit_that_was_hit_is_said() -> None:
     other = (
         "\n".join(f"  y{n} = s8[{n}] constant({n})" for n in range(300)) + "\n" + chain("sine").replace("(x9)", "(x3)")
     )
-    assert [hit.name for hit in compare(other, chain("cosine")).limit_hits] == ["assignment"]
+    assert "assignment" in [hit.name for hit in compare(other, chain("cosine")).limit_hits]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -146,6 +147,7 @@ class Discovered:
         problem: why its cases could not be listed; then `programs` holds one nameless case, whose capture tells more.
         grown: names of the cases whose growth is looked at.
         parity: names of the cases that are run and compared with what is compiled ahead of time.
+        budget: limits of metrics that it is registered with, as they were written; None where there are none.
 
     Example:
         >>> Discovered("f", "m", "m.py", 1, (("cpu", ("small", "large")),)).cases
@@ -160,6 +162,7 @@ class Discovered:
     problem: str = ""
     grown: tuple[str, ...] = ()
     parity: tuple[str, ...] = ()
+    budget: Mapping[str, object] | None = None
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -105,8 +105,7 @@ class _Recorder:
                 (self.folder / f"{name}.{number}.pb").write_bytes(private.serialized(module))
         self.remember(program, name)
         self.write({"kind": "program", "file": name, "modules": len(modules), **_program(program)})
-        if self.calls:
-            self.counts()
+        self.counts()  # a process that is killed has counted until here
 
     def remember(self, program: Program, name: str) -> None:
         if self.calls:

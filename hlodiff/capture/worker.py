@@ -150,7 +150,10 @@ class _Server:
         parity = tuple(name for name in elsewhere if name in every and every[name].parity)
         problem = next((wrong for _, _, wrong in listed if wrong), "")
         file, _, line = place.rpartition(":")
-        return Discovered(registration.name, registration.module, file, int(line), programs, problem, grown, parity)
+        return Discovered(
+            registration.name, registration.module, file, int(line), programs, problem, grown, parity,
+            registration.budget,
+        )  # fmt: skip
 
     def _cases(self, registration: Registration, name: TargetName | None) -> tuple[dict[str, Case], str]:
         """The cases, for their names: this machine's CPU stands in for devices of the target that need not be here."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hlodiff.capture import Discovery, discover
+from hlodiff.cli.registered import with_budgets
 from hlodiff.cli.selecting import select
 from hlodiff.cli.taking import Names, Taken, compare_taken, take
 from hlodiff.cli.worktree import Checkout, checked_out
@@ -45,6 +46,7 @@ def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequ
         HlodiffError: a side cannot be imported or has no configuration; says which.
     """
     here = discover(config)
+    policy = with_budgets(config, here)
     with checked_out(spec, config.root) as checkout:
         there_config = _config_of(checkout, config)
         with_name = Names(f"at {checkout.label}", "in this work tree")
@@ -55,7 +57,7 @@ def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequ
         programs = compare_taken(old, new, Limits(**dict(config.limits)), with_name)
         notes = (*checkout.notes, *_settings(there_config, config, checkout.label))
     findings = tuple(
-        _reworded(finding, spec) for finding in judge(programs, config) if finding.rule not in ("new", "orphaned")
+        _reworded(finding, spec) for finding in judge(programs, policy) if finding.rule not in ("new", "orphaned")
     )
     return Report(
         command="diff",

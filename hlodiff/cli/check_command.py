@@ -15,7 +15,7 @@ from hlodiff.cli.growth_checking import check_growth
 from hlodiff.cli.leaving import Leaving, pending_folder
 from hlodiff.cli.output import emit_report, near
 from hlodiff.cli.parity import check_parity
-from hlodiff.cli.registered import choose
+from hlodiff.cli.registered import choose, with_budgets
 from hlodiff.cli.scenario_runs import compare_scenarios
 from hlodiff.config import in_ci, load
 from hlodiff.errors import UsageError
@@ -87,6 +87,7 @@ def _check_snapshots(
         with writing(config.snapshots):
             pass  # taking the folder finishes what a killed `update` has begun
     discovery = discover(config)
+    policy = with_budgets(config, discovery)
     chosen = choose(config, discovery, names, targets)
     run.compare_all(chosen, jobs)
     if not (names or targets):
@@ -95,7 +96,12 @@ def _check_snapshots(
     scenarios = compare_scenarios(config, chosen.scenarios, jobs)
     grown = check_growth(config, discovery, chosen, names, jobs)
     called = check_parity(config, discovery, chosen, jobs)
-    findings = (*judge(programs, config), *grown, *called, *judge_scenarios(scenarios, everything=everything))
+    findings = (
+        *judge(programs, policy),
+        *grown,
+        *called,
+        *judge_scenarios(scenarios, everything=everything),
+    )
     return Report(
         command="check",
         old=str(near(config.snapshots)),

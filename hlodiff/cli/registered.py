@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hlodiff.capture import Discovery, Request
@@ -13,6 +13,7 @@ from hlodiff.cli.scenario_runs import ChosenScenarios, all_scenarios, chosen_sce
 from hlodiff.cli.selecting import select
 from hlodiff.cli.trouble import foreseen
 from hlodiff.config import Config
+from hlodiff.config_policy import budget_of
 from hlodiff.errors import HlodiffError
 from hlodiff.store import FolderTree, Key, list_snapshots, read_snapshot
 
@@ -66,6 +67,17 @@ def choose(config: Config, discovery: Discovery, names: Sequence[str], targets: 
         listing.strays,
         chosen_scenarios(scenarios, names, targets),
     )
+
+
+def with_budgets(config: Config, discovery: Discovery) -> Config:
+    """The configuration with the budgets that functions are registered with behind its own.
+
+    Raises:
+        ConfigError: one of them holds a mistake.
+    """
+    own = [found for found in discovery.functions if found.budget is not None]
+    further = tuple(budget_of(found.name, found.budget, f"{found.file}:{found.line}") for found in own)
+    return replace(config, budgets=(*config.budgets, *further))
 
 
 def load_stored(config: Config, keys: Sequence[Key]) -> tuple[dict[Key, Stored], dict[Key, HlodiffError]]:

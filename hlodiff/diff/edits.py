@@ -9,6 +9,7 @@ from functools import partial
 from hlodiff.diff.aliasing import only_renumbered
 from hlodiff.diff.arguments import is_misbound
 from hlodiff.diff.arguments import through as through_call
+from hlodiff.diff.elements import with_elements
 from hlodiff.diff.fields import field_changes, in_order
 from hlodiff.diff.flatten import flattened
 from hlodiff.diff.operands import operands_changed, root_changed
@@ -81,6 +82,8 @@ def _inside(
             continue
         other = pair.new_side.computation.instructions[partner]
         changes = field_changes(one, other, platform) + numbers.get(position, [])
+        if pair.elements and one.operands and one.operands[0] in pair.elements:
+            changes = with_elements(changes, one, other, pair.elements[one.operands[0]])
         changes += _called_changes(old, new, one, other)
         if one.operands or other.operands:
             through = through_call(one, other, pairs)

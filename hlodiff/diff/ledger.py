@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hlodiff.diff.elements import Elements, element_of, with_elements
 from hlodiff.diff.features import CALLS, EXACT, OWN, Pairing, Side
 from hlodiff.diff.fields import field_changes
 from hlodiff.diff.operands import operands_changed, same_operands_in_any_order, same_value, trades_names
@@ -72,6 +73,7 @@ class Ledger:
         pairing: changed in place, through `link` and `unlink`.
         bodies: of both modules, to know what pairing two calls will cost inside.
         expected: what is outside says of the parameters.
+        elements: of tuples, by their old positions, which element is which where numbers changed.
 
     `total` is the price of the whole (a root that is another instruction now included); `work` counts the prices that
     were worked out, the measure of effort.
@@ -84,9 +86,11 @@ class Ledger:
         pairing: Pairing,
         bodies: tuple[Bodies, Bodies],
         expected: Expectation,
+        elements: Mapping[int, Elements],
     ) -> None:
         self.old, self.new, self.pairing, self.bodies, self._expected = old, new, pairing, bodies, expected
         self._parameters = old.computation.parameters()
+        self._elements = elements
         self.work = 0
         self._size = old.size
         self._prices_alone: tuple[dict[int, int], dict[int, int]] = ({}, {})
@@ -204,13 +208,18 @@ class Ledger:
 
     def _pair(self, position: int, partner: int) -> tuple[int, int]:
         """What two instructions cost as partners, whatever their operands: inside of what they call, and themselves."""
-        if self.old.labels[EXACT][position] == self.new.labels[EXACT][partner]:
+        one = self.old.computation.instructions[position]
+        elements = self._elements.get(one.operands[0]) if self._elements and one.operands else None
+        if self.old.labels[EXACT][position] == self.new.labels[EXACT][partner] and elements is None:
             return 0, 0
         if (position, partner) not in self._own:
-            one = self.old.computation.instructions[position]
             other = self.new.computation.instructions[partner]
             same = self.old.labels[OWN][position] == self.new.labels[OWN][partner]
-            own = 0 if same else EDIT + _FIELD * len(field_changes(one, other)) + _OPCODE * (one.opcode != other.opcode)
+            fields = len(field_changes(one, other))
+            if elements is not None and element_of(one) is not None:
+                fields = len(with_elements(field_changes(one, other), one, other, elements))
+                same = not fields
+            own = 0 if same else EDIT + _FIELD * fields + _OPCODE * (one.opcode != other.opcode)
             inside = self._inside(one, other)
             self._own[position, partner] = EDIT * inside + _BODY * (inside > 0), own
         return self._own[position, partner]

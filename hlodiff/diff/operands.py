@@ -139,6 +139,14 @@ def trades_names(old: Side, new: Side, pairing: Pairing, position: int) -> bool:
     return False
 
 
+def keeps_operands(old: Side, new: Side, pairing: Pairing, position: int) -> bool:
+    """True where operands came to a paired instruction or went, each with an edit of its own, and the others stayed."""
+    ours = slots_of(old.computation.instructions[position])
+    theirs = slots_of(new.computation.instructions[pairing.old[position]])
+    kept = [slot for slot in ours if pairing.old[slot[0]] >= 0], [slot for slot in theirs if pairing.new[slot[0]] >= 0]
+    return len(kept[0]) == len(kept[1]) and all(same_value(old, new, pairing, a, b) for a, b in zip(*kept, strict=True))
+
+
 def root_changed(old: Side, new: Side, pairing: Pairing) -> int | None:
     """The paired old instruction that is returned now, or no longer; None where neither is so."""
     before, after = old.computation.root, new.computation.root

@@ -12,12 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hlodiff.diff import parameters
+from hlodiff.diff.elements import Elements, are_all_known, carried, of_tuple, pair_elements
 from hlodiff.diff.features import OWN, Intern, Pairing, Side, side_of
 from hlodiff.diff.ledger import Bodies, Ledger
 from hlodiff.diff.leftovers import assign
 from hlodiff.diff.limits import Limits
 from hlodiff.diff.matching import match
-from hlodiff.diff.operands import same_operands_in_any_order, same_value, slots_of
+from hlodiff.diff.operands import keeps_operands, same_operands_in_any_order, same_value, slots_of
 from hlodiff.diff.prepare import Hashed
 from hlodiff.diff.repair import repair
 from hlodiff.diff.script import BINDS
@@ -67,6 +68,7 @@ class PairedComputations:
         count: how many call sites lead here on both sides.
         callers: the pairs that call this one, and whether it is applied to elements there.
         limits_hit: names of the limits that kept from looking for the shortest script.
+        elements: of tuples that loops carry, by their old positions, which element is which where numbers changed.
     """
 
     old: int
@@ -77,6 +79,7 @@ class PairedComputations:
     count: int = 0
     callers: list[tuple[int, int, bool]] = field(default_factory=list)
     limits_hit: list[str] = field(default_factory=list)
+    elements: dict[int, Elements] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,7 @@ def correspond(old: Program, new: Program, limits: Limits) -> Correspondence:
                 waiting.append((child, call))
             pairs[child].callers.append((*key, embedded))
     _count(pairs)
+    _find_elements(pairs)
     ordered = tuple(pairs.values())
     modules = (old.module, new.module)
     return Correspondence(ordered, _alone(modules, ordered, 0), _alone(modules, ordered, 1))
@@ -131,8 +135,13 @@ def _open(
     parameters.pair_rest(pair.old_side, pair.new_side, pair.pairing, entry=entry)
     if not assign(pair.old_side, pair.new_side, pair.pairing, limits):
         pair.limits_hit.append("assignment")
+    elements = carried(pair.old_side, pair.new_side, pair.pairing)
+    for source, which in elements.items():
+        pair_elements(pair.old_side, pair.new_side, pair.pairing, source, which)
+    if call and call.elements is not None:
+        elements[pair.old_side.computation.parameters()[0]] = call.elements
     expected = parameters.expectation(pair.old_side, pair.new_side, call)
-    ledger = Ledger(pair.old_side, pair.new_side, pair.pairing, (old.bodies, new.bodies), expected)
+    ledger = Ledger(pair.old_side, pair.new_side, pair.pairing, (old.bodies, new.bodies), expected, elements)
     if not repair(ledger, limits):
         pair.limits_hit.append("search")
     if entry:
@@ -140,6 +149,48 @@ def _open(
 
 
 _Child = tuple[tuple[int, int], parameters.Call, bool]
+
+
+def _find_elements(pairs: dict[tuple[int, int], PairedComputations]) -> None:
+    """Number the elements of tuples that loops carry, where the loop is begun, run and asked alike."""
+    for key, pair in pairs.items():
+        if pair.pairing is None or pair.old_side is None or pair.new_side is None:
+            continue
+        for position, elements in carried(pair.old_side, pair.new_side, pair.pairing).items():
+            one = pair.old_side.computation.instructions[position]
+            other = pair.new_side.computation.instructions[pair.pairing.old[position]]
+            called = paired_calls(one, other)
+            inner = [pairs[child] for child, _ in called]
+            fits = len(called) == 2 and are_all_known(pair.old_side, pair.new_side, pair.pairing, position, elements)
+            is_begun_so = keeps_operands(pair.old_side, pair.new_side, pair.pairing, one.operands[0])
+            hand_on = (each.callers == [(*key, False)] and _hands_on(each, elements, is_begun_so) for each in inner)
+            if fits and all(hand_on):
+                pair.elements[position] = elements
+                for each in inner:
+                    if each.old_side is not None:
+                        each.elements[each.old_side.computation.parameters()[0]] = elements
+
+
+def _hands_on(pair: PairedComputations, elements: Elements, is_begun_so: bool) -> bool:
+    """Whether what a loop runs takes a tuple of these elements, and returns one if it returns any.
+
+    An edit tells of a tuple that is made of other values; one of both, where the loop begins or here, must be told by
+    what came and went.
+    """
+    if pair.pairing is None or pair.old_side is None or pair.new_side is None:
+        return False
+    parameters_, root = pair.old_side.computation.parameters(), pair.old_side.computation.root
+    if len(parameters_) != 1 or pair.pairing.old[parameters_[0]] < 0:
+        return False
+    if not are_all_known(pair.old_side, pair.new_side, pair.pairing, parameters_[0], elements):
+        return False
+    if not pair.old_side.computation.instructions[root].shape.tuple_shapes:
+        return True
+    if pair.pairing.old[root] != pair.new_side.computation.root:
+        return False
+    if is_begun_so and not keeps_operands(pair.old_side, pair.new_side, pair.pairing, root):
+        return True
+    return of_tuple(pair.old_side, pair.new_side, pair.pairing, root, pair.new_side.computation.root) == elements
 
 
 def _callees(old: Program, new: Program, pair: PairedComputations) -> list[_Child]:
@@ -166,7 +217,10 @@ def _call(pair: PairedComputations, position: int, embedded: bool, sites: int) -
     operands = (one.operands, other.operands, pair.pairing.old)
     edited = pair.old_side.labels[OWN][position] != pair.new_side.labels[OWN][partner]
     edited = edited or not same_operands_in_any_order(*both, position)
-    return parameters.Call(operands, lambda a, b: same_value(*both, ours[a], theirs[b]), embedded, sites - edited)
+    elements = carried(*both).get(position) if one.opcode == "while" else None
+    return parameters.Call(
+        operands, lambda a, b: same_value(*both, ours[a], theirs[b]), embedded, sites - edited, elements
+    )
 
 
 def paired_calls(one: Instruction, other: Instruction) -> list[tuple[tuple[int, int], bool]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
+from hlodiff.diff.elements import Elements, pair_elements
 from hlodiff.diff.features import OWN, STRUCTURE, VALUE, Pairing, Side, op_name_of
 
 Operands = tuple[Sequence[int], Sequence[int], Sequence[int]]
@@ -25,12 +26,14 @@ class Call:
         same: whether an old and a new operand, by number, are the same value.
         embedded: True where it is applied to elements: its caller's operands are not its arguments.
         unedited: how many calls of it no edit tells of yet.
+        elements: of a loop, which element of what it carries is which where their numbers changed.
     """
 
     operands: Operands
     same: Callable[[int, int], bool]
     embedded: bool
     unedited: int
+    elements: Elements | None = None
 
 
 def pair_first(old: Side, new: Side, pairing: Pairing, call: Call | None) -> None:
@@ -38,6 +41,8 @@ def pair_first(old: Side, new: Side, pairing: Pairing, call: Call | None) -> Non
     olds, news = old.computation.parameters(), new.computation.parameters()
     if call and _is_called_with(call, olds, news):
         _by_operands(pairing, olds, news, call.operands)
+        if call.elements is not None and pairing.old[olds[0]] >= 0:
+            pair_elements(old, new, pairing, olds[0], call.elements)
         return
     if call and call.embedded and len(olds) == len(news):
         for one, other in zip(olds, news, strict=True):

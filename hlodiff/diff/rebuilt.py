@@ -113,7 +113,7 @@ def _wires(pair: Pair, steps: Iterable[Step]) -> dict[int, list[Wire]]:
 
 
 def _survive(script: Script, made: Rebuilt) -> None:
-    calls = dict(made.pair.calls)
+    calls, elements = dict(made.pair.calls), dict(made.pair.elements)
     for one, other in enumerate(made.pair.partners):
         if other < 0 or made.old is None:
             continue
@@ -122,9 +122,19 @@ def _survive(script: Script, made: Rebuilt) -> None:
             made.failures.append(f"two old instructions are one new one: {made.name(one)}")
         made.nodes[other] = _node(it, [made.pair.partners[p] for p in it.control_predecessors])
         made.nodes[other].old = one
+        _renumber(
+            made.nodes[other], {} if not it.operands else dict(elements.get(made.pair.partners[it.operands[0]], ()))
+        )
         made.nodes[other].calls = calls.get(other, ())
         made.nodes[other].is_copy = True
         made.nodes[other].slots = len(it.operands)
+
+
+def _renumber(node: Node, elements: dict[int, int]) -> None:
+    """What takes a tuple apart takes the element that it took, whatever its number is now."""
+    number = node.attributes.get("index", "")
+    if node.opcode == "get-tuple-element" and number.isdigit() and int(number) in elements:
+        node.attributes["index"] = str(elements[int(number)])
 
 
 def _node(it: Instruction, control: Iterable[int]) -> Node:

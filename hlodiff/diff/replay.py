@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from hlodiff.diff.rebuilt import Rebuilt, rebuild
 from hlodiff.diff.replay_checks import check
+from hlodiff.diff.replay_elements import check_elements
 from hlodiff.diff.replay_header import check_header
 from hlodiff.diff.replay_wires import check_wires
 from hlodiff.diff.script import Header, Reordered, Script, Step
@@ -81,6 +82,7 @@ def _failures(script: Script) -> Iterator[str]:
         yield from one.failures
         yield from check(script, one, made)
         yield from check_wires(one, mine, made)
+        yield from check_elements(script, one, made)
     yield from _check_threads(script, made)
     yield from _check_channels(script, made)
     yield from check_header(script, made[0], header)

@@ -162,6 +162,8 @@ class Pair:
         arguments: operands of survivors that came or went with a parameter of what they call.
         count: how many call sites lead here.
         root: the new place of the root of a computation that is new as a whole.
+        elements: of tuples that loops carry, by their new places, old and new numbers of the elements that stayed where
+            others came or went.
     """
 
     old: int
@@ -173,6 +175,7 @@ class Pair:
     arguments: tuple[Wire, ...] = ()
     count: int = 1
     root: int = -1
+    elements: tuple[tuple[int, tuple[tuple[int, int], ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

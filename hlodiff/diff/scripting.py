@@ -120,6 +120,7 @@ class _Writer:
             tuple(draft.arguments),
             self.bodies.counts.get(draft.key[:2], 1),
             draft.new.root if draft.key[0] < 0 else -1,
+            self.bodies.renumbered(draft.key, draft.partners),
         )
 
     def _reach(self, key: Key) -> int:

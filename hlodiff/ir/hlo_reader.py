@@ -313,12 +313,10 @@ def _parse(reader: _Reader, open_: _Open, line: str, start: re.Match[str], numbe
     attributes, calls, predecessors, metadata = _read_attributes(reader, line[inside + 1 :], number, inside + 2)
     op_name, frame, rest = read_metadata(metadata, reader.frames)
     index = open_.index
-    known: tuple[int, ...] = ()
-    before: tuple[int, ...] = ()
-    if all(name in index for name in operands) and all(name in index for name in predecessors):
-        known = tuple([index[name] for name in operands])
-        before = tuple([index[name] for name in predecessors])
-    else:
+    try:
+        known, before = tuple([index[name] for name in operands]), tuple([index[name] for name in predecessors])
+    except KeyError:
+        known = before = ()
         open_.late.append((len(open_.instructions), operands, predecessors))
     return Instruction(
         start.group(2), opcode.group(1), shape, known, (), attributes, calls, before,
@@ -347,12 +345,14 @@ _Attributes = tuple[tuple[tuple[str, str], ...], tuple[tuple[str, tuple[int, ...
 
 
 def _read_attributes(reader: _Reader, text: str, number: int, column: int) -> _Attributes:
+    body = text.strip()
+    if not body:
+        return (), (), [], ""
     attributes: list[tuple[str, str]] = []
     calls: list[tuple[str, tuple[int, ...]]] = []
     predecessors: list[str] = []
     metadata = ""
-    body = text.strip()
-    if body and not body.startswith(","):
+    if not body.startswith(","):
         raise reader.error("expected `, attribute=value`", number, column)
     for part in _parts(body[1:]):
         key = _KEY.match(part)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}()\[\],"]|/\*.*?\*/')
+_OPENING, _CLOSING = frozenset("{(["), frozenset("})]")
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|/\*.*?\*/', re.DOTALL)
 
 
@@ -25,18 +26,18 @@ def split_commas(text: str) -> list[str]:
     parts: list[str] = []
     depth = start = 0
     for token in _TOKEN.finditer(text):
-        kind = text[token.start()]
+        kind = token[0]
         if kind == ",":
             if depth == 0:
                 parts.append(text[start : token.start()].strip())
                 start = token.end()
-        elif kind in "{([":
+        elif kind in _OPENING:
             depth += 1
-        elif kind in "})]":
+        elif kind in _CLOSING:
             depth -= 1
             if depth < 0:
                 raise Unbalanced(token.start())
-        elif kind == '"' and token.end() == token.start() + 1:
+        elif kind == '"':  # a string that closes is one token
             raise Unbalanced(token.start())
     if depth:
         raise Unbalanced(len(text))

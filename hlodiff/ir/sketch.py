@@ -1,4 +1,4 @@
-"""Which computations of two HLO texts are equal as printed, names and order aside: two microseconds an instruction.
+"""Which computations of two HLO texts are equal as printed, names and order aside: a good microsecond an instruction.
 
 Each line is taken apart by one regular expression, and gets a number: equal numbers mean equal opcode, shape,
 attributes and literal, and operands of equal numbers. Where no two instructions of a computation have the same number,
@@ -80,8 +80,8 @@ class _Tails(dict[str, _Kinds]):
     def __missing__(self, tail: str) -> _Kinds:
         text = tail
         at = _metadata_start(tail)
-        if at >= 0:
-            text = tail[:at] + _METADATA.sub("", tail[at:], count=1)
+        if at >= 0 and (metadata := _METADATA.match(tail, at)):
+            text = tail[:at] + tail[metadata.end() :]
         if "%" in text:
             text = _NAME.sub(self._key, text)
         if text not in self._sorted:
@@ -241,13 +241,15 @@ class Sketcher:
         found: list[int] = []
         for row in rows:
             name, head, inside, tail = row
-            kinds = self._tails[tail]
+            alike = self._tails[tail][head]
             below = [position[operand] for operand in operand_names(row)]
-            if len(below) == 2 and kinds[head].commutative:
+            if len(below) == 2 and alike.commutative:
                 below.sort()
-            label = (head, kinds.tail, *(below or (inside,)))
+            what = ("in order", *below) if below else inside
+            if what not in alike:
+                alike[what] = next(self._fresh)
             position[name] = len(position)
-            found.append(self._number(label))
+            found.append(alike[what])
         if len(position) != len(found):
             raise _Unclear
         return (position[root], *found)

@@ -1,0 +1,120 @@
+"""A loop that carries one value more: the numbers of the others shift, and that is no edit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hlodiff.diff.replay import replay
+from hlodiff.diff.script import Pair
+from tests.scenarios import compare, lines
+
+OLD = """
+asks {
+  t = (s32[], f32[8]{0}, f32[8]{0}) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  most = s32[] constant(10)
+  ROOT less = pred[] compare(i, most), direction=LT
+}
+
+runs {
+  t = (s32[], f32[8]{0}, f32[8]{0}) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  x = f32[8]{0} get-tuple-element(t), index=1
+  y = f32[8]{0} get-tuple-element(t), index=2
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  bent = f32[8]{0} tanh(x)
+  product = f32[8]{0} multiply(bent, y)
+  ROOT out = (s32[], f32[8]{0}, f32[8]{0}) tuple(next, bent, product)
+}
+
+ENTRY main {
+  p = f32[8]{0} parameter(0)
+  q = f32[8]{0} parameter(1)
+  zero = s32[] constant(0)
+  begin = (s32[], f32[8]{0}, f32[8]{0}) tuple(zero, p, q)
+  loop = (s32[], f32[8]{0}, f32[8]{0}) while(begin), condition=asks, body=runs
+  first = f32[8]{0} get-tuple-element(loop), index=1
+  second = f32[8]{0} get-tuple-element(loop), index=2
+  ROOT both = f32[8]{0} subtract(first, second)
+}
+"""
+# Carried in front of the others, and no part of what comes out.
+NEW = (
+    OLD.replace("(s32[], f32[8]{0}, f32[8]{0})", "(s32[], f32[8]{0}, f32[8]{0}, f32[8]{0})")
+    .replace("index=2", "index=3")
+    .replace("index=1", "index=2")
+    .replace("  next =", "  z = f32[8]{0} get-tuple-element(t), index=1\n  less = f32[8]{0} sine(z)\n  next =")
+    .replace("tuple(next, bent", "tuple(next, less, bent")
+    .replace("  zero =", "  r = f32[8]{0} exponential(q)\n  zero =")
+    .replace("tuple(zero, p", "tuple(zero, r, p")
+)
+# The tuple is one more element wide wherever it is; what came is one instruction each.
+EXPECTED = [
+    *["added exponential", "added get-tuple-element", "added sine"],
+    *["changed parameter shape x2", "changed tuple shape", "changed tuple shape", "changed while shape"],
+]
+
+
+def test_one_more_value_is_what_came_and_a_wider_tuple() -> None:
+    assert sorted(lines(compare(OLD, NEW))) == EXPECTED
+    assert sum(edit.count for edit in compare(NEW, OLD).edits) == len(EXPECTED) + 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "story"),
+    [
+        ("multiply(bent, y)", "multiply(bent, z)", "changed multiply operands"),
+        ("subtract(first, second)", "subtract(second, first)", "changed subtract operands"),
+        ("tuple(next, less, bent, product)", "tuple(next, less, product, bent)", "changed tuple operands,shape"),
+    ],
+)
+def test_what_else_changed_is_told(old: str, new: str, story: str) -> None:
+    assert NEW.count(old) == 1
+    found = compare(OLD, NEW.replace(old, new))
+    assert story in [line.replace("shape,operands", "operands,shape") for line in lines(found)]
+
+
+def test_another_element_is_an_edit() -> None:
+    # `y` takes what `z` takes: the number alone would be as if nothing had shifted.
+    found = compare(
+        OLD, NEW.replace("y = f32[8]{0} get-tuple-element(t), index=3", "y = f32[8]{0} get-tuple-element(t), index=1")
+    )
+    assert any("attribute:index" in line or "operands" in line for line in lines(found))
+    assert found.replay().complete
+
+
+def test_values_handed_on_as_they_were_shift_others_too() -> None:
+    # The new value is what another was one turn before: the body returns something that it had.
+    new = NEW.replace("tuple(next, less, bent, product)", "tuple(next, x, bent, product)").replace(
+        "  less = f32[8]{0} sine(z)\n", ""
+    )
+    found = compare(OLD, new)
+    assert not [line for line in lines(found) if "index" in line]
+    assert found.replay().complete
+
+
+def _with_elements(pair: Pair, change: dict[int, int] | None) -> Pair:
+    pairs = tuple((place, tuple(change.items()) if change else ()) for place, _ in pair.elements)
+    return replace(pair, elements=pairs if change else ())
+
+
+@pytest.mark.parametrize(
+    "elements", [None, {0: 0, 1: 3, 2: 2}, {0: 0, 1: 1, 2: 2}], ids=["none", "exchanged", "as if it came last"]
+)
+def test_a_script_with_other_elements_does_not_replay(elements: dict[int, int] | None) -> None:
+    script = compare(OLD, NEW).script
+    assert replay(script).complete
+    assert {which for pair in script.pairs for _, which in pair.elements} == {((0, 0), (1, 2), (2, 3))}
+    wrong = replace(script, pairs=tuple(_with_elements(pair, elements) for pair in script.pairs))
+    assert not replay(wrong).complete
+
+
+def test_each_place_of_the_loop_is_proved() -> None:
+    script = compare(OLD, NEW).script
+    for number, pair in enumerate(script.pairs):
+        if pair.elements:
+            pairs = (*script.pairs[:number], replace(pair, elements=()), *script.pairs[number + 1 :])
+            assert not replay(replace(script, pairs=pairs)).complete
