@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
@@ -274,7 +274,7 @@ def _limit(metric: str, value: object, where: str) -> Limit:
     place = f"{where}.{metric}"
     if not isinstance(value, dict):
         return Limit(metric, most=_amount(value, metric, place))
-    reject_unknown_keys(value, LIMIT_KEYS, f"{place.partition(': ')[2]}", place.partition(": ")[0])
+    _reject(value, LIMIT_KEYS, place)
     most, least = (_amount(value[key], metric, f"{place}.{key}") if key in value else None for key in ("max", "min"))
     growth, relative = _growth(value["max_increase"], metric, place) if "max_increase" in value else (None, False)
     if "ratchet" in value:
@@ -310,7 +310,7 @@ def _rule(name: str, used: object, where: str) -> RuleUse:
     if not isinstance(used, dict):
         raise wrong(used, where, 'a severity, as in "error", or a table')
     options = RULES[name]
-    reject_unknown_keys(used, [*_SCOPE, *options], where.partition(": ")[2], where.partition(": ")[0])
+    _reject(used, [*_SCOPE, *options], where)
     needed = _REQUIRED.get(name)
     if needed and needed not in used:
         example = 'kind = "all-gather"' if needed == "kind" else 'only = ["__cublas*"]'
@@ -335,3 +335,9 @@ def _option(value: object, kind: Literal["text", "list"], where: str) -> str | t
 def _unknown(what: str, word: str, known: list[str] | tuple[str, ...], where: str) -> ConfigError:
     near = closest(word, known)
     return ConfigError(what, where=where, hint=f"did you mean `{near}`?" if near else f"known: {', '.join(known)}")
+
+
+def _reject(table: Mapping[str, object], known: Iterable[str], where: str) -> None:
+    """Unknown keys, with the table as TOML calls it: `[tool.hlodiff.rules.no-f64]`."""
+    file, _, name = where.partition(": ")
+    reject_unknown_keys(table, known, name.replace("[tool.hlodiff] ", "tool.hlodiff."), file)

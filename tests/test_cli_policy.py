@@ -107,3 +107,19 @@ def test_a_function_brings_its_own_budget(compiler: Compiler, said: Ask, monkeyp
     code, out, _ = said("check", "f", "--target", "cpu")
     assert code == 1
     assert "budget: op.tanh is 1; at most 0\n  hint: if it is meant, raise op.tanh in the budget at m.py:3" in out
+
+
+def test_what_another_compiler_did_is_called_so_and_can_be_let_pass(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    compiler.answers["f", "", "cpu"] = EXP
+    compiler.toolchain = {"jax": "0.11.0", "x64": False}
+    code, out, _ = said("check", "f", "--target", "cpu")
+    assert code == 1
+    assert "toolchain, structure: 1 changed of 2 instructions" in out
+    (program,) = (p for p in json.loads(said("check", "f", "--target", "cpu", "--format", "json")[1])["programs"]
+                  if p["stage"] == "compiled")  # fmt: skip
+    assert (program["class"], program["classes"]) == ("toolchain", ["toolchain", "structure"])
+    policy('fail_on = ["interface"]\n')
+    assert said("check", "f", "--target", "cpu")[0] == 0
+    policy('fail_on = ["toolchain"]\n')
+    assert said("check", "f", "--target", "cpu")[0] == 1

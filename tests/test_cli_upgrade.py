@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.cli.environments import with_plugins
+from hlodiff.cli.environments import elsewhere, with_plugins
+from hlodiff.errors import UsageError
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = """import os
@@ -95,29 +96,37 @@ def test_a_project_that_cannot_be_imported_there(project: Path, other: Path) -> 
     assert f"error: with jax {version('jax')}" in done.stderr and "not with this" in done.stderr
 
 
-def test_environments_that_cannot_be_used(project: Path, tmp_path: Path) -> None:
-    bare = tmp_path / "bare"
+def test_environments_that_cannot_be_used(tmp_path: Path) -> None:
+    bare, here, nowhere = tmp_path / "bare", Path(sys.executable), tmp_path / "nowhere"
     venv.EnvBuilder(symlinks=True).create(bare)
-    for arguments, words in (
-        (("--env", str(bare)), "lacks jax, jaxlib, numpy, equinox, which capturing needs"),
-        (("--env", "nowhere"), "nowhere: no virtual environment"),
-        (("--python", "nowhere"), "nowhere: no program that can be run"),
-        (("--python", "/bin/true"), "is no Python that answers"),
-        (("--python", sys.executable, "--env", str(bare)), "name an environment each"),
-        (("--python", sys.executable, "jax==0.0.1"), f"has jax {version('jax')}, not 0.0.1"),
-        (("--python", sys.executable, "jax>0.9"), "is no NAME==VERSION"),
-        ((), "nothing to compare with"),
-    ):
-        done = run(project, *arguments, "--name", "same") if arguments else run(project)
-        assert (done.returncode, done.stdout) == (2, ""), arguments
-        assert words in done.stderr and "hint: " in done.stderr, done.stderr
+    cases: tuple[tuple[tuple[str, ...], Path | None, Path | None, str], ...] = (
+        ((), None, bare, "lacks jax, jaxlib, numpy, equinox, which capturing needs"),
+        ((), None, nowhere, "nowhere: no virtual environment"),
+        ((), nowhere, None, "nowhere: no program that can be run"),
+        ((), Path("/bin/true"), None, "is no Python that answers"),
+        ((), here, bare, "name an environment each"),
+        (("jax==0.0.1",), here, None, f"has jax {version('jax')}, not 0.0.1"),
+        (("jax>0.9",), here, None, "is no NAME==VERSION"),
+    )
+    for requirements, python, folder, words in cases:
+        with pytest.raises(UsageError) as caught, elsewhere(requirements, python, folder):
+            pass
+        assert words in str(caught.value) and caught.value.hint, words
 
 
-def test_what_pip_cannot_install_is_said(project: Path) -> None:
-    nothing = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
-    done = run(project, "jax==0.0.99", "--name", "same", **nothing)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "pip could not install jax==0.0.99: " in done.stderr and "--env" in done.stderr
+def test_what_pip_cannot_install_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for name, value in (("PIP_NO_INDEX", "1"), ("PIP_FIND_LINKS", ""), ("PIP_CONFIG_FILE", os.devnull)):
+        monkeypatch.setenv(name, value)
+    with pytest.raises(UsageError) as caught, elsewhere(["jax==0.0.99"], None, None):
+        pass
+    assert "pip could not install jax==0.0.99: " in caught.value.what and "--env" in caught.value.hint
+    assert list(tmp_path.iterdir()) == [], "the temporary environment is gone"
+
+
+def test_nothing_to_compare_with(project: Path) -> None:
+    done = run(project)
+    assert (done.returncode, done.stdout) == (2, "") and "nothing to compare with" in done.stderr
 
 
 def test_plugins_come_along() -> None:

@@ -86,7 +86,7 @@ MISTAKES = [
     (BUDGET + "function = ['f']\nflops = 1", "unknown metric `function`\nhint: did you mean `functions`?"),
     (BUDGET + "collectives.all-gathr = 1", "`collectives.all-gathr`\nhint: did you mean `collectives.all-gather`?"),
     (BUDGET + "'loop.copis' = 1", "budgets 1: unknown metric `loop.copis`"),
-    (BUDGET + "temp_bytes = { maxi = 1 }", "unknown key `maxi` in"),
+    (BUDGET + "temp_bytes = { maxi = 1 }", "unknown key `maxi` in [tool.hlodiff.budgets 1.temp_bytes]"),
     (BUDGET + "temp_bytes = {}", "budgets 1.temp_bytes: has no limit"),
     (BUDGET + "temp_bytes = '3 MIB'", "temp_bytes: expected bytes, as in 1024 or \"64 MiB\", found str '3 MIB'"),
     (BUDGET + "temp_bytes = '2%'", "temp_bytes: expected bytes"),
@@ -103,7 +103,7 @@ MISTAKES = [
     (RULE + "no-f46 = 'error'", "unknown key `no-f46` in [tool.hlodiff.rules]\nhint: did you mean `no-f64`?"),
     (RULE + "no-f64 = true", 'rules.no-f64: expected a severity, as in "error", or a table'),
     (RULE + "no-f64 = 'eror'", 'rules.no-f64.severity: expected "error", "warn" or "info"'),
-    (RULE + "no-f64 = { axis = 'x' }", "unknown key `axis`"),
+    (RULE + "no-f64 = { axis = 'x' }", "unknown key `axis` in [tool.hlodiff.rules.no-f64]"),
     (RULE + "no-collective = 'error'", "rules.no-collective: `kind` is missing\nhint: no-collective = { kind ="),
     (
         RULE + "no-collective = { kind = 'all-gathr' }",

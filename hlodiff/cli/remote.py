@@ -41,7 +41,7 @@ def take_elsewhere(
     """
     with tempfile.TemporaryDirectory(prefix="hlodiff-") as folder:
         job = {"project": str(config.root), "names": list(names), "targets": list(targets), "jobs": jobs, "out": folder}
-        # Not -P: it would be the same, and PYTHONPATH leads to this very hlodiff.
+        # -P: the folder in which the command was typed decides nothing; PYTHONPATH leads to this very hlodiff.
         done = subprocess.run(
             [str(other.python), "-P", "-c", _START],
             input=json.dumps(job), env=other.env, capture_output=True, text=True, check=False,
