@@ -56,7 +56,7 @@ def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequ
         old = take(there_config, old_keys, jobs)
         new = take(config, new_keys, jobs, old.snapshots)
         programs = compare_taken(old, new, Limits(**dict(config.limits)), with_name)
-        unseen = _not_looked_at(there, here, old_keys, new_keys, names, targets)
+        unseen = not_looked_at(there, here, old_keys, new_keys, names, targets)
         notes = (*checkout.notes, *_settings(there_config, config, checkout.label), *unseen)
     findings = tuple(
         _reworded(finding, spec) for finding in judge(programs, policy) if finding.rule not in ("new", "orphaned")
@@ -101,7 +101,7 @@ def _chosen(
     return tuple(key for key in old if key in chosen), tuple(key for key in new if key in chosen)
 
 
-def _not_looked_at(
+def not_looked_at(
     there: Discovery,
     here: Discovery,
     old_keys: Sequence[Key],
@@ -109,7 +109,16 @@ def _not_looked_at(
     names: Sequence[str],
     targets: Sequence[str],
 ) -> tuple[str, ...]:
-    """What `check` would run or lower at several sizes and `--against` does not."""
+    """What `check` would run or lower at several sizes and `--against` does not.
+
+    Args:
+        there, here: what either side registers.
+        old_keys, new_keys: the programs that are compared.
+        names, targets: the patterns that chose them.
+
+    Returns:
+        one note, () where nothing is left out.
+    """
     found: dict[str, None] = {}
     for side, keys in ((here, new_keys), (there, old_keys)):
         chosen = chosen_scenarios(ChosenScenarios(side.scenarios), names, targets)
