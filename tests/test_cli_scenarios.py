@@ -245,7 +245,9 @@ def test_show_and_diff(runner: Runner, said: Ask) -> None:
     ]  # fmt: skip
     code, out, _ = said("diff", "old", "snapshots", "--exit-code")
     assert code == 1
-    assert out.startswith("one  traces: `step` is traced 1 time, before 2 times; `step` has 1 program, before 2\n")
+    assert out.startswith(
+        "one  note: traces: `step` is traced 1 time, before 2 times; `step` has 1 program, before 2\n"
+    )
     assert out.endswith("scenarios: 1 changed, 1 unchanged\n")
     recorded().unlink()
     assert "one  traces: removed\n" in said("diff", "old", "snapshots")[1]
