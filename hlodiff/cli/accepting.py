@@ -11,7 +11,7 @@ from typing import Literal
 from hlodiff.cli.deciding import Wish, by_change, by_name, records_by_change
 from hlodiff.cli.output import near
 from hlodiff.cli.selecting import selected
-from hlodiff.cli.waiting import Waiting, base_of, is_record, list_waiting, load_waiting, standing
+from hlodiff.cli.waiting import Waiting, base_of, is_record, kind_of_program, list_waiting, load_waiting, standing
 from hlodiff.cli.waiting_records import WaitingRecord, base_record, kind_of, load_records, standing_record
 from hlodiff.config import Config
 from hlodiff.errors import HlodiffError, UsageError
@@ -131,16 +131,18 @@ def accept(config: Config, one: Waiting, root: Path) -> Decision:
     Raises:
         StoreError: the snapshot cannot be written.
     """
-    now = standing(one, base_of(config, one.key))
+    base = base_of(config, one.key)
+    now = standing(one, base)
     if now == "stale":
         again = f"hint: hlodiff check {one.key.name} --target {one.key.target}"
         return Decision(one.key, "refused", ("its snapshot has changed since this was captured", again), one.id)
+    kind = kind_of_program(config, one, base)
     if now == "ready":
         write_snapshot(near(config.snapshots), one.pending.snapshot, config.max_file_bytes)
     drop_pending(root, one.key)
     if now == "done":
         return Decision(one.key, "recorded", (), one.id)
-    return Decision(one.key, "accepted", (_KINDS[one.pending.kind],), one.id)
+    return Decision(one.key, "accepted", (_KINDS[kind],), one.id)
 
 
 def accept_record(config: Config, one: WaitingRecord, root: Path) -> Decision:

@@ -14,7 +14,7 @@ from hlodiff.cli.accepting import Decision, accept, accept_record, decisions_tex
 from hlodiff.cli.deciding import Wish, classes_of_program
 from hlodiff.cli.leaving import FOLDER, pending_folder
 from hlodiff.cli.output import color, near, width
-from hlodiff.cli.waiting import Waiting, base_of, compared, list_waiting, standing
+from hlodiff.cli.waiting import Waiting, base_of, compared, kind_of_program, list_waiting, standing
 from hlodiff.cli.waiting_records import WaitingRecord, base_record, standing_record, told_record
 from hlodiff.config import Config, load
 from hlodiff.diff.compared import Compared
@@ -98,7 +98,9 @@ class _Review:
         names: dict[str, list[Waiting]] = {}
         for one in programs:
             # Nobody has to look at programs that are the same: they are told last, all together.
-            names.setdefault("" if one.pending.kind == "facts" else one.key.name, []).append(one)
+            claimed = one.pending.kind == "facts"
+            same_program = claimed and kind_of_program(self.config, one, base_of(self.config, one.key)) == "facts"
+            names.setdefault("" if same_program else one.key.name, []).append(one)
         same = names.pop("", [])
         groups = [*names.items(), *([("", same)] if same else [])]
         last = len(groups) + len(records)

@@ -28,6 +28,7 @@ from hlodiff.store import (
     read_snapshot,
     source_of,
 )
+from hlodiff.store.pending import Kind
 
 # Far above any program that is captured in a pull request, and read in seconds.
 LARGEST_FILE = 64 * 1024 * 1024
@@ -190,6 +191,26 @@ def standing(waiting: Waiting, base: Base) -> Standing:
     if now == digest(waiting.pending.snapshot):
         return "done"
     return "ready" if now == waiting.pending.base else "stale"
+
+
+def kind_of_program(config: Config, waiting: Waiting, base: Base) -> Kind:
+    """How much a pending program differs from its snapshot; whoever left it is not asked.
+
+    Args:
+        config: the project's.
+        waiting: what was captured.
+        base: what it would replace.
+
+    Returns:
+        "facts" only where the program is the same.
+    """
+    if base.stored is None:
+        return "new"
+    old, new = base.stored.snapshot, waiting.pending.snapshot
+    if (old.stablehlo, old.compiled) == (new.stablehlo, new.compiled):
+        return "facts"
+    changed = waiting.pending.kind != "facts" or any(one.status == "changed" for one in compared(config, waiting, base))
+    return "changed" if changed else "facts"
 
 
 def compared(config: Config, waiting: Waiting, base: Base) -> tuple[Compared, ...]:
