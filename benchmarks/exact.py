@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -21,6 +22,9 @@ from benchmarks.pairs import Pair, make_pair
 from benchmarks.programs import Program, corpus
 from benchmarks.writer import write
 from hlodiff.diff import diff
+from hlodiff.diff.differ import work_out
+from hlodiff.diff.limits import DEFAULTS
+from hlodiff.diff.prepare import prepared
 from hlodiff.ir.content import computation_hashes, is_commutative
 from hlodiff.ir.hlo_reader import read_hlo
 from hlodiff.ir.model import Computation, Instruction, Module
@@ -179,17 +183,64 @@ def compared(programs: Sequence[Program], pairs: int, seed: int) -> Iterator[tup
             yield pair, reported, minimum_edits(pair.old.entry_computation, pair.new.entry_computation)
 
 
+def upgraded(old: Path, new: Path) -> Iterator[tuple[str, int, int]]:
+    """Small computations that two compilers made of one function: where, what the differ says, and the minimum.
+
+    Args:
+        old, new: folders of HLO files; those of one name are compared.
+    """
+    seen: set[tuple[str, str]] = set()
+    for path in sorted(old.rglob("*.hlo")):
+        other = new / path.relative_to(old)
+        if not other.exists():
+            continue
+        modules = read_hlo(path.read_text()), read_hlo(other.read_text())
+        ready = prepared(*modules)
+        for pair in work_out(ready, DEFAULTS).found.pairs:
+            if pair.old_side is None or pair.new_side is None:
+                continue
+            small = [Module("small", "compiled", (side.computation,), 0) for side in (pair.old_side, pair.new_side)]
+            if not all(_is_small(module.entry_computation) for module in small):
+                continue
+            texts = write(small[0]), write(small[1])
+            if texts not in seen:
+                seen.add(texts)
+                reported = sum(edit.count for edit in diff(*small).edits)
+                yield (
+                    f"{path.stem}: {pair.old_side.computation.name}",
+                    reported,
+                    minimum_edits(small[0].entry_computation, small[1].entry_computation),
+                )
+
+
+def _is_small(computation: Computation) -> bool:
+    return len(computation.instructions) <= LARGEST and not any(it.calls for it in computation.instructions)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print how far above the minimum the differ is."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.exact", description=__doc__)
     parser.add_argument("--pairs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--upgrade", type=Path, nargs=2, metavar="FOLDER", help="two folders of the same programs")
     options = parser.parse_args(arguments)
+    if options.upgrade:
+        return _print_upgrade(list(upgraded(*options.upgrade)))
     rows = list(compared(corpus(), options.pairs, options.seed))
     reported, least = sum(r for _, r, _ in rows), sum(m for _, _, m in rows)
     print(f"{len(rows)} small programs: {reported} edits reported, {least} are the minimum ({reported / least:.3f})")
     for pair, ours, minimum in [row for row in rows if row[1] != row[2]][:5]:
         print(f"\n{ours} reported, {minimum} needed:\n{pair.old_text}\n{pair.new_text}")
+    return 0
+
+
+def _print_upgrade(rows: Sequence[tuple[str, int, int]]) -> int:
+    reported, least = sum(r for _, r, _ in rows), sum(m for _, _, m in rows)
+    print(
+        f"{len(rows)} small computations: {reported} edits reported, {least} are the minimum ({reported / least:.3f})"
+    )
+    for where, ours, minimum in [row for row in rows if row[1] != row[2]][:20]:
+        print(f"  {where}: {ours} reported, {minimum} needed")
     return 0
 
 
