@@ -16,7 +16,7 @@ from hlodiff.errors import HlodiffError
 from hlodiff.policy import Finding
 from hlodiff.policy.findings import Severity
 from hlodiff.policy.growth import RULE, growth_record, judge_growth, recorded_classes
-from hlodiff.report.growth_report import causes
+from hlodiff.report.growth_report import causes, growing_tables
 from hlodiff.store import Key, list_growth, read_growth, remove_growth, write_growth
 
 PLACE = "growth"
@@ -65,7 +65,8 @@ def _judged(config: Config, grew: Grew) -> tuple[Finding, ...]:
     if grew.trouble is not None:
         log = tuple(grew.trouble.log_tail.rstrip().split("\n")[-12:]) if grew.trouble.log_tail else ()
         return (Finding("broken", RULE, key.name, None, grew.trouble.what, "", log),)
-    words = {growth.parameter: tuple(causes(growth, str(config.root))) for growth in grew.growths}
+    base = str(config.root)
+    words = {growth.parameter: (*causes(growth, base), *growing_tables(growth, base)) for growth in grew.growths}
     return tuple(judge_growth(key.name, grew.growths, record, dict(grew.limits), words))
 
 
