@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hlodiff.capture.environment import LIBTPU
+
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / ".hlodiff" / "bench"
 TARGETS = ("cpu", "tpu-v5e", "cuda-h100")
@@ -86,7 +88,7 @@ def _compile_elsewhere(names: list[str] | None, target: str, folder: Path) -> No
     """In a process of its own: platforms and device counts are process-wide, and libtpu chatters."""
     settings = {
         "JAX_PLATFORMS": "cpu",
-        "TPU_SKIP_MDS_QUERY": "1",
+        **LIBTPU,
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "TPU_MIN_LOG_LEVEL": "3",
     }

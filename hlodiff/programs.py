@@ -11,9 +11,6 @@ from hlodiff.errors import CaptureError
 from hlodiff.policy.assertions import Program
 from hlodiff.registry import Case
 
-# Read by libtpu when it starts: nothing runs on a TPU here, and there is no metadata server to ask for minutes.
-LIBTPU = {"TPU_SKIP_MDS_QUERY": "1", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
-
 
 class NotHere(CaptureError):
     """This machine cannot compile for a target."""
@@ -43,6 +40,7 @@ def capture_program(
         >>> program.assert_budget(temp_bytes="1 MiB", copies_in_loops=0)  # doctest: +SKIP
     """
     from hlodiff.capture import Captured, NotChecked, Request
+    from hlodiff.capture.environment import LIBTPU
     from hlodiff.capture.program import Bench, capture_with
     from hlodiff.diff.metrics import raw_metrics
     from hlodiff.ir import read_text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 _LONGEST = 100
 _PATIENCE = 60  # seconds that other processes of pytest-xdist may take to write theirs
-# Read by libtpu when it starts: nothing runs on a TPU here, and there is no metadata server to ask for minutes.
-_LIBTPU = {"TPU_SKIP_MDS_QUERY": "1", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
 
 
 @dataclass(slots=True)
@@ -176,14 +173,14 @@ class CaseChecker:
         return stored
 
     def _capture(self, case: Case | Callable[..., Case], key: Key, stored: dict[Key, Stored]) -> Outcome:
+        from hlodiff.capture.environment import LIBTPU
         from hlodiff.capture.private import leave_out_frames
         from hlodiff.capture.program import Bench, capture_with
         from hlodiff.cli.registered import requests_for
-        from hlodiff.config import process_environment
+        from hlodiff.config import process_environment, set_defaults
 
         if key.target.startswith("tpu"):
-            for variable, value in _LIBTPU.items():
-                os.environ.setdefault(variable, value)
+            set_defaults(LIBTPU)
         project = self._used.project
         if self._used.bench is None:
             self._used.bench = Bench(project.root, process_environment(), project.large_constants)

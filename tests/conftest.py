@@ -8,11 +8,12 @@ from collections.abc import Callable
 
 import pytest
 
+from hlodiff.capture.environment import LIBTPU
 from hlodiff.cli import run
 
 # libtpu is here to compile; without this, a test that touches jax would ask for a TPU that is not there, for minutes.
 os.environ["JAX_PLATFORMS"] = "cpu"
-os.environ["TPU_SKIP_MDS_QUERY"] = "1"
+os.environ |= LIBTPU
 # Tests play a developer's machine, also where CI runs them; those about CI set it.
 os.environ.pop("CI", None)
 

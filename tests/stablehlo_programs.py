@@ -15,6 +15,7 @@ from typing import Any
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["TPU_SKIP_MDS_QUERY"] = "1"
+os.environ["ALLOW_MULTIPLE_LIBTPU_LOAD"] = "1"
 
 import jax
 import jax.numpy as jnp

@@ -78,7 +78,8 @@ def folder(tmp_path: Path) -> Path:
 def test_a_loop_that_becomes_unrolled_is_named_and_gated(folder: Path) -> None:
     code, out, _ = hlodiff(folder, "check")
     assert code == 1
-    assert "walking  growth: how it grows with `length` is not recorded\n  hint: hlodiff update walking" in out
+    assert "walking  growth: how it grows with `length` is not recorded\n  hint: hlodiff accept " in out
+    assert out.endswith("next: hlodiff accept walking\n")
     assert hlodiff(folder, "update")[0] == 0
     recorded = (folder / "snapshots/walking/growth.yaml").read_text()
     assert "    instructions:\n      class: constant\n      values: [16, 16, 16, 16]\n" in recorded

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from hlodiff.config import _READERS, Config, load
@@ -172,19 +173,16 @@ INVALID = [
 
 @pytest.mark.parametrize("text", [*VALID, *(text for _, text in examples())])
 def test_schema_and_reader_take_the_same(tmp_path: Path, text: str) -> None:
-    jsonschema = pytest.importorskip("jsonschema")
     read(tmp_path, text)
     jsonschema.Draft202012Validator(SCHEMA).validate(table_of(text))
 
 
 @pytest.mark.parametrize("text", [*INVALID, *(text for text, _ in MISTAKES)])
 def test_schema_and_reader_refuse_the_same(tmp_path: Path, text: str) -> None:
-    jsonschema = pytest.importorskip("jsonschema")
     with pytest.raises(ConfigError):
         read(tmp_path, text)
     assert not jsonschema.Draft202012Validator(SCHEMA).is_valid(table_of(text))
 
 
 def test_the_schema_is_one() -> None:
-    jsonschema = pytest.importorskip("jsonschema")
     jsonschema.Draft202012Validator.check_schema(SCHEMA)

@@ -357,3 +357,15 @@ def test_parameters_of_what_is_applied_to_elements_are_known_by_their_numbers() 
     # Two users of exchanged parameters changed: no operand of the reduction could tell of it in one edit.
     new = APPLIED.replace("divide(a, b)", "divide(b, a)").replace("subtract(a, b)", "subtract(b, a)")
     assert sorted(lines(compare(APPLIED, new))) == ["changed divide operands", "changed subtract operands"]
+
+
+def test_edits_of_two_lines_stay_apart_whichever_side_knows_the_lines() -> None:
+    def program(opcode: str, *places: str) -> str:
+        rows = [f"  x{n} = f32[8]{{0}} {opcode}(x{n - 1}){place}" for n, place in enumerate(places, 1)]
+        return "\n".join(
+            ["ENTRY main {", "  x0 = f32[8]{0} parameter(0)", *rows, "  ROOT r = f32[8]{0} negate(x2)", "}"]
+        )
+
+    known = (f', metadata={{source_file="/srv/project/model.py" source_line={line}}}' for line in (3, 7))
+    old, new = program("sine", *known), program("cosine", "", "")
+    assert [len(compare(*sides).edits) for sides in ((old, new), (new, old))] == [2, 2]

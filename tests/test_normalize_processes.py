@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hlodiff.capture.availability import missing
+from hlodiff.capture.environment import LIBTPU
 from hlodiff.capture.targets import parse
 
 MODEL = """
@@ -68,7 +69,7 @@ def run(
     (folder / "model.py").write_text("\n" * shift + MODEL.format(helper=helper))
     driver = DRIVER.format(root=str(Path(__file__).parents[1]), targets=TARGETS, others=others)
     (folder / "driver.py").write_text(driver)
-    environment = {**os.environ, "PYTHONHASHSEED": seed, "JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1"}
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "JAX_PLATFORMS": "cpu", **LIBTPU}
     command = [sys.executable, "driver.py"]
     if one_core:
         command = ["taskset", "-c", "0", *command]

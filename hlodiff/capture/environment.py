@@ -30,6 +30,12 @@ class Setting:
     cpu_devices: int
 
 
+# Read by libtpu when it starts, in every process that compiles for TPUs.
+LIBTPU = {
+    "TPU_SKIP_MDS_QUERY": "1",  # without it libtpu asks a metadata server that is not there, for minutes
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # nothing runs on a TPU here, so processes need no lock on it
+}
+
 # Variables that would change or stop a capture and are no setting of a program.
 _DROPPED = (
     "JAX_DISABLE_JIT", "JAX_PLATFORM_NAME", "JAX_NUM_CPU_DEVICES", "JAX_COMPILATION_CACHE_DIR", "JAX_DUMP_IR_TO",
@@ -66,9 +72,8 @@ def worker_environment(config: Config, setting: Setting, outside: Mapping[str, s
     env |= {
         "JAX_ENABLE_COMPILATION_CACHE": "false",
         "JAX_NUM_CPU_DEVICES": str(setting.cpu_devices),
-        "TPU_SKIP_MDS_QUERY": "1",  # without it libtpu asks a metadata server that is not there, for minutes
-        "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # nothing runs on a TPU here, so workers need no lock on it
         "PYTHONUNBUFFERED": "1",  # the log must hold what was printed before a worker died
+        **LIBTPU,
     }
     if not setting.attached:
         env["JAX_PLATFORMS"] = "cpu"

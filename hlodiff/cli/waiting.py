@@ -16,10 +16,12 @@ from hlodiff.diff.limits import Limits
 from hlodiff.diff.metrics import op_counts
 from hlodiff.errors import HlodiffError, StoreError
 from hlodiff.store import (
+    RECORDS,
     FolderTree,
     Key,
     Pending,
     digest,
+    list_records,
     list_snapshots,
     program_id,
     read_pending,
@@ -80,15 +82,28 @@ def list_waiting(root: Path) -> tuple[Key, ...]:
         root: the folder.
 
     Returns:
-        keys in order.
+        keys in order, programs first; in that of a record "traces" or "growth" stands for the target.
 
     Raises:
-        StoreError: it holds more programs than any project has.
+        StoreError: it holds more programs or records than any project has.
     """
-    keys = list_snapshots(FolderTree(near(root))).keys
-    if len(keys) > MOST_PROGRAMS:
-        raise StoreError(f"holds {len(keys):,} programs; {MOST_PROGRAMS:,} are the most", where=str(near(root)))
-    return keys
+    tree = FolderTree(near(root))
+    programs = tuple(key for key in list_snapshots(tree).keys if not is_record(key))
+    records = list_records(tree.files())
+    for keys, what in ((programs, "programs"), (records, "records")):
+        if len(keys) > MOST_PROGRAMS:
+            raise StoreError(f"holds {len(keys):,} {what}; {MOST_PROGRAMS:,} are the most", where=str(near(root)))
+    return programs + records
+
+
+def is_record(key: Key) -> bool:
+    """Whether a pending key is that of traces or growth.
+
+    Example:
+        >>> is_record(Key("steps", "", "traces")), is_record(Key("step", "", "cpu"))
+        (True, False)
+    """
+    return key.target in RECORDS
 
 
 def load_waiting(root: Path, keys: Sequence[Key]) -> tuple[dict[Key, Waiting], dict[Key, HlodiffError]]:

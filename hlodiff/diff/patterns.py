@@ -68,11 +68,11 @@ def group(
     )
 
 
-def _line(origins: tuple[Origins, Origins], edit: RawEdit) -> tuple[str, int] | None:
-    """The innermost line of the user's own code that an edit comes from."""
-    origin, place = (origins[1], edit.new) if edit.new else (origins[0], edit.old)
-    frame = own_frame(origin.stack(*place)) if place else None
-    return (frame.file, frame.line) if frame else None
+def _line(origins: tuple[Origins, Origins], edit: RawEdit) -> tuple[tuple[str, int] | None, ...]:
+    """The innermost lines of the user's own code that an edit comes from, on both sides: swapped they group alike."""
+    places = edit.old, edit.new
+    frames = [own_frame(origin.stack(*at)) if at else None for origin, at in zip(origins, places, strict=True)]
+    return tuple((frame.file, frame.line) if frame else None for frame in frames)
 
 
 def _rank(edit: Edit) -> tuple[int, int, int]:

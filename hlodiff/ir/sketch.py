@@ -46,21 +46,30 @@ class _Unclear(Exception):
 class _Alike(dict[Hashable, int]):
     """Lines that are alike but for their operands, or their literal: by those, the number of each."""
 
-    __slots__ = ("commutative",)
-    commutative: bool
+    __slots__ = ("_fresh", "commutative")
+
+    def __init__(self, commutative: bool, fresh: Iterator[int]) -> None:
+        super().__init__()
+        self.commutative = commutative
+        self._fresh = fresh
+
+    def __missing__(self, what: Hashable) -> int:
+        self[what] = number = next(self._fresh)
+        return number
 
 
 class _Kinds(dict[str, _Alike]):
     """Lines of one tail, by shape and opcode."""
 
-    def __init__(self, tail: str) -> None:
+    def __init__(self, tail: str, fresh: Iterator[int]) -> None:
         super().__init__()
-        self.tail = tail
+        self._tail = tail
+        self._fresh = fresh
 
     def __missing__(self, head: str) -> _Alike:
         found = _COMMUTATIVE.search(head)
-        self[head] = alike = _Alike()
-        alike.commutative = found is not None and _is_symmetric(found[1], self.tail)
+        commutative = found is not None and _is_symmetric(found[1], self._tail)
+        self[head] = alike = _Alike(commutative, self._fresh)
         return alike
 
 
@@ -70,8 +79,9 @@ class _Tails(dict[str, _Kinds]):
     Metadata means nothing, nor does the order of attributes; what is called is its key, or left out where masked.
     """
 
-    def __init__(self, kinds: dict[str, _Kinds], masked: bool = False) -> None:
+    def __init__(self, kinds: dict[str, _Kinds], fresh: Iterator[int], masked: bool = False) -> None:
         super().__init__()
+        self._fresh = fresh  # numbers of lines
         self.keys_by_name: dict[str, int | None] = {}
         self._masked = masked
         self._kinds = kinds
@@ -88,7 +98,7 @@ class _Tails(dict[str, _Kinds]):
             self._sorted[text] = _in_order_of_names(text)
         text = self._sorted[text]
         if text not in self._kinds:
-            self._kinds[text] = _Kinds(text)
+            self._kinds[text] = _Kinds(text, self._fresh)
         self[tail] = kinds = self._kinds[text]
         return kinds
 
@@ -138,8 +148,8 @@ class Sketcher:
     numbers: Numbers
     scheduled: bool
     _kinds: dict[str, _Kinds] = field(default_factory=dict)
-    _tails: _Tails = field(default_factory=lambda: _Tails({}))
-    _fresh: Iterator[int] = field(default_factory=count)  # numbers of lines
+    _fresh: Iterator[int] = field(default_factory=count)
+    _tails: _Tails = field(init=False)
 
     def sketch(self, program: Unread, entry: int, by_name: Container[str] = ()) -> Sketch:
         """Give every computation its key.
@@ -150,7 +160,7 @@ class Sketcher:
             by_name: computations that are known to be the same on both sides and unlike all others; see `same_names`.
         """
         keys: dict[str, int | None] = {}
-        self._tails = _Tails(self._kinds)
+        self._tails = _Tails(self._kinds, self._fresh)
         self._tails.keys_by_name = keys
         chunks = {chunk.name: chunk for chunk in program.chunks}
         ordered = _steps(program.text, chunks, program.chunks[entry].name) if self.scheduled else frozenset()
@@ -189,7 +199,7 @@ class Sketcher:
             Pairs of line numbers, those of the old side ascending; None where the two differ in more, or where it
             takes more than a sketch to tell.
         """
-        self._tails = _Tails({}, masked=True)
+        self._tails = _Tails({}, self._fresh, masked=True)
         chunks = (old.chunks[name], new.chunks[other])
         texts = (old.program.text, new.program.text)
         rows, others = old.rows(name), new.rows(other)
@@ -214,25 +224,23 @@ class Sketcher:
 
     def _unordered(self, rows: Sequence[Row]) -> dict[str, int]:
         # This loop is where the time goes.
-        tails, fresh = self._tails, self._fresh
+        tails = self._tails
         number: dict[str, int] = {}
         number_of = number.__getitem__
         for name, head, inside, tail in rows:
             alike = tails[tail][head]
-            what: Hashable = inside  # a literal
             if inside in number:  # one operand
-                what = number[inside]
-            elif inside.startswith("%"):
+                number[name] = alike[number[inside]]
+            elif inside[:1] != "%":  # none, or a literal
+                number[name] = alike[inside]
+            else:
                 first, _, second = inside.partition(", ")
-                if second in number:
-                    what = number[first], number[second]
-                    if alike.commutative and number[first] > number[second]:
-                        what = number[second], number[first]
+                if second not in number:
+                    number[name] = alike[tuple(map(number_of, inside.split(", ")))]
+                elif alike.commutative and number[first] > number[second]:
+                    number[name] = alike[number[second], number[first]]
                 else:
-                    what = tuple(map(number_of, inside.split(", ")))
-            if what not in alike:
-                alike[what] = next(fresh)
-            number[name] = alike[what]
+                    number[name] = alike[number[first], number[second]]
         return number
 
     def _in_order(self, rows: Sequence[Row], root: str) -> tuple[int, ...]:
@@ -246,8 +254,6 @@ class Sketcher:
             if len(below) == 2 and alike.commutative:
                 below.sort()
             what = ("in order", *below) if below else inside
-            if what not in alike:
-                alike[what] = next(self._fresh)
             position[name] = len(position)
             found.append(alike[what])
         if len(position) != len(found):

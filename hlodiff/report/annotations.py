@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from hlodiff.report.alike import SEVERITIES
 from hlodiff.report.escape import clip, printable, unordered
-from hlodiff.report.filling import SEVERITIES
 from hlodiff.report.numbers import many
 from hlodiff.report.sheet import Program, Said, Sheet
 from hlodiff.report.totals import totals_in_words

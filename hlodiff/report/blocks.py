@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from hlodiff.report.alike import alike, first_of_rules
 from hlodiff.report.escape import clip, code, html, markdown
 from hlodiff.report.key_numbers import arrow, by_how_much
 from hlodiff.report.numbers import many
@@ -82,14 +83,17 @@ def _with_id(target: str, own: str) -> str:
 
 
 def findings(found: Sequence[Said], most: int) -> list[str]:
-    """A line for each finding with what explains it, at most so many."""
+    """A line for each finding with what explains it, at most so many; what says the same of several is one."""
     lines = []
-    for finding in found[:most]:
+    groups = first_of_rules(alike(found)) if most < len(found) else [(*one, 0) for one in alike(found)]
+    for (finding, *_), about, more in groups[:most]:
         told = f"{markdown(finding.rule)}: {markdown(clip(finding.what, 4 * WIDEST))}"
-        lines.append(f"- {_SEVERITIES.get(finding.severity, '')}: **{markdown(clip(finding.label, WIDEST))}** {told}")
+        lines.append(f"- {_SEVERITIES.get(finding.severity, '')}: **{markdown(clip(about.label, WIDEST))}** {told}")
+        lines += [f"  - and {many(more, 'more finding')} of this rule"] if more else []
+        lines += [f"  - {markdown(clip(about.of, 4 * WIDEST))}"] if about.of else []
         lines += [f"  - {markdown(clip(detail, 4 * WIDEST))}" for detail in finding.details if detail.strip()]
         lines += [f"  - hint: {code(finding.advice)}"] if finding.advice.strip() else []
-    left = len(found) - most
+    left = sum(len(group) + more for group, _, more in groups[most:])
     lines += [f"- ... and {many(left, 'more finding')}"] if left > 0 else []
     return [*lines, *([""] if lines else [])]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hlodiff.report.alike import alike, first_of_rules
 from hlodiff.report.escape import clip, printable, unordered
 from hlodiff.report.numbers import many
 from hlodiff.report.rows import Row, functions_in, rows_of
@@ -57,10 +58,11 @@ def _lines(sheet: Sheet) -> Iterator[str]:
     for row in rows[:MOST_ROWS]:
         yield "  ".join(filter(None, (row_in_words(row), row.where)))
     yield from _more(functions_in(rows[MOST_ROWS:]), "function")
-    found = sheet.further_findings()
-    for finding in found[:MOST_ROWS]:
-        yield f"{finding.label}: {finding.rule}: {finding.what}"
-    yield from _more(len(found) - MOST_ROWS, "finding")
+    groups = first_of_rules(alike(sheet.further_findings()))
+    for (finding, *_), about, more in groups[:MOST_ROWS]:
+        of = f" ({about.of})" if about.of else ""
+        yield f"{about.label}: {finding.rule}: {finding.what}{of}{f' and {more:,} more' if more else ''}"
+    yield from _more(sum(len(group) + more for group, _, more in groups[MOST_ROWS:]), "finding")
     reasons: dict[tuple[bool, str], int] = {}
     for program in sheet.programs:
         if program.status == "not_checked":

@@ -10,6 +10,7 @@ from hlodiff.diff.compared import Compared
 from hlodiff.ir.frames import is_library, own_frame, shown_file
 from hlodiff.ir.model import Frame
 from hlodiff.policy import Finding
+from hlodiff.report.alike import SEVERITIES
 from hlodiff.report.causes import causes_in_words
 from hlodiff.report.costs import cost_in_words
 from hlodiff.report.digest import Digest, digest_of, share, share_in_words
@@ -35,7 +36,6 @@ from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_
 from hlodiff.report.totals import checked_in_words
 
 MOST_SHARED = 20
-SEVERITIES = ("broken", "error", "warning", "info")
 _MORE = "--all lists everything"
 _DIGITS = re.compile(r"[\d.,]+")
 

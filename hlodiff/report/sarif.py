@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hlodiff import __version__
+from hlodiff.policy import REASONS
 from hlodiff.report.annotations import inside
 from hlodiff.report.escape import printable
 from hlodiff.report.sheet import Place, Said, Sheet
@@ -15,13 +16,15 @@ from hlodiff.report.totals import totals_in_words
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"broken": "error", "error": "error", "warning": "warning", "info": "note"}
 _FINGERPRINT = "hlodiffFinding/v1"
-# What the rules mean; those of a project's own policy are told by their name.
+# What the rules mean; what else was found (growth, parity, traces) is told by its name.
 _RULES = {
     "changed": "The function compiles to another program than the recorded one.",
     "new": "The function has no recorded program.",
     "orphaned": "A recorded program belongs to no registered function.",
     "not-checked": "The program could not be compiled here, so nobody knows whether it changed.",
     "broken": "The program could not be judged because something is broken.",
+    "budget": "The program needs more than the project allows it, or less than it asks for.",
+    **REASONS,
 }
 
 

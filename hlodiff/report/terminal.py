@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hlodiff.diff.compared import Compared
 from hlodiff.ir.frames import own_frame, shown_file
+from hlodiff.report.alike import alike, first_of_rules
 from hlodiff.report.brief import MOST_ROWS, row_in_words
 from hlodiff.report.causes import cause_lines, causes_in_words
 from hlodiff.report.costs import cost_in_words
@@ -33,12 +34,14 @@ _MOST_GROUPS = 100
 _MANY = 4  # functions that changed: more than a reviewer keeps in mind
 _MOST_LINES = 300  # what a reviewer still scrolls through; more becomes an overview
 _MOST_LINES_OF_LOG = 12
+_MOST_FINDINGS = 10  # that say different things, the worst first
 _BELOW = 15  # what is said further of an edit stands below its words
 _MORE = "--all lists everything"
 _COSTS = "flops and bytes of changes are computed from shapes, cycles are XLA's estimates"
 _TITLES = 13
 _STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan"}
 _WORDS = {"added": "new: no snapshot", "removed": "orphaned: no such function any more"}
+_SEVERITIES = {"warning": "warning: ", "info": "note: "}  # what fails says nothing more
 _STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
 
 
@@ -283,18 +286,33 @@ def _not_checked(report: Report) -> Iterator[_Line]:
 
 
 def _further_findings(report: Report) -> Iterator[_Line]:
-    """What was found beside the programs: growth, parity, traces."""
+    """What was found beside the programs: budgets, rules, growth, parity, traces. What says the same is said once."""
     styles = {"broken": "bold red", "error": "bold yellow"}
-    for finding in report.further_findings():
-        on = f" on {finding.target}" if finding.target else ""
-        head = f"{finding.program}{on}  {finding.rule}: {finding.what}"
+    all_groups = alike(report.further_findings())
+    groups = [(*one, 0) for one in all_groups] if report.all else first_of_rules(all_groups)
+    shown = groups if report.all else groups[:_MOST_FINDINGS]
+    for group, about, more in shown:
+        finding = group[0]
+        word = _SEVERITIES.get(finding.severity, "")
+        head = f"{about.label}  {word}{finding.rule}: {finding.what}"
         yield _Line(0, head, style=styles.get(finding.severity, ""), wrap=True)
+        if more:
+            yield _Line(2, f"and {many(more, 'more finding')} of this rule, {_MORE}")
+        if about.of:
+            yield _Line(2, about.of, wrap=True)
         for detail in finding.details:
             yield _Line(2, detail, wrap=True)
-        if frame := own_frame(finding.source):
-            yield _Line(2, f"at {shown_file(frame.file, report.root)}:{frame.line} ({frame.function})", wrap=True)
+        frames = list(dict.fromkeys(own_frame(one.source) for one in group))
+        if frame := frames[0]:
+            others = f" and {many(len(frames) - 1, 'other place')}" if len(frames) > 1 else ""
+            place = f"{shown_file(frame.file, report.root)}:{frame.line} ({frame.function})"
+            yield _Line(2, f"at {place}{others}", wrap=True)
         if finding.advice:
             yield _Line(2, f"hint: {finding.advice}", wrap=True)
+        yield _Line(0, "")
+    left = sum(len(group) + more for group, _, more in groups[len(shown) :])
+    if left:
+        yield _Line(0, f"... and {many(left, 'more finding')}, {_MORE}")
         yield _Line(0, "")
 
 

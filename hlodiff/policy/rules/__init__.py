@@ -33,3 +33,5 @@ _FILES: Mapping[str, ModuleType] = {
 }
 RULES: dict[str, Rule] = {name: file.violations for name, file in _FILES.items()}
 ADVICE: dict[str, str] = {name: file.ADVICE for name, file in _FILES.items()}
+# The reason that each file begins with; Python leaves it out with -OO.
+REASONS: dict[str, str] = {name: (file.__doc__ or "").partition("\n")[0] for name, file in _FILES.items()}
