@@ -250,7 +250,7 @@ def test_show_and_diff(runner: Runner, said: Ask) -> None:
     )
     assert out.endswith("scenarios: 1 changed, 1 unchanged\n")
     recorded().unlink()
-    assert "one  traces: removed\n" in said("diff", "old", "snapshots")[1]
+    assert "one  note: traces: removed\n" in said("diff", "old", "snapshots")[1]
 
 
 def test_every_form_tells_of_scenarios(runner: Runner, said: Ask) -> None:
