@@ -152,6 +152,8 @@ def test_colour_changes_no_word() -> None:
 
 def test_the_other_forms() -> None:
     assert "| XLA | 500 ms | 200 ms |" in profiles_markdown([WHOLE])
+    once = profiles_markdown([Profile("f", "cpu", 1, 1, FIRST, ())])
+    assert "| | first |\n|---|--:|\n" in once and "again" not in once
     assert "| `fusion` | 20.0 ms | 20 % |" in profiles_markdown([WHOLE])
     value = json.loads(profiles_json([WHOLE, Profile("g", "cpu", problem="x")]))
     assert value["programs"][0]["first"] == FIRST

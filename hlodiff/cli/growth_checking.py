@@ -17,7 +17,7 @@ from hlodiff.errors import HlodiffError
 from hlodiff.policy import Finding
 from hlodiff.policy.findings import Severity
 from hlodiff.policy.growth import RULE, changed_growth, growth_record, judge_growth, recorded_classes
-from hlodiff.report.growth_report import causes
+from hlodiff.report.growth_report import causes, growing_tables
 from hlodiff.store import FolderTree, Key, list_growth, read_growth, recorded_text, remove_growth, write_growth
 
 PLACE = "growth"
@@ -71,7 +71,8 @@ def _judged(config: Config, grew: Grew, leaving: Leaving) -> tuple[Finding, ...]
         return (Finding("broken", RULE, key.name, None, grew.trouble.what, "", log),)
     found = growth_record(key.function, key.case, grew.growths)
     leaving.record(own, found, text, text is None or bool(changed_growth(record, found)[0]))
-    words = {growth.parameter: tuple(causes(growth, str(config.root))) for growth in grew.growths}
+    base = str(config.root)
+    words = {growth.parameter: (*causes(growth, base), *growing_tables(growth, base)) for growth in grew.growths}
     return tuple(judge_growth(key.name, grew.growths, record, dict(grew.limits), words))
 
 

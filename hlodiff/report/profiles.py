@@ -186,11 +186,12 @@ def _markdown(profile: Profile, everything: bool) -> Iterator[str]:
         yield f"{head}: not timed, {markdown(profile.problem)} {markdown(profile.advice)}".rstrip()
         return
     yield f"{head}: {profile.stablehlo:,} StableHLO ops, {profile.compiled:,} compiled instructions"
-    yield from ("", f"| | first | again, median of {len(profile.later)} |", "|---|--:|--:|")
+    runs = len(profile.later)
+    yield from ("", f"| | first |{f' again, median of {runs} |' if runs else ''}", f"|---|--:|{'--:|' if runs else ''}")
     for phase in (*PHASES, "total"):
         again = profile.median(phase)
-        later = "" if again is None else seconds_in_words(again)
-        yield f"| {TITLES.get(phase, phase)} | {seconds_in_words(_of(profile.first, phase))} | {later} |"
+        later = "" if again is None else f" {seconds_in_words(again)} |"
+        yield f"| {TITLES.get(phase, phase)} | {seconds_in_words(_of(profile.first, phase))} |{later}"
     yield from _markdown_passes(profile, everything)
     if profile.reasons:
         yield from ("", f"{_LARGER.capitalize()}:", "")
