@@ -70,13 +70,23 @@ def prepared(old: Module, new: Module) -> Prepared:
 
 
 def _with_parameters(modules: Sequence[Module]) -> list[tuple[Module, int]]:
-    fused = [[n for n, is_fused in enumerate(fused_only(module)) if is_fused] for module in modules]
-    hashes = [
-        computation_hashes(without_channels(module), only=some) for module, some in zip(modules, fused, strict=True)
+    fused = [
+        {n: _opcodes(module.computations[n]) for n, is_fused in enumerate(fused_only(module)) if is_fused}
+        for module in modules
     ]
-    both = set(hashes[0]) & set(hashes[1])
+    # Only what has as many of each operation on both sides can be equal: no other content is looked at.
+    alike = set(fused[0].values()) & set(fused[1].values())
+    hashes = [
+        computation_hashes(without_channels(module), only=[n for n, opcodes in some.items() if opcodes in alike])
+        for module, some in zip(modules, fused, strict=True)
+    ]
+    both = set(hashes[0]) & set(hashes[1]) - {""}
     kept = [frozenset(n for n, one in enumerate(some) if one in both) for some in hashes]
     return [fusion_parameters(module, those, see_callers=False) for module, those in zip(modules, kept, strict=True)]
+
+
+def _opcodes(computation: Computation) -> tuple[str, ...]:
+    return tuple(sorted(it.opcode for it in computation.instructions))
 
 
 def without_channels(module: Module) -> Module:

@@ -13,6 +13,8 @@ from typing import overload
 
 from hlodiff.ir.model import Computation
 
+# Lines that begin or end a computation, and what is in neither form.
+_BORDER = re.compile(r"\n(?!  )([^\n]*)")
 _HEAD = re.compile(r"(ENTRY )?%?([^\s({%]+) (?:\(.*)?\{")
 
 
@@ -56,30 +58,28 @@ def outline(text: str, start: int, line: int) -> tuple[Chunk, ...] | None:
         ['a', 'b']
     """
     chunks: list[Chunk] = []
-    while start < len(text):
-        head_end = _line_end(text, start)
-        if head_end == start:
-            start, line = start + 1, line + 1
-            continue
-        head = _HEAD.fullmatch(text, start, head_end)
-        last = text.find("\n}", head_end)
-        if head is None or last < 0:
-            return None
-        lines = text.count("\n", head_end, last)
-        if not lines or text.count("\n  ", head_end, last) != lines:
-            return None
-        end = _line_end(text, last + 1)
-        places = (start, head_end + 1, last + 1)
-        chunks.append(Chunk(head[2], head[1] is not None, *places, text[last + 2 : end].strip(), line, lines))
-        start, line = end + 1, line + lines + 2
+    head: re.Match[str] | None = None  # of the computation that is open
+    for border in _BORDER.finditer(text, start - 1):
+        words = border[1]
+        if head is not None:
+            lines = text.count("\n", start, border.start(1))
+            if not lines or not words.startswith("}"):
+                return None
+            places = (start - 1 - len(head[0]), start, border.start(1))
+            chunks.append(Chunk(head[2], head[1] is not None, *places, words[1:].strip(), line, lines))
+            line += lines + 2
+            head = None
+        elif words:
+            head, start = _HEAD.fullmatch(words), border.end() + 1
+            if head is None:
+                return None
+        else:
+            line += 1
+    if head is not None:
+        return None
     if sum(chunk.is_entry for chunk in chunks) != 1 or len({chunk.name for chunk in chunks}) != len(chunks):
         return None
     return tuple(chunks)
-
-
-def _line_end(text: str, start: int) -> int:
-    end = text.find("\n", start)
-    return len(text) if end < 0 else end
 
 
 Lines = Sequence[str] | None
