@@ -273,9 +273,9 @@ def _limit(metric: str, value: object, where: str) -> Limit:
         raise _unknown(f"unknown metric `{metric}`", metric, known, where)
     place = f"{where}.{metric}"
     if not isinstance(value, dict):
-        return Limit(metric, most=_amount(value, metric, place))
+        return Limit(metric, most=amount(value, metric, place))
     _reject(value, LIMIT_KEYS, place)
-    most, least = (_amount(value[key], metric, f"{place}.{key}") if key in value else None for key in ("max", "min"))
+    most, least = (amount(value[key], metric, f"{place}.{key}") if key in value else None for key in ("max", "min"))
     growth, relative = _growth(value["max_increase"], metric, place) if "max_increase" in value else (None, False)
     if "ratchet" in value:
         if value["ratchet"] is not True or "max_increase" in value:
@@ -289,11 +289,20 @@ def _limit(metric: str, value: object, where: str) -> Limit:
 def _growth(value: object, metric: str, where: str) -> tuple[float, bool]:
     share = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
     return (
-        (float(share[1]) / 100, True) if share else (_amount(value, metric, f"{where}.max_increase", ' or "2%"'), False)
+        (float(share[1]) / 100, True) if share else (amount(value, metric, f"{where}.max_increase", ' or "2%"'), False)
     )
 
 
-def _amount(value: object, metric: str, where: str, further: str = "") -> float:
+def amount(value: object, metric: str, where: str, further: str = "") -> float:
+    """A limit as a number; one of memory may have a unit.
+
+    Raises:
+        ConfigError: it is no number of at least 0.
+
+    Example:
+        >>> amount("2 KiB", "temp_bytes", "here")
+        2048.0
+    """
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
         return value
     if isinstance(value, str) and is_bytes(metric):

@@ -183,8 +183,10 @@ def register(
 @overload
 def variants(build: F, /) -> F: ...
 @overload
-def variants(*, name: str | None = None) -> Callable[[F], F]: ...
-def variants(build: F | None = None, /, *, name: str | None = None) -> F | Callable[[F], F]:
+def variants(*, name: str | None = None, budget: Mapping[str, object] | None = None) -> Callable[[F], F]: ...
+def variants(
+    build: F | None = None, /, *, name: str | None = None, budget: Mapping[str, object] | None = None
+) -> F | Callable[[F], F]:
     """Register one computation that is jitted in several ways, so that `hlodiff jit-report` runs and compares them.
 
     Args:
@@ -192,6 +194,8 @@ def variants(build: F | None = None, /, *, name: str | None = None) -> F | Calla
             that compute the same. Each is called as it is: what is to be jitted, jit yourself. Abstract arguments
             become ones.
         name: what it is called; the function's own name by default.
+        budget: what variants may have at most, over which `hlodiff jit-report` exits 1:
+            `{"outer": {"launches": 1, "fusions": 1, "bytes_accessed": "2 MiB"}}`.
 
     Returns:
         the decorated function, unchanged.
@@ -207,7 +211,7 @@ def variants(build: F | None = None, /, *, name: str | None = None) -> F | Calla
     """
 
     def decorate(build: F) -> F:
-        _VARIED.append(_registration(build, name, ["cpu"]))
+        _VARIED.append(replace(_registration(build, name, ["cpu"]), budget=budget))
         return build
 
     return decorate if build is None else decorate(build)

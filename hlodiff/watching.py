@@ -12,6 +12,8 @@ from hlodiff.capture.observing import Observer, observing
 from hlodiff.traces.counted import Account, Counted, count
 from hlodiff.traces.words import account_in_words, function_in_words, many
 
+_MOST_NAMES = 8  # of other functions, where one is asked for that was not seen: its name may be misspelt
+
 
 class Count(int):
     """A number of traces or programs that knows why it is what it is, for messages of failed assertions.
@@ -106,7 +108,9 @@ class Seen:
         """
         account = Account(tuple(self._found(name)))
         if name is not None and not account.functions:
-            return f"{name}: neither traced nor compiled here; what was traced before is answered from JAX's cache"
+            others = ", ".join(one.name for one in self.account.functions[:_MOST_NAMES])
+            here = f"here, but {others}" if others else "here"
+            return f"{name}: neither traced nor compiled {here}; what was traced before is answered from JAX's cache"
         return "\n".join(account_in_words(account))
 
     def __repr__(self) -> str:

@@ -6,17 +6,22 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hlodiff.anatomy.frames import Lines
 from hlodiff.anatomy.growth import Growth, series
+from hlodiff.anatomy.literals import Table
 from hlodiff.anatomy.measure import QUANTITIES
+from hlodiff.anatomy.whole import Anatomy
 from hlodiff.capture.growth_options import check_growth, limits_of
 from hlodiff.errors import RegistryError
 from hlodiff.policy.growth import growth_record, judge_growth
 from hlodiff.registry import Case, Registration
+from hlodiff.report.growth_report import growing_tables
 from tests.test_docs import blocks, played
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -73,7 +78,8 @@ def folder(tmp_path: Path) -> Path:
 def test_a_loop_that_becomes_unrolled_is_named_and_gated(folder: Path) -> None:
     code, out, _ = hlodiff(folder, "check")
     assert code == 1
-    assert "walking  growth: how it grows with `length` is not recorded\n  hint: hlodiff update walking" in out
+    assert "walking  growth: how it grows with `length` is not recorded\n  hint: hlodiff accept " in out
+    assert out.endswith("next: hlodiff accept walking\n")
     assert hlodiff(folder, "update")[0] == 0
     recorded = (folder / "snapshots/walking/growth.yaml").read_text()
     assert "    instructions:\n      class: constant\n      values: [16, 16, 16, 16]\n" in recorded
@@ -86,6 +92,13 @@ def test_a_loop_that_becomes_unrolled_is_named_and_gated(folder: Path) -> None:
     assert "  instructions: 24, 44, 84, 164 (recorded: 16, 16, 16, 16)\n" in out
     assert "programs.py:16-17 (walk): 4, 8, 16, 32 copies of 5 operations, each fed by the one before" in out
     assert "a Python loop, which JAX unrolls; jax.lax.scan" in out
+
+    table = PROGRAMS.replace("return state @ TABLE", "return state @ np.arange(16 * len(sequence)).reshape(16, -1)")
+    (folder / "programs.py").write_text(table)
+    code, out, _ = hlodiff(folder, "check")
+    assert code == 1
+    assert "walking  growth: with `length`: bytes of constants linear, recorded as constant" in out
+    assert "  large constant at length=32: s32[16,32], 2.0 KiB, read at programs.py:17 (walk)\n" in out
 
 
 @pytest.mark.slow
@@ -185,6 +198,18 @@ def test_a_limit_holds_whatever_is_recorded() -> None:
     said = "with `n`: instructions linear, at most constant allowed"
     assert findings(LINE, LINE, instructions="constant") == [("error", said, "")]
     assert findings(LINE, LINE, instructions="linear", constants="constant") == []
+
+
+def test_a_table_that_grows_is_named_with_its_line() -> None:
+    where = Lines("model.py", 12, 12, "attend")
+    largest = Anatomy(tables=(Table("f32[32,32]", 4096, where, "abc"),))
+    at = [dict.fromkeys(QUANTITIES, 100) | {"constant_bytes": 4 * n * n} for n in (8, 16, 32)]
+    now = Growth("f", "cpu", "n", (8, 16, 32), series((8, 16, 32), at), largest=largest, tables={"abc": ("mask", "")})
+    assert list(growing_tables(now)) == [
+        "large constant at n=32: `mask` f32[32,32], 4.0 KiB, read at model.py:12 (attend)",
+        "  its numbers are part of the program; an argument is not",
+    ]
+    assert list(growing_tables(replace(LINE, largest=largest))) == [], "its bytes do not grow"
 
 
 def test_details_hold_the_numbers_and_the_cause() -> None:

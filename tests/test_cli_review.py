@@ -97,6 +97,15 @@ def test_what_is_stale_is_not_asked(changed: Compiler, said: Ask) -> None:  # no
     assert "g/small  cpu    refused\n  its snapshot has changed since this was captured" in out
 
 
+def test_what_changed_is_shown_whatever_its_note_says(changed: Compiler, said: Ask) -> None:  # noqa: F811
+    said("check", "--pending", "captured")
+    for note in Path("captured").rglob("pending.json"):
+        note.write_text(note.read_text().replace('"changed"', '"facts"').replace('"new"', '"facts"'))
+    code, out = review("sss", "--from", "captured")
+    assert code == 0 and "[1/3] f  changed on cpu (" in out and "another toolchain or figures" not in out, out
+    assert "f  cpu          accepted (changed)" in said("accept", "--from", "captured")[1]
+
+
 @pytest.mark.parametrize("words", [(), ("f",)])
 def test_without_a_terminal(changed: Compiler, said: Ask, words: tuple[str, ...]) -> None:  # noqa: F811
     said("check")

@@ -19,6 +19,7 @@ from hlodiff import scenarios as registered
 from hlodiff.capture import Discovery, FoundScenario, Ran
 from hlodiff.config import Config
 from hlodiff.errors import RegistryError
+from hlodiff.store import Key, record_id
 from hlodiff.traces.records import Call, Compiled, Function, Leaf, Trace
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -113,6 +114,7 @@ def test_more_traces_fail_and_say_why(runner: Runner, said: Ask) -> None:
     said("update")
     runner.now("one", 3, 5, 3)
     code, out, _ = said("check")
+    own = record_id(Key("one", "", "traces"), Path(".hlodiff/pending/one/traces.yaml").read_text())
     assert (code, out) == (
         1,
         "one on cpu  traces: `step` is traced 3 times, before 1 time; `step` has 2 programs, before 1\n"
@@ -123,10 +125,10 @@ def test_more_traces_fail_and_say_why(runner: Runner, said: Ask) -> None:
         "    trace 3, called at m.py:8; waste: equal to program 1\n"
         "      nothing that hlodiff sees differs from an earlier call\n"
         "        -> look for jax.clear_caches(), or a function that is deleted and made again\n"
-        "  hint: hlodiff update one\n"
+        f"  hint: hlodiff accept {own}\n"
         "\n"
         "checked 2 scenarios on cpu\n"
-        "scenarios: 1 changed, 1 unchanged; next: hlodiff update one\n",
+        "scenarios: 1 changed, 1 unchanged; next: hlodiff accept one\n",
     )
     assert said("update")[1].startswith("one  traces  changed\n  `step` is traced 3 times, before 1 time\n")
     assert said("check")[0] == 0
@@ -243,10 +245,12 @@ def test_show_and_diff(runner: Runner, said: Ask) -> None:
     ]  # fmt: skip
     code, out, _ = said("diff", "old", "snapshots", "--exit-code")
     assert code == 1
-    assert out.startswith("one  traces: `step` is traced 1 time, before 2 times; `step` has 1 program, before 2\n")
+    assert out.startswith(
+        "one  note: traces: `step` is traced 1 time, before 2 times; `step` has 1 program, before 2\n"
+    )
     assert out.endswith("scenarios: 1 changed, 1 unchanged\n")
     recorded().unlink()
-    assert "one  traces: removed\n" in said("diff", "old", "snapshots")[1]
+    assert "one  note: traces: removed\n" in said("diff", "old", "snapshots")[1]
 
 
 def test_every_form_tells_of_scenarios(runner: Runner, said: Ask) -> None:
@@ -318,18 +322,21 @@ def test_the_real_worker(tmp_path: Path) -> None:
     (tmp_path / "steps.py").write_text(STEPS.replace("Layer(relu)", "Layer(lambda x: relu(x))"))
     code, out = hlodiff(tmp_path, "check")
     assert code == 1
+    own = record_id(
+        Key("three_steps", "", "traces"), (tmp_path / ".hlodiff/pending/three_steps/traces.yaml").read_text()
+    )
     assert out == (
         "three_steps on cpu  traces: `step` is traced 3 times, before 1 time\n"
         "  step  3 traces, 1 program, compiled 3 times (steps.py:8)\n"
         "    traces 2, 3, called at steps.py:18; waste: equal to program 1\n"
         "      `model.activation` is a new function object each time (same code, steps.py:18)\n"
         "        -> create it once, outside of what runs again\n"
-        "  hint: hlodiff update three_steps\n"
+        f"  hint: hlodiff accept {own}\n"
         "\n"
         "three_steps on cpu  traces-budget: `step` has 3 traces, max_traces allows 1\n"
         "\n"
         "checked 1 scenario on cpu\n"
-        "scenarios: 1 changed; next: hlodiff update three_steps\n"
+        "scenarios: 1 changed; next: hlodiff accept three_steps\n"
     )
     (tmp_path / "steps.py").write_text(STEPS.replace("Layer(relu)", "Layer({1, 2})"))
     code, out = hlodiff(tmp_path, "check")

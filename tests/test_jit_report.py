@@ -6,13 +6,16 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import hlodiff
 from hlodiff import registry
+from hlodiff.capture.varied import Executable, Ran, Varied
+from hlodiff.cli.variant_budgets import over_limits, variant_limits
 from hlodiff.diff.borders import Calls, Kernel, inner_calls, kernels, part_of
-from hlodiff.errors import RegistryError
+from hlodiff.errors import ConfigError, RegistryError
 from hlodiff.ir import read_text
 from hlodiff.ir.model import Frame
 from hlodiff.report.variants import Comparison, Variant, variants_json, variants_markdown, variants_text
@@ -186,6 +189,73 @@ def broken():
     return {"outer": hlodiff.Case(jax.jit(lambda x: x @ x), hlodiff.abstract((3, 2), "float32")),
             "donating": hlodiff.Case(jax.jit(lambda x: x + 1, donate_argnums=0), hlodiff.abstract((3, 2), "float32"))}
 """
+
+
+RAN = (Ran("none", (Executable("jit_sin", True, "", "", 5, 8.0, 1.0, 0.1),)), Ran("outer"), Ran("inner"))
+
+
+def varied(budget: Any) -> Varied:
+    return Varied("g", RAN, (), "0.10.2", "m.py:3", budget)
+
+
+def test_what_is_over_its_budget_is_told() -> None:
+    budget = {
+        "none": {"launches": 1, "flops": 40},
+        "outer": {"bytes_accessed": "15 B", "fusions": 1},
+        "inner": {"eager": 0},
+    }
+    limits = variant_limits(varied(budget))
+    assert list(over_limits(limits, (NONE, OUTER, BROKEN), RAN)) == [
+        "none: 5 launches, at most 1 allowed: jit_sin (eager)",
+        "outer: 16 B bytes_accessed, at most 15 B allowed",
+    ]
+    unknown = replace(NONE, flops=None)
+    assert list(over_limits({"none": {"flops": 1}}, (unknown,), RAN[:1])) == [
+        "none: XLA does not tell flops, which is limited"
+    ]
+    text = variants_text([Comparison("g", "0.10.2", ("f",), (NONE,), ("none: \x1b",))])
+    assert text.endswith("  over budget\n    none: \\x1b\n")
+    assert variant_limits(varied(None)) == {}
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ({"outter": {"launches": 1}}, "m.py:3: budget: there is no variant `outter`\nhint: did you mean `outer`?"),
+        ({"outer": {"launch": 1}}, "m.py:3: budget.outer: there is no count `launch`\nhint: did you mean `launches`?"),
+        ({"outer": {"launches": "many"}}, "m.py:3: budget.outer.launches"),
+        ({"outer": 1}, "m.py:3: budget.outer: must be a table, not 1"),
+    ],
+)
+def test_a_budget_that_makes_no_sense_is_refused(budget: Any, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        variant_limits(varied(budget))
+    assert message in str(error.value)
+
+
+HELD = """import hlodiff, jax, jax.numpy as jnp
+f = jax.jit(lambda x: jnp.tanh(x) * 2)
+g = lambda x: jnp.sin(f(x))
+
+@hlodiff.variants(budget={"chosen": {"launches": 1}})
+def held():
+    return {"chosen": hlodiff.Case(g, hlodiff.abstract((8,), "float32"))}
+"""
+
+
+@pytest.mark.slow
+def test_a_budget_is_a_gate(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')
+    (tmp_path / "programs.py").write_text(HELD)
+    done = run(tmp_path, "jit-report", "--calls", "1")
+    assert done.returncode == 1, done.stderr
+    assert (
+        "  over budget\n    chosen: 2 launches, at most 1 allowed: jit" in done.stdout
+        and "jit_sin (eager)" in done.stdout
+    )
+    (tmp_path / "programs.py").write_text(HELD.replace("Case(g", "Case(jax.jit(g)"))
+    done = run(tmp_path, "jit-report", "--calls", "1")
+    assert (done.returncode, "over budget" in done.stdout) == (0, False), done.stderr
 
 
 @pytest.mark.slow

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 
 from hlodiff.capture.passes import Span, merged, metadata_spans, pass_times
 from hlodiff.capture.profiled import PassTime
+from hlodiff.report.anatomy_words import Told
 from hlodiff.report.profiles import Pass, Profile, profiles_json, profiles_markdown, profiles_text
 from hlodiff.report.record import Report
 from hlodiff.report.terminal import to_terminal
 from hlodiff.report.timings import Timing, bar
 from tests.test_cli_capture import hlodiff
+from tests.test_docs import ROOT, blocks, played
 
 Ask = Callable[..., tuple[int, str, str]]
 
@@ -130,6 +132,18 @@ def test_a_compiler_that_does_not_tell() -> None:
     assert "this compiler does not tell" in profiles_markdown([silent])
 
 
+def test_what_makes_a_program_large_is_named_with_its_line() -> None:
+    told = Told("copies", "m.py:3 (f): 40 copies of 12 operations", "scan compiles \x1b the body once")
+    profile = Profile("f", "cpu", 1, 1, FIRST, (), reasons=(told,) * 11)
+    lines = profiles_text([profile]).splitlines()
+    start = lines.index("  larger than it must be")
+    assert lines[start + 1 : start + 3] == [f"    copies: {told.what}", "      scan compiles \\x1b the body once"]
+    assert lines[start + 21] == "    copies: ... and 1 more, --format json lists them"
+    assert "- copies\\: m.py\\:3 \\(f\\)\\: 40 copies of 12 operations; scan compiles" in profiles_markdown([profile])
+    (program,) = json.loads(profiles_json([profile]))["programs"]
+    assert [row["kind"] for row in program["reasons"]] == ["copies"] * 11
+
+
 def test_colour_changes_no_word() -> None:
     colored = profiles_text([WHOLE], color=True)
     assert "\x1b[" in colored
@@ -138,6 +152,8 @@ def test_colour_changes_no_word() -> None:
 
 def test_the_other_forms() -> None:
     assert "| XLA | 500 ms | 200 ms |" in profiles_markdown([WHOLE])
+    once = profiles_markdown([Profile("f", "cpu", 1, 1, FIRST, ())])
+    assert "| | first |\n|---|--:|\n" in once and "again" not in once
     assert "| `fusion` | 20.0 ms | 20 % |" in profiles_markdown([WHOLE])
     value = json.loads(profiles_json([WHOLE, Profile("g", "cpu", problem="x")]))
     assert value["programs"][0]["first"] == FIRST
@@ -165,7 +181,9 @@ PROGRAMS = """import jax, jax.numpy as jnp, hlodiff
 @hlodiff.register(targets=["cpu"])
 def step():
     def loss(w, x):
-        return jnp.sum(jnp.tanh(x @ w) ** 2)
+        for _ in range(4):
+            x = jnp.tanh(x @ w)
+        return jnp.sum(x ** 2)
     return hlodiff.Case(jax.grad(loss), hlodiff.abstract((8, 8), "float32"), hlodiff.abstract((4, 8), "float32"))
 
 @hlodiff.register(targets=["tpu-v5e-2x2"])
@@ -187,6 +205,7 @@ def test_the_real_command(tmp_path: Path) -> None:
     (program,) = json.loads(done.stdout)["programs"]
     assert all(program["first"][phase] > 0 for phase in ("trace", "lower", "compile"))
     assert len(program["later"]) == 2
+    assert program["reasons"][0]["what"].startswith("programs.py:7 (step.loss): 4 copies of ")
     passes = program["passes"]
     assert passes["source"] == "profiler"
     named = {each["name"]: each for each in passes["listed"]}
@@ -205,7 +224,7 @@ def test_the_real_command(tmp_path: Path) -> None:
     )
     failed = hlodiff(tmp_path, "profile", "broken")
     assert failed.returncode == 2
-    assert "not timed: programs.py:15: TypeError" in failed.stdout
+    assert "not timed: programs.py:17: TypeError" in failed.stdout
     # Nothing was recorded, and nothing is left behind.
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == [
         "programs.py",
@@ -226,3 +245,12 @@ def test_timings_of_a_check_ask_xla_and_change_no_snapshot(tmp_path: Path) -> No
     assert timing["instructions"]["stablehlo"] > 5
     assert {path: path.read_bytes() for path in tmp_path.rglob("snapshots/**/*") if path.is_file()} == before
     assert not any(b"trace" in content for content in before.values())
+
+
+@pytest.mark.slow
+def test_the_gate_of_the_page_can_be_followed(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "compile-time.md"
+    for kind in ("python", "toml"):
+        for name, text in blocks(page, kind):
+            (tmp_path / name).write_text(text)
+    played(page, tmp_path)

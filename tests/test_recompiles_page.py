@@ -24,6 +24,10 @@ def parts() -> list[str]:
     return [part for part in _TITLES.split(PAGE.read_text()) if "```console" in part]
 
 
+# Another JAX makes other programs, so that what is pending has another id.
+_ID = re.compile(r"(?<=hint: hlodiff accept )[0-9a-f]{8}$", re.MULTILINE)
+
+
 def run(line: str, folder: Path) -> str:
     words = shlex.split(line)
     commands = {"hlodiff": [sys.executable, "-m", "hlodiff"], "python": [sys.executable]}
@@ -43,7 +47,7 @@ def test_each_trouble_is_caused_named_and_cured(part: str, tmp_path: Path) -> No
         elif kind == "console":
             for command in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
                 line, _, expected = command.partition("\n")
-                assert run(line, tmp_path) == expected, line
+                assert _ID.sub("ID", run(line, tmp_path)) == _ID.sub("ID", expected), line
 
 
 def test_the_page_has_parts() -> None:

@@ -312,6 +312,31 @@ def test_calls_are_counted_where_that_is_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_forked_children_tell_what_they_called(tmp_path: Path) -> None:
+    """They leave by `os._exit`, at which Python runs no exit handler."""
+    (tmp_path / "pool.py").write_text(
+        "import jax, multiprocessing, numpy as n, os\n"
+        "def work(size):\n"
+        "    f = jax.jit(lambda x: x * 2)\n"
+        "    for _ in range(3): f(n.ones(size, n.float32))\n"
+        "child = multiprocessing.get_context('fork').Process(target=work, args=(5,))\n"
+        "child.start(); child.join()\n"
+        "if not (pid := os.fork()): work(6); os._exit(7)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
+        "if not (pid := os.fork()): os._exit(0)\n"
+        "os.waitpid(pid, 0)\n"
+    )
+    done = hlodiff(tmp_path, "record", "--calls", "--", "pool.py")
+    assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
+    index = json.loads((tmp_path / "recording/recording.json").read_text())
+    assert sorted((row["arguments"], row["calls"]) for row in index["programs"]) == [
+        (["x f32[5]"], 3),
+        (["x f32[6]"], 3),
+    ]
+    assert index["processes"] == 3, "a child that compiles nothing is none"
+
+
+@pytest.mark.slow
 def test_a_command_without_jax_and_one_that_is_not_there(tmp_path: Path) -> None:
     done, index = recorded(tmp_path, "sh", "-c", "echo hello; exit 3")
     assert (done.returncode, done.stdout, index["programs"], index["processes"]) == (3, "hello\n", [], 0)

@@ -159,6 +159,44 @@ def test_every_other_cause_is_named(tmp_path: Path) -> None:
     assert explained(tmp_path, PLAIN) == PLAIN_EXPLAINED
 
 
+HELD = """
+class Trainer:
+    def __init__(self, rate):
+        self.rate = rate
+        self.step = jax.jit(self.update)
+    def update(self, x): return x * self.rate
+
+class Config:
+    def __repr__(self): return f"<Config at {id(self):x}, {id(self)}>"
+
+power = jax.jit(lambda x, config: x * 2, static_argnums=1)
+scale = jax.jit(lambda x, t: x * t)
+
+with hlodiff.watch() as seen:
+    for rate in (0.1, 0.2): Trainer(rate).step(x)
+    for _ in range(3): power(x, Config())
+    scale(x, 0.5); scale(x, 3)
+for function in seen.account.functions:
+    print(*(f"{cause.what} -> {cause.advice}" for again in function.again for cause in again.causes), sep="\\n")
+print(seen.explain("stel"))
+"""
+
+HELD_EXPLAINED = """\
+`update` is a new function object each time (same code, x.py:10) that closes over `self.rate` 0.1 -> 0.2, jitted again \
+at x.py:9 in `Trainer.__init__` -> pass what it closes over as an argument, and define and jit it once
+static `config` is a new Config each time, whose class compares by identity -> create it once, or give its class \
+`==` and a hash: @dataclass(frozen=True)
+`t` is a weakly typed i32[] (a Python int), before a weakly typed f32[] (a Python float) -> give it one type: \
+jnp.asarray(value, dtype) for every call
+stel: neither traced nor compiled here, but update, <lambda> (x.py:15), <lambda> (x.py:16); what was traced before is \
+answered from JAX's cache
+"""
+
+
+def test_what_a_method_is_bound_to_is_told_and_no_address_is(tmp_path: Path) -> None:
+    assert explained(tmp_path, HELD) == HELD_EXPLAINED
+
+
 PARTS = "`m` is another pytree: a M whose static parts differ"
 
 

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from io import BytesIO
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from hlodiff.capture import private
 from hlodiff.capture.compiled_programs import Program
@@ -57,6 +57,20 @@ def start(folder: str, root: str, calls: bool = False) -> None:
         private.count_launches(recorder.on_launch)
     recorder.write({"kind": "process", "format": FORMAT, "started": time.time()})
     atexit.register(recorder.finish)
+    _finish_before_exit(recorder)
+
+
+def _finish_before_exit(recorder: _Recorder) -> None:
+    """Forked children of `multiprocessing` leave by `os._exit`, at which nothing that is registered runs."""
+    leave = os._exit
+
+    @functools.wraps(leave)
+    def finish_and_leave(status: int) -> NoReturn:
+        if os.getpid() == recorder.pid:  # else this is a child that has compiled nothing
+            recorder.finish()
+        leave(status)
+
+    os._exit = finish_and_leave
 
 
 class _Recorder:

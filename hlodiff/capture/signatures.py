@@ -177,8 +177,19 @@ def _inside(fn: Any) -> tuple[tuple[str, str], ...]:
     keywords = getattr(fn, "keywords", None)
     bound = [*enumerate(getattr(fn, "args", ()) or ())] if isinstance(keywords, dict) else []
     given = [(str(name), value) for name, value in [*bound, *sorted((keywords or {}).items())]]
+    given += [(f"self.{name}", value) for name, value in _bound_to(fn)]
     found += [(name, spoken(value)) for name, value in given if _is_plain(value)]
     return tuple(found)
+
+
+def _bound_to(fn: Any) -> list[tuple[str, Any]]:
+    """The attributes of the object that a method is bound to: `jax.jit(self.step)` keeps them as a closure does."""
+    if not inspect.ismethod(fn) or isinstance(fn.__self__, type):
+        return []
+    try:
+        return sorted(vars(fn.__self__).items())
+    except Exception:  # slots, or an object that does not like to be looked at
+        return []
 
 
 def _is_plain(value: Any) -> bool:

@@ -75,7 +75,10 @@ def _plain_repr(value: Any, kind: Any) -> str:
         text = " ".join(repr(value).split())
     except Exception:  # a broken repr is no reason to stop what is being watched
         return f"an object of class {kind.__qualname__}"
-    return without_addresses(text)
+    own = re.compile(
+        rf"(?: at)? ?(?<![0-9a-zA-Z])(?:0[xX])?0*(?:{id(value):x}|{id(value)})(?![0-9a-zA-Z])", re.IGNORECASE
+    )
+    return without_addresses(own.sub("", text))
 
 
 def without_addresses(text: str) -> str:

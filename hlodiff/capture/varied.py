@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import cast
@@ -100,6 +100,8 @@ class Varied:
         variants: in the order in which they are registered.
         borders: the inner functions.
         jax: its version.
+        where: where it is registered.
+        budget: what variants may have at most, as it was written; None where nothing is limited.
 
     Example:
         >>> Varied("g_calls_f", (), (), "0.10.2").variants
@@ -110,6 +112,8 @@ class Varied:
     variants: tuple[Ran, ...]
     borders: tuple[Border, ...]
     jax: str
+    where: str = ""
+    budget: Mapping[str, object] | None = None
 
 
 def run_variants(

@@ -54,7 +54,8 @@ def vary(root: Path, name: str, calls: int) -> Varied:
         ran.append(one)
         inner.update(dict.fromkeys(function for function in functions if function[0] not in outermost))
     borders = tuple(Border(name.rpartition(".")[2], place) for name, place in inner if name and place)
-    return Varied(name, tuple(ran), borders, jax.__version__)
+    where = relative(registration.where, root)
+    return Varied(name, tuple(ran), borders, jax.__version__, where, registration.budget)
 
 
 def _cases(registration: Registration, root: Path) -> dict[str, Case]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from hlodiff.cli import options
-from hlodiff.cli.accepting import accept, decisions_json, decisions_text, find
+from hlodiff.cli.accepting import accept, accept_record, decisions_json, decisions_text, find
 from hlodiff.cli.deciding import Wish
 from hlodiff.cli.leaving import FOLDER, pending_folder
 from hlodiff.cli.output import emit, near
@@ -47,9 +47,10 @@ def command(
 ) -> int:
     """Record what `hlodiff check` captured. Nothing is compiled and no code of yours is run.
 
-    NAME is a function, a case (`function/case`) or a pattern (`train*`), ID what the report printed beside a program.
+    NAME is a function, a scenario, a case (`function/case`) or a pattern (`train*`), ID what the report printed.
     A program is refused where its snapshot has changed since it was captured. With --pattern and --class only those
-    programs are recorded that have no other change.
+    programs are recorded that have no other change. `--class traces` and `--class growth` mean what `check` found of
+    scenarios and of cases with sizes.
 
     Exits 0 where everything that was asked for is recorded, 2 where something was refused.
     """
@@ -61,7 +62,9 @@ def command(
     wish = Wish(words, targets, patterns, classes, everything)
     found = find(config, root, wish if wish or folder is None else Wish(everything=True))
     with writing(near(config.snapshots)):
-        decisions = [*(accept(config, one, pending_folder(config)) for one in found.programs), *found.broken]
+        own = pending_folder(config)
+        decisions = [*(accept(config, one, own) for one in found.programs), *found.broken]
+        decisions += [accept_record(config, one, own) for one in found.records]
     decisions += found.left
     remaining = len(list_waiting(root)) if folder is None else 0
     recorded = any(one.status == "accepted" for one in decisions)

@@ -1,22 +1,26 @@
-"""Recording and dropping pending programs, and what is said of it."""
+"""Recording and dropping what is pending, programs and records, and what is said of it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hlodiff.cli.deciding import Wish, by_change, by_name
+from hlodiff.cli.deciding import Wish, by_change, by_name, records_by_change
 from hlodiff.cli.output import near
 from hlodiff.cli.selecting import selected
-from hlodiff.cli.waiting import Waiting, base_of, list_waiting, load_waiting, standing
+from hlodiff.cli.waiting import Waiting, base_of, is_record, kind_of_program, list_waiting, load_waiting, standing
+from hlodiff.cli.waiting_records import WaitingRecord, base_record, kind_of, load_records, standing_record
 from hlodiff.config import Config
 from hlodiff.errors import HlodiffError, UsageError
 from hlodiff.report.escape import printable
 from hlodiff.report.numbers import many
-from hlodiff.store import Key, drop_pending, write_snapshot
+from hlodiff.store import Key, drop_pending, drop_record, write_snapshot
+from hlodiff.store.pending import Kind
+from hlodiff.store.pending_records import record_path
+from hlodiff.store.writing import replace_text
 
 Status = Literal["accepted", "rejected", "recorded", "refused", "left"]
 _STATUSES: tuple[Status, ...] = ("accepted", "rejected", "recorded", "refused", "left")
@@ -43,11 +47,12 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The pending programs that were asked for: whole ones, broken ones, and those that have other changes too."""
+    """What is pending and was asked for: whole programs, broken ones, those with other changes too, and records."""
 
     programs: tuple[Waiting, ...]
     broken: tuple[Decision, ...]
     left: tuple[Decision, ...]
+    records: tuple[WaitingRecord, ...] = ()
 
 
 def find(config: Config, root: Path, wish: Wish) -> Found:
@@ -70,20 +75,34 @@ def find(config: Config, root: Path, wish: Wish) -> Found:
         hint = "`hlodiff check` leaves here what is new or changed"
         raise UsageError(what if root.is_dir() else f"nothing is pending: {what}", where=str(near(root)), hint=hint)
     if not wish:
-        raise UsageError(f"{many(len(keys), 'program')} pending, and none was named", hint=_choices(keys))
+        raise UsageError(f"{_counted(keys)} pending, and none was named", hint=_choices(keys))
     by_names = [key for key in keys if selected(key, wish.words, wish.targets)]
     # Ids are known once programs are read; what is called by its name alone needs no other one.
     if all(any(selected(key, [word], ()) for key in by_names) for word in wish.words) and by_names:
         keys = tuple(by_names)
-    everything, broken = load_waiting(root, keys)
-    ids = {key: everything[key].id if key in everything else "" for key in keys}
-    named = by_name(wish, ids)
+    everything, broken = load_waiting(root, [key for key in keys if not is_record(key)])
+    records, torn = load_records(root, [key for key in keys if is_record(key)])
+    broken |= torn
+    ids = {key: one.id for key, one in everything.items()} | {key: one.id for key, one in records.items()}
+    named = by_name(wish, {key: ids.get(key, "") for key in keys})
     meant = by_change(config, wish, [everything[key] for key in named if key in everything])
     return Found(
         tuple(everything[key] for key in meant.keys),
         tuple(Decision(key, "refused", _said(broken[key])) for key in named if key in broken),
         tuple(Decision(key, "left", (why,), ids[key]) for key, why in meant.left.items()),
+        tuple(records[key] for key in records_by_change(wish, _kinds(config, records, named))),
     )
+
+
+def _kinds(config: Config, records: Mapping[Key, WaitingRecord], named: Sequence[Key]) -> dict[Key, Kind]:
+    return {key: kind_of(config, records[key]) for key in named if key in records}
+
+
+def _counted(keys: Sequence[Key]) -> str:
+    """`3 programs and 1 record`: traces and growth are records."""
+    records = sum(is_record(key) for key in keys)
+    counts = ((len(keys) - records, "program"), (records, "record"))
+    return " and ".join(many(count, word) for count, word in counts if count)
 
 
 def _choices(keys: Sequence[Key]) -> str:
@@ -112,21 +131,56 @@ def accept(config: Config, one: Waiting, root: Path) -> Decision:
     Raises:
         StoreError: the snapshot cannot be written.
     """
-    now = standing(one, base_of(config, one.key))
+    base = base_of(config, one.key)
+    now = standing(one, base)
     if now == "stale":
         again = f"hint: hlodiff check {one.key.name} --target {one.key.target}"
         return Decision(one.key, "refused", ("its snapshot has changed since this was captured", again), one.id)
+    kind = kind_of_program(config, one, base)
     if now == "ready":
         write_snapshot(near(config.snapshots), one.pending.snapshot, config.max_file_bytes)
     drop_pending(root, one.key)
     if now == "done":
         return Decision(one.key, "recorded", (), one.id)
-    return Decision(one.key, "accepted", (_KINDS[one.pending.kind],), one.id)
+    return Decision(one.key, "accepted", (_KINDS[kind],), one.id)
+
+
+def accept_record(config: Config, one: WaitingRecord, root: Path) -> Decision:
+    """Record traces or growth that wait, unless the record is another one now than when they were found.
+
+    Call it with the snapshots folder held.
+
+    Args:
+        config: the project's.
+        one: the record.
+        root: the pending folder, from which it goes.
+
+    Returns:
+        what became of it.
+
+    Raises:
+        StoreError: the record cannot be written.
+    """
+    now, kind = standing_record(one, base_record(config, one.key)), kind_of(config, one)
+    if now == "stale":
+        what = ("its record has changed since this was found", f"hint: hlodiff check {one.key.name}")
+        return Decision(one.key, "refused", what, one.id)
+    if now == "ready":
+        replace_text(near(config.snapshots), record_path(one.key), one.pending.text)
+    drop_record(root, one.key)
+    return Decision(one.key, "recorded", (), one.id) if now == "done" else _accepted(one, kind)
+
+
+def _accepted(one: WaitingRecord, kind: Kind) -> Decision:
+    return Decision(one.key, "accepted", ("same, with other figures" if kind == "facts" else kind,), one.id)
 
 
 def reject(one: Key, root: Path, own: str) -> Decision:
-    """Drop one pending program; its snapshot stays as it is."""
-    drop_pending(root, one)
+    """Drop one pending program or record; what is recorded stays as it is."""
+    if is_record(one):
+        drop_record(root, one)
+    else:
+        drop_pending(root, one)
     return Decision(one, "rejected", (), own)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from hlodiff.capture import Discovery, discover
 from hlodiff.cli.registered import with_budgets
+from hlodiff.cli.scenario_runs import ChosenScenarios, chosen_scenarios
 from hlodiff.cli.selecting import select
 from hlodiff.cli.taking import Names, Taken, compare_taken, take
 from hlodiff.cli.worktree import Checkout, checked_out
@@ -55,7 +56,8 @@ def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequ
         old = take(there_config, old_keys, jobs)
         new = take(config, new_keys, jobs, old.snapshots)
         programs = compare_taken(old, new, Limits(**dict(config.limits)), with_name)
-        notes = (*checkout.notes, *_settings(there_config, config, checkout.label))
+        unseen = not_looked_at(there, here, old_keys, new_keys, names, targets)
+        notes = (*checkout.notes, *_settings(there_config, config, checkout.label), *unseen)
     findings = tuple(
         _reworded(finding, spec) for finding in judge(programs, policy) if finding.rule not in ("new", "orphaned")
     )
@@ -97,6 +99,37 @@ def _chosen(
     old, new = (tuple(Key(r.function, r.case, r.target) for r in side.requests()) for side in (there, here))
     chosen = dict.fromkeys(select(dict.fromkeys((*new, *old)), names, targets))
     return tuple(key for key in old if key in chosen), tuple(key for key in new if key in chosen)
+
+
+def not_looked_at(
+    there: Discovery,
+    here: Discovery,
+    old_keys: Sequence[Key],
+    new_keys: Sequence[Key],
+    names: Sequence[str],
+    targets: Sequence[str],
+) -> tuple[str, ...]:
+    """What `check` would run or lower at several sizes and `--against` does not.
+
+    Args:
+        there, here: what either side registers.
+        old_keys, new_keys: the programs that are compared.
+        names, targets: the patterns that chose them.
+
+    Returns:
+        one note, () where nothing is left out.
+    """
+    found: dict[str, None] = {}
+    for side, keys in ((here, new_keys), (there, old_keys)):
+        chosen = chosen_scenarios(ChosenScenarios(side.scenarios), names, targets)
+        found |= dict.fromkeys(f"scenario {name}" for name in chosen.names)
+        own = {(key.function, key.case) for key in keys}
+        grown = [Key(one.name, case, "") for one in side.functions for case in one.grown if (one.name, case) in own]
+        found |= dict.fromkeys(f"growth of {key.name}" for key in grown)
+    if not found:
+        return ()
+    listed = ", ".join([*list(found)[:3], *([f"{len(found) - 3} more"] if len(found) > 3 else [])])
+    return (f"--against compares programs only, not {listed}: `hlodiff check` compares those with what is recorded",)
 
 
 def _config_of(checkout: Checkout, config: Config) -> Config:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hlodiff.capture import Captured, NotChecked, Outcome
@@ -20,6 +20,7 @@ from hlodiff.diff.compared import Compared
 from hlodiff.diff.limits import Limits
 from hlodiff.errors import HlodiffError
 from hlodiff.policy import FAILED, PROGRAM_RULES, SCENARIO_RULES, UNJUDGED, Finding, exit_code
+from hlodiff.policy.growth import RULE as GROWTH_RULE
 from hlodiff.report.timings import Timing
 from hlodiff.store import FutureFormatError, Key
 from hlodiff.traces.compare import ComparedTraces
@@ -127,16 +128,46 @@ def _heal(key: Key, error: HlodiffError) -> str:
     return error.hint if newer else f"hlodiff update {key.name} --target {key.target}"
 
 
+def with_ids(findings: tuple[Finding, ...], kept: Mapping[Key, str]) -> tuple[Finding, ...]:
+    """Findings on traces and growth that name the command which records them without another run.
+
+    Args:
+        findings: of a check.
+        kept: what waits for `accept`, with its ids.
+    """
+    words = {"traces": "traces", "traces-new": "traces", GROWTH_RULE: "growth"}
+    ids = {(key.name, key.target): own for key, own in kept.items()}
+    named = [ids.get((f.program, words.get(f.rule, "")), "") for f in findings]
+    return tuple(
+        replace(finding, advice=f"hlodiff accept {own}") if own and finding.advice.startswith("hlodiff ") else finding
+        for finding, own in zip(findings, named, strict=True)
+    )
+
+
 def following_all(
-    programs: tuple[Compared, ...], findings: tuple[Finding, ...], scenarios: tuple[ComparedTraces, ...]
+    programs: tuple[Compared, ...],
+    findings: tuple[Finding, ...],
+    scenarios: tuple[ComparedTraces, ...],
+    kept: Mapping[Key, str],
 ) -> str:
-    """The command to type next, for programs and scenarios."""
+    """The command to type next, for programs, growth and scenarios; `kept` waits for `accept`."""
     plain = tuple(finding for finding in findings if finding.rule not in SCENARIO_RULES)
-    both = [following(programs, exit_code(plain), plain), scenario_runs.following(scenarios)]
+    both = [following(programs, exit_code(plain), plain), scenario_runs.following(scenarios, kept)]
     told = [command for command in both if command]
-    if len(told) == 2 and all(command.startswith("hlodiff update") for command in told):
-        return "hlodiff update --prune" if told[0] == told[1] == "hlodiff update --prune" else "hlodiff update"
-    return told[0] if told else ""
+    if len(told) < 2:
+        return told[0] if told else ""
+    for verb in ("hlodiff update", "hlodiff accept"):
+        if all(command.startswith(verb) or command == "hlodiff review" for command in told):
+            return _joined(verb, told)
+    return told[0]
+
+
+def _joined(verb: str, told: Sequence[str]) -> str:
+    """Two commands as one: for few names by name."""
+    if verb == "hlodiff update":
+        return told[0] if told[0] == told[1] == "hlodiff update --prune" else verb
+    names = dict.fromkeys(name for command in told for name in command.removeprefix(verb).split())
+    return f"{verb} {' '.join(names)}" if len(names) <= 3 and "hlodiff review" not in told else "hlodiff review"
 
 
 def following(programs: tuple[Compared, ...], code: int, findings: Sequence[Finding] = ()) -> str:
@@ -153,6 +184,9 @@ def following(programs: tuple[Compared, ...], code: int, findings: Sequence[Find
         return advice[0] if advice else f"hlodiff check {broken[0].name}, once it is repaired"
     if code == FAILED:
         differing = dict.fromkeys(p.name for p in programs if p.status in ("changed", "added"))
+        grown = [f for f in further if f.rule == GROWTH_RULE and f.severity == "error"]
+        waiting = [f.program for f in grown if f.advice.startswith("hlodiff accept ")]
+        differing |= dict.fromkeys(waiting)
         if not differing:
             advice = [f.advice for f in further if f.severity == "error" and f.advice.startswith("hlodiff ")]
             orphaned = any(program.status == "removed" for program in programs)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, field, replace
 
 from hlodiff.cli.selecting import selected
-from hlodiff.cli.waiting import Waiting, base_of, compared
+from hlodiff.cli.waiting import Waiting, base_of, compared, is_record
 from hlodiff.config import Config, closest
 from hlodiff.diff.classes import CLASSES, classes_of
 from hlodiff.diff.compared import Compared
 from hlodiff.errors import UsageError
 from hlodiff.report.record import Report
 from hlodiff.report.stories import told_of
-from hlodiff.store import Key
+from hlodiff.store import RECORDS, Key
+from hlodiff.store.pending import Kind
 
 _ID = re.compile(r"[0-9a-f]{4,8}")
 
@@ -72,10 +72,28 @@ def by_name(wish: Wish, ids: Mapping[Key, str]) -> tuple[Key, ...]:
     for word in wish.words:
         meant |= dict.fromkeys(_of_word(word, ids))
     for target in wish.targets:
-        if not any(fnmatchcase(key.target, target) for key in ids):
+        if not any(_on_targets(key, [target]) for key in ids):
             names = ", ".join(dict.fromkeys(key.target for key in ids))
             raise UsageError(f"nothing is pending for target `{target}`", hint=f"pending targets: {names}")
-    return tuple(key for key in ids if key in meant and selected(key, (), wish.targets))
+    return tuple(key for key in ids if key in meant and _on_targets(key, wish.targets))
+
+
+def _on_targets(key: Key, targets: Sequence[str]) -> bool:
+    """Scenarios run on cpu, and growth is looked at there: both go with it."""
+    return selected(key, (), targets) or (is_record(key) and selected(replace(key, target="cpu"), (), targets))
+
+
+def records_by_change(wish: Wish, told: Mapping[Key, Kind]) -> tuple[Key, ...]:
+    """Records that are asked for by class, `traces` or `growth`; all of them where no class or pattern is given.
+
+    Args:
+        wish: what was asked for.
+        told: those that fit by name, with how they differ; with other facts only they are `identical`, as programs.
+    """
+    if not (wish.patterns or wish.classes):
+        return tuple(told)
+    words = {key: {key.target, *(["identical"] if kind == "facts" else [])} for key, kind in told.items()}
+    return tuple(key for key in told if not wish.patterns and words[key] & set(wish.classes))
 
 
 def _of_word(word: str, ids: Mapping[Key, str]) -> list[Key]:
@@ -164,9 +182,10 @@ def _by_pattern(config: Config, asked: Sequence[str], seen: Mapping[Key, _Seen])
 
 def _refuse_unknown(classes: Sequence[str]) -> None:
     for word in classes:
-        if word not in CLASSES:
-            near = closest(word, CLASSES)
-            hint = f"did you mean `{near}`?" if near else f"classes: {', '.join(CLASSES)}"
+        known = (*CLASSES, *RECORDS)
+        if word not in known:
+            near = closest(word, known)
+            hint = f"did you mean `{near}`?" if near else f"classes: {', '.join(known)}"
             raise UsageError(f"there is no class of change called `{word}`", hint=hint)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hlodiff.capture import Discovery, GrowthRequest, NotChecked
 from hlodiff.cli.growing import Grew, growing_keys, grown
+from hlodiff.cli.leaving import Leaving
 from hlodiff.cli.output import near
 from hlodiff.cli.registered import Chosen
 from hlodiff.cli.selecting import selected
@@ -15,16 +16,16 @@ from hlodiff.config import Config
 from hlodiff.errors import HlodiffError
 from hlodiff.policy import Finding
 from hlodiff.policy.findings import Severity
-from hlodiff.policy.growth import RULE, growth_record, judge_growth, recorded_classes
-from hlodiff.report.growth_report import causes
-from hlodiff.store import Key, list_growth, read_growth, remove_growth, write_growth
+from hlodiff.policy.growth import RULE, changed_growth, growth_record, judge_growth, recorded_classes
+from hlodiff.report.growth_report import causes, growing_tables
+from hlodiff.store import FolderTree, Key, list_growth, read_growth, recorded_text, remove_growth, write_growth
 
 PLACE = "growth"
 """What stands for the target in the lists of `update`: growth is recorded once for all targets."""
 
 
 def check_growth(
-    config: Config, discovery: Discovery, chosen: Chosen, names: Sequence[str], jobs: int | None
+    config: Config, discovery: Discovery, chosen: Chosen, names: Sequence[str], jobs: int | None, leaving: Leaving
 ) -> tuple[Finding, ...]:
     """Look how the chosen cases grow, and compare with what is recorded.
 
@@ -34,13 +35,14 @@ def check_growth(
         chosen: the programs of this run.
         names: the patterns that chose them.
         jobs: how many workers.
+        leaving: keeps what is not recorded for `accept`.
 
     Returns:
         findings in the order of registration, orphans last.
     """
     keys = growing_keys(discovery, chosen)
     found = {grew.key: grew for grew in grown(config, [_request(key) for key in keys], jobs)}
-    findings = [finding for key in keys if key in found for finding in _judged(config, found[key])]
+    findings = [finding for key in keys if key in found for finding in _judged(config, found[key], leaving)]
     for function, case in orphaned_growth(config, discovery, names):
         what = "has growth.yaml, and its case names no sizes any more"
         name = Key(function, case, PLACE).name
@@ -52,10 +54,11 @@ def _request(key: Key) -> GrowthRequest:
     return GrowthRequest(key.function, key.case, key.target)
 
 
-def _judged(config: Config, grew: Grew) -> tuple[Finding, ...]:
-    key = grew.key
+def _judged(config: Config, grew: Grew, leaving: Leaving) -> tuple[Finding, ...]:
+    key, own = grew.key, Key(grew.key.function, grew.key.case, PLACE)
     try:
         record = read_growth(near(config.snapshots), key.function, key.case)
+        text = recorded_text(FolderTree(near(config.snapshots)), own)
     except HlodiffError as error:
         advice = f"hlodiff update {key.name}"
         return (Finding("broken", RULE, key.name, None, str(error), advice),)
@@ -63,9 +66,13 @@ def _judged(config: Config, grew: Grew) -> tuple[Finding, ...]:
         severity: Severity = "info" if record is None else "warning"
         return (Finding(severity, RULE, key.name, key.target, grew.trouble.reason, grew.trouble.advice),)
     if grew.trouble is not None:
+        leaving.forget_record(own)
         log = tuple(grew.trouble.log_tail.rstrip().split("\n")[-12:]) if grew.trouble.log_tail else ()
         return (Finding("broken", RULE, key.name, None, grew.trouble.what, "", log),)
-    words = {growth.parameter: tuple(causes(growth, str(config.root))) for growth in grew.growths}
+    found = growth_record(key.function, key.case, grew.growths)
+    leaving.record(own, found, text, text is None or bool(changed_growth(record, found)[0]))
+    base = str(config.root)
+    words = {growth.parameter: (*causes(growth, base), *growing_tables(growth, base)) for growth in grew.growths}
     return tuple(judge_growth(key.name, grew.growths, record, dict(grew.limits), words))
 
 

@@ -10,6 +10,7 @@ from hlodiff.capture.varied import Executable, Ran, Varied, run_variants
 from hlodiff.cli import options
 from hlodiff.cli.output import emit
 from hlodiff.cli.progress import progress
+from hlodiff.cli.variant_budgets import over_limits, variant_limits
 from hlodiff.config import load
 from hlodiff.diff.borders import Calls, Kernel, inner_calls, kernels
 from hlodiff.diff.metrics import count
@@ -36,7 +37,7 @@ def command(names: tuple[str, ...], calls: int, form: str, output: str | None, p
     NAME is what `@hlodiff.variants` registers, or a pattern; all where none is given. Each variant is called for real
     on cpu, in a worker process.
 
-    Exits 0, or 2 where a variant could not be run.
+    Exits 0, 1 where a variant is over its budget, or 2 where one could not be run.
     """  # fmt: skip
     config = load(project)
     with progress(1, "running") as step:
@@ -44,16 +45,20 @@ def command(names: tuple[str, ...], calls: int, form: str, output: str | None, p
     told = [_comparison(varied, str(config.root)) for varied in found]
     forms = {"json": variants_json, "markdown": variants_markdown, "text": variants_text}
     emit(forms[form](told), output)
-    return 2 if any(variant.problem for comparison in told for variant in comparison.variants) else 0
+    if any(variant.problem for comparison in told for variant in comparison.variants):
+        return 2
+    return 1 if any(comparison.over for comparison in told) else 0
 
 
 def _comparison(varied: Varied, root: str) -> Comparison:
+    limits = variant_limits(varied)
     inner = [(border.name, border.file) for border in varied.borders]
     variants: list[Variant] = []
     whole: list[tuple[str, Module]] = []  # compiled programs of the variants that are one program
     for ran in varied.variants:
         variants.append(_variant(ran, inner, root, whole))
-    return Comparison(varied.name, varied.jax, tuple(dict.fromkeys(name for name, _ in inner)), tuple(variants))
+    over = tuple(over_limits(limits, variants, varied.variants))
+    return Comparison(varied.name, varied.jax, tuple(dict.fromkeys(name for name, _ in inner)), tuple(variants), over)
 
 
 def _variant(ran: Ran, inner: list[tuple[str, str]], root: str, whole: list[tuple[str, Module]]) -> Variant:

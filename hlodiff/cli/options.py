@@ -39,7 +39,11 @@ def pattern(command: F) -> F:
 def change_class(command: F) -> F:
     """`--class`, repeatable."""
     return click.option(
-        "--class", "classes", multiple=True, metavar="WORD", help="Programs whose change is of this class, e.g. cost."
+        "--class",
+        "classes",
+        multiple=True,
+        metavar="WORD",
+        help="What changed in this class only, e.g. cost or traces.",
     )(command)
 
 

@@ -14,6 +14,7 @@ from hlodiff.capture.profiled import PHASE_NAMES, Profiled, ProfileRequest, prof
 from hlodiff.cli import options
 from hlodiff.cli.output import color, emit
 from hlodiff.cli.progress import progress
+from hlodiff.cli.reasons import to_mend
 from hlodiff.cli.selecting import select
 from hlodiff.cli.timing import instructions
 from hlodiff.config import Config, load
@@ -73,12 +74,12 @@ def _profiles(config: Config, keys: Sequence[Key], repeat: int, passes: bool) ->
     with progress(len(keys), "timing") as step, closing(cast(Any, profile(config, requests))) as outcomes:
         for key in keys:
             step(f"{key.name} on {key.target}", 0)
-            found.append(_told(key, next(outcomes)))
+            found.append(_told(key, next(outcomes), config.root))
             step(f"{key.name} on {key.target}", 1)
     return found
 
 
-def _told(key: Key, outcome: Profiled | NotChecked | Failed) -> Profile:
+def _told(key: Key, outcome: Profiled | NotChecked | Failed, root: Path) -> Profile:
     if isinstance(outcome, NotChecked):
         return Profile(key.name, key.target, problem=outcome.reason, advice=outcome.advice)
     if isinstance(outcome, Failed):
@@ -87,5 +88,6 @@ def _told(key: Key, outcome: Profiled | NotChecked | Failed) -> Profile:
     first, *later = ({name: getattr(run, name) for name in PHASE_NAMES} for run in (outcome.first, *outcome.later))
     passes = tuple(Pass(each.name, each.pipeline, each.seconds, each.runs) for each in outcome.passes)
     return Profile(
-        key.name, key.target, stablehlo, compiled, first, tuple(later), passes, outcome.source, outcome.observed
-    )
+        key.name, key.target, stablehlo, compiled, first, tuple(later), passes, outcome.source, outcome.observed,
+        reasons=to_mend(outcome.stablehlo, root),
+    )  # fmt: skip

@@ -38,6 +38,21 @@ def snapshot_reasons(tree: Tree, key: Key, root: Path) -> dict[str, Any]:
     return {"function": key.function, "case": key.case, "target": key.target, **_reasons(module, root)}
 
 
+def to_mend(text: str, root: Path) -> tuple[Told, ...]:
+    """What a program holds more often or larger than it must and something can be done about.
+
+    Args:
+        text: of StableHLO, with its places in Python.
+        root: where Python files that it names are looked for.
+
+    Returns:
+        what was found, with advice each.
+    """
+    from hlodiff.ir import read_text
+
+    return tuple(one for one in told(anatomy(read_text(text), PythonLoops(root)), str(root)) if one.advice)
+
+
 def _reasons(module: Module, root: Path) -> dict[str, Any]:
     found = anatomy(module, PythonLoops(root))
     words = [{"kind": one.kind, "what": one.what, "advice": one.advice} for one in told(found, str(root))]

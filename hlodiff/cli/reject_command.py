@@ -42,6 +42,7 @@ def command(
     root = pending_folder(config)
     found = find(config, root, Wish(words, targets, patterns, classes, everything))
     meant = [(one.key, one.id) for one in found.programs] + [(one.key, "") for one in found.broken]
+    meant += [(one.key, one.id) for one in found.records]
     decisions = [*(reject(key, root, own) for key, own in meant), *found.left]
     remaining = len(list_waiting(root))
     text = decisions_json(decisions, remaining)

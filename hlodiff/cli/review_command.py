@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import click
 
 from hlodiff.cli import options
-from hlodiff.cli.accepting import Decision, accept, decisions_text, find, reject
+from hlodiff.cli.accepting import Decision, accept, accept_record, decisions_text, find, reject
 from hlodiff.cli.deciding import Wish, classes_of_program
 from hlodiff.cli.leaving import FOLDER, pending_folder
 from hlodiff.cli.output import color, near, width
-from hlodiff.cli.waiting import Waiting, base_of, compared, list_waiting, standing
+from hlodiff.cli.waiting import Waiting, base_of, compared, kind_of_program, list_waiting, standing
+from hlodiff.cli.waiting_records import WaitingRecord, base_record, standing_record, told_record
 from hlodiff.config import Config, load
 from hlodiff.diff.compared import Compared
 from hlodiff.errors import UsageError
@@ -22,7 +23,7 @@ from hlodiff.report.escape import printable
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report, toolchain_changes
 from hlodiff.report.terminal import to_terminal
-from hlodiff.store import writing
+from hlodiff.store import Key, writing
 
 _KEYS = "a accept   r reject   s skip   m show more   q quit"
 _QUIT = ("q", "\x04", "")  # Ctrl-D; Ctrl-C interrupts as everywhere
@@ -67,7 +68,7 @@ def command(
     wish = Wish(words, targets, patterns, classes)
     found = find(config, root, wish or Wish(everything=True))
     review = _Review(config, root, folder is not None)
-    review.walk(found.programs)
+    review.walk(found.programs, found.records)
     decisions = [*review.decisions, *found.broken, *found.left]
     accepted = any(one.status == "accepted" for one in decisions)
     following = f"git add {near(config.snapshots)}" if accepted else "hlodiff check"
@@ -92,17 +93,22 @@ class _Review:
     foreign: bool
     decisions: list[Decision] = field(default_factory=list)
 
-    def walk(self, programs: Sequence[Waiting]) -> None:
+    def walk(self, programs: Sequence[Waiting], records: Sequence[WaitingRecord]) -> None:
         """Show one name after the other until there are no more or somebody leaves."""
         names: dict[str, list[Waiting]] = {}
         for one in programs:
             # Nobody has to look at programs that are the same: they are told last, all together.
-            names.setdefault("" if one.pending.kind == "facts" else one.key.name, []).append(one)
+            claimed = one.pending.kind == "facts"
+            same_program = claimed and kind_of_program(self.config, one, base_of(self.config, one.key)) == "facts"
+            names.setdefault("" if same_program else one.key.name, []).append(one)
         same = names.pop("", [])
         groups = [*names.items(), *([("", same)] if same else [])]
+        last = len(groups) + len(records)
         for number, (name, group) in enumerate(groups, 1):
-            head = f"[{number}/{len(groups)}]"
-            if not self.decide(head, name, group):
+            if not self.decide(f"[{number}/{last}]", name, group):
+                return
+        for number, record in enumerate(records, len(groups) + 1):
+            if not self.decide_record(f"[{number}/{last}]", record):
                 return
 
     def decide(self, head: str, name: str, group: Sequence[Waiting]) -> bool:
@@ -112,26 +118,38 @@ class _Review:
             return True
         shown = self._looked_at(ready) if name else None
         click.echo(f"\n{head} {_text(shown) if shown else _same(ready)}", nl=False)
-        title = _title(name, shown.programs) if shown else "all of them"
-        while True:
-            click.echo(f"{title}: {_KEYS} ", nl=False)
-            key = _key()
-            click.echo(key if key.isprintable() else "")
-            if key == "a":
-                self._accept(ready)
-                return True
-            if key == "r":
-                self.decisions += [
-                    Decision(one.key, "rejected", (), one.id) if self.foreign else reject(one.key, self.root, one.id)
-                    for one in ready
-                ]
-                return True
-            if key == "s":
-                return True
-            if key in _QUIT:
-                return False
-            if key == "m" and shown:
-                click.echo("\n" + _text(replace(shown, all=True, stacks=True)), nl=False)
+        more = _text(replace(shown, all=True, stacks=True)) if shown else ""
+        key = _asked(_title(name, shown.programs) if shown else "all of them", more)
+        if key == "a":
+            self._accept(ready)
+        elif key == "r":
+            self._reject((one.key, one.id) for one in ready)
+        return key not in _QUIT
+
+    def decide_record(self, head: str, one: WaitingRecord) -> bool:
+        """Show traces or growth and do what is asked for; False where somebody leaves."""
+        base = base_record(self.config, one.key)
+        if standing_record(one, base) != "ready":
+            self._accept_record(one)  # settles what is recorded already, refuses what is stale
+            return True
+        click.echo(f"\n{head} {_record_text(one, base.text)}", nl=False)
+        title = printable(f"{one.key.name} ({one.key.target})")
+        key = _asked(title, _record_text(one, base.text, everything=True))
+        if key == "a":
+            self._accept_record(one)
+        elif key == "r":
+            self._reject([(one.key, one.id)])
+        return key not in _QUIT
+
+    def _reject(self, meant: Iterable[tuple[Key, str]]) -> None:
+        """Another machine's folder stays as it is."""
+        self.decisions += [
+            Decision(key, "rejected", (), own) if self.foreign else reject(key, self.root, own) for key, own in meant
+        ]
+
+    def _accept_record(self, one: WaitingRecord) -> None:
+        with writing(near(self.config.snapshots)):
+            self.decisions.append(accept_record(self.config, one, pending_folder(self.config)))
 
     def _accept(self, group: Sequence[Waiting]) -> None:
         with writing(near(self.config.snapshots)):
@@ -163,6 +181,25 @@ class _Review:
             toolchain=toolchain_changes([each for each in toolchains if each[1]]),
             root=str(self.config.root),
         )
+
+
+def _asked(title: str, more: str) -> str:
+    """The key that decides; `m` shows more and asks again."""
+    while True:
+        click.echo(f"{title}: {_KEYS} ", nl=False)
+        key = _key()
+        click.echo(key if key.isprintable() else "")
+        if key in ("a", "r", "s", *_QUIT):
+            return key
+        if key == "m" and more:
+            click.echo("\n" + more, nl=False)
+
+
+def _record_text(one: WaitingRecord, old: str | None, everything: bool = False) -> str:
+    """What changed in traces or growth, as `check` said it."""
+    told = told_record(one.key, old, one.pending.text, everything)
+    lines = [f"{one.key.name}  {one.key.target} ({one.id}): {told.headline}", *(f"  {line}" for line in told.details)]
+    return "".join(printable(line) + "\n" for line in lines)
 
 
 def _text(report: Report) -> str:

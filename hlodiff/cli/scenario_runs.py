@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -10,11 +10,23 @@ from pathlib import Path
 from typing import cast
 
 from hlodiff.capture import Discovery, FoundScenario, Ran, ran
+from hlodiff.cli.leaving import Leaving
 from hlodiff.cli.output import near
 from hlodiff.cli.progress import progress
 from hlodiff.config import Config
 from hlodiff.errors import HlodiffError
-from hlodiff.store import FolderTree, FutureFormatError, RecordedTraces, Tree, read_traces, remove_traces, scenarios_of
+from hlodiff.store import (
+    FolderTree,
+    FutureFormatError,
+    Key,
+    RecordedTraces,
+    Tree,
+    read_traces,
+    recorded_text,
+    remove_traces,
+    scenarios_of,
+    traces_table,
+)
 from hlodiff.store import write_traces as write
 from hlodiff.traces.compare import ComparedTraces, differences, exceeded
 from hlodiff.traces.counted import count
@@ -58,20 +70,25 @@ def chosen_scenarios(everything: ChosenScenarios, names: Sequence[str], targets:
     return ChosenScenarios(registered, tuple(name for name in everything.orphaned if fits(name)))
 
 
-def compare_scenarios(config: Config, chosen: ChosenScenarios, jobs: int | None) -> tuple[ComparedTraces, ...]:
+def compare_scenarios(
+    config: Config, chosen: ChosenScenarios, jobs: int | None, leaving: Leaving
+) -> tuple[ComparedTraces, ...]:
     """Run scenarios and compare each with its record.
 
     Args:
         config: the project's.
         chosen: which ones.
         jobs: how many workers at once.
+        leaving: keeps what is not recorded for `accept`.
 
     Returns:
         one record for each, in the order of registration, orphans last.
     """
     tree = FolderTree(near(config.snapshots))
     found = {one.name: one for one in chosen.registered}
-    done = {outcome.name: _compared(tree, found[outcome.name], outcome) for outcome in _run(config, chosen, jobs)}
+    done = {
+        outcome.name: _compared(tree, found[outcome.name], outcome, leaving) for outcome in _run(config, chosen, jobs)
+    }
     orphans = [ComparedTraces(name, "removed") for name in chosen.orphaned]
     return (*(done[name] for name in found), *orphans)
 
@@ -87,10 +104,10 @@ def _run(config: Config, chosen: ChosenScenarios, jobs: int | None) -> Iterator[
                 yield outcome
 
 
-def _compared(tree: Tree, found: FoundScenario, outcome: Ran) -> ComparedTraces:
-    name = found.name
+def _compared(tree: Tree, found: FoundScenario, outcome: Ran, leaving: Leaving) -> ComparedTraces:
+    name, key = found.name, Key(found.name, "", "traces")
     try:
-        recorded = read_traces(tree, name)
+        recorded, text = read_traces(tree, name), recorded_text(tree, key)
     except HlodiffError as error:
         advice = error.hint if isinstance(error, FutureFormatError) else f"hlodiff update {name}"
         return ComparedTraces(
@@ -98,12 +115,20 @@ def _compared(tree: Tree, found: FoundScenario, outcome: Ran) -> ComparedTraces:
         )
     old = recorded.account if recorded else None
     if outcome.what:
+        leaving.forget_record(key)
         return ComparedTraces(name, "not_checked", old, reason=outcome.what, advice=outcome.advice, log=outcome.log)
     new = count(outcome.events)
     over = exceeded(new, found.max_traces, found.max_programs)
+    fresh = RecordedTraces(name, outcome.jax, new)
     if recorded is None:
+        leaving.record(key, traces_table(fresh), None, True)
         return ComparedTraces(name, "added", None, new, over=over)
-    return compared_records(name, recorded, RecordedTraces(name, outcome.jax, new), over)
+    done = compared_records(name, recorded, fresh, over)
+    if done.status == "identical" and recorded.jax == fresh.jax:  # moved lines alone are nothing to record
+        leaving.forget_record(key)
+    else:
+        leaving.record(key, traces_table(fresh), text, done.status == "changed")
+    return done
 
 
 def compared_records(name: str, old: RecordedTraces, new: RecordedTraces, over: tuple[str, ...] = ()) -> ComparedTraces:
@@ -192,14 +217,22 @@ def shown_scenarios(tree: Tree, pattern: str) -> list[RecordedTraces]:
     return [found for name in names if (found := read_traces(tree, name)) is not None]
 
 
-def following(scenarios: Sequence[ComparedTraces]) -> str:
-    """The command to type next for scenarios alone; "" where there is none."""
+def following(scenarios: Sequence[ComparedTraces], kept: Collection[Key] = ()) -> str:
+    """The command to type next for scenarios alone; "" where there is none.
+
+    Args:
+        scenarios: compared with their records.
+        kept: what waits for `accept`.
+    """
     broken = [one.name for one in scenarios if one.status == "not_checked"]
     if broken:
         return f"hlodiff check {broken[0]}, once it is repaired"
     differing = [one.name for one in scenarios if one.status in ("changed", "added")]
     if differing:
-        return f"hlodiff update {' '.join(differing)}" if len(differing) <= 3 else "hlodiff update"
+        names = " ".join(differing) if len(differing) <= 3 else ""
+        if all(Key(name, "", "traces") in kept for name in differing):
+            return f"hlodiff accept {names}" if names else "hlodiff review"
+        return f"hlodiff update {names}".rstrip()
     return "hlodiff update --prune" if any(one.status == "removed" for one in scenarios) else ""
 
 

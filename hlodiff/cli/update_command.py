@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,6 +67,8 @@ def command(
             run.orphans(chosen, prune)
             run.scenarios(chosen, jobs, prune)
             growth = update_growth(config, discovery, chosen, names, jobs, prune)
+            run.settled(Key(row.key.function, row.key.case, "growth") for row in growth if row.status != "not checked")
+            run.settled(row.key for row in run.traces)
         except KeyboardInterrupt:
             done = sum(row.status in ("new", "changed", "repaired", "facts") for row in run.rows.values())
             tell(f"{many(done, 'program')} recorded; `hlodiff update` goes on with the others")
@@ -141,6 +143,11 @@ class _Run:
         """Run scenarios; in a row `traces` stands in the place of the target."""
         for one in update_scenarios(self.config, chosen.scenarios, jobs, prune):
             self.traces.append(_Row(Key(one.name, "", "traces"), one.status, one.what, one.log))
+
+    def settled(self, keys: Iterable[Key]) -> None:
+        """What an earlier check has left of these traces and this growth is recorded, or not what it is now."""
+        for key in keys:
+            self.leaving.forget_record(key)
 
 
 def _difference(key: Key, old: Stored, new: Stored, limits: Limits) -> _Row:

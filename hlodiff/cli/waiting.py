@@ -16,16 +16,19 @@ from hlodiff.diff.limits import Limits
 from hlodiff.diff.metrics import op_counts
 from hlodiff.errors import HlodiffError, StoreError
 from hlodiff.store import (
+    RECORDS,
     FolderTree,
     Key,
     Pending,
     digest,
+    list_records,
     list_snapshots,
     program_id,
     read_pending,
     read_snapshot,
     source_of,
 )
+from hlodiff.store.pending import Kind
 
 # Far above any program that is captured in a pull request, and read in seconds.
 LARGEST_FILE = 64 * 1024 * 1024
@@ -80,15 +83,28 @@ def list_waiting(root: Path) -> tuple[Key, ...]:
         root: the folder.
 
     Returns:
-        keys in order.
+        keys in order, programs first; in that of a record "traces" or "growth" stands for the target.
 
     Raises:
-        StoreError: it holds more programs than any project has.
+        StoreError: it holds more programs or records than any project has.
     """
-    keys = list_snapshots(FolderTree(near(root))).keys
-    if len(keys) > MOST_PROGRAMS:
-        raise StoreError(f"holds {len(keys):,} programs; {MOST_PROGRAMS:,} are the most", where=str(near(root)))
-    return keys
+    tree = FolderTree(near(root))
+    programs = tuple(key for key in list_snapshots(tree).keys if not is_record(key))
+    records = list_records(tree.files())
+    for keys, what in ((programs, "programs"), (records, "records")):
+        if len(keys) > MOST_PROGRAMS:
+            raise StoreError(f"holds {len(keys):,} {what}; {MOST_PROGRAMS:,} are the most", where=str(near(root)))
+    return programs + records
+
+
+def is_record(key: Key) -> bool:
+    """Whether a pending key is that of traces or growth.
+
+    Example:
+        >>> is_record(Key("steps", "", "traces")), is_record(Key("step", "", "cpu"))
+        (True, False)
+    """
+    return key.target in RECORDS
 
 
 def load_waiting(root: Path, keys: Sequence[Key]) -> tuple[dict[Key, Waiting], dict[Key, HlodiffError]]:
@@ -175,6 +191,26 @@ def standing(waiting: Waiting, base: Base) -> Standing:
     if now == digest(waiting.pending.snapshot):
         return "done"
     return "ready" if now == waiting.pending.base else "stale"
+
+
+def kind_of_program(config: Config, waiting: Waiting, base: Base) -> Kind:
+    """How much a pending program differs from its snapshot; whoever left it is not asked.
+
+    Args:
+        config: the project's.
+        waiting: what was captured.
+        base: what it would replace.
+
+    Returns:
+        "facts" only where the program is the same.
+    """
+    if base.stored is None:
+        return "new"
+    old, new = base.stored.snapshot, waiting.pending.snapshot
+    if (old.stablehlo, old.compiled) == (new.stablehlo, new.compiled):
+        return "facts"
+    changed = waiting.pending.kind != "facts" or any(one.status == "changed" for one in compared(config, waiting, base))
+    return "changed" if changed else "facts"
 
 
 def compared(config: Config, waiting: Waiting, base: Base) -> tuple[Compared, ...]:

@@ -54,6 +54,86 @@ def _table(value: Any, name: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
+def checked_record(record: Mapping[str, Any], function: str, case: str) -> None:
+    """Refuse a record that `growth_record` cannot have made; nobody has vouched for it.
+
+    Args:
+        record: what a growth.yaml holds.
+        function, case: what it must be about.
+
+    Raises:
+        ValueError: says what is wrong.
+
+    Example:
+        >>> checked_record({"format_version": 1, "function": "g", "target": "cpu", "parameters": {}}, "f", "")
+        Traceback (most recent call last):
+        ...
+        ValueError: they are about 'g'
+    """
+    about = "/".join(str(record[name])[:100] for name in ("function", "case") if name in record)
+    if about != "/".join([function, *([case] if case else [])]):
+        raise ValueError(f"they are about {about!r}")
+    known = ["format_version", "function", *(["case"] if case else []), "target", "parameters"]
+    parameters = record.get("parameters")
+    if list(record) != known or not isinstance(record["target"], str) or not isinstance(parameters, Mapping):
+        raise ValueError("they say more or other things")
+    for parameter, table in parameters.items():
+        if not isinstance(table, Mapping) or list(table) != ["sizes", *QUANTITIES] or not _numbers(table["sizes"]):
+            raise ValueError(f"`{str(parameter)[:100]}` says more or other things")
+        for name in QUANTITIES:
+            _checked_quantity(name, table["sizes"], table[name])
+
+
+def _checked_quantity(name: str, sizes: Sequence[int], table: Any) -> None:
+    good = isinstance(table, Mapping) and list(table) == ["class", "values"] and _numbers(table["values"])
+    if not good or len(table["values"]) != len(sizes) or table["class"] not in CLASSES:
+        raise ValueError(f"{WORDS[name]} say more or other things")
+
+
+def _numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(type(one) is int and 0 <= one < 1 << 63 for one in value)
+
+
+def changed_growth(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What changed between two records: other classes and parameters, and the counts of the new one.
+
+    Args:
+        old: what is recorded; None where nothing is.
+        new: what was found.
+
+    Returns:
+        sentences, () where only counts differ; and lines of detail.
+
+    Example:
+        >>> changed_growth({"parameters": {"n": {}}}, {"parameters": {}})[0]
+        ('growth with `n` is recorded, and the case names no such sizes any more',)
+    """
+    changes, details = [], []
+    for parameter in _table(new, "parameters"):
+        table, before = _table(_table(new, "parameters"), parameter), recorded_classes(old, parameter)
+        now = recorded_classes(new, parameter)
+        was = {name: f", recorded as {before[name]}" for name in before if before[name] != now.get(name)}
+        if not before or was:
+            said = (f"{WORDS[name]} {now[name]}{was.get(name, '')}" for name in now if not before or name in was)
+            changes.append(f"with `{parameter}`: {'; '.join(said)}")
+        details.append(f"at {parameter} {_listed(table.get('sizes'))}")
+        for name in now:
+            values = _table(_table(_table(old, "parameters"), parameter), name).get("values")
+            recorded = _listed(values)
+            found = _listed(_table(table, name).get("values"))
+            details.append(
+                f"{WORDS[name]}: {found}" + (f" (recorded: {recorded})" if recorded not in ("", found) else "")
+            )
+    for parameter in _table(old, "parameters"):
+        if parameter not in _table(new, "parameters"):
+            changes.append(f"growth with `{parameter}` is recorded, and the case names no such sizes any more")
+    return tuple(changes), tuple(details)
+
+
+def _listed(values: Any) -> str:
+    return ", ".join(f"{value:,}" for value in values) if _numbers(values) else ""
+
+
 def judge_growth(
     name: str,
     growths: Sequence[Growth],

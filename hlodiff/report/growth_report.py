@@ -101,6 +101,24 @@ def causes(growth: Growth, root: str = "") -> Iterator[str]:
         yield f"{place_of(line.where, root)}: {values} operations ({line.fit.words})"
 
 
+def growing_tables(growth: Growth, root: str = "") -> Iterator[str]:
+    """The large constants of the largest program, where the bytes of constants grow.
+
+    Args:
+        growth: of one case.
+        root: the project's folder.
+
+    Returns:
+        lines of text as `causes` gives them; none where constants keep their size.
+    """
+    if growth.quantity("constant_bytes").fit.kind == "constant":
+        return
+    at = f"{growth.parameter}={growth.sizes[-1]}"
+    for one in listed([one for one in told(growth.largest, root, growth.tables) if one.kind == "large constant"]):
+        yield f"{one.kind} at {at}: {one.what}"
+        yield from [f"  {one.advice}"] if one.advice else []
+
+
 def _copied(one: GrownRepeat, root: str) -> str:
     return copies_in_words(one.repeat, root, ", ".join(f"{count:,}" for count in one.copies))
 

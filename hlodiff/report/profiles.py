@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hlodiff.report.anatomy_words import Told, listed
 from hlodiff.report.escape import code, markdown, printable
 from hlodiff.report.numbers import many, seconds_in_words
 from hlodiff.report.timings import PHASES, TITLES, bar
@@ -18,6 +19,7 @@ _BY = {
     "profiler": "as XLA tells its profiler",
     "dump": "as the metadata of its dump tell",
 }
+_LARGER = "larger than it must be"
 _UNTOLD = "this compiler does not tell how long its passes take"
 
 
@@ -44,6 +46,7 @@ class Profile:
         source: who told of them.
         observed: how long XLA took in that compile.
         problem: why there is nothing of all that; then `advice` says what helps.
+        reasons: what in the program makes it larger than it must be.
 
     Example:
         >>> Profile("f", "cpu", problem="libtpu is not installed").median("trace") is None
@@ -62,6 +65,7 @@ class Profile:
     problem: str = ""
     advice: str = ""
     broken: bool = False
+    reasons: tuple[Told, ...] = ()
 
     def median(self, phase: str) -> float | None:
         """Median of the later times of one phase, or of all phases together for "total"."""
@@ -110,6 +114,12 @@ def _lines(profile: Profile, longest: float, everything: bool) -> Iterator[str]:
     yield f"{head}  {profile.stablehlo:,} StableHLO ops, {profile.compiled:,} compiled instructions"
     yield from _phases(profile, longest)
     yield from _passes(profile, everything)
+    if profile.reasons:
+        yield f"  {_LARGER}"
+    for reason in listed(profile.reasons):
+        yield printable(f"    {reason.kind}: {reason.what}")
+        if reason.advice:
+            yield printable(f"      {reason.advice}")
     yield ""
 
 
@@ -176,11 +186,22 @@ def _markdown(profile: Profile, everything: bool) -> Iterator[str]:
         yield f"{head}: not timed, {markdown(profile.problem)} {markdown(profile.advice)}".rstrip()
         return
     yield f"{head}: {profile.stablehlo:,} StableHLO ops, {profile.compiled:,} compiled instructions"
-    yield from ("", f"| | first | again, median of {len(profile.later)} |", "|---|--:|--:|")
+    runs = len(profile.later)
+    yield from ("", f"| | first |{f' again, median of {runs} |' if runs else ''}", f"|---|--:|{'--:|' if runs else ''}")
     for phase in (*PHASES, "total"):
         again = profile.median(phase)
-        later = "" if again is None else seconds_in_words(again)
-        yield f"| {TITLES.get(phase, phase)} | {seconds_in_words(_of(profile.first, phase))} | {later} |"
+        later = "" if again is None else f" {seconds_in_words(again)} |"
+        yield f"| {TITLES.get(phase, phase)} | {seconds_in_words(_of(profile.first, phase))} |{later}"
+    yield from _markdown_passes(profile, everything)
+    if profile.reasons:
+        yield from ("", f"{_LARGER.capitalize()}:", "")
+    for reason in listed(profile.reasons):
+        yield f"- {markdown(f'{reason.kind}: {reason.what}')}" + (
+            f"; {markdown(reason.advice)}" if reason.advice else ""
+        )
+
+
+def _markdown_passes(profile: Profile, everything: bool) -> Iterator[str]:
     if not profile.passes:
         yield from ("", _UNTOLD) if profile.observed else ()
         return
@@ -216,6 +237,7 @@ def _json(profile: Profile) -> dict[str, Any]:
                 for p in profile.passes
             ],
         },
+        "reasons": [{"kind": one.kind, "what": one.what, "advice": one.advice} for one in profile.reasons],
     }
 
 

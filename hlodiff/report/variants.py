@@ -69,12 +69,21 @@ class Comparison:
         jax: the version that ran it.
         inner: names of the inner functions.
         variants: in the order in which they are registered.
+        over: what is over its budget, in words.
     """
 
     name: str
     jax: str
     inner: tuple[str, ...]
     variants: tuple[Variant, ...]
+    over: tuple[str, ...] = ()
+
+
+COUNTS = (
+    "executables", "eager", "launches", "again", "stablehlo", "instructions", "fusions", "bytes_accessed", "flops",
+    "traces",
+)  # fmt: skip
+"""What can be limited; times cannot, they differ from run to run."""
 
 
 _ROWS: tuple[tuple[str, Callable[[Variant], str]], ...] = (
@@ -136,6 +145,8 @@ def _sections(comparison: Comparison, ran: Sequence[Variant]) -> Iterator[tuple[
         yield f"what nested jit does here, with jax {comparison.jax}", nested
     if notes := [f"{v.name}: {words}" for v in ran for words in _notes(v)]:
         yield "look at", notes
+    if comparison.over:
+        yield "over budget", list(comparison.over)
 
 
 def _border(variant: Variant) -> Iterator[str]:
@@ -227,7 +238,8 @@ def variants_json(comparisons: Sequence[Comparison]) -> str:
 
 def _json(comparison: Comparison) -> dict[str, Any]:
     head: dict[str, Any] = {"name": comparison.name, "target": "cpu", "jax": comparison.jax}
-    return {**head, "inner": list(comparison.inner), "variants": [asdict(each) for each in comparison.variants]}
+    return {**head, "inner": list(comparison.inner), "variants": [asdict(each) for each in comparison.variants],
+            "over": list(comparison.over)}  # fmt: skip
 
 
 def median(seconds: Sequence[float]) -> float:

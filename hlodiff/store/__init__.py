@@ -14,6 +14,15 @@ from hlodiff.store.pending import drop_pending as drop_pending
 from hlodiff.store.pending import keep_pending as keep_pending
 from hlodiff.store.pending import program_id as program_id
 from hlodiff.store.pending import read_pending as read_pending
+from hlodiff.store.pending_records import RECORDS as RECORDS
+from hlodiff.store.pending_records import PendingRecord as PendingRecord
+from hlodiff.store.pending_records import drop_record as drop_record
+from hlodiff.store.pending_records import keep_record as keep_record
+from hlodiff.store.pending_records import list_records as list_records
+from hlodiff.store.pending_records import read_record as read_record
+from hlodiff.store.pending_records import record_digest as record_digest
+from hlodiff.store.pending_records import record_id as record_id
+from hlodiff.store.pending_records import recorded_text as recorded_text
 from hlodiff.store.provenance import attach_source as attach_source
 from hlodiff.store.provenance import numbered as numbered
 from hlodiff.store.provenance import restored as restored
@@ -22,6 +31,8 @@ from hlodiff.store.recorded_traces import RecordedTraces as RecordedTraces
 from hlodiff.store.recorded_traces import read_traces as read_traces
 from hlodiff.store.recorded_traces import remove_traces as remove_traces
 from hlodiff.store.recorded_traces import scenarios_of as scenarios_of
+from hlodiff.store.recorded_traces import traces_of as traces_of
+from hlodiff.store.recorded_traces import traces_table as traces_table
 from hlodiff.store.recorded_traces import write_traces as write_traces
 from hlodiff.store.snapshot import Listing as Listing
 from hlodiff.store.snapshot import Snapshot as Snapshot

@@ -62,7 +62,7 @@ def digest(snapshot: Snapshot) -> str:
         '3d7fd8cd'
     """
     parts = (snapshot.key.folder, dump(_plain(snapshot.summary)), snapshot.stablehlo, snapshot.compiled)
-    return _hash(parts)
+    return digest_of(parts)
 
 
 def program_id(snapshot: Snapshot) -> str:
@@ -78,7 +78,7 @@ def program_id(snapshot: Snapshot) -> str:
         >>> len(program_id(Snapshot("f", "", "cpu", {})))
         8
     """
-    return _hash((snapshot.key.folder, snapshot.stablehlo, snapshot.compiled))[:_ID_DIGITS]
+    return digest_of((snapshot.key.folder, snapshot.stablehlo, snapshot.compiled))[:_ID_DIGITS]
 
 
 def keep_pending(
@@ -99,10 +99,15 @@ def keep_pending(
     note = {"format_version": PENDING_VERSION, "kind": kind, "base": digest(base) if base else ""}
     contents = contents_of(snapshot, max_file_bytes) | {PENDING: json.dumps(note).encode() + b"\n"}
     with clear_errors(root):
-        if not (root / ".gitignore").is_file():
-            root.mkdir(parents=True, exist_ok=True)
-            (root / ".gitignore").write_text("*\n")
+        ignored_by_git(root)
         replace_folder(root, snapshot.key, contents)
+
+
+def ignored_by_git(root: Path) -> None:
+    """Make the pending folder where there is none; git ignores it through a file of its own."""
+    if not (root / ".gitignore").is_file():
+        root.mkdir(parents=True, exist_ok=True)
+        (root / ".gitignore").write_text("*\n")
 
 
 def drop_pending(root: Path, key: Key) -> None:
@@ -132,7 +137,7 @@ def read_pending(tree: Tree, key: Key) -> Pending:
         StoreError: a file is missing, damaged, too large, or of a format of the future, or its summary is about
             another program than its folder.
     """
-    kind, base = _note(tree, key)
+    kind, base = _note(tree, f"{key.folder}/{PENDING}", _again(key))
     snapshot = read_snapshot(tree, key)
     named = tuple(snapshot.summary.get(name, "") for name in ("function", "case", "target"))
     if named != (key.function, key.case, key.target):
@@ -142,8 +147,21 @@ def read_pending(tree: Tree, key: Key) -> Pending:
     return Pending(replace(snapshot, summary=_plain(snapshot.summary)), kind, base)
 
 
-def _note(tree: Tree, key: Key) -> tuple[Kind, str]:
-    name = f"{key.folder}/{PENDING}"
+def base_in(tree: Tree, name: str, again: str) -> str:
+    """The digest in a note that nobody has vouched for.
+
+    Args:
+        tree: the pending folder.
+        name: the note.
+        again: the command that writes it anew.
+
+    Raises:
+        StoreError: it is missing, damaged, or of a format of the future.
+    """
+    return _note(tree, name, again)[1]
+
+
+def _note(tree: Tree, name: str, again: str) -> tuple[Kind, str]:
     where = f"{tree.where}/{name}"
     content = tree.read([name], _LARGEST_NOTE).get(name)
     if content is None:
@@ -152,12 +170,12 @@ def _note(tree: Tree, key: Key) -> tuple[Kind, str]:
     try:
         note = json.loads(content)
     except (ValueError, RecursionError):
-        raise StoreError("is no JSON", where=where, hint=_again(key)) from None
+        raise StoreError("is no JSON", where=where, hint=again) from None
     version = note.get("format_version") if isinstance(note, dict) else None
     if isinstance(version, int) and version > PENDING_VERSION:
         raise FutureFormatError("was written by a newer hlodiff", where=where, hint="pip install --upgrade hlodiff")
     if version != PENDING_VERSION or note.get("kind") not in KINDS or not isinstance(note.get("base"), str):
-        raise StoreError("does not say what hlodiff writes there", where=where, hint=_again(key))
+        raise StoreError("does not say what hlodiff writes there", where=where, hint=again)
     return note["kind"], note["base"]
 
 
@@ -170,5 +188,11 @@ def _plain(summary: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in summary.items() if name != "compressed"}
 
 
-def _hash(parts: tuple[str, ...]) -> str:
+def digest_of(parts: tuple[str, ...]) -> str:
+    """A hash of several texts, which none of them alone has.
+
+    Example:
+        >>> digest_of(("a", "b")) == digest_of(("ab",))
+        False
+    """
     return sha256("\0".join(parts).encode()).hexdigest()

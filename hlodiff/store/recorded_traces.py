@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hlodiff.errors import StoreError
 from hlodiff.store.names import is_safe
 from hlodiff.store.trees import Tree
-from hlodiff.store.writing import PARTIAL
+from hlodiff.store.writing import replace_text
 from hlodiff.store.yaml_text import FORMAT_VERSION, dump, load
 from hlodiff.traces.counted import Account
 from hlodiff.traces.stored import from_plain, to_plain
@@ -89,16 +89,33 @@ def write_traces(root: Path, record: RecordedTraces) -> None:
     Raises:
         StoreError: the folder cannot be written.
     """
-    table = {"format_version": FORMAT_VERSION, "scenario": record.scenario, "jax": record.jax}
-    text = dump({**table, "functions": to_plain(record.account)})
-    part = root / PARTIAL / f"{os.getpid()}.{TRACES}"
-    try:
-        part.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        (root / record.scenario).mkdir(parents=True, exist_ok=True)
-        part.replace(root / record.scenario / TRACES)
-    except OSError as error:
-        raise StoreError(f"cannot be written: {error.strerror}", where=str(error.filename or root)) from None
+    replace_text(root, f"{record.scenario}/{TRACES}", dump(traces_table(record)))
+
+
+def traces_table(record: RecordedTraces) -> dict[str, Any]:
+    """What traces.yaml holds, in the order in which it is printed.
+
+    Example:
+        >>> traces_table(RecordedTraces("steps", "0.10.2", Account(())))["scenario"]
+        'steps'
+    """
+    head = {"format_version": FORMAT_VERSION, "scenario": record.scenario, "jax": record.jax}
+    return {**head, "functions": to_plain(record.account)}
+
+
+def traces_of(text: str, scenario: str) -> RecordedTraces:
+    """The record in a text.
+
+    Args:
+        text: the content of a traces.yaml.
+        scenario: whose it is taken for.
+
+    Raises:
+        ValueError: it is no record of traces.
+        StoreError: it is no YAML of ours.
+    """
+    table = load(text, scenario)
+    return RecordedTraces(scenario, str(table.get("jax", "")), from_plain(table.get("functions")))
 
 
 def remove_traces(root: Path, scenario: str) -> None:

@@ -132,9 +132,10 @@ def replace_text(root: Path, name: str, text: str) -> None:
         text: what the file is to hold.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: it cannot be written, or it or a folder on the way is a link.
     """
     with clear_errors(root):
+        refuse_links(root, name)
         part = _partial(root) / f"{os.getpid()}.text"
         _write(part, text.encode())
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -157,7 +158,7 @@ def remove_snapshot(root: Path, key: Key, more: Sequence[str] = ()) -> None:
     if not folder.is_dir():
         return
     with clear_errors(root):
-        refuse_links(root, key)
+        refuse_links(root, key.folder)
         for name in [SUMMARY, SOURCE, *PROGRAMS, *(f"{name}.gz" for name in PROGRAMS), *more]:
             (folder / name).unlink(missing_ok=True)
         while folder != root and not any(folder.iterdir()):
@@ -203,7 +204,7 @@ def _unpacked(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _replace_file(root: Path, key: Key, summary: bytes) -> None:
-    refuse_links(root, key)
+    refuse_links(root, key.folder)
     part = _partial(root) / f"{os.getpid()}.{SUMMARY}"
     _write(part, summary)
     part.replace(root / key.folder / SUMMARY)
@@ -223,7 +224,7 @@ def replace_folder(root: Path, key: Key, contents: Mapping[str, bytes]) -> None:
         OSError: it cannot be written.
     """
     place = root / key.folder
-    refuse_links(root, key)
+    refuse_links(root, key.folder)
     if place.is_dir() and any(entry.is_dir() for entry in place.iterdir()):
         hint = f"give the cases of `{key.function}` other names than its targets"
         raise StoreError("this snapshot's folder holds other snapshots", where=str(place), hint=hint)
@@ -246,14 +247,14 @@ def replace_folder(root: Path, key: Key, contents: Mapping[str, bytes]) -> None:
     shutil.rmtree(part, ignore_errors=True)
 
 
-def refuse_links(root: Path, key: Key) -> None:
+def refuse_links(root: Path, name: str) -> None:
     """A pull request can make a folder of snapshots a link to anywhere: nothing is written or deleted through it.
 
     Raises:
-        StoreError: a folder between the root and the snapshot is a link.
+        StoreError: something between the root and that place below it is a link.
     """
     folder = root
-    for part in key.folder.split("/"):
+    for part in name.split("/"):
         folder = folder / part
         if folder.is_symlink():
             raise StoreError("is a link, and links are not followed", where=str(folder), hint=f"git rm {folder}")

@@ -189,6 +189,8 @@ def _array(new: Leaf, old: Leaf) -> Iterator[Cause]:
     if (new.text, new.weak) != (old.text, old.weak):
         words, before = _words(new), _words(old)
         kind = "weak" if new.text == old.text else "shape" if _dtype(new) == _dtype(old) else "dtype"
+        if kind == "dtype" and any(leaf.python.startswith("Python ") for leaf in (new, old)):
+            kind = "weak"  # 3 in one call and 3.0 in another: no function returned that
         yield Cause(kind, new.path, f"`{new.path}` is {words}, before {before}", ADVICE[kind])
     if new.sharding != old.sharding:
         lies, lay = new.sharding or "wherever JAX puts it", old.sharding or "wherever JAX put it"

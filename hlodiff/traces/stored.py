@@ -70,7 +70,7 @@ def _counted(name: str, table: Any) -> Counted:
             Function(name, place), name, int(table["traces"]), int(table.get("inside_of_others", 0)),
             int(table["compiles"]), programs, again,
         )  # fmt: skip
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ValueError(f"`{name}` cannot be read: {type(error).__name__}: {error}") from None
 
 
