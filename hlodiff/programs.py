@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hlodiff.config import process_environment, set_defaults
-from hlodiff.diff.compared import flat_facts
+from hlodiff.diff.compared import donated_parameters, flat_facts
 from hlodiff.errors import CaptureError
 from hlodiff.policy.assertions import Program
 from hlodiff.registry import Case
@@ -55,7 +55,9 @@ def capture_program(
         raise CaptureError(f"{name} on {target}: {outcome.what}\n{outcome.log_tail}".rstrip())
     stablehlo = read_text(outcome.stablehlo, path=f"{name} on {target}: stablehlo.mlir")
     compiled = read_text(outcome.compiled or "", path=f"{name} on {target}: compiled.hlo")
-    return Program(name, target, stablehlo, compiled, flat_facts(outcome.facts) | raw_metrics(compiled), str(folder))
+    donated = donated_parameters(outcome.facts)
+    facts = flat_facts(outcome.facts) | raw_metrics(compiled)
+    return Program(name, target, stablehlo, compiled, facts, str(folder), donated)
 
 
 def _finding(case: Case | Callable[..., Case]) -> Callable[[object, bool], Case]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.cli.summary import build_summary, stage_facts
-from hlodiff.diff.compared import Compared, with_compiler
+from hlodiff.diff.compared import Compared, donated_parameters, with_compiler
 from hlodiff.diff.limits import Limits
 from hlodiff.ir.model import Module, Stage
 from hlodiff.store import Snapshot, attach_source, numbered, restored, source_of
@@ -130,6 +130,7 @@ def _compare_stage(old: Stored, new: Stored, stage: Stage, limits: Limits) -> Co
         found,
         stage_facts(old.snapshot.summary, stage),
         stage_facts(new.snapshot.summary, stage),
+        donated=donated_parameters(new.snapshot.summary),
     )
 
 
@@ -149,6 +150,7 @@ def one_sided(stored: Stored, status: Any) -> tuple[Compared, ...]:
             {} if status == "added" else facts[stage],
             {} if status == "removed" else facts[stage],
             op_counts(stored.modules[stage]),
+            donated=() if status == "removed" else donated_parameters(stored.snapshot.summary),
             module=stored.modules[stage],
         )
         for stage in STAGES

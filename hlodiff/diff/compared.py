@@ -36,6 +36,7 @@ class Compared:
         replayed: whether the edits were seen to turn the old program into the new one; None where nobody asked.
         module: the program of the only side there is, or of both where they are known to be the same, for policies.
         by_compiler: whether the StableHLO is the same and the toolchain is not, so that the compiler made the change.
+        donated: entry parameters that the case donates. JAX leaves the mark out of the program where no result fits.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Compared:
     id: str = ""
     replayed: bool | None = None
     by_compiler: bool = False
+    donated: tuple[int, ...] = ()
     module: Module | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -122,6 +124,19 @@ def with_compiler(programs: Iterable[Compared], other: Callable[[Compared], bool
         else p
         for p in programs
     )
+
+
+def donated_parameters(summary: Mapping[str, Any]) -> tuple[int, ...]:
+    """The parameters of the program that its summary calls donated; arguments that it does not take are none.
+
+    Example:
+        >>> donated_parameters({"arguments": [{"unused": True}, {"donated": False}, {"donated": True}]})
+        (1,)
+    """
+    listed = summary.get("arguments")
+    found = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    taken = [one for one in found if one.get("unused") is not True]
+    return tuple(number for number, one in enumerate(taken) if one.get("donated") is True)
 
 
 def flat_facts(summary: Mapping[str, Any]) -> dict[str, float]:

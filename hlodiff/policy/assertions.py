@@ -34,6 +34,7 @@ class Program:
         stablehlo, compiled: both stages.
         facts: what the compiler says of it, by name: `memory.temp`, `cost.flops`.
         root: the folder that Python files are named relative to.
+        donated: entry parameters that the case donates.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Program:
     compiled: Module = field(repr=False)
     facts: Mapping[str, float] = field(default_factory=dict, repr=False)
     root: str = field(default="", repr=False)
+    donated: tuple[int, ...] = field(default=(), repr=False)
 
     def metric(self, name: str) -> float:
         """A metric by its name in budgets: "temp_bytes", "fusions", "collectives.all-gather.bytes", "loop.copies".
@@ -232,7 +234,9 @@ class Program:
         return Both(self.name, self.target, self._alone(self.stablehlo), self._alone(self.compiled))
 
     def _alone(self, module: Module) -> Compared:
-        return Compared(self.name, self.target, module.stage, "added", None, {}, self.facts, module=module)
+        return Compared(
+            self.name, self.target, module.stage, "added", None, {}, self.facts, module=module, donated=self.donated
+        )
 
     def _measured(self) -> Measured:
         return Measured(self._alone(self.compiled))

@@ -42,4 +42,7 @@ def _split(report: Report, programs: Sequence[Compared]) -> tuple[list[Compared]
     upgraded = {target for change in report.toolchain for target in change.targets}
     changed = [one for one in programs if one.stage == "compiled" and one.status == "changed"]
     compiler = [one for one in changed if one.by_compiler]
-    return compiler, [one for one in changed if not one.by_compiler and one.target in upgraded]
+    # The same StableHLO and not the compiler's doing: this one's own snapshot was made by the toolchain of now.
+    same = {(p.name, p.target) for p in programs if p.stage == "stablehlo" and p.status == "identical"}
+    both = [one for one in changed if not one.by_compiler and (one.name, one.target) not in same]
+    return compiler, [one for one in both if one.target in upgraded]

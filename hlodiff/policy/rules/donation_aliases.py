@@ -22,7 +22,9 @@ def violations(both: Both, use: RuleUse) -> Iterator[Hit]:
         return
     aliased = {number for number, result in donations(compiled).items() if result.startswith("result")}
     stablehlo = both.stablehlo.now if both.stablehlo is not None else None
-    donated = dict.fromkeys([*(donations(stablehlo) if stablehlo else ()), *donations(compiled)])
+    # JAX marks nothing where no result has the type of the argument: then only the case knows.
+    asked = [number for number in both.compiled.donated if number < _arguments(compiled)] if both.compiled else []
+    donated = dict.fromkeys([*(donations(stablehlo) if stablehlo else ()), *donations(compiled), *asked])
     written = stablehlo if stablehlo is not None and _arguments(stablehlo) == _arguments(compiled) else compiled
     for number in sorted(donated):
         if number not in aliased:

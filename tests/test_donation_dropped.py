@@ -1,0 +1,46 @@
+"""A donation that JAX itself drops, since no result has the argument's type, breaks `donation-aliases` too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hlodiff
+from hlodiff.config import Config
+from hlodiff.config_policy import RuleUse
+from hlodiff.diff.compared import Compared, donated_parameters
+from hlodiff.ir import read
+from hlodiff.policy import judge
+
+WITHOUT = "HloModule step, entry_computation_layout={(f32[8]{0})->f32[]}\n\nENTRY %main {\n"
+WITHOUT += "  %x = f32[8]{0} parameter(0)\n  ROOT %c = f32[] constant(1)\n}\n"
+
+
+def test_the_case_knows_what_the_program_does_not_say(tmp_path: Path) -> None:
+    (tmp_path / "step.hlo").write_text(WITHOUT, encoding="utf-8")
+    module = read(tmp_path / "step.hlo")
+    same = Compared("step", "cpu", "compiled", "identical", module=module)
+    config = Config(root=tmp_path, rules=(RuleUse("donation-aliases"),))
+    assert judge([same], config) == ()
+    (found,) = judge([replace(same, donated=(0,))], config)
+    assert found.what == "argument 0, f32[8], is donated, but no result takes its buffer"
+    assert judge([replace(same, donated=(7,))], config) == (), "a summary that does not fit its program"
+
+
+@pytest.mark.parametrize("arguments", [None, "x", [1], [{"donated": "yes"}], {"donated": True}])
+def test_a_damaged_summary_donates_nothing(arguments: Any) -> None:
+    assert donated_parameters({"arguments": arguments}) == ()
+
+
+@pytest.mark.slow
+def test_a_captured_program_is_asked_by_its_case() -> None:
+    def total(unused: Any, kept: Any, given: Any) -> Any:
+        return kept.sum() + given.sum()
+
+    shapes = [hlodiff.abstract((4, n), "float32") for n in (2, 3, 5)]
+    program = hlodiff.capture_program(hlodiff.Case(total, *shapes, donate=(0, 2)))
+    with pytest.raises(AssertionError, match=r"argument 1 \(given\), f32\[4,5\], is donated, but no result takes"):
+        program.assert_rule("donation-aliases")
