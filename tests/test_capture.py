@@ -98,6 +98,7 @@ def test_what_is_registered_wrongly_stops_discovery(project: Project) -> None:
         ([], "m.py:3: `f` returned no case"),
         (Case(3, 1), "m.py:3: `f` cannot be lowered: 3 is not a function"),  # type: ignore[arg-type]
         ({"a": Case(3, 1)}, "m.py:3: case `a` of `f` cannot be lowered"),  # type: ignore[arg-type]
+        (Case(abs, 1, parity="yes"), "m.py:3: `parity` of `f` is 'yes'"),  # type: ignore[arg-type]
         ({"a/b": Case(abs)}, "m.py:3: 'a/b' cannot name a case of `f`: only letters"),
         ({"cpu-4": Case(abs)}, "it is the name of a target"),
         ([Case(abs), Case(abs)], "each needs a name: Case(..., name=...)"),

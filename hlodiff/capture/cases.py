@@ -50,7 +50,14 @@ def build_cases(
             which = f"case `{name}` of `{registration.name}`" if name else f"`{registration.name}`"
             raise RegistryError(f"{which} cannot be lowered: {fn!r} is not a function", where=where)
         check_growth(registration, case, where)
+        _check_parity(registration, case.parity, where)
     return dict(named)
+
+
+def _check_parity(registration: Registration, parity: object, where: str) -> None:
+    if not isinstance(parity, bool):
+        what = f"`parity` of `{registration.name}` is {parity!r}: it says only whether `check` runs the function"
+        raise RegistryError(what, where=where, hint="parity=True, or leave it out")
 
 
 def _named(registration: Registration, built: Any, where: str) -> list[tuple[str, Case]]:
