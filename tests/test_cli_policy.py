@@ -31,7 +31,7 @@ def test_an_unchanged_program_over_an_absolute_limit_fails(compiler: Compiler, s
     code, out, _ = said("check")
     assert code == 1
     assert "temp_bytes is 8 B; at most 7 B" in out
-    assert out.splitlines()[-1].startswith("1 over budget, 8 unchanged")
+    assert out.endswith("1 over budget, 8 unchanged; next: hlodiff check f, once within limits\n")
     assert compiler.compiled[4:] == [], "the recorded program is judged, not a new one"
     assert found(said("check", "--format", "json")[1]) == [("error", "budget", "temp_bytes is 8 B; at most 7 B")]
 

@@ -19,7 +19,7 @@ from hlodiff.config import Config, in_ci
 from hlodiff.diff.compared import Compared
 from hlodiff.diff.limits import Limits
 from hlodiff.errors import HlodiffError
-from hlodiff.policy import FAILED, PROGRAM_RULES, SCENARIO_RULES, UNJUDGED, Finding, exit_code
+from hlodiff.policy import FAILED, PROGRAM_RULES, SCENARIO_RULES, UNJUDGED, Finding, exit_code, of_policy
 from hlodiff.policy.growth import RULE as GROWTH_RULE
 from hlodiff.report.timings import Timing
 from hlodiff.store import FutureFormatError, Key
@@ -187,6 +187,11 @@ def following(programs: tuple[Compared, ...], code: int, findings: Sequence[Find
         grown = [f for f in further if f.rule == GROWTH_RULE and f.severity == "error"]
         waiting = [f.program for f in grown if f.advice.startswith("hlodiff accept ")]
         differing |= dict.fromkeys(waiting)
+        # Accepting makes a program the recorded one, and does not bring it into its budgets.
+        over = dict.fromkeys(f.program for f in findings if f.severity == "error" and of_policy(f))
+        if over and differing.keys() <= over.keys():
+            return f"hlodiff check {' '.join(list(over)[:3])}, once within limits"
+        differing = {name: None for name in differing if name not in over}
         if not differing:
             advice = [f.advice for f in further if f.severity == "error" and f.advice.startswith("hlodiff ")]
             orphaned = any(program.status == "removed" for program in programs)
