@@ -51,12 +51,14 @@ def start(folder: str, root: str, calls: bool = False) -> None:
     private.leave_out_frames(str(Path(__file__).parent), generated=False)
     recorder = _Recorder(Path(folder), calls)
     watch = observing(recorder.on_event, keep=False, root=root or None)
-    watch.__enter__()  # until the process ends
+    watch.__enter__()
     _RUNNING.append(watch)
     if calls:
         private.count_launches(recorder.on_launch)
     recorder.write({"kind": "process", "format": FORMAT, "started": time.time()})
     atexit.register(recorder.finish)
+    # Before the interpreter takes its modules down: a watch that ends later than that complains on the user's stderr.
+    atexit.register(watch.__exit__, None, None, None)
     _finish_before_exit(recorder)
 
 
