@@ -59,10 +59,7 @@ def test_fail_on_lets_other_classes_pass_and_still_tells_them(compiler: Compiler
     code, out, _ = said("check")
     assert code == 0
     assert "structure: 1 changed of 2 instructions" in out
-    passes = (
-        "passes: compiles to another program than the snapshot, but only in structure, which `fail_on` does not name"
-    )
-    assert out.split("\n")[1] == f"  {passes}"
+    assert "  passes: compiles to another program than the snapshot, but only in structure, which `fail_on`" in out
     assert out.endswith("1 changed (passes), 3 unchanged; next: hlodiff accept f\n")
     assert "| structure, passes |" in said("check", "--format", "markdown")[1].replace(" (StableHLO is the same)", "")
     totals = json.loads(said("check", "--format", "json")[1])["totals"]
