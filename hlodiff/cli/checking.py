@@ -10,6 +10,7 @@ from typing import Any
 from hlodiff.capture import Captured, NotChecked, Outcome
 from hlodiff.cli.capturing import captured
 from hlodiff.cli.leaving import Leaving
+from hlodiff.cli.lowered import compare_lowered
 from hlodiff.cli.recording import STAGES, Stored, compare, one_sided, parse, record
 from hlodiff.cli.registered import Chosen, load_stored, requests_for
 from hlodiff.cli.timing import timing
@@ -34,6 +35,8 @@ class Run:
         results: both stages of each program that was looked at.
         toolchains: target, recorded toolchain and the one found now, for each program that was compiled.
         timed: how long each program took to make; None where nobody asked, so that what is unchanged is not compiled.
+        lower_only: whether XLA is never asked, and StableHLO alone is compared where that leaves something open.
+        uncompiled: programs whose compiled HLO nobody looked at.
     """
 
     config: Config
@@ -41,6 +44,8 @@ class Run:
     results: dict[Key, tuple[Compared, ...]] = field(default_factory=dict)
     toolchains: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
     timed: dict[Key, Timing] | None = None
+    lower_only: bool = False
+    uncompiled: list[Key] = field(default_factory=list)
 
     def compare_all(self, chosen: Chosen, jobs: int | None) -> None:
         stored, broken = load_stored(self.config, (*chosen.registered, *chosen.orphaned))
@@ -52,7 +57,7 @@ class Run:
         fresh = [key for key in chosen.registered if key not in broken]
         # Whoever asks how long XLA takes wants it asked, also for what is known to be unchanged.
         known = stored if self.timed is None else {}
-        with closing(captured(self.config, requests_for(fresh, known), jobs)) as outcomes:
+        with closing(captured(self.config, requests_for(fresh, known, self.lower_only), jobs)) as outcomes:
             for key, outcome in outcomes:
                 self.results[key] = self.judge_one(key, outcome, stored.get(key))
 
@@ -72,8 +77,11 @@ class Run:
             if outcome.unchanged and old is not None:
                 self.leaving.forget(key)
                 return one_sided(old, "identical")
-            new = parse(record(outcome, str(self.config.root), self.config.large_constants), key.name)
             limits = Limits(**dict(self.config.limits))
+            if outcome.compiled is None:
+                self.uncompiled.append(key)
+                return (compare_lowered(outcome, old, self.config, limits),)
+            new = parse(record(outcome, str(self.config.root), self.config.large_constants), key.name)
             if old is None:
                 return self.leaving.compared(new.snapshot, None, one_sided(new, "added"))
             return self.leaving.compared(new.snapshot, old.snapshot, compare(old, new, limits))

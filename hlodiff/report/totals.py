@@ -62,7 +62,9 @@ def checked_in_words(report: Report) -> str:
         return scenarios or words
     functions = dict.fromkeys(program.name.partition("/")[0] for program in compared)
     on = f" on {', '.join(report.targets())}" if report.targets() else ""
-    stages = {program.stage for program in compared}
-    each = ", StableHLO and compiled HLO of each" if len(stages) == 2 else ""
+    stages = {(program.name, program.target, program.stage) for program in compared}
+    compiled = {(name, target) for name, target, stage in stages if stage == "compiled"}
+    only_lowered = any((name, target) not in compiled for name, target, _ in stages)
+    each = ", StableHLO and compiled HLO of each" if compiled and not only_lowered else ""
     words = f"{words}: {many(len(functions), 'function')}{on}{each}"
     return f"{words}; {scenarios}" if scenarios else words
