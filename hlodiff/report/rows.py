@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.ir.collectives import FAMILIES
+from hlodiff.report.counts import passing
 from hlodiff.report.key_numbers import arrow, number_in_words
 from hlodiff.report.scopes import scopes_in_words
 from hlodiff.report.sheet import Number, Place, Program, Sheet
@@ -67,6 +68,7 @@ def rows_of(sheet: Sheet) -> tuple[Row, ...]:
             both.setdefault((program.name, program.target), []).append(program)
     failing = {(f.program, f.target) for f in sheet.findings if f.severity in ("broken", "error")}
     failing |= {(f.program, None) for f in sheet.findings if f.severity in ("broken", "error") and f.target is None}
+    lets_pass = passing(sheet.findings)
     same_source = {(p.name, p.target) for p in sheet.programs if (p.stage, p.status) == ("stablehlo", "identical")}
     shared = _shared(sheet)
     found: dict[object, Row] = {}
@@ -74,6 +76,8 @@ def rows_of(sheet: Sheet) -> tuple[Row, ...]:
         is_failing = (name, target) in failing or (name, None) in failing
         row = _row(programs, sheet.command, is_failing, (name, target) in same_source)
         row = replace(row, cells=_with_shared(row.cells, shared.get((name, target), {})))
+        if (name, target) in lets_pass and not is_failing:
+            row = replace(row, change=f"{row.change}, passes")
         same = replace(row, targets=(), ids=())
         known = found.get(same, same)
         found[same] = replace(known, targets=(*known.targets, *row.targets), ids=(*known.ids, *row.ids))
