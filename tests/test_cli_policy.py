@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.capture import Discovery
+from hlodiff.capture import Captured, Discovery
 from hlodiff.config import Config
-from tests.test_cli_check import EXP, Ask, Compiler
+from tests.test_cli_check import EXP, STABLEHLO, Ask, Compiler
 from tests.test_cli_check import compiler as compiler  # a fixture
 
 BUDGET = '[[tool.hlodiff.budgets]]\ntargets = ["cpu"]\n'
@@ -128,3 +128,34 @@ def test_what_another_compiler_did_is_called_so_and_can_be_let_pass(compiler: Co
     assert said("check", "f", "--target", "cpu")[0] == 0
     policy('fail_on = ["toolchain"]\n')
     assert said("check", "f", "--target", "cpu")[0] == 1
+
+
+def lowered_otherwise(compiler: Compiler, *where: str) -> Captured:
+    """A program whose StableHLO is another one too."""
+    negated = STABLEHLO.replace("    return %a", "    %b = stablehlo.negate %a : tensor<8xf32>\n    return %b")
+    facts = {"toolchain": compiler.toolchain, "arguments": [], "results": [], "devices": 1}
+    function, case, target = where
+    return Captured(function, case, target, negated, EXP, facts, {})
+
+
+def test_your_code_or_the_compiler_is_said_first_and_of_each_program(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    compiler.toolchain = {"jax": "0.11.0", "x64": False}
+    compiler.answers["g", "large", "cpu"] = EXP  # recorded by the compiler of now, and changed by another hand
+    said("update", "g/large")
+    compiler.answers["g", "large", "cpu"] = EXP.replace("exponential", "cosine")
+    compiler.answers["f", "", "cpu"] = EXP
+    compiler.answers["g", "small", "cpu"] = lowered_otherwise(compiler, "g", "small", "cpu")
+    _, out, _ = said("check")
+    assert out.split("\n")[:3] == [
+        "toolchain differs: jax 0.10.2 -> 0.11.0 (cpu, tpu-v5e-2x2)",
+        "the compiler changed 1 program whose StableHLO is the same",
+        "1 program differs in StableHLO too: your code changed, or the way jax lowers it",
+    ]
+    told = {block.split("  ")[0]: block for block in out.split("\n\n") if "  changed on" in block.split("\n")[0]}
+    assert "  on cpu: StableHLO is the same, so the compiler did this\n" in told["f"]
+    assert "  on cpu: StableHLO differs too: your code changed, or the way jax lowers it\n" in told["g/small"]
+    assert "compiler did this" not in told["g/large"] and "differs too" not in told["g/large"]
+    programs = json.loads(said("check", "--format", "json")[1])["programs"]
+    made = {one["name"]: one["class"] for one in programs if one["stage"] == "compiled" and one["status"] == "changed"}
+    assert made == {"f": "toolchain", "g/small": "structure", "g/large": "structure"}
