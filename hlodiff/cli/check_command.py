@@ -10,7 +10,8 @@ import click
 from hlodiff.capture import discover
 from hlodiff.cli import options
 from hlodiff.cli.against import check_against
-from hlodiff.cli.checking import Run, following_all, with_ids
+from hlodiff.cli.checking import Run, with_ids
+from hlodiff.cli.following import following_all
 from hlodiff.cli.growth_checking import check_growth
 from hlodiff.cli.leaving import LeavesNothing, Leaving, pending_folder
 from hlodiff.cli.lowered import left_out
