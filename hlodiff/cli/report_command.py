@@ -12,7 +12,7 @@ from hlodiff.cli.output import LINK, emit_forms, near, width
 from hlodiff.errors import UsageError
 
 # FORMS_OF_SAVED of hlodiff.report, which is not imported for `--help`.
-_FORMS = ("text", "markdown", "junit", "sarif", "github", "summary", "comment")
+_FORMS = ("text", "markdown", "junit", "sarif", "codequality", "github", "summary", "comment")
 _LARGEST = 64 * 1024**2  # bytes; what 500 changed programs need is a tenth of it
 _NO_TERMINAL = 160
 

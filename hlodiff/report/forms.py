@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from hlodiff.report.annotations import to_annotations
 from hlodiff.report.brief import to_brief
+from hlodiff.report.codequality import to_codequality
 from hlodiff.report.comment import to_comment, to_summary
 from hlodiff.report.filling import sheet_of
 from hlodiff.report.json_report import to_json
@@ -19,6 +20,7 @@ from hlodiff.report.sheet import Sheet
 OF_SHEET: dict[str, Callable[[Sheet, str], str]] = {
     "junit": to_junit,
     "sarif": to_sarif,
+    "codequality": to_codequality,
     "github": to_annotations,
     "summary": to_summary,
     "comment": to_comment,
