@@ -205,7 +205,7 @@ def test_a_hostile_artifact_is_refused(forge: Forge, said: Ask, kind: str) -> No
 
 
 def test_paths_in_the_artifact_lead_nowhere(forge: Forge, said: Ask, tmp_path: Path) -> None:
-    names = ("../../escaped", "/tmp/escaped", "a/../../escaped", "hlodiff.json/../x", "./hlodiff.json")
+    names = ("../../escaped", "/escaped", "a/../../escaped", "hlodiff.json/../x", "./hlodiff.json")
     before = sorted(path.name for path in tmp_path.parent.rglob("*"))
     forge.archive = zipped({**dict.fromkeys(names, "x"), "pull-request": "7"})
     code, _, err = said("comment")

@@ -142,11 +142,11 @@ class Runner:
     def play(self, workflow: Path) -> bool:
         """Run the jobs of a workflow; whether all of them passed."""
         table = read(workflow)
-        names = self._names({})
+        names = self._names(self.event.get("inputs") or {})
         passed = True
         for job in table["jobs"].values():
             if "if" not in job or self._holds(job["if"], names, False):
-                passed = self._steps(job["steps"], {}, {})[0] and passed
+                passed = self._steps(job["steps"], names["inputs"], {})[0] and passed
         return passed
 
     def _names(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -245,7 +245,7 @@ class Runner:
         if name == "github/codeql-action/upload-sarif":
             return Path(given["sarif_file"]).is_file(), {}
         assert name.endswith("/hlodiff"), action
-        return self._composite(read(ROOT / "action.yml"), given), {}
+        return self._composite(read(ROOT / "action.yml"), given)
 
     def _upload(self, given: dict[str, str]) -> bool:
         """Everything but hidden files, as that action does."""
@@ -260,13 +260,12 @@ class Runner:
             shutil.copy(path, copy)
         return bool(files) or given.get("if-no-files-found", "warn") != "error"
 
-    def _composite(self, action: dict[str, Any], given: dict[str, str]) -> bool:
+    def _composite(self, action: dict[str, Any], given: dict[str, str]) -> tuple[bool, dict[str, str]]:
         assert set(given) <= set(action["inputs"]), "an input that the action does not have"
         names = self._names({})
         defaults = {name: self._filled(one.get("default", ""), names) for name, one in action["inputs"].items()}
         for step in action["runs"]["steps"]:
             assert "uses" in step or step["shell"] == "bash", "GitHub wants a shell in each step of an action"
         passed, outputs = self._steps(action["runs"]["steps"], defaults | given, {})
-        for one in action["outputs"].values():
-            self._filled(one["value"], {**names, "steps": outputs})
-        return passed
+        names["steps"] = outputs
+        return passed, {name: self._filled(one["value"], names) for name, one in action["outputs"].items()}
