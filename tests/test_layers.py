@@ -35,6 +35,7 @@ KNOWS: dict[str, set[str]] = {
     "policy": _BELOW_DIFF | {"config_values", "store", "traces", "anatomy"},
     "programs": _BELOW_DIFF | {"capture", "policy", "registry"},
     "report": _BELOW_DIFF | {"policy", "store", "traces", "anatomy"},
+    "forge": {"report"},
 }
 # `hlodiff.abstract` makes a jax.ShapeDtypeStruct, so it asks the room that knows jax, when it is called.
 UPWARD_ON_PURPOSE = {("registry.py", "hlodiff.capture.leaves")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hlodiff.report.annotations import to_annotations
+from hlodiff.report.codequality import to_codequality
 from hlodiff.report.comment import to_comment, to_summary
 from hlodiff.report.filling import sheet_of
 from hlodiff.report.json_report import to_json
@@ -20,6 +21,7 @@ from hlodiff.report.terminal import totals_line
 OF_SHEET: dict[str, Callable[[Sheet, str], str]] = {
     "junit": to_junit,
     "sarif": to_sarif,
+    "codequality": to_codequality,
     "github": to_annotations,
     "summary": to_summary,
     "comment": to_comment,
