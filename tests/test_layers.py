@@ -36,6 +36,7 @@ KNOWS: dict[str, set[str]] = {
     "history": _BELOW_DIFF | {"config_values", "store", "traces"},
     "programs": _BELOW_DIFF | {"capture", "policy", "registry"},
     "report": _BELOW_DIFF | {"policy", "store", "traces", "anatomy", "history"},
+    "forge": {"report"},
 }
 # `hlodiff.abstract` makes a jax.ShapeDtypeStruct, so it asks the room that knows jax, when it is called.
 UPWARD_ON_PURPOSE = {("registry.py", "hlodiff.capture.leaves")}

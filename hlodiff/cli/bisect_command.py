@@ -11,7 +11,7 @@ import click
 
 from hlodiff.cli import options
 from hlodiff.cli.histories import Asked, find, shows_blocks
-from hlodiff.cli.output import emit, tell, width
+from hlodiff.cli.output import NO_TERMINAL, emit, tell, width
 from hlodiff.cli.sides import Sides, open_side
 from hlodiff.config import Config, load
 from hlodiff.config_policy import amount
@@ -25,7 +25,6 @@ from hlodiff.report.history_report import Shown
 from hlodiff.report.history_words import value_in_words
 
 _MOST_COMPARED = 3  # commits of one program whose programs are compared; the rest is listed
-_TO_FILE = 160
 _PLAIN = re.compile(r"[\w@%+=:,./-][\w@%+=:,./~-]*", re.ASCII)
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%?")
 
@@ -105,7 +104,7 @@ def command(
     else:
         to_file = output not in (None, "-")
         ascii_only = not to_file and not shows_blocks()
-        text = bisect_text(done, width=_TO_FILE if to_file else width(), ascii_only=ascii_only, root=root)
+        text = bisect_text(done, width=NO_TERMINAL if to_file else width(), ascii_only=ascii_only, root=root)
     emit(text, output)
     return 0 if any(one.culprits for one in done) else 1
 

@@ -8,7 +8,7 @@ import click
 
 from hlodiff.cli import options
 from hlodiff.cli.histories import Asked, find, shows_blocks
-from hlodiff.cli.output import emit, tell, width
+from hlodiff.cli.output import NO_TERMINAL, emit, tell, width
 from hlodiff.config import load
 from hlodiff.history import shown_metrics
 from hlodiff.ir.model import Stage
@@ -18,7 +18,6 @@ from hlodiff.report.history_report import Shown, history_markdown, history_text
 _FORMS = ("text", "json", "csv", "markdown")
 _FOR_PEOPLE = ("text", "markdown")
 _MOST = 30  # rows that a person looks at
-_TO_FILE = 160
 
 
 @click.command("log")
@@ -72,4 +71,4 @@ def _report(shown: list[Shown], form: str, revision: str, output: str | None) ->
     if form == "markdown":
         return history_markdown(shown)
     to_file = output not in (None, "-")
-    return history_text(shown, width=_TO_FILE if to_file else width(), ascii_only=not to_file and not shows_blocks())
+    return history_text(shown, width=NO_TERMINAL if to_file else width(), ascii_only=not to_file and not shows_blocks())

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from hlodiff.report.sheet import Sheet
 
 # Those of `hlodiff.report.FORMS`, which is not imported for `--help`; a test holds that they are the same.
-FORMS = ("text", "json", "markdown", "junit", "sarif", "github", "summary", "comment")
+FORMS = ("text", "json", "markdown", "junit", "sarif", "codequality", "github", "summary", "comment")
 REPORTS, LINK = "hlodiff.reports", "hlodiff.link"
 # Files, CI logs and pipes have no width: wide enough that hardly any row is cut.
-_NO_TERMINAL = 160
+NO_TERMINAL = 160
 
 
 def emit(text: str, output: str | None) -> None:
@@ -89,7 +89,7 @@ def emit_report(report: Report, form: str, output: str | None) -> None:
         if one != "text":
             return to_form(report, one, folder=folder)
         to_file = where not in (None, "-")
-        return to_terminal(report, width=_NO_TERMINAL if to_file else width(), color=not to_file and color())
+        return to_terminal(report, width=NO_TERMINAL if to_file else width(), color=not to_file and color())
 
     emit_forms(form, output, shown)
 
@@ -155,5 +155,5 @@ def color() -> bool:
 def width() -> int:
     """Columns of the window, or of COLUMNS where that is set."""
     if not _is_terminal() and not os.environ.get("COLUMNS"):
-        return _NO_TERMINAL
-    return shutil.get_terminal_size((_NO_TERMINAL, 24)).columns
+        return NO_TERMINAL
+    return shutil.get_terminal_size((NO_TERMINAL, 24)).columns

@@ -204,11 +204,12 @@ def _callees(old: Program, new: Program, pair: PairedComputations) -> list[_Chil
         for key, embedded in paired_calls(one, other):
             sites = min(old.call_sites(key[0]), new.call_sites(key[1])) if embedded else 1
             price = sites if one.opcode in BINDS else _NEVER
-            found.append((key, _call(pair, position, embedded, price), embedded))
+            by_number = embedded or one.opcode not in BINDS
+            found.append((key, _call(pair, position, by_number, price), embedded))
     return found
 
 
-def _call(pair: PairedComputations, position: int, embedded: bool, sites: int) -> parameters.Call:
+def _call(pair: PairedComputations, position: int, by_number: bool, sites: int) -> parameters.Call:
     assert pair.pairing and pair.old_side and pair.new_side
     both = pair.old_side, pair.new_side, pair.pairing
     partner = pair.pairing.old[position]
@@ -219,7 +220,7 @@ def _call(pair: PairedComputations, position: int, embedded: bool, sites: int) -
     edited = edited or not same_operands_in_any_order(*both, position)
     elements = carried(*both).get(position) if one.opcode == "while" else None
     return parameters.Call(
-        operands, lambda a, b: same_value(*both, ours[a], theirs[b]), embedded, sites - edited, elements
+        operands, lambda a, b: same_value(*both, ours[a], theirs[b]), by_number, sites - edited, elements
     )
 
 

@@ -8,6 +8,7 @@ from hlodiff.diff.result import Edit, FieldChange, FusionChange
 from hlodiff.diff.words import precision_in_words, sharding_in_words
 from hlodiff.report.headline import NOT_DONATED
 from hlodiff.report.instructions import added_in_words, named
+from hlodiff.report.literals import literal_in_words
 from hlodiff.report.numbers import bytes_in_words, many
 
 PLACEMENT_FIELDS = ("memory_space", "sharding", "compute_type", "replica_groups", "alias", "execution_thread")
@@ -48,6 +49,8 @@ def change_in_words(change: FieldChange, edit: Edit | None = None) -> str:
         return _donation(old, new, edit)
     if change.field == "operands" and old == new:
         return f"operands: other values of the same names ({old})"
+    if change.field == "literal":
+        old, new = told if (told := (literal_in_words(old), literal_in_words(new)))[0] != told[1] else (old, new)
     if change.field == "memory_space":
         old, new = old.strip('"'), new.strip('"')
     name = _FIELD_WORDS.get(change.field, change.field.removeprefix("attribute:"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from hlodiff.diff.compared import Compared
@@ -15,6 +15,7 @@ from hlodiff.report.filling import sheet_of
 from hlodiff.report.record import Report
 from hlodiff.report.scenarios import scenario_json
 from hlodiff.report.stories import told_of
+from hlodiff.report.terminal import lines_of
 
 FORMAT_VERSION = "1.0"
 
@@ -54,7 +55,7 @@ def to_json(report: Report, folder: str = "") -> str:
         "scenarios": [scenario_json(one) for one in report.scenarios],
         "notes": list(report.notes),
         "totals": report.totals(),
-        "sheet": asdict(sheet_of(report, folder, told)),
+        "sheet": asdict(replace(sheet_of(report, folder, told), text=lines_of(report))),
     }  # fmt: skip
     if report.timings:
         value["timings"] = [timing.to_json() for timing in report.timings]

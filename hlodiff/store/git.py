@@ -33,8 +33,9 @@ def git(
         >>> git(Path("."), ["rev-parse", "HEAD"], "HEAD")  # doctest: +SKIP
         b'0f3e1c...\\n'
     """
+    folder = repository.parent if repository.is_file() else repository  # `--project pyproject.toml`
     try:
-        done = subprocess.run(["git", "-C", str(repository), *arguments], input=data, capture_output=True, check=False)
+        done = subprocess.run(["git", "-C", str(folder), *arguments], input=data, capture_output=True, check=False)
     except FileNotFoundError:
         hint = "give files or folders, or install git"
         raise StoreError("git is not installed, so no revision can be read", where=where, hint=hint) from None
