@@ -46,8 +46,8 @@ def test_a_further_form_may_go_to_stdout_and_the_text_to_a_file(said: Ask) -> No
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("junit", "`junit` is not FORM=FILE with FORM one of text, json, markdown, junit"),
-        ("html=x.html", "`html=x.html` is not FORM=FILE"),
+        ("junit", "`junit` is not FORM=FILE with FORM one of text, json, markdown, html, junit"),
+        ("pdf=x.pdf", "`pdf=x.pdf` is not FORM=FILE"),
         ("junit=", "`junit=` is not FORM=FILE"),
         ("junit=nowhere/out.xml", "the folder of nowhere/out.xml does not exist"),
     ],

@@ -48,9 +48,12 @@ HOME: dict[str, tuple[str, ...]] = {
     "jaxlib": ("capture/private.py", "ir/bindings.py"),
     "networkx": ("graph", "diff/"),
     "click": ("cli/",),
+    "igraph": ("report/page/",),
+    "jinja2": ("report/page/",),
+    "markupsafe": ("report/page/",),
     "pytest": ("pytest_",),
 }
-HEAVY = ("jax", "jaxlib", "equinox", "networkx", "rich", "click")
+HEAVY = ("jax", "jaxlib", "equinox", "networkx", "rich", "click", "igraph", "jinja2")
 
 
 def sources() -> list[Path]:

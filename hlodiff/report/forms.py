@@ -26,7 +26,7 @@ OF_SHEET: dict[str, Callable[[Sheet, str], str]] = {
     "summary": to_summary,
     "comment": to_comment,
 }
-FORMS = ("text", "json", "markdown", *OF_SHEET)
+FORMS = ("text", "json", "markdown", "html", *OF_SHEET)
 FORMS_OF_SAVED = ("text", "markdown", *OF_SHEET)
 
 
@@ -48,6 +48,10 @@ def to_form(report: Report, form: str, *, link: str = "", folder: str = "") -> s
     """
     if form == "json":
         return to_json(report, folder)
+    if form == "html":
+        from hlodiff.report.page import to_page  # what draws and fills it is imported only where a page is made
+
+        return to_page(report)
     return saved_to_form(sheet_of(report, folder), form, link=link)
 
 
