@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hlodiff.report.sheet import Sheet
 
 # Those of `hlodiff.report.FORMS`, which is not imported for `--help`; a test holds that they are the same.
-FORMS = ("text", "json", "markdown", "junit", "sarif", "github", "summary", "comment")
+FORMS = ("text", "json", "markdown", "html", "junit", "sarif", "codequality", "github", "summary", "comment")
 REPORTS, LINK = "hlodiff.reports", "hlodiff.link"
 # Files, CI logs and pipes have no width: wide enough that hardly any row is cut.
 NO_TERMINAL = 160
@@ -55,8 +55,9 @@ def emit(text: str, output: str | None) -> None:
 def _print(text: str) -> None:
     if sys.stdout is None:
         raise UsageError("is closed, so the result goes nowhere", where="stdout", hint="write it to a file: -o FILE")
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # of a terminal that knows less than Unicode
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except BrokenPipeError:
         close_stdout()  # whoever read it has seen enough; the verdict stands
