@@ -35,6 +35,7 @@ _COMMANDS = {
     "record": "Run a command and record every program that JAX compiles in it.",
     "profile": "Show how long a function takes to trace, lower and compile, pass by pass.",
     "report": "Show a result that `--format json` has saved, in another form.",
+    "comment": "Say on a pull or merge request what a check has found, in one comment.",
 }
 _FAILED = 2
 # Where an error says no more: what shows whether it is repaired, in a second and without compiling anything.

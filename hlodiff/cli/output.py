@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hlodiff.report.sheet import Sheet
 
 # Those of `hlodiff.report.FORMS`, which is not imported for `--help`; a test holds that they are the same.
-FORMS = ("text", "json", "markdown", "junit", "sarif", "github", "summary", "comment")
+FORMS = ("text", "json", "markdown", "html", "junit", "sarif", "codequality", "github", "summary", "comment")
 REPORTS, LINK = "hlodiff.reports", "hlodiff.link"
 # Files, CI logs and pipes have no width: wide enough that hardly any row is cut.
 NO_TERMINAL = 160
