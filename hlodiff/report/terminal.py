@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hlodiff.diff.compared import Compared
 from hlodiff.ir.frames import own_frame, shown_file
 from hlodiff.report.alike import alike, first_of_rules
-from hlodiff.report.causes import cause_lines, causes_in_words
+from hlodiff.report.causes import cause_lines, causes_in_words, passing_lines
 from hlodiff.report.costs import cost_in_words
 from hlodiff.report.digest import Digest, digest_of, share, share_in_words, shares_in_words
 from hlodiff.report.entries import Entry, follows_in_words
@@ -127,9 +127,7 @@ def _listed(report: Report, told: Told) -> Iterator[Line]:
     for name, programs in report.by_name().items():
         if any(map(_is_told, programs)) and name not in folded:
             yield from _one(name, programs, report)
-            passes = dict.fromkeys(f.what for f in report.findings if f.program == name and f.rule == "changed"
-                                   and f.severity == "info")  # fmt: skip
-            for words in (*(f"passes: {what}" for what in passes), *cause_lines(report, programs)):
+            for words in (*passing_lines(report, name), *cause_lines(report, programs)):
                 yield Line(2, words, wrap=True)
             first = True
             for story in told.stories:
