@@ -180,7 +180,8 @@ def test_update_repairs_broken_snapshots(compiler: Compiler, said: Ask) -> None:
     Path("snapshots/g/large/cpu/summary.yaml").unlink()
     code, out, _ = said("update")
     assert code == 0
-    assert out.count("recorded anew: the old one was broken") == 3
+    assert out.count("recorded anew: the old one was broken") == 2
+    assert out.count("recorded anew: a merge had left it stale") == 1
     assert Path("snapshots/f/cpu/compiled.hlo").read_text() == whole
     assert said("check")[0] == 0
 
@@ -322,7 +323,7 @@ def damage(how: str) -> str:
         return "snapshots/f/cpu/compiled.hlo:"
     if how == "conflict":
         compiled.write_text("<<<<<<< HEAD\n" + compiled.read_text())
-        return "compiled.hlo:1: has merge conflict markers"
+        return "compiled.hlo:1: holds git conflict markers"
     if how == "future":
         summary.write_text(summary.read_text().replace("format_version: 1", "format_version: 99"))
         return "format version 99 is newer than this hlodiff reads (up to 1)"
