@@ -56,7 +56,7 @@ def clean(project: Path) -> Path:
 def test_a_newcomer_is_done(clean: Path) -> None:
     check = hlodiff(clean, "check")
     assert (check.returncode, check.stderr) == (0, "")
-    assert check.stdout == ("checked 2 programs: 1 function on cpu, StableHLO and compiled HLO of each\n2 unchanged\n")
+    assert check.stdout == ("checked 1 program: 1 function on cpu, StableHLO and compiled HLO of each\n1 unchanged\n")
     assert git(clean, "status", "--short") == ""
 
 
@@ -77,7 +77,7 @@ def test_one_edited_line_is_explained(clean: Path) -> None:
     assert check.returncode == 1
     assert "first_gradient  changed on cpu" in check.stdout
     assert f"hlodiff_programs.py:{line} (loss)" in check.stdout
-    assert check.stdout.endswith("2 changed; next: hlodiff accept first_gradient\n")
+    assert check.stdout.endswith("1 changed; next: hlodiff accept first_gradient\n")
     update = hlodiff(clean, "update", "--format", "json")
     assert json.loads(update.stdout)["programs"][0]["status"] == "changed"
     assert "source.json" in git(clean, "status", "--short"), "provenance goes with its program"

@@ -228,6 +228,62 @@ def test_git_revisions(capsys: pytest.CaptureFixture[str], folder: Path) -> None
     assert result(capsys, "HEAD~1", "HEAD", "--project", "..")["totals"]["changed"] == 1
 
 
+def forked(folder: Path) -> None:
+    """`main` goes from ONE to TWO; `side` leaves it before that and records a program of its own."""
+    (folder / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["m"]\n')
+    git("init", "-q", "-b", "main")
+    snapshot("snapshots", "f", "cpu", ONE)
+    git("add", "-A")
+    git("commit", "-qm", "1")
+    git("checkout", "-qb", "side")
+    snapshot("snapshots", "g", "cpu", ONE)
+    git("add", "-A")
+    git("commit", "-qm", "2")
+    git("checkout", "-q", "main")
+    snapshot("snapshots", "f", "cpu", TWO)
+    git("commit", "-qam", "3")
+    git("checkout", "-q", "side")
+
+
+@pytest.mark.parametrize(
+    ("spec", "found"),
+    [
+        ("main..side", {"f": "changed", "g": "added"}),
+        ("main..", {"f": "changed", "g": "added"}),
+        ("..main", {"f": "changed", "g": "removed"}),
+        ("main...side", {"f": "identical", "g": "added"}),
+        ("main...", {"f": "identical", "g": "added"}),
+        ("side...main", {"f": "changed"}),
+        ("main", {"f": "changed", "g": "added"}),  # against the work tree
+    ],
+)
+def test_a_range_names_both_sides(
+    capsys: pytest.CaptureFixture[str], folder: Path, spec: str, found: dict[str, str]
+) -> None:
+    forked(folder)
+    value = result(capsys, spec)
+    compiled = [program for program in value["programs"] if program["stage"] == "compiled"]
+    assert {program["name"]: program["status"] for program in compiled} == found
+    (folder / "deeper").mkdir()
+    os.chdir("deeper")
+    assert result(capsys, spec, "--project", "../pyproject.toml")["totals"] == value["totals"]
+
+
+def test_a_range_without_a_common_commit(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    forked(folder)
+    git("checkout", "-q", "--orphan", "other")
+    git("commit", "-qm", "4")
+    assert run(["diff", "main...other"]) == 2
+    assert capsys.readouterr().err == (
+        "error: main...other: main and other have no commit in common\n"
+        "hint: compare the two themselves: `hlodiff diff main other`\n"
+    )
+    git("clone", "-q", "--depth", "1", "--no-single-branch", f"file://{folder}", "shallow")
+    os.chdir("shallow")
+    assert run(["diff", "origin/main...origin/side"]) == 2
+    assert "hint: this clone is shallow and may lack it: `git fetch --unshallow`" in capsys.readouterr().err
+
+
 def test_the_folder_of_a_project_stands_for_its_snapshots(capsys: pytest.CaptureFixture[str]) -> None:
     Path("pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["m"]\n')
     snapshot("snapshots", "f", "cpu", ONE)
@@ -243,7 +299,10 @@ def test_the_folder_of_a_project_stands_for_its_snapshots(capsys: pytest.Capture
     [
         (["a.hlo", "nowhere.hlo"], "nowhere.hlo: no such file, folder or git revision"),
         (["a.hlo", "nonsense"], "nonsense: neither a file, a folder nor a git revision"),
-        (["a.hlo"], "Missing argument 'NEW'"),
+        (["a.hlo"], "a.hlo: compared with what? NEW is missing"),
+        (["nowhere.hlo"], "nowhere.hlo is compared with the snapshots of the work tree, and there are none"),
+        (["a..b", "a.hlo"], "a..b: is a range of revisions, which names both sides\nhint: hlodiff diff a..b\n"),
+        (["../nowhere", "a.hlo"], "../nowhere: no such file, folder or git revision"),
         (["a.hlo", "a.hlo", "--format", "yaml"], "Invalid value for '--format'"),
         (["old", "old", "--name", "x*"], "no program of these names and targets"),
     ],
@@ -350,7 +409,7 @@ def test_an_internal_error_is_one_sentence(capsys: pytest.CaptureFixture[str], m
     def fail(*_: object) -> None:
         raise RuntimeError("boom\x1b[31m")
 
-    monkeypatch.setattr("hlodiff.cli.diff_command.open_side", fail)
+    monkeypatch.setattr("hlodiff.cli.ranges.open_side", fail)
     assert run(["diff", "a", "b"]) == 2
     err = capsys.readouterr().err
     assert err.startswith("error: internal error: RuntimeError: boom\\x1b[31m (test_cli_diff.py:")

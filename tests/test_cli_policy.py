@@ -31,7 +31,7 @@ def test_an_unchanged_program_over_an_absolute_limit_fails(compiler: Compiler, s
     code, out, _ = said("check")
     assert code == 1
     assert "temp_bytes is 8 B; at most 7 B" in out
-    assert out.endswith("1 over budget, 8 unchanged; next: hlodiff check f, once within limits\n")
+    assert out.endswith("1 over budget, 3 unchanged; next: hlodiff check f, once within limits\n")
     assert compiler.compiled[4:] == [], "the recorded program is judged, not a new one"
     assert found(said("check", "--format", "json")[1]) == [("error", "budget", "temp_bytes is 8 B; at most 7 B")]
 
@@ -46,7 +46,7 @@ def test_growth_is_judged_and_a_warning_decides_nothing(compiler: Compiler, said
     policy("fail_on = []\n" + BUDGET + 'severity = "warn"\ntemp_bytes = { max_increase = "100%" }\n')
     code, out, _ = said("check")
     assert code == 0
-    assert out.splitlines()[-1].startswith("1 changed, 7 unchanged, 1 warning")
+    assert out.splitlines()[-1].startswith("1 changed (passes), 3 unchanged, 1 warning; next: hlodiff accept f")
     policy("fail_on = []\n" + BUDGET + 'temp_bytes = { max_increase = "200%" }\n')
     assert said("check")[0] == 0
 
@@ -59,6 +59,11 @@ def test_fail_on_lets_other_classes_pass_and_still_tells_them(compiler: Compiler
     code, out, _ = said("check")
     assert code == 0
     assert "structure: 1 changed of 2 instructions" in out
+    assert "  passes: compiles to another program than the snapshot, but only in structure, which `fail_on`" in out
+    assert out.endswith("1 changed (passes), 3 unchanged; next: hlodiff accept f\n")
+    assert "StableHLO is the same\), passes |" in said("check", "--format", "markdown")[1]
+    totals = json.loads(said("check", "--format", "json")[1])["totals"]
+    assert (totals["programs"], totals["changed"], totals["passing"], totals["identical"]) == (4, 1, 1, 3)
     assert found(said("check", "--format", "json")[1])[0][:2] == ("info", "changed")
     policy('fail_on = ["structure"]\n')
     assert said("check")[0] == 1

@@ -336,7 +336,7 @@ def test_the_real_worker(tmp_path: Path) -> None:
         "three_steps on cpu  traces-budget: `step` has 3 traces, max_traces allows 1\n"
         "\n"
         "checked 1 scenario on cpu\n"
-        "scenarios: 1 changed; next: hlodiff accept three_steps\n"
+        "scenarios: 1 over budget; next: hlodiff check three_steps, once within limits\n"
     )
     (tmp_path / "steps.py").write_text(STEPS.replace("Layer(relu)", "Layer({1, 2})"))
     code, out = hlodiff(tmp_path, "check")

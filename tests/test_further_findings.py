@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hlodiff.cli.checking import following
+from hlodiff.cli.following import following
 from hlodiff.diff.compared import Compared
 from hlodiff.policy import FAILED, UNJUDGED, Finding
 from hlodiff.report.json_report import to_json

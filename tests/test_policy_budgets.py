@@ -17,7 +17,7 @@ from hlodiff.diff.compared import Compared
 from hlodiff.diff.weights import KINDS
 from hlodiff.errors import ConfigError
 from hlodiff.ir import collectives, read_text
-from hlodiff.policy import CLEAN, FAILED, Finding, exit_code, judge, over_limits
+from hlodiff.policy import CLEAN, FAILED, Finding, exit_code, judge, over_programs
 
 HEAD = "HloModule jit_step, entry_computation_layout={(f32[8]{0})->f32[8]{0}}\n\n"
 TABLE = (
@@ -151,9 +151,9 @@ def test_a_finding_has_the_line_the_advice_and_a_fingerprint() -> None:
     assert (found.source[0].file, found.source[0].line) == ("/srv/project/model.py", 12)
     assert found.details and found.details[0].startswith("added ")
     assert found.fingerprint == judged(compared(1, 8), converts=2)[0].fingerprint, "another number, the same limit"
-    assert exit_code([found]) == CLEAN and over_limits([found]) == 0
+    assert exit_code([found]) == CLEAN and over_programs([found]) == frozenset()
     (error,) = judged(compared(2, 4), converts=2)
-    assert exit_code([error]) == FAILED and over_limits([error]) == 1
+    assert exit_code([error]) == FAILED and len(over_programs([error])) == 1
 
 
 def test_fail_on_says_which_classes_fail() -> None:

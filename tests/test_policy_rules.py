@@ -15,7 +15,7 @@ from hlodiff.diff.compared import Compared
 from hlodiff.ir import read
 from hlodiff.ir.frames import own_frame
 from hlodiff.ir.model import Module
-from hlodiff.policy import Finding, judge, over_limits
+from hlodiff.policy import Finding, judge, over_programs
 from hlodiff.policy.rules import RULES
 
 FOLDER = Path(__file__).parent / "fixtures" / "policy"
@@ -61,7 +61,7 @@ def test_a_fixture_that_breaks_the_rule_and_one_that_keeps_it(rule: str) -> None
     golden = FOLDER / rule / "golden.txt"
     assert text(found) == golden.read_text(encoding="utf-8")
     assert found and {each.rule for each in found} == {rule}
-    assert over_limits(found) == 1
+    assert len(over_programs(found)) == 1
     assert broken(rule, "old", "old") == (), "what keeps it"
 
 

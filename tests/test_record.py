@@ -301,6 +301,24 @@ def test_what_a_killed_run_has_compiled_is_there(tmp_path: Path, how: signal.Sig
 
 
 @pytest.mark.slow
+def test_a_script_that_watches_itself_ends_quietly(tmp_path: Path) -> None:
+    """What records the run watches too, until the end, and must be gone before Python takes its modules down."""
+    (tmp_path / "watched.py").write_text(
+        "import equinox as eqx, hlodiff, numpy as n\n"
+        "@eqx.filter_jit\n"
+        "def twice(x): return x * 2\n"
+        "with hlodiff.watch() as seen:\n"
+        "    twice(n.ones(3, n.float32))\n"
+        "    twice(2.0)\n"
+        "print(seen.traces('twice'))\n"
+    )
+    done, index = recorded(tmp_path, sys.executable, "watched.py")
+    assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr
+    assert "ignored" not in done.stderr and "Traceback" not in done.stderr, done.stderr
+    assert [row["function"] for row in index["functions"]] == ["twice"]
+
+
+@pytest.mark.slow
 def test_calls_are_counted_where_that_is_asked_for(tmp_path: Path) -> None:
     script = "import jax, numpy as n; f = jax.jit(lambda x: x * 2); [f(n.ones(3)) for _ in range(11)]; f(n.ones(4))"
     done = hlodiff(tmp_path, "record", "--calls", "--", "-c", script)

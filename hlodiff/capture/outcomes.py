@@ -20,6 +20,7 @@ class Request:
         known_stablehlo: fingerprint of the stored, normalized StableHLO; "" where there is none.
         known_toolchain: the toolchain that made the stored program. Where both are what is found again, XLA is not
             asked to compile.
+        lower_only: whether the program is lowered and XLA is never asked.
 
     Example:
         >>> Request("f", "", "cpu").target
@@ -31,6 +32,7 @@ class Request:
     target: str
     known_stablehlo: str = ""
     known_toolchain: dict[str, Any] | None = None
+    lower_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,10 @@ class Captured:
         case: name of the case.
         target: what it was compiled for.
         stablehlo: StableHLO text with locations.
-        compiled: compiled HLO text; None where `unchanged`.
+        compiled: compiled HLO text; None where XLA was not asked.
         facts: plain JSON values: `toolchain`, `arguments`, `results`, `memory`, `cost`, `devices`.
         seconds: how long `trace`, `lower` and `compile` took.
-        unchanged: whether the stored program is known to be the same, so that XLA was not asked.
+        unchanged: whether the stored program is known to be the same, so that XLA need not be asked.
 
     Example:
         >>> Captured("f", "", "cpu", "module {}", "HloModule m", {}, {}).unchanged

@@ -143,6 +143,8 @@ def _compile(bench: Bench, request: Request, name: TargetName, target: Target, t
             return Captured(*where, stablehlo, None, known, seconds, unchanged=True)
         if ignored := ignored_kinds(stablehlo, target):
             return NotChecked(*where, *ignored)
+        if request.lower_only:
+            return Captured(*where, stablehlo, None, known, seconds)
         start = time.perf_counter()
         compiled = lowered.compile()
         seconds["compile"] = time.perf_counter() - start

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hlodiff.capture import Captured, NotChecked, Outcome
-from hlodiff.cli import scenario_runs
 from hlodiff.cli.capturing import captured
 from hlodiff.cli.leaving import Leaving
+from hlodiff.cli.lowered import compare_lowered
 from hlodiff.cli.recording import STAGES, Stored, compare, one_sided, parse, record
 from hlodiff.cli.registered import Chosen, load_stored, requests_for
 from hlodiff.cli.timing import timing
 from hlodiff.cli.trouble import foreseen
-from hlodiff.config import Config, in_ci
+from hlodiff.config import Config
 from hlodiff.diff.compared import Compared
 from hlodiff.diff.limits import Limits
 from hlodiff.errors import HlodiffError
-from hlodiff.policy import FAILED, PROGRAM_RULES, SCENARIO_RULES, UNJUDGED, Finding, exit_code, of_policy
+from hlodiff.policy import Finding
 from hlodiff.policy.growth import RULE as GROWTH_RULE
 from hlodiff.report.timings import Timing
 from hlodiff.store import FutureFormatError, Key
-from hlodiff.traces.compare import ComparedTraces
 
 
 @dataclass(slots=True)
@@ -36,6 +35,8 @@ class Run:
         results: both stages of each program that was looked at.
         toolchains: target, recorded toolchain and the one found now, for each program that was compiled.
         timed: how long each program took to make; None where nobody asked, so that what is unchanged is not compiled.
+        lower_only: whether XLA is never asked, and StableHLO alone is compared where that leaves something open.
+        uncompiled: programs whose compiled HLO nobody looked at.
     """
 
     config: Config
@@ -43,6 +44,8 @@ class Run:
     results: dict[Key, tuple[Compared, ...]] = field(default_factory=dict)
     toolchains: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
     timed: dict[Key, Timing] | None = None
+    lower_only: bool = False
+    uncompiled: list[Key] = field(default_factory=list)
 
     def compare_all(self, chosen: Chosen, jobs: int | None) -> None:
         stored, broken = load_stored(self.config, (*chosen.registered, *chosen.orphaned))
@@ -54,7 +57,7 @@ class Run:
         fresh = [key for key in chosen.registered if key not in broken]
         # Whoever asks how long XLA takes wants it asked, also for what is known to be unchanged.
         known = stored if self.timed is None else {}
-        with closing(captured(self.config, requests_for(fresh, known), jobs)) as outcomes:
+        with closing(captured(self.config, requests_for(fresh, known, self.lower_only), jobs)) as outcomes:
             for key, outcome in outcomes:
                 self.results[key] = self.judge_one(key, outcome, stored.get(key))
 
@@ -74,8 +77,11 @@ class Run:
             if outcome.unchanged and old is not None:
                 self.leaving.forget(key)
                 return one_sided(old, "identical")
-            new = parse(record(outcome, str(self.config.root), self.config.large_constants), key.name)
             limits = Limits(**dict(self.config.limits))
+            if outcome.compiled is None:
+                self.uncompiled.append(key)
+                return (compare_lowered(outcome, old, self.config, limits),)
+            new = parse(record(outcome, str(self.config.root), self.config.large_constants), key.name)
             if old is None:
                 return self.leaving.compared(new.snapshot, None, one_sided(new, "added"))
             return self.leaving.compared(new.snapshot, old.snapshot, compare(old, new, limits))
@@ -142,63 +148,3 @@ def with_ids(findings: tuple[Finding, ...], kept: Mapping[Key, str]) -> tuple[Fi
         replace(finding, advice=f"hlodiff accept {own}") if own and finding.advice.startswith("hlodiff ") else finding
         for finding, own in zip(findings, named, strict=True)
     )
-
-
-def following_all(
-    programs: tuple[Compared, ...],
-    findings: tuple[Finding, ...],
-    scenarios: tuple[ComparedTraces, ...],
-    kept: Mapping[Key, str],
-) -> str:
-    """The command to type next, for programs, growth and scenarios; `kept` waits for `accept`."""
-    plain = tuple(finding for finding in findings if finding.rule not in SCENARIO_RULES)
-    both = [following(programs, exit_code(plain), plain), scenario_runs.following(scenarios, kept)]
-    told = [command for command in both if command]
-    if len(told) < 2:
-        return told[0] if told else ""
-    for verb in ("hlodiff update", "hlodiff accept"):
-        if all(command.startswith(verb) or command == "hlodiff review" for command in told):
-            return _joined(verb, told)
-    return told[0]
-
-
-def _joined(verb: str, told: Sequence[str]) -> str:
-    """Two commands as one: for few names by name."""
-    if verb == "hlodiff update":
-        return told[0] if told[0] == told[1] == "hlodiff update --prune" else verb
-    names = dict.fromkeys(name for command in told for name in command.removeprefix(verb).split())
-    return f"{verb} {' '.join(names)}" if len(names) <= 3 and "hlodiff review" not in told else "hlodiff review"
-
-
-def following(programs: tuple[Compared, ...], code: int, findings: Sequence[Finding] = ()) -> str:
-    """The command to type next; "" where there is none."""
-    further = [finding for finding in findings if finding.rule not in PROGRAM_RULES]
-    if code == UNJUDGED:
-        broken = [program for program in programs if program.broken]
-        stuck = [finding for finding in further if finding.severity == "broken"]
-        if stuck and not broken:
-            return f"hlodiff check {stuck[0].program}, once it is repaired"
-        if not broken:
-            return next((program.advice for program in programs if program.recorded and program.advice), "")
-        advice = [program.advice for program in broken if program.advice.startswith("hlodiff ")]
-        return advice[0] if advice else f"hlodiff check {broken[0].name}, once it is repaired"
-    if code == FAILED:
-        differing = dict.fromkeys(p.name for p in programs if p.status in ("changed", "added"))
-        grown = [f for f in further if f.rule == GROWTH_RULE and f.severity == "error"]
-        waiting = [f.program for f in grown if f.advice.startswith("hlodiff accept ")]
-        differing |= dict.fromkeys(waiting)
-        # Accepting makes a program the recorded one, and does not bring it into its budgets.
-        over = dict.fromkeys(f.program for f in findings if f.severity == "error" and of_policy(f))
-        if over and differing.keys() <= over.keys():
-            return f"hlodiff check {' '.join(list(over)[:3])}, once within limits"
-        differing = {name: None for name in differing if name not in over}
-        if not differing:
-            advice = [f.advice for f in further if f.severity == "error" and f.advice.startswith("hlodiff ")]
-            orphaned = any(program.status == "removed" for program in programs)
-            return "hlodiff update --prune" if orphaned else next(iter(advice), "")
-        names = " ".join(differing) if len(differing) <= 3 else ""
-        # What CI captured lies on CI's machine, and whoever reads its log sits at another one.
-        if in_ci() or not all(p.id for p in programs if p.status in ("changed", "added")):
-            return f"hlodiff update {names}".rstrip()
-        return f"hlodiff accept {names}" if names else "hlodiff review"
-    return ""

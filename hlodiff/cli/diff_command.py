@@ -13,8 +13,9 @@ from hlodiff.cli import options
 from hlodiff.cli.output import emit_report
 from hlodiff.cli.pairing import Pair, pair
 from hlodiff.cli.progress import progress
+from hlodiff.cli.ranges import open_sides
 from hlodiff.cli.scenario_runs import compared_trees
-from hlodiff.cli.sides import Side, Sides, open_side
+from hlodiff.cli.sides import Side, Sides
 from hlodiff.cli.trouble import foreseen
 from hlodiff.config import load_if_any
 from hlodiff.diff.compared import Compared, with_compiler
@@ -31,7 +32,7 @@ _WHOLE = "see whether the file is whole; `hlodiff diff --help` lists what can be
 
 @click.command("diff")
 @click.argument("old", metavar="OLD")
-@click.argument("new", metavar="NEW")
+@click.argument("new", metavar="[NEW]", required=False)
 @click.option("-n", "--name", "names", multiple=True, metavar="GLOB", help="Only programs of these names.")
 @options.target
 @options.form
@@ -42,7 +43,7 @@ _WHOLE = "see whether the file is whole; `hlodiff diff --help` lists what can be
 @options.project
 def command(
     old: str,
-    new: str,
+    new: str | None,
     names: tuple[str, ...],
     targets: tuple[str, ...],
     form: str,
@@ -60,22 +61,23 @@ def command(
       a program file      old.hlo, dump.txt, program.mlir, module.pb
       a folder            of snapshots, of an XLA dump (--xla_dump_to), or of program files
       a git revision      main, HEAD~3, v1.2:snapshots
+    or both together
+      a range, as in git  main..HEAD, main...HEAD (since HEAD left main)
+      a revision alone    main (against the snapshots as they are here)
 
     Programs in folders are paired by their relative names. Exits 0 whatever it finds (see --exit-code), and 2 where a
     program could not be read or the edits, carried out with --verify, do not give the new program.
     """
     config = load_if_any(project)  # two files can be compared anywhere
     limits = Limits(**dict(config.limits)) if config else DEFAULTS
-    sides = open_side(old, project), open_side(new, project)
+    sides = open_sides(old, new, project)
     chosen = [one for one in pair(*sides) if _is_chosen(one, names, targets)]
     trees = sides[0].tree, sides[1].tree
     scenarios = compared_trees(*trees, names) if not targets else ()
     if not any(side.programs for side in sides) and not scenarios:
         raise UsageError("; ".join(dict.fromkeys((*sides[0].notes, *sides[1].notes))) or "there is nothing to compare")
     if sides[0].single != sides[1].single and not any(before and after for before, after in chosen):
-        what = f"{old} is one program, {new} is many, and none has its name"
-        many_first = f"{old} is many programs, {new} is one, and none has its name"
-        raise UsageError(what if sides[0].single else many_first, hint="compare two files or two folders")
+        raise _one_with_many(*sides)
     if (names or targets) and not chosen and not scenarios:
         raise UsageError("no program of these names and targets is on either side")
     programs: list[Compared] = []
@@ -86,7 +88,7 @@ def command(
     upgraded = {(new.name, new.target) for old, new in chosen if old and new and old.toolchain != new.toolchain}
     programs = list(with_compiler(programs, lambda program: (program.name, program.target) in upgraded))
     report = Report(
-        "diff", old, new, tuple(programs),
+        "diff", sides[0].label, sides[1].label, tuple(programs),
         toolchain=_toolchains(*sides, programs),
         notes=(*sides[0].notes, *sides[1].notes, *_replayed(programs)),
         root=str(config.root if config else project.absolute()),
@@ -97,6 +99,12 @@ def command(
     )  # fmt: skip
     emit_report(report, form, output)
     return _verdict(programs, scenarios, exit_code)
+
+
+def _one_with_many(old: Sides, new: Sides) -> UsageError:
+    counts = ("one program", "many") if old.single else ("many programs", "one")
+    what = f"{old.label} is {counts[0]}, {new.label} is {counts[1]}, and none has its name"
+    return UsageError(what, hint="compare two files or two folders")
 
 
 def _verdict(programs: Sequence[Compared], scenarios: Sequence[ComparedTraces], exit_code: bool) -> int:

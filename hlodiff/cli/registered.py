@@ -108,7 +108,7 @@ def _has_files(folder: Path) -> bool:
     return folder.is_dir() and any(entry.is_file() for entry in folder.iterdir())
 
 
-def requests_for(keys: Sequence[Key], stored: Mapping[Key, Stored]) -> tuple[Request, ...]:
+def requests_for(keys: Sequence[Key], stored: Mapping[Key, Stored], lower_only: bool = False) -> tuple[Request, ...]:
     """One request for each program; where the stored one is intact, it need not be compiled to be known again."""
     requests = []
     for key in keys:
@@ -116,7 +116,7 @@ def requests_for(keys: Sequence[Key], stored: Mapping[Key, Stored]) -> tuple[Req
         if known is not None and known.intact:
             summary = known.snapshot.summary
             stablehlo, toolchain = summary["fingerprints"]["stablehlo"], dict(summary.get("toolchain") or {})
-            requests.append(Request(key.function, key.case, key.target, stablehlo, toolchain))
+            requests.append(Request(key.function, key.case, key.target, stablehlo, toolchain, lower_only))
         else:
-            requests.append(Request(key.function, key.case, key.target))
+            requests.append(Request(key.function, key.case, key.target, lower_only=lower_only))
     return tuple(requests)

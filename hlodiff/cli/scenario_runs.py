@@ -227,12 +227,16 @@ def following(scenarios: Sequence[ComparedTraces], kept: Collection[Key] = ()) -
     broken = [one.name for one in scenarios if one.status == "not_checked"]
     if broken:
         return f"hlodiff check {broken[0]}, once it is repaired"
-    differing = [one.name for one in scenarios if one.status in ("changed", "added")]
+    # Accepting records traces, and does not bring them within their limits.
+    over = [one.name for one in scenarios if one.over]
+    differing = [one.name for one in scenarios if one.status in ("changed", "added") and one.name not in over]
     if differing:
         names = " ".join(differing) if len(differing) <= 3 else ""
         if all(Key(name, "", "traces") in kept for name in differing):
             return f"hlodiff accept {names}" if names else "hlodiff review"
         return f"hlodiff update {names}".rstrip()
+    if over:
+        return f"hlodiff check {' '.join(over[:3])}, once within limits"
     return "hlodiff update --prune" if any(one.status == "removed" for one in scenarios) else ""
 
 

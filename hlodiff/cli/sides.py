@@ -80,16 +80,16 @@ def open_side(spec: str, project: Path) -> Sides:
     path = Path(spec)
     if path.is_dir():
         path = _of_project(path)
-        return _tree_side(spec, FolderTree(path), FolderTree(path, links=True), PurePosixPath(path.absolute().name))
+        return tree_side(spec, FolderTree(path), FolderTree(path, links=True), PurePosixPath(path.absolute().name))
     if path.exists():
         return Sides(spec, [_file_side(path, spec)], single=True)
     tree = _revision(spec, project)
-    return _tree_side(spec, tree, tree, PurePosixPath(spec.rpartition(":")[2].strip("/") or "."))
+    return tree_side(spec, tree, tree, PurePosixPath(spec.rpartition(":")[2].strip("/") or "."))
 
 
 def _revision(spec: str, project: Path) -> GitTree:
     try:
-        return open_revision(project, spec, _snapshots_folder(project))
+        return open_revision(project, spec, snapshots_folder(project))
     except StoreError as error:
         if spec.endswith(_SUFFIXES) or ("/" in spec and ":" not in spec):
             raise UsageError("no such file, folder or git revision", where=spec) from None
@@ -101,11 +101,16 @@ def _of_project(folder: Path) -> Path:
     """A project's own folder stands for its snapshots, as a revision of it does; every other folder for itself."""
     if not (folder / "pyproject.toml").is_file():
         return folder
-    snapshots = _snapshots_folder(folder)
+    snapshots = snapshots_folder(folder)
     return snapshots if snapshots.is_dir() else folder
 
 
-def _snapshots_folder(project: Path) -> Path:
+def snapshots_folder(project: Path) -> Path:
+    """Where the snapshots of a project lie, also where nothing is configured.
+
+    Args:
+        project: where the configuration is looked for.
+    """
     from hlodiff.config import load
 
     try:
@@ -128,7 +133,15 @@ def _stem(name: str) -> str:
     return name
 
 
-def _tree_side(label: str, tree: Tree, plain: Tree, here: PurePosixPath) -> Sides:
+def tree_side(label: str, tree: Tree, plain: Tree, here: PurePosixPath) -> Sides:
+    """The programs of a tree: of snapshots, of an XLA dump, or of plain files.
+
+    Args:
+        label: what the side is called.
+        tree: its files.
+        plain: the same, where links to plain program files are followed.
+        here: the path below which the tree's files lie, as far as it is known.
+    """
     files = tree.files()
     if any(PurePosixPath(file).name == SUMMARY for file in files) or scenarios_of(files):
         return _snapshot_side(label, tree, files, here)

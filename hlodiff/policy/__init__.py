@@ -12,4 +12,4 @@ from hlodiff.policy.rules import REASONS as REASONS
 from hlodiff.policy.scenarios import SCENARIO_RULES as SCENARIO_RULES
 from hlodiff.policy.scenarios import judge_scenarios as judge_scenarios
 from hlodiff.policy.verdict import judge as judge
-from hlodiff.policy.verdict import over_limits as over_limits
+from hlodiff.policy.verdict import over_programs as over_programs

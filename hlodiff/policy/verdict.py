@@ -35,14 +35,14 @@ def judge(programs: Iterable[Compared], config: Config | None = None) -> tuple[F
     return tuple(finding for both in pairs_of(programs) for finding in _judge(both, config))
 
 
-def over_limits(findings: Iterable[Judged]) -> int:
-    """How many functions, cases and targets are over a budget or break a rule, so that it fails.
+def over_programs(findings: Iterable[Judged]) -> frozenset[tuple[str, str | None]]:
+    """Which programs are over a budget or break a rule, so that it fails: by function and case, and target.
 
     Example:
-        >>> over_limits([Finding("error", "budget", "f", "cpu", "temp_bytes is 2 KiB; at most 1 KiB")])
-        1
+        >>> over_programs([Finding("error", "budget", "f", "cpu", "temp_bytes is 2 KiB; at most 1 KiB")])
+        frozenset({('f', 'cpu')})
     """
-    return len({(f.program, f.target) for f in findings if f.severity == "error" and of_policy(f)})
+    return frozenset((f.program, f.target) for f in findings if f.severity == "error" and of_policy(f))
 
 
 def _judge(both: Both, config: Config | None) -> Iterator[Finding]:

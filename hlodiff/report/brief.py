@@ -63,13 +63,13 @@ def _lines(sheet: Sheet) -> Iterator[str]:
         of = f" ({about.of})" if about.of else ""
         yield f"{about.label}: {finding.rule}: {finding.what}{of}{f' and {more:,} more' if more else ''}"
     yield from _more(sum(len(group) + more for group, _, more in groups[MOST_ROWS:]), "finding")
-    reasons: dict[tuple[bool, str], int] = {}
+    reasons: dict[tuple[bool, str], set[tuple[str, str | None]]] = {}
     for program in sheet.programs:
         if program.status == "not_checked":
             key = (program.broken, program.reason.partition("\n")[0])
-            reasons[key] = reasons.get(key, 0) + 1
-    for (broken, reason), count in list(reasons.items())[:_MOST_REASONS]:
-        yield f"{many(count, 'program')} {'could not be judged' if broken else 'not checked'}: {reason}"
+            reasons.setdefault(key, set()).add((program.name, program.target))
+    for (broken, reason), labels in list(reasons.items())[:_MOST_REASONS]:
+        yield f"{many(len(labels), 'program')} {'could not be judged' if broken else 'not checked'}: {reason}"
     yield from _more(len(reasons) - _MOST_REASONS, "reason")
     yield from (f"note: {note}" for note in sheet.notes[:_MOST_REASONS])
 

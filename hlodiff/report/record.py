@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from hlodiff.diff.compared import STATUSES, Compared
+from hlodiff.diff.compared import Compared
 from hlodiff.policy import PROGRAM_RULES, Finding
+from hlodiff.report.counts import count_programs
 from hlodiff.report.scenarios import State, state_of
 from hlodiff.report.timings import Timing
 from hlodiff.traces.compare import ComparedTraces
@@ -59,11 +60,8 @@ class Report:
     registered: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     def totals(self) -> dict[str, int]:
-        """Programs in all, and by status; the same numbers in every format."""
-        counts: dict[str, int] = {"programs": len(self.programs), **dict.fromkeys(map(str, STATUSES), 0)}
-        for program in self.programs:
-            counts[program.status] += 1
-        return counts
+        """Programs in all, and what they came to; the same numbers in every format."""
+        return count_programs(self.programs, self.findings)
 
     def further_findings(self) -> tuple[Finding, ...]:
         """Findings that are not told with a program: of scenarios, growth, parity, in their order."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.ir.collectives import FAMILIES
+from hlodiff.report.counts import passing
 from hlodiff.report.key_numbers import arrow, number_in_words
 from hlodiff.report.scopes import scopes_in_words
 from hlodiff.report.sheet import Number, Place, Program, Sheet
@@ -65,11 +66,14 @@ def rows_of(sheet: Sheet) -> tuple[Row, ...]:
             both.setdefault((program.name, program.target), []).append(program)
     failing = {(f.program, f.target) for f in sheet.findings if f.severity in ("broken", "error")}
     failing |= {(f.program, None) for f in sheet.findings if f.severity in ("broken", "error") and f.target is None}
+    lets_pass = passing(sheet.findings)
     same_source = {(p.name, p.target) for p in sheet.programs if (p.stage, p.status) == ("stablehlo", "identical")}
     found: dict[object, Row] = {}
     for (name, target), programs in both.items():
         is_failing = (name, target) in failing or (name, None) in failing
         row = _row(programs, sheet.command, is_failing, (name, target) in same_source)
+        if (name, target) in lets_pass and not is_failing:
+            row = replace(row, change=f"{row.change}, passes")
         same = replace(row, targets=(), ids=())
         known = found.get(same, same)
         found[same] = replace(known, targets=(*known.targets, *row.targets), ids=(*known.ids, *row.ids))

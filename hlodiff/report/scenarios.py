@@ -20,13 +20,13 @@ _ORDER: tuple[State, ...] = ("changed", "added", "removed", "not_checked", "over
 
 
 def state_of(one: ComparedTraces) -> State:
-    """What became of a scenario; a budget matters where nothing else does.
+    """What became of a scenario: a limit outranks a change, as for programs.
 
     Example:
         >>> state_of(ComparedTraces("steps", "identical", over=("too much",)))
         'over_budget'
     """
-    return "over_budget" if one.status == "identical" and one.over else one.status
+    return "over_budget" if one.status in ("identical", "changed", "added") and one.over else one.status
 
 
 def scenario_totals(states: Sequence[State], command: str) -> str:

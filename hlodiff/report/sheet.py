@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from hlodiff.diff.compared import STATUSES, Status
+from hlodiff.diff.compared import Status
 from hlodiff.ir.model import Stage
 from hlodiff.policy import PROGRAM_RULES, Severity
+from hlodiff.report.counts import count_programs
 from hlodiff.report.scenarios import State
 from hlodiff.report.timings import Timing
 
@@ -218,11 +219,8 @@ class Sheet:
     scenarios: tuple[State, ...] = ()
 
     def totals(self) -> dict[str, int]:
-        """Programs in all, and by status; the same numbers in every format."""
-        counts: dict[str, int] = {"programs": len(self.programs), **dict.fromkeys(map(str, STATUSES), 0)}
-        for program in self.programs:
-            counts[program.status] += 1
-        return counts
+        """Programs in all, and what they came to; the same numbers in every format."""
+        return count_programs(self.programs, self.findings)
 
     def further_findings(self) -> tuple[Said, ...]:
         """Findings that are not told with a program."""

@@ -119,7 +119,9 @@ def _listed(report: Report, told: Told) -> Iterator[_Line]:
     for name, programs in report.by_name().items():
         if any(map(_is_told, programs)):
             yield from _one(name, programs, report)
-            for words in cause_lines(report, programs):
+            passes = dict.fromkeys(f.what for f in report.findings if f.program == name and f.rule == "changed"
+                                   and f.severity == "info")  # fmt: skip
+            for words in (*(f"passes: {what}" for what in passes), *cause_lines(report, programs)):
                 yield _Line(2, words, wrap=True)
             first = True
             for story in told.stories:

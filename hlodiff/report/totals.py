@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hlodiff.policy import SCENARIO_RULES, of_policy, over_limits
+from hlodiff.policy import SCENARIO_RULES, of_policy
+from hlodiff.report.counts import outcomes
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
 from hlodiff.report.scenarios import checked_scenarios, scenario_totals
@@ -29,11 +30,13 @@ def totals_in_words(report: Report | Sheet) -> str:
         words = scenarios or "nothing to compare"
     else:
         parts = [f"{counts[key]:,} {word}" for key, word in _WORDS[report.command].items() if counts[key]]
-        broken = sum(program.broken for program in report.programs)
-        over = over_limits(report.further_findings())
-        parts += [f"{over:,} over budget"] if over else []
-        parts += [f"{broken:,} could not be judged"] if broken else []
-        waiting = counts["not_checked"] - broken
+        if counts["passing"]:
+            passing = "all" if counts["passing"] == counts["changed"] > 1 else f"{counts['passing']:,}"
+            verb = "passes" if counts["passing"] == 1 else "pass"
+            parts[0] += f" ({f'{passing} {verb}' if counts['changed'] > 1 else verb})"
+        parts += [f"{counts['over_budget']:,} over budget"] if counts["over_budget"] else []
+        parts += [f"{counts['broken']:,} could not be judged"] if counts["broken"] else []
+        waiting = counts["not_checked"] - counts["broken"]
         parts += [f"{waiting:,} not checked"] if waiting else []
         parts += [f"{counts['identical']:,} unchanged"] if counts["identical"] or not parts else []
         words = ", ".join(parts) + (f"; {scenarios}" if scenarios else "")
@@ -46,20 +49,22 @@ def totals_in_words(report: Report | Sheet) -> str:
 
 
 def checked_in_words(report: Report) -> str:
-    """How much was compared; a program is one stage of a function, case and target, as everywhere.
+    """How much was compared; a program is a function, case and target, in both stages.
 
     Example:
         >>> checked_in_words(Report("check", "a", "b", ()))
         '0 programs'
     """
     compared = [program for program in report.programs if program.status != "not_checked"]
-    words = many(len(compared), "program")
+    words = many(len(outcomes(compared)), "program")
     scenarios = checked_scenarios(report.scenarios)
     if not compared:
         return scenarios or words
     functions = dict.fromkeys(program.name.partition("/")[0] for program in compared)
     on = f" on {', '.join(report.targets())}" if report.targets() else ""
-    stages = {program.stage for program in compared}
-    each = ", StableHLO and compiled HLO of each" if len(stages) == 2 else ""
+    stages = {(program.name, program.target, program.stage) for program in compared}
+    compiled = {(name, target) for name, target, stage in stages if stage == "compiled"}
+    only_lowered = any((name, target) not in compiled for name, target, _ in stages)
+    each = ", StableHLO and compiled HLO of each" if compiled and not only_lowered else ""
     words = f"{words}: {many(len(functions), 'function')}{on}{each}"
     return f"{words}; {scenarios}" if scenarios else words

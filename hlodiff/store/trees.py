@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from hlodiff.errors import StoreError
+from hlodiff.store.git import find_object, git, need_object
 
 # Above the largest program that is worth reading (1M instructions normalized are some 100 MB); a bound against
 # hostile files, not a budget.
@@ -132,7 +132,7 @@ class GitTree:
         if not wanted:
             return {}
         request = "".join(self.entries[name][0] + "\n" for name in wanted).encode()
-        output = _git(self.repository, ["cat-file", "--batch"], self.spec, request)
+        output = git(self.repository, ["cat-file", "--batch"], self.spec, request)
         contents: dict[str, bytes] = {}
         position = 0
         for name in wanted:
@@ -165,8 +165,8 @@ def open_revision(repository: Path, spec: str, default_folder: Path) -> GitTree:
         >>> open_revision(Path("."), "HEAD~3", Path("snapshots").absolute()).files()  # doctest: +SKIP
     """
     revision, colon, folder = spec.partition(":")
-    top = Path(os.fsdecode(_git(repository, ["rev-parse", "--show-toplevel"], spec)).rstrip("\n"))
-    commit = _resolve(repository, f"{revision}^{{commit}}", spec, f"no git revision is called {revision!r}")
+    top = Path(os.fsdecode(git(repository, ["rev-parse", "--show-toplevel"], spec)).rstrip("\n"))
+    commit = need_object(repository, f"{revision}^{{commit}}", spec, f"no git revision is called {revision!r}")
     if not colon:
         absolute = Path(os.path.realpath(default_folder))
         if not absolute.is_relative_to(top.resolve()):
@@ -174,16 +174,16 @@ def open_revision(repository: Path, spec: str, default_folder: Path) -> GitTree:
         folder = absolute.relative_to(top.resolve()).as_posix()
     folder = "" if folder == "." else folder.strip("/")
     if not folder:
-        tree = _resolve(repository, f"{commit}^{{tree}}", spec, "has no tree")
+        tree = need_object(repository, f"{commit}^{{tree}}", spec, "has no tree")
     elif colon:
-        tree = _resolve(repository, f"{commit}:{folder}", spec, f"{revision} has no folder {folder!r}")
+        tree = need_object(repository, f"{commit}:{folder}", spec, f"{revision} has no folder {folder!r}")
     else:
-        tree = _try_resolve(repository, f"{commit}:{folder}", spec)
+        tree = find_object(repository, f"{commit}:{folder}", spec)
     return GitTree(repository, spec, tree, _entries(repository, tree, spec) if tree else {})
 
 
 def _entries(repository: Path, tree: str, spec: str) -> dict[str, tuple[str, int]]:
-    listing = _git(repository, ["ls-tree", "-r", "-l", "-z", "--full-tree", tree], spec)
+    listing = git(repository, ["ls-tree", "-r", "-l", "-z", "--full-tree", tree], spec)
     entries: dict[str, tuple[str, int]] = {}
     for row in listing.split(b"\0"):
         head, tab, name = row.partition(b"\t")
@@ -192,31 +192,6 @@ def _entries(repository: Path, tree: str, spec: str) -> dict[str, tuple[str, int
             if kind == b"blob" and mode != b"120000":
                 entries[os.fsdecode(name)] = (oid.decode(), int(size))
     return entries
-
-
-def _resolve(repository: Path, expression: str, spec: str, what: str) -> str:
-    oid = _try_resolve(repository, expression, spec)
-    if not oid:
-        raise StoreError(what, where=spec, hint="`git log --oneline` lists revisions")
-    return oid
-
-
-def _try_resolve(repository: Path, expression: str, spec: str) -> str:
-    # `--end-of-options`: a revision that starts with a dash is a name, never an option.
-    command = ["rev-parse", "--verify", "--quiet", "--end-of-options", expression]
-    return _git(repository, command, spec, accept=(0, 1, 128)).decode().strip()
-
-
-def _git(repository: Path, arguments: list[str], spec: str, data: bytes = b"", accept: Sequence[int] = (0,)) -> bytes:
-    try:
-        done = subprocess.run(["git", "-C", str(repository), *arguments], input=data, capture_output=True, check=False)
-    except FileNotFoundError:
-        hint = "give files or folders, or install git"
-        raise StoreError("git is not installed, so no revision can be read", where=spec, hint=hint) from None
-    if done.returncode not in accept:
-        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["git failed"]
-        raise StoreError(lines[0].removeprefix("fatal: "), where=spec)
-    return done.stdout
 
 
 def _refuse_large(size: int, limit: int, where: str) -> None:

@@ -1,0 +1,87 @@
+"""The command to type after a check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hlodiff.cli import scenario_runs
+from hlodiff.config import in_ci
+from hlodiff.diff.compared import Compared
+from hlodiff.policy import FAILED, PROGRAM_RULES, SCENARIO_RULES, UNJUDGED, Finding, exit_code, of_policy
+from hlodiff.policy.growth import RULE as GROWTH_RULE
+from hlodiff.store import Key
+from hlodiff.traces.compare import ComparedTraces
+
+
+def following_all(
+    programs: tuple[Compared, ...],
+    findings: tuple[Finding, ...],
+    scenarios: tuple[ComparedTraces, ...],
+    kept: Mapping[Key, str],
+) -> str:
+    """The command to type next, for programs, growth and scenarios; `kept` waits for `accept`."""
+    plain = tuple(finding for finding in findings if finding.rule not in SCENARIO_RULES)
+    both = [following(programs, exit_code(plain), plain), scenario_runs.following(scenarios, kept)]
+    told = [command for command in both if command]
+    if len(told) < 2:
+        return told[0] if told else ""
+    for verb in ("hlodiff update", "hlodiff accept"):
+        if all(command.startswith(verb) or command == "hlodiff review" for command in told):
+            return _joined(verb, told)
+    return told[0]
+
+
+def _joined(verb: str, told: Sequence[str]) -> str:
+    """Two commands as one: for few names by name."""
+    if verb == "hlodiff update":
+        return told[0] if told[0] == told[1] == "hlodiff update --prune" else verb
+    names = dict.fromkeys(name for command in told for name in command.removeprefix(verb).split())
+    return f"{verb} {' '.join(names)}" if len(names) <= 3 and "hlodiff review" not in told else "hlodiff review"
+
+
+def following(programs: tuple[Compared, ...], code: int, findings: Sequence[Finding] = ()) -> str:
+    """The command to type next; "" where there is none."""
+    if code == UNJUDGED:
+        return _once_judged(programs, findings)
+    if code == FAILED:
+        return _once_failed(programs, findings)
+    # What passes is no failure, and yet its snapshot is no longer what the function compiles to.
+    names = list(dict.fromkeys(program.name for program in programs if program.id and not in_ci()))
+    return f"hlodiff accept {' '.join(names)}" if 0 < len(names) <= 3 else "hlodiff review" if names else ""
+
+
+def _once_judged(programs: tuple[Compared, ...], findings: Sequence[Finding]) -> str:
+    broken = [program for program in programs if program.broken]
+    stuck = [finding for finding in _further(findings) if finding.severity == "broken"]
+    if stuck and not broken:
+        return f"hlodiff check {stuck[0].program}, once it is repaired"
+    if not broken:
+        return next((program.advice for program in programs if program.recorded and program.advice), "")
+    advice = [program.advice for program in broken if program.advice.startswith("hlodiff ")]
+    return advice[0] if advice else f"hlodiff check {broken[0].name}, once it is repaired"
+
+
+def _once_failed(programs: tuple[Compared, ...], findings: Sequence[Finding]) -> str:
+    further = _further(findings)
+    differing = dict.fromkeys(p.name for p in programs if p.status in ("changed", "added"))
+    grown = [f for f in further if f.rule == GROWTH_RULE and f.severity == "error"]
+    waiting = [f.program for f in grown if f.advice.startswith("hlodiff accept ")]
+    differing |= dict.fromkeys(waiting)
+    # Accepting makes a program the recorded one, and does not bring it into its budgets.
+    over = dict.fromkeys(f.program for f in findings if f.severity == "error" and of_policy(f))
+    if over and differing.keys() <= over.keys():
+        return f"hlodiff check {' '.join(list(over)[:3])}, once within limits"
+    differing = {name: None for name in differing if name not in over}
+    if not differing:
+        advice = [f.advice for f in further if f.severity == "error" and f.advice.startswith("hlodiff ")]
+        orphaned = any(program.status == "removed" for program in programs)
+        return "hlodiff update --prune" if orphaned else next(iter(advice), "")
+    names = " ".join(differing) if len(differing) <= 3 else ""
+    # What CI captured lies on CI's machine, and whoever reads its log sits at another one.
+    if in_ci() or not all(p.id for p in programs if p.status in ("changed", "added")):
+        return f"hlodiff update {names}".rstrip()
+    return f"hlodiff accept {names}" if names else "hlodiff review"
+
+
+def _further(findings: Sequence[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.rule not in PROGRAM_RULES]
