@@ -61,7 +61,7 @@ def test_fail_on_lets_other_classes_pass_and_still_tells_them(compiler: Compiler
     assert "structure: 1 changed of 2 instructions" in out
     assert "  passes: compiles to another program than the snapshot, but only in structure, which `fail_on`" in out
     assert out.endswith("1 changed (passes), 3 unchanged; next: hlodiff accept f\n")
-    assert "StableHLO is the same\), passes |" in said("check", "--format", "markdown")[1]
+    assert r"StableHLO is the same\), passes |" in said("check", "--format", "markdown")[1]
     totals = json.loads(said("check", "--format", "json")[1])["totals"]
     assert (totals["programs"], totals["changed"], totals["passing"], totals["identical"]) == (4, 1, 1, 3)
     assert found(said("check", "--format", "json")[1])[0][:2] == ("info", "changed")
