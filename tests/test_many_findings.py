@@ -9,7 +9,6 @@ import pytest
 from hlodiff.diff.compared import Compared
 from hlodiff.ir.model import Frame
 from hlodiff.policy import Finding
-from hlodiff.report.brief import to_brief
 from hlodiff.report.comment import to_comment
 from hlodiff.report.filling import sheet_of
 from hlodiff.report.json_report import to_json
@@ -41,7 +40,7 @@ def test_one_budget_over_in_fifty_functions_is_said_once() -> None:
     ]
     assert len(lines) <= 8
     assert "50 over budget" in lines[-2]
-    for text in (to_comment(sheet_of(report)), to_markdown(report), to_brief(sheet_of(report))):
+    for text in (to_comment(sheet_of(report)), to_markdown(report), to_terminal(report)):
         assert text.count("at most 0") == 1
         assert "50 programs" in text
     assert len(json.loads(to_json(report))["findings"]) == 50
@@ -73,7 +72,6 @@ def test_one_function_does_not_push_out_another() -> None:
     text = to_terminal(report)
     assert "f00 on cpu  no-f64: %0 is of double precision\n  and 11 more findings of this rule, --all lists" in text
     assert "f01 on cpu  no-f64: %x is of double precision\n" in text
-    assert "f01 on cpu" in to_brief(sheet_of(report))
     assert to_terminal(_report((*doubles, other), everything=True)).count("double precision") == 13
 
 

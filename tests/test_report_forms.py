@@ -206,7 +206,7 @@ def test_what_one_line_did_to_many_functions_is_one_row_and_one_annotation() -> 
     text = to_terminal(told, width=200).split("\n")
     assert text[text.index("in short") + 1 :][:2] == [
         "  function_0 and 49 more on cpu: numerics; ops 10 -> 14, all-gather 0 -> 2 (0 B -> 24.0 KiB), "
-        "temp 1.0 KiB -> 4.0 KiB, aliased 512 B -> 0 B, copies in loops 0 -> 3  model.py:31 (loss)",
+        "temp 1.0 KiB -> 4.0 KiB, aliased 512 B -> 0 B, copies in loops 0 -> 3, shared [1]  model.py:31 (loss)",
         "  other on cpu: numerics; ops 10 -> 14, all-gather 0 -> 2 (0 B -> 24.0 KiB), temp 1.0 KiB -> 4.0 KiB, "
         "aliased 512 B -> 0 B, copies in loops 0 -> 3  model.py:9 (loss)",
     ]
@@ -534,8 +534,8 @@ def test_a_saved_result_gives_the_same_forms(told: Report) -> None:
     assert sheet.next in ("", told.next)
     told = replace(told, next=sheet.next)
     for form in FORMS_OF_SAVED:
-        if form not in ("text", "markdown"):
-            assert saved_to_form(sheet, form) == to_form(told, form), form
+        direct = to_terminal(told) if form == "text" else to_form(told, form)
+        assert saved_to_form(sheet, form) == direct, form
 
 
 def altered(change: Callable[[dict[str, Any]], None]) -> str:
@@ -607,6 +607,31 @@ def test_a_result_of_an_enemy_is_refused_or_harmless(data: st.DataObject) -> Non
         assert COMMAND.fullmatch(line)
     for token in tokens(saved_to_form(sheet, "comment")):
         assert token.type not in ("link_open", "image")
+    assert_nothing_to_obey(saved_to_form(sheet, "text"))
+
+
+def assert_nothing_to_obey(text: str) -> None:
+    """No colour, link or direction for a terminal, and no command for a runner."""
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert not re.search(r"^\s*::|##\[", text, re.MULTILINE)
+
+
+def test_lines_of_an_enemy_are_laid_out_like_any_other() -> None:
+    line = {
+        "indent": 2**52,
+        "text": "a\x1b[31m\u202e",
+        "ends": ["::b"],
+        "style": "link https://evil.example",
+        "title": "\x1b",
+    }
+    lines = [line, {**line, "title": None}, {"indent": 0, "text": "::error::x"}, {"indent": 0, "text": "x" * 15_000}]
+    sheet = read_sheet(altered(lambda value: value["sheet"].update(text=lines)))
+    text = saved_to_form(sheet, "text", width=80)
+    assert_nothing_to_obey(text)
+    assert max(map(len, text.splitlines())) <= 80
+    colored = saved_to_form(sheet, "text", width=80, color=True)
+    assert "\x1b]" not in colored, "no link"
+    assert re.sub(r"\x1b\[[\d;]*m", "", colored) == text
 
 
 def test_the_command_line_knows_all_forms() -> None:

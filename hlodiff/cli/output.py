@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from hlodiff.report.sheet import Sheet
 
 # Those of `hlodiff.report.FORMS`, which is not imported for `--help`; a test holds that they are the same.
-FORMS = ("text", "json", "markdown", "junit", "sarif", "github", "summary", "comment")
+FORMS = ("text", "json", "markdown", "html", "junit", "sarif", "codequality", "github", "summary", "comment")
 REPORTS, LINK = "hlodiff.reports", "hlodiff.link"
 # Files, CI logs and pipes have no width: wide enough that hardly any row is cut.
-_NO_TERMINAL = 160
+NO_TERMINAL = 160
 
 
 def emit(text: str, output: str | None) -> None:
@@ -55,8 +55,9 @@ def emit(text: str, output: str | None) -> None:
 def _print(text: str) -> None:
     if sys.stdout is None:
         raise UsageError("is closed, so the result goes nowhere", where="stdout", hint="write it to a file: -o FILE")
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # of a terminal that knows less than Unicode
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except BrokenPipeError:
         close_stdout()  # whoever read it has seen enough; the verdict stands
@@ -88,7 +89,7 @@ def emit_report(report: Report, form: str, output: str | None) -> None:
         if one != "text":
             return to_form(report, one, folder=folder)
         to_file = where not in (None, "-")
-        return to_terminal(report, width=_NO_TERMINAL if to_file else width(), color=not to_file and color())
+        return to_terminal(report, width=NO_TERMINAL if to_file else width(), color=not to_file and color())
 
     emit_forms(form, output, shown)
 
@@ -154,5 +155,5 @@ def color() -> bool:
 def width() -> int:
     """Columns of the window, or of COLUMNS where that is set."""
     if not _is_terminal() and not os.environ.get("COLUMNS"):
-        return _NO_TERMINAL
-    return shutil.get_terminal_size((_NO_TERMINAL, 24)).columns
+        return NO_TERMINAL
+    return shutil.get_terminal_size((NO_TERMINAL, 24)).columns

@@ -8,13 +8,12 @@ from pathlib import Path
 import click
 
 from hlodiff.cli import options
-from hlodiff.cli.output import LINK, emit_forms, near, width
+from hlodiff.cli.output import LINK, NO_TERMINAL, color, emit_forms, near, width
 from hlodiff.errors import UsageError
 
 # FORMS_OF_SAVED of hlodiff.report, which is not imported for `--help`.
-_FORMS = ("text", "markdown", "junit", "sarif", "github", "summary", "comment")
+_FORMS = ("text", "markdown", "junit", "sarif", "codequality", "github", "summary", "comment")
 _LARGEST = 64 * 1024**2  # bytes; what 500 changed programs need is a tenth of it
-_NO_TERMINAL = 160
 
 
 @click.command("report")
@@ -36,18 +35,19 @@ def command(result: Path, form: str, output: str | None) -> int:
     from hlodiff.report.forms import saved_to_form
     from hlodiff.report.reading import read_sheet
 
-    sheet = read_sheet(_read(result), str(near(result)))
+    sheet = read_sheet(read_result(result), str(near(result)))
     link = click.get_current_context().meta.get(LINK, "")
 
     def shown(one: str, where: str | None) -> str:
         to_file = where not in (None, "-")
-        return saved_to_form(sheet, one, link=link, width=_NO_TERMINAL if to_file else width())
+        columns = NO_TERMINAL if to_file else width()
+        return saved_to_form(sheet, one, link=link, width=columns, color=not to_file and color())
 
     emit_forms(form, output, shown)
     return 0
 
 
-def _read(path: Path) -> str:
+def read_result(path: Path) -> str:
     """The text of a plain file of bearable size; a device or pipe would never end."""
     try:
         status = path.stat()

@@ -20,12 +20,26 @@ class Origins:
 
     def stack(self, computation: int, instruction: int) -> tuple[Frame, ...]:
         """Python frames, innermost first: the instruction's own, else those of the nearest caller that has any."""
-        own = self.module.computations[computation].instructions[instruction].frame
+        own = self._own(computation, instruction)
         if own < 0:
             own = next((it.frame for it in self._chain(computation, instruction) if it.frame >= 0), -1)
         if own not in self._stacks:
             self._stacks[own] = self.module.stack(own)
         return self._stacks[own]
+
+    def _own(self, computation: int, instruction: int) -> int:
+        """The frame of an instruction. JAX makes a literal once for all of its users, so theirs says more than its own.
+
+        A literal that a loop or a call was handed names the line of that; its user's stack goes on from there.
+        """
+        instructions = self.module.computations[computation].instructions
+        own = instructions[instruction]
+        if own.opcode != "constant":
+            return own.frame
+        users = (one.frame for one in instructions if instruction in one.operands and one.frame >= 0)
+        user = next(users, -1)
+        inner, outer = self.module.stack(user), self.module.stack(own.frame)
+        return user if inner[len(inner) - len(outer) :] == outer else own.frame
 
     def op_name(self, computation: int, instruction: int) -> str:
         """JAX's scope; inside a StableHLO function behind the scope of the call: `jit(f)/jit(silu)/neg`."""

@@ -11,6 +11,7 @@ from hlodiff.report.numbers import many
 from hlodiff.report.rows import Row, columns_of, functions_in
 from hlodiff.report.scopes import scopes_in_words
 from hlodiff.report.sheet import Change, Detail, Group, Overview, Program, Said, Sheet
+from hlodiff.report.stories import MOST_NAMES, names_in_words
 from hlodiff.report.totals import totals_in_words
 
 STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
@@ -123,7 +124,15 @@ def shared(sheet: Sheet) -> list[str]:
         return []
     lines = ["The same in several programs:", "", *_HEAD, *map(_change, sheet.shared)]
     lines += [f"| ... | | {sheet.shared_more} more, --all lists everything | | |"] if sheet.shared_more else []
-    return [*lines, ""]
+    lines += ["", *(f"- limits: {markdown(clip(words, 4 * WIDEST))}" for words in sheet.limits)] if sheet.limits else []
+    folded = list(dict.fromkeys(code(clip(detail.name, WIDEST)) for detail in sheet.details if detail.folded))
+    names = names_in_words(folded, MOST_NAMES)
+    return [*lines, *(["", f"Nothing but this changed in {names}; --all lists each."] if folded else []), ""]
+
+
+def listed(details: Iterable[Detail]) -> list[Detail]:
+    """Details without those of functions in which nothing changed but what is shared."""
+    return [detail for detail in details if not detail.folded]
 
 
 def all_details(sheet: Sheet, details: Sequence[Detail], unfolded: bool = False) -> list[list[str]]:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 from hlodiff.report import blocks
 from hlodiff.report.escape import clip, markdown
-from hlodiff.report.markdown_report import MOST_ROWS, closing
+from hlodiff.report.markdown_report import closing
 from hlodiff.report.numbers import many
-from hlodiff.report.rows import Row, functions_in, rows_of
+from hlodiff.report.rows import MOST_ROWS, Row, functions_in, rows_of
 from hlodiff.report.sheet import Detail, Sheet
 from hlodiff.report.totals import totals_in_words
 
@@ -57,16 +57,16 @@ def to_summary(sheet: Sheet, link: str = "") -> str:
 def _fitted(sheet: Sheet, link: str, head: list[str], fits: Callable[[str], bool]) -> str:
     """The longest form that fits."""
     rows = rows_of(sheet)
-    ordered = _in_order(sheet.details, rows)
+    ordered = _in_order(blocks.listed(sheet.details), rows)
     details = blocks.all_details(sheet, ordered, unfolded=len(ordered) <= _UNFOLDED)
 
     def with_details(count: int) -> str:
-        return _whole(sheet, link, head, rows, details[:count])
+        return _whole(sheet, link, head, rows, details[:count], len(details) - count)
 
     def with_rows(count: int) -> str:
         return _short(sheet, link, head, rows, count)
 
-    for form, most in ((with_details, len(sheet.details)), (with_rows, len(rows))):
+    for form, most in ((with_details, len(details)), (with_rows, len(rows))):
         if fits(form(0)):
             return form(_largest(most, lambda count, form=form: fits(form(count))))  # type: ignore[misc]
     least = _text([*head, "### hlodiff", "", _last(sheet, link)])
@@ -82,13 +82,12 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
-def _whole(sheet: Sheet, link: str, head: list[str], rows: tuple[Row, ...], details: list[list[str]]) -> str:
-    """Everything, but for details that are left out."""
+def _whole(sheet: Sheet, link: str, head: list[str], rows: tuple[Row, ...], details: list[list[str]], left: int) -> str:
+    """Everything, but for details that are left out: so many."""
     lines = [*head, *blocks.title(sheet), *blocks.findings(sheet.further_findings(), _MOST_FINDINGS)]
     lines += [*blocks.table(rows[:MOST_ROWS], rows[MOST_ROWS:]), *blocks.not_checked(sheet, _MOST_FINDINGS)]
-    lines += blocks.shared(sheet) if details or not sheet.details else []
+    lines += blocks.shared(sheet) if details or not left else []
     lines += [line for detail in details for line in detail]
-    left = len(sheet.details) - len(details)
     lines += [f"Details of {many(left, 'more change')} do not fit here{_linked(link)}.", ""] if left else []
     return _text([*lines, *closing(sheet), blocks.totals(sheet, link)])
 

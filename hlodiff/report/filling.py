@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from hlodiff.diff.compared import Compared
 from hlodiff.ir.frames import is_library, own_frame, shown_file
@@ -32,7 +32,17 @@ from hlodiff.report.sheet import (
     Titled,
     Versions,
 )
-from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_in_words, shared_in_words, told_of
+from hlodiff.report.stories import (
+    MOST_ENTRIES,
+    Story,
+    Told,
+    differs,
+    folded_of,
+    limits_of,
+    programs_in_words,
+    shared_in_words,
+    told_of,
+)
 from hlodiff.report.totals import checked_in_words
 
 MOST_SHARED = 20
@@ -57,6 +67,7 @@ def sheet_of(report: Report, folder: str = "", told: Told | None = None) -> Shee
     """
     told = told or told_of(report)
     programs = tuple(_program(program, number, told, report) for number, program in enumerate(report.programs))
+    folded = folded_of(report, told)
     shown = told.shared[: None if report.all else MOST_SHARED]
     return Sheet(
         report.command,
@@ -67,7 +78,7 @@ def sheet_of(report: Report, folder: str = "", told: Told | None = None) -> Shee
         tuple(Versions(c.what, c.old, c.new, c.targets) for c in report.toolchain),
         tuple(_change(s.entry, report, f"[{s.number}]", shared_in_words(report, s)) for s in shown),
         len(told.shared) - len(shown),
-        tuple(_detail(story, told, report) for story in told.stories if _is_changed(story, report)),
+        tuple(_detail(story, told, report, folded) for story in told.stories if _is_changed(story, report)),
         tuple(_overviews(report, told)),
         report.notes,
         report.next,
@@ -76,6 +87,8 @@ def sheet_of(report: Report, folder: str = "", told: Told | None = None) -> Shee
         report.timings,
         causes_in_words(report),
         report.scenario_states(),
+        limits_of(told, folded),
+        report.all,
     )
 
 
@@ -179,7 +192,7 @@ def fingerprint(finding: Finding) -> str:
 # --- details ---------------------------------------------------------------------------------------------------------
 
 
-def _detail(story: Story, told: Told, report: Report) -> Detail:
+def _detail(story: Story, told: Told, report: Report, folded: Collection[str]) -> Detail:
     own = told.own(story)
     sections = [Titled(title, tuple(lines)) for title, lines in story.sections]
     groups: tuple[Group, ...] = ()
@@ -193,7 +206,18 @@ def _detail(story: Story, told: Told, report: Report) -> Detail:
         groups = (Group("", tuple(_change(e, report, f"[{m}]" if m else "") for e, m in zip(own, marks, strict=True))),)
     shared = " ".join(f"[{number}]" for number in told.numbers(story))
     edited = sum(entry.count + entry.following for entry in story.entries)
-    return Detail(story.name, story.stage, story.targets, story.headline, tuple(sections), shared, groups, more, edited)
+    return Detail(
+        story.name,
+        story.stage,
+        story.targets,
+        story.headline,
+        tuple(sections),
+        shared,
+        groups,
+        more,
+        edited,
+        story.name in folded,
+    )
 
 
 def _digest(digest: Digest, report: Report, programs: bool = False) -> tuple[tuple[Group, ...], str]:

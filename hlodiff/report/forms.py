@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hlodiff.report.annotations import to_annotations
-from hlodiff.report.brief import to_brief
+from hlodiff.report.codequality import to_codequality
 from hlodiff.report.comment import to_comment, to_summary
 from hlodiff.report.filling import sheet_of
 from hlodiff.report.json_report import to_json
 from hlodiff.report.junit import to_junit
-from hlodiff.report.markdown_report import to_markdown
+from hlodiff.report.lines import laid_out
+from hlodiff.report.markdown_report import sheet_to_markdown
 from hlodiff.report.record import Report
 from hlodiff.report.sarif import to_sarif
 from hlodiff.report.sheet import Sheet
+from hlodiff.report.terminal import totals_line
 
 # Made from a sheet alone, so that they can also be made of a result that was saved.
 OF_SHEET: dict[str, Callable[[Sheet, str], str]] = {
     "junit": to_junit,
     "sarif": to_sarif,
+    "codequality": to_codequality,
     "github": to_annotations,
     "summary": to_summary,
     "comment": to_comment,
 }
-FORMS = ("text", "json", "markdown", *OF_SHEET)
+FORMS = ("text", "json", "markdown", "html", *OF_SHEET)
 FORMS_OF_SAVED = ("text", "markdown", *OF_SHEET)
 
 
@@ -45,18 +48,30 @@ def to_form(report: Report, form: str, *, link: str = "", folder: str = "") -> s
     """
     if form == "json":
         return to_json(report, folder)
-    if form == "markdown":
-        return to_markdown(report)
-    return OF_SHEET[form](sheet_of(report, folder), link)
+    if form == "html":
+        from hlodiff.report.page import to_page  # what draws and fills it is imported only where a page is made
+
+        return to_page(report)
+    return saved_to_form(sheet_of(report, folder), form, link=link)
 
 
-def saved_to_form(sheet: Sheet, form: str, *, link: str = "", width: int = 100) -> str:
-    """A sheet in one of FORMS_OF_SAVED; as text it is told in short, and as Markdown like a job's summary.
+def saved_to_form(sheet: Sheet, form: str, *, link: str = "", width: int = 100, color: bool = False) -> str:
+    """A sheet in one of FORMS_OF_SAVED.
+
+    Args:
+        sheet: what a report says; as text it says what it was saved with.
+        form: one of FORMS_OF_SAVED.
+        link: where all of it can be read, for forms that are cut.
+        width: columns of the window, for text.
+        color: whether text may have colours.
+
+    Returns:
+        text ending in a newline.
 
     Example:
         >>> saved_to_form(Sheet("diff", "a", "b", ()), "text")
         'nothing to compare\\n'
     """
     if form == "text":
-        return to_brief(sheet, width)
-    return OF_SHEET["summary" if form == "markdown" else form](sheet, link)
+        return laid_out([*sheet.text, totals_line(sheet)], width=width, color=color)
+    return sheet_to_markdown(sheet) if form == "markdown" else OF_SHEET[form](sheet, link)

@@ -8,12 +8,11 @@ from hlodiff.report import blocks
 from hlodiff.report.escape import markdown
 from hlodiff.report.filling import sheet_of
 from hlodiff.report.record import Report
-from hlodiff.report.rows import rows_of
+from hlodiff.report.rows import MOST_ROWS, rows_of
 from hlodiff.report.sheet import Sheet
 from hlodiff.report.timings import timing_rows
 
 COSTS = "flops and bytes of changes are computed from shapes, cycles are XLA's estimates"
-MOST_ROWS = 12  # with a few lines around them a reviewer decides from twenty; more stand folded below
 MOST_FINDINGS = 20
 _MOST_CHARACTERS = 60_000  # GitHub takes comments of 65,536
 _MORE = "--all lists everything"
@@ -35,14 +34,24 @@ def to_markdown(report: Report) -> str:
         <BLANKLINE>
         nothing to compare
     """
-    return "\n".join(_lines(sheet_of(report), report.all)) + "\n"
+    return sheet_to_markdown(sheet_of(report))
+
+
+def sheet_to_markdown(sheet: Sheet) -> str:
+    """The same from what was saved.
+
+    Example:
+        >>> sheet_to_markdown(Sheet("diff", "a", "b", ())).split()[:2]
+        ['###', 'hlodiff:']
+    """
+    return "\n".join(_lines(sheet, sheet.all)) + "\n"
 
 
 def _lines(sheet: Sheet, everything: bool) -> Iterator[str]:
     yield from blocks.title(sheet)
     rows = rows_of(sheet)
     yield from blocks.table(rows[:MOST_ROWS], rows[MOST_ROWS:])
-    details = [line for lines in blocks.all_details(sheet, sheet.details) for line in lines]
+    details = [line for lines in blocks.all_details(sheet, blocks.listed(sheet.details)) for line in lines]
     listed = [*blocks.shared(sheet), *details]
     if sum(map(len, listed)) > _MOST_CHARACTERS and not everything:
         listed = [line for told in sheet.overviews for line in blocks.overview(told)]

@@ -15,8 +15,10 @@ _STATUS = {
     "check": {"changed": "changed", "added": "new: no snapshot", "removed": "orphaned"},
     "diff": {"changed": "changed", "added": "added", "removed": "removed"},
 }
-_COLUMNS = ("ops", "fusions", "collectives", "temp", "aliased", "copies in loops", "most changed scopes")
+_COLUMNS = ("ops", "fusions", "collectives", "temp", "aliased", "copies in loops", "shared", "most changed scopes")
 _MOST_SCOPES = 3
+MOST_ROWS = 12
+"""More rows are counted in text and folded in Markdown: with a few lines around them a reviewer decides from twenty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +70,32 @@ def rows_of(sheet: Sheet) -> tuple[Row, ...]:
     failing |= {(f.program, None) for f in sheet.findings if f.severity in ("broken", "error") and f.target is None}
     lets_pass = passing(sheet.findings)
     same_source = {(p.name, p.target) for p in sheet.programs if (p.stage, p.status) == ("stablehlo", "identical")}
+    shared = _shared(sheet)
     found: dict[object, Row] = {}
     for (name, target), programs in both.items():
         is_failing = (name, target) in failing or (name, None) in failing
         row = _row(programs, sheet.command, is_failing, (name, target) in same_source)
+        row = replace(row, cells=_with_shared(row.cells, shared.get((name, target), {})))
         if (name, target) in lets_pass and not is_failing:
             row = replace(row, change=f"{row.change}, passes")
         same = replace(row, targets=(), ids=())
         known = found.get(same, same)
         found[same] = replace(known, targets=(*known.targets, *row.targets), ids=(*known.ids, *row.ids))
     return _together(sorted(found.values(), key=lambda row: (not row.failing, -row.edited)))
+
+
+def _shared(sheet: Sheet) -> dict[tuple[str, str | None], dict[str, None]]:
+    """The marks of what each program shares with others, as they are listed above the details."""
+    found: dict[tuple[str, str | None], dict[str, None]] = {}
+    for detail in sheet.details:
+        for target in detail.targets or (None,):
+            found.setdefault((detail.name, target), {}).update(dict.fromkeys(detail.shared.split()))
+    return found
+
+
+def _with_shared(cells: tuple[tuple[str, str], ...], marks: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    own = {**dict(cells), "shared": " ".join(marks)}
+    return tuple((column, own[column]) for column in _COLUMNS if own.get(column))
 
 
 def _together(rows: Iterable[Row]) -> tuple[Row, ...]:
@@ -90,6 +108,23 @@ def _together(rows: Iterable[Row]) -> tuple[Row, ...]:
     return tuple(found.values())
 
 
+def row_in_words(row: Row) -> str:
+    """`train_step on cpu: numerics; ops 57 -> 61, temp 64.0 KiB -> 56.0 KiB`.
+
+    Example:
+        >>> row_in_words(Row("f", ("cpu",), "cost", "m.py:3", (("ops", "1 -> 2"),), False, 1))
+        'f on cpu: cost; ops 1 -> 2'
+    """
+    cells = ", ".join(
+        words if column == "collectives" else f"{column} {words}" for column, words in row.cells if not _is_long(column)
+    )
+    return "; ".join(filter(None, (f"{row.label}: {row.change}", cells)))
+
+
+def _is_long(column: str) -> bool:
+    return column == "most changed scopes"
+
+
 def functions_in(rows: Iterable[Row]) -> int:
     """How many functions stand in some rows.
 
@@ -97,7 +132,7 @@ def functions_in(rows: Iterable[Row]) -> int:
         >>> functions_in(())
         0
     """
-    return sum(1 + len(row.also) for row in rows)
+    return len({name for row in rows for name in (row.name, *row.also)})
 
 
 def columns_of(rows: Sequence[Row]) -> tuple[str, ...]:

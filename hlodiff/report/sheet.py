@@ -9,6 +9,7 @@ from hlodiff.diff.compared import Status
 from hlodiff.ir.model import Stage
 from hlodiff.policy import PROGRAM_RULES, Severity
 from hlodiff.report.counts import count_programs
+from hlodiff.report.lines import Line
 from hlodiff.report.scenarios import State
 from hlodiff.report.timings import Timing
 
@@ -119,6 +120,7 @@ class Detail:
         groups: the changes.
         more: what is not listed, in words.
         edited: how many instructions were edited.
+        folded: whether nothing changed in this function but what is shared: lists leave it out.
     """
 
     name: str
@@ -130,6 +132,7 @@ class Detail:
     groups: tuple[Group, ...] = ()
     more: str = ""
     edited: int = 0
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +201,9 @@ class Sheet:
         timings: how long programs took to make, where that was asked for.
         causes: where toolchains differ, how much the compiler did by itself.
         scenarios: what became of each scenario; what is wrong with one is a finding.
+        limits: where the differ gave up early in functions whose details are folded.
+        all: whether every change is listed, however long the report gets.
+        text: the report as text, all but the totals, before it is laid out in a window.
     """
 
     command: Literal["check", "diff"]
@@ -217,6 +223,9 @@ class Sheet:
     timings: tuple[Timing, ...] = ()
     causes: tuple[str, ...] = ()
     scenarios: tuple[State, ...] = ()
+    limits: tuple[str, ...] = ()
+    all: bool = False
+    text: tuple[Line, ...] = ()
 
     def totals(self) -> dict[str, int]:
         """Programs in all, and what they came to; the same numbers in every format."""

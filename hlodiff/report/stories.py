@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.diff.compared import Compared
@@ -15,6 +15,9 @@ from hlodiff.report.sections import Section, sections
 
 MOST_ENTRIES = 12
 """More than these are told as a digest unless everything was asked for."""
+MOST_NAMES = 20
+"""Functions that are told by name where nothing else is told of them."""
+_FEW = 4  # stories that are told although all that they say stands above them: two functions, both stages of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,47 @@ def differs(program: Compared) -> bool:
     return diff is not None and bool(diff.edits or diff.schedule or diff.tuning)
 
 
+def folded_of(report: Report, told: Told) -> tuple[str, ...]:
+    """The names in which nothing changed but what several names share: a row says what is left to say of each.
+
+    Args:
+        report: what a command found out.
+        told: what `told_of` gives for it.
+
+    Returns:
+        names in the order of the report; () where everything is asked for, or where there is little to fold.
+
+    Example:
+        >>> report = Report("diff", "a", "b", ())
+        >>> folded_of(report, told_of(report))
+        ()
+    """
+    if report.all:
+        return ()
+    shared = {one.entry.key for one in told.shared}
+    held: dict[str, set[Key]] = {}
+    for story in told.stories:
+        held.setdefault(story.name, set()).update(entry.key for entry in story.entries)
+    others = {program.name for program in report.programs if program.status in ("added", "removed")}
+    folded = tuple(name for name, keys in held.items() if keys and keys <= shared and name not in others)
+    return folded if sum(story.name in folded for story in told.stories) > _FEW else ()
+
+
+def limits_of(told: Told, names: Collection[str]) -> tuple[str, ...]:
+    """Where the differ gave up in functions of which nothing else is told: silence is never "no change".
+
+    Example:
+        >>> limits_of(told_of(Report("diff", "a", "b", ())), ["f"])
+        ()
+    """
+    limits: dict[str, dict[str, None]] = {}
+    for story in told.stories:
+        for line in (line for title, lines in story.sections if title == "limits" for line in lines):
+            if story.name in names:
+                limits.setdefault(line, {})[story.name] = None
+    return tuple(f"{names_in_words(list(found))}: {line}" for line, found in limits.items())
+
+
 def _shared(stories: Sequence[Story], patterns: dict[Key, Entry]) -> tuple[tuple[Shared, ...], tuple[Shared, ...]]:
     """Changes of several names, largest first, and those of several stories of one name, as they appear."""
     held: dict[Key, list[Story]] = {}
@@ -184,8 +228,18 @@ def programs_in_words(report: Report, numbers: Iterable[int], most: int = 3) -> 
     on = f" on {targets[0] if len(targets) == 1 else many(len(targets), 'target')}" if targets else ""
     if len(names) == 1:
         return f"{names[0]} on {', '.join(targets)}" if targets else names[0]
+    return f"{many(len(names), what)}{on}: {names_in_words(names, most)}"
+
+
+def names_in_words(names: Sequence[str], most: int = 3) -> str:
+    """`f, g, h and 3 more`.
+
+    Example:
+        >>> names_in_words("fghij")
+        'f, g, h and 2 more'
+    """
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{many(len(names), what)}{on}: {', '.join(names[:most])}{more}"
+    return f"{', '.join(names[:most])}{more}"
 
 
 def shared_in_words(report: Report, shared: Shared) -> str:

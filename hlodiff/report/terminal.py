@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from hlodiff.diff.compared import Compared
 from hlodiff.ir.frames import own_frame, shown_file
 from hlodiff.report.alike import alike, first_of_rules
-from hlodiff.report.brief import MOST_ROWS, row_in_words
-from hlodiff.report.causes import cause_lines, causes_in_words
+from hlodiff.report.causes import cause_lines, causes_in_words, passing_lines
 from hlodiff.report.costs import cost_in_words
 from hlodiff.report.digest import Digest, digest_of, share, share_in_words, shares_in_words
 from hlodiff.report.entries import Entry, follows_in_words
-from hlodiff.report.escape import clip, printable, unordered
 from hlodiff.report.filling import sheet_of
+from hlodiff.report.lines import Line, laid_out
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
-from hlodiff.report.rows import functions_in, rows_of
+from hlodiff.report.rows import MOST_ROWS, functions_in, row_in_words, rows_of
 from hlodiff.report.scenarios import checked_scenarios
-from hlodiff.report.stories import MOST_ENTRIES, Story, Told, differs, programs_in_words, shared_in_words, told_of
+from hlodiff.report.sheet import Sheet
+from hlodiff.report.stories import (
+    MOST_ENTRIES,
+    MOST_NAMES,
+    Story,
+    Told,
+    differs,
+    folded_of,
+    limits_of,
+    names_in_words,
+    programs_in_words,
+    shared_in_words,
+    told_of,
+)
 from hlodiff.report.timings import timing_lines
 from hlodiff.report.totals import checked_in_words, totals_in_words
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 _MOST_EDITS = 12
 _MOST_MORE_EDITS = 6  # of each further story: what was written comes first, then what each compiler made of it
@@ -38,29 +45,15 @@ _MOST_FINDINGS = 10  # that say different things, the worst first
 _BELOW = 15  # what is said further of an edit stands below its words
 _MORE = "--all lists everything"
 _COSTS = "flops and bytes of changes are computed from shapes, cycles are XLA's estimates"
-_TITLES = 13
 _STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan"}
 _WORDS = {"added": "new: no snapshot", "removed": "orphaned: no such function any more"}
 _SEVERITIES = {"warning": "warning: ", "info": "note: "}  # what fails says nothing more
 _STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One line: indentation, text that may be cut at the window's edge, words that stay at its end, a style.
-
-    A line with a `title`, "" included, stands in the column beside the titles.
-    """
-
-    indent: int
-    text: str
-    ends: tuple[str, ...] = ()
-    style: str = ""
-    wrap: bool = False
-    title: str | None = None
-
-
-def to_terminal(report: Report, *, width: int = 100, color: bool = False, footer: bool = True) -> str:
+def to_terminal(
+    report: Report, *, width: int = 100, color: bool = False, footer: bool = True, legend: bool = True
+) -> str:
     """The report as text.
 
     Args:
@@ -68,6 +61,7 @@ def to_terminal(report: Report, *, width: int = 100, color: bool = False, footer
         width: columns of the window; long lines are cut or wrapped to it, at least 40.
         color: whether terminal colours may be used. No meaning rests on them.
         footer: whether it ends with how much was compared and the totals, as every report that stands alone does.
+        legend: whether it says where flops and bytes come from.
 
     Returns:
         text ending in a newline; its last line is always the totals.
@@ -76,79 +70,91 @@ def to_terminal(report: Report, *, width: int = 100, color: bool = False, footer
         >>> print(to_terminal(Report("diff", "a", "b", ())), end="")
         nothing to compare
     """
-    width = max(width, 40)
-    lines = [*_lines(report), *(_footer(report) if footer else ())]
-    if not color:
-        return "".join(text + "\n" for line in lines for text in _plain(line, width))
-    return _colored(lines, width)
+    lines = list(_lines(report, legend))
+    return laid_out([*lines, *_checked(report), totals_line(report)] if footer else lines, width=width, color=color)
 
 
-def _lines(report: Report) -> Iterator[_Line]:
+def lines_of(report: Report) -> tuple[Line, ...]:
+    """The report as text, line by line, all but the totals: what is saved to be laid out elsewhere.
+
+    Example:
+        >>> lines_of(Report("diff", "a", "b", ()))
+        ()
+    """
+    return (*_lines(report, True), *_checked(report))
+
+
+def totals_line(report: Report | Sheet) -> Line:
+    """The last line of every report that stands alone."""
+    return Line(0, totals_in_words(report), style="bold", wrap=True)
+
+
+def _lines(report: Report, legend: bool) -> Iterator[Line]:
     for change in report.toolchain:
         on = f" ({', '.join(change.targets)})" if change.targets else ""
-        yield _Line(0, f"toolchain differs: {change.what} {change.old} -> {change.new}{on}", style="bold", wrap=True)
+        yield Line(0, f"toolchain differs: {change.what} {change.old} -> {change.new}{on}", style="bold", wrap=True)
     for words in causes_in_words(report):
-        yield _Line(0, words, wrap=True)
+        yield Line(0, words, wrap=True)
     if report.toolchain:
-        yield _Line(0, "")
+        yield Line(0, "")
     told = told_of(report)
     listed = list(_listed(report, told))
-    if len(listed) > _MOST_LINES and not report.all:
-        listed = list(_overview(report, told))
-    yield from listed
-    yield from _in_short(report, told)
+    overview = len(listed) > _MOST_LINES and not report.all
+    yield from _overview(report, told) if overview else listed
+    yield from _in_short(report, told, overview)
     yield from _not_checked(report)
     yield from _further_findings(report)
     for note in report.notes:
-        yield _Line(0, f"note: {note}", wrap=True)
-    if any(any(entry.cost) for entry in told.patterns):
-        yield _Line(0, _COSTS, wrap=True)
-    yield from (_Line(0, line) for line in timing_lines(report.timings))
+        yield Line(0, f"note: {note}", wrap=True)
+    if legend and any(cost_in_words(*entry.cost) for entry in told.patterns):
+        yield Line(0, _COSTS, wrap=True)
+    yield from (Line(0, line) for line in timing_lines(report.timings))
 
 
-def _footer(report: Report) -> Iterator[_Line]:
+def _checked(report: Report) -> Iterator[Line]:
     checked = any(program.status != "not_checked" for program in report.programs) or checked_scenarios(report.scenarios)
     if report.command == "check" and checked:
-        yield _Line(0, f"checked {checked_in_words(report)}", wrap=True)
-    yield _Line(0, totals_in_words(report), style="bold", wrap=True)
+        yield Line(0, f"checked {checked_in_words(report)}", wrap=True)
 
 
-def _listed(report: Report, told: Told) -> Iterator[_Line]:
+def _listed(report: Report, told: Told) -> Iterator[Line]:
     """Changes that several programs share, once; then every function or file with what is its own."""
     yield from _shared(report, told, len(told.shared) if report.all else _MOST_EDITS)
+    folded = folded_of(report, told)
+    limits = limits_of(told, folded)
+    yield from (Line(0, f"limits: {words}", wrap=True) for words in limits)
+    yield from [Line(0, "")] if limits else []
     for name, programs in report.by_name().items():
-        if any(map(_is_told, programs)):
+        if any(map(_is_told, programs)) and name not in folded:
             yield from _one(name, programs, report)
-            passes = dict.fromkeys(f.what for f in report.findings if f.program == name and f.rule == "changed"
-                                   and f.severity == "info")  # fmt: skip
-            for words in (*(f"passes: {what}" for what in passes), *cause_lines(report, programs)):
-                yield _Line(2, words, wrap=True)
+            for words in (*passing_lines(report, name), *cause_lines(report, programs)):
+                yield Line(2, words, wrap=True)
             first = True
             for story in told.stories:
                 if story.name == name:
                     yield from _story(story, told, report, _MOST_EDITS if first else _MOST_MORE_EDITS)
                     first = False
-            yield _Line(0, "")
+            yield Line(0, "")
 
 
-def _shared(report: Report, told: Told, most: int) -> Iterator[_Line]:
+def _shared(report: Report, told: Told, most: int) -> Iterator[Line]:
     """Changes that several programs share, each once, with what `hlodiff accept` calls it."""
     if not told.shared:
         return
-    yield _Line(0, "the same in several programs", style="bold")
+    yield Line(0, "the same in several programs", style="bold")
     for shared in told.shared[:most]:
         yield from _entry(shared.entry, report, f"[{shared.number}] ")
-        yield _Line(_BELOW, shared_in_words(report, shared))
+        yield Line(_BELOW, shared_in_words(report, shared))
     if len(told.shared) > most:
-        yield _Line(6, f"... and {len(told.shared) - most} more, {_MORE}")
-    yield _Line(0, "")
+        yield Line(6, f"... and {len(told.shared) - most} more, {_MORE}")
+    yield Line(0, "")
 
 
 def _is_told(program: Compared) -> bool:
     return program.status in ("changed", "added", "removed") or differs(program)
 
 
-def _one(name: str, programs: list[Compared], report: Report) -> Iterator[_Line]:
+def _one(name: str, programs: list[Compared], report: Report) -> Iterator[Line]:
     """One function or file: what became of it on which targets."""
     targets: dict[str, dict[str, None]] = {}
     for program in programs:
@@ -160,25 +166,25 @@ def _one(name: str, programs: list[Compared], report: Report) -> Iterator[_Line]
         word = _WORDS.get(status, status) if report.command == "check" else status
         said.append(f"{word} on {', '.join(on)}" if any(on) else word)
     style = _STYLES[next(iter(targets))] if targets else ""
-    yield _Line(0, f"{name}  {'; '.join(said)}", style=f"bold {style}", wrap=True)
+    yield Line(0, f"{name}  {'; '.join(said)}", style=f"bold {style}".rstrip(), wrap=True)
 
 
-def _story(story: Story, told: Told, report: Report, most: int) -> Iterator[_Line]:
+def _story(story: Story, told: Told, report: Report, most: int) -> Iterator[Line]:
     on = f" on {', '.join(story.targets)}" if story.targets else ""
-    yield _Line(2, f"{_STAGES[story.stage]}{on}: {story.headline}", wrap=True)
+    yield Line(2, f"{_STAGES[story.stage]}{on}: {story.headline}", wrap=True)
     own = told.own(story)
     is_digest = len(own) > MOST_ENTRIES and not report.all
     if is_digest:
-        yield _Line(4, share_in_words(share(report, story.programs[:1])), title="same")
+        yield Line(4, share_in_words(share(report, story.programs[:1])), title="same")
     for title, lines in story.sections:
         for number, line in enumerate(lines):
-            yield _Line(4, line, title="" if number else title, wrap=True)
+            yield Line(4, line, title="" if number else title, wrap=True)
     if told.numbers(story):
-        yield _Line(4, _references(told, story, report), title="shared", wrap=True)
+        yield Line(4, _references(told, story, report), title="shared", wrap=True)
     if is_digest:
         yield from _digest(digest_of(own, (most + 1) // 2), report)
     elif own:
-        yield _Line(4, "edits")
+        yield Line(4, "edits")
         for entry in own:
             number = told.number(entry)
             yield from _entry(entry, report, f"[{number}] " if number else "")
@@ -192,50 +198,50 @@ def _references(told: Told, story: Story, report: Report) -> str:
     return " ".join([*words, *([f"and {more} more"] if more else [])])
 
 
-def _digest(digest: Digest, report: Report, programs: bool = False) -> Iterator[_Line]:
+def _digest(digest: Digest, report: Report, programs: bool = False) -> Iterator[Line]:
     for title, entries in (("bytes", digest.by_bytes), ("count", digest.by_count)):
         if entries:
-            yield _Line(4, f"largest changes by {title}")
+            yield Line(4, f"largest changes by {title}")
         for entry in entries:
             yield from _entry(entry, report)
             if programs:
-                yield _Line(_BELOW, programs_in_words(report, (number for number, _ in entry.edits)))
+                yield Line(_BELOW, programs_in_words(report, (number for number, _ in entry.edits)))
     if digest.others:
         words = f"... and {many(digest.others, 'more group')} of {many(digest.untold, 'instruction')}, {_MORE}"
-        yield _Line(6, words)
+        yield Line(6, words)
 
 
-def _entry(entry: Entry, report: Report, mark: str = "") -> Iterator[_Line]:
+def _entry(entry: Entry, report: Report, mark: str = "") -> Iterator[Line]:
     times = f"{entry.count:,}x " if entry.count > 1 else ""
     ends = tuple(word for word in (cost_in_words(*entry.cost), entry.where) if word)
-    yield _Line(6 - len(mark), f"{mark}{entry.kind:<8} {times}{entry.what}", ends, _STYLES[entry.kind])
+    yield Line(6 - len(mark), f"{mark}{entry.kind:<8} {times}{entry.what}", ends, _STYLES[entry.kind])
     if entry.follows:
-        yield _Line(_BELOW, follows_in_words(entry), wrap=True)
+        yield Line(_BELOW, follows_in_words(entry), wrap=True)
     for frame in entry.stack if report.stacks else ():
-        yield _Line(_BELOW + 2, f"at {frame}")
+        yield Line(_BELOW + 2, f"at {frame}")
 
 
-def _overview(report: Report, told: Told) -> Iterator[_Line]:
+def _overview(report: Report, told: Told) -> Iterator[Line]:
     """Where the list would be too long: what is the same, the largest changes of all programs, a line for each."""
     for stage, word in _STAGES.items():
         numbers = [n for n, program in enumerate(report.programs) if program.stage == stage and differs(program)]
         if not numbers:
             continue
-        yield _Line(0, f"{word}: {many(len(numbers), 'program')} changed", style="bold")
-        yield _Line(4, share_in_words(share(report, numbers)), title="same")
+        yield Line(0, f"{word}: {many(len(numbers), 'program')} changed", style="bold")
+        yield Line(4, share_in_words(share(report, numbers)), title="same")
         yield from _digest(digest_of([e for e in told.patterns if e.key[0] == stage]), report, programs=True)
-        yield _Line(0, "")
+        yield Line(0, "")
     if any(program.id for program in report.programs):  # there is something to accept, all of it at once
         yield from _shared(report, told, _MOST_MORE_EDITS)
     yield from _table(report, told)
     for name, programs in report.by_name().items():
         if any(program.status in _WORDS for program in programs):
             yield from _one(name, programs, report)
-    yield _Line(0, f"too long to list every change here (more than {_MOST_LINES} lines), {_MORE}", wrap=True)
-    yield _Line(0, "")
+    yield Line(0, f"too long to list every change here (more than {_MOST_LINES} lines), {_MORE}", wrap=True)
+    yield Line(0, "")
 
 
-def _table(report: Report, told: Told) -> Iterator[_Line]:
+def _table(report: Report, told: Told) -> Iterator[Line]:
     """A row for each story, most changed first: how much is the same of instructions and bytes, and the headline."""
     changed = [story for story in told.stories if story.entries]
     changed.sort(key=lambda story: -sum(entry.count + entry.following for entry in story.entries))
@@ -245,28 +251,37 @@ def _table(report: Report, told: Told) -> Iterator[_Line]:
         name = " on ".join([story.name, *([", ".join(story.targets)] if story.targets else [])])
         rows.append((name, _STAGES[story.stage], *same, story.headline))
     widths = [max(len(row[n]) for row in rows) for n in range(4)] if rows else []
-    yield _Line(0, "how much is the same of each, by instructions and by bytes written", style="bold")
+    yield Line(0, "how much is the same of each, by instructions and by bytes written", style="bold")
     for name, stage, count, size, words in rows:
         text = f"{name:<{widths[0]}}  {stage:<{widths[1]}}  {count:>{widths[2]}}  {size:>{widths[3]}}  {words}"
-        yield _Line(2, text)
+        yield Line(2, text)
     if len(changed) > _MOST_GROUPS:
-        yield _Line(2, f"... and {len(changed) - _MOST_GROUPS} more, {_MORE}")
+        yield Line(2, f"... and {len(changed) - _MOST_GROUPS} more, {_MORE}")
 
 
-def _in_short(report: Report, told: Told) -> Iterator[_Line]:
-    """A row for each function, where there are too many to remember: what a terminal shows last is read first."""
-    if len({program.name for program in report.programs if program.status in _STYLES}) < _MANY:
+def _in_short(report: Report, told: Told, overview: bool) -> Iterator[Line]:
+    """A row for each function, where there are too many to remember, or where nothing else is told of some.
+
+    What a terminal shows last is read first. An overview does not number what is shared, so nothing refers to it.
+    """
+    changed = {program.name for program in report.programs if program.status in _STYLES}
+    folded = folded_of(report, told) if not overview else ()
+    if len(changed) < _MANY and not folded:
         return
     rows = rows_of(sheet_of(report, told=told))
-    yield _Line(0, "in short", style="bold")
+    yield Line(0, "in short", style="bold")
     for row in rows[:MOST_ROWS]:
-        yield _Line(2, row_in_words(row), (row.where,) if row.where else ())
+        cells = tuple(cell for cell in row.cells if not overview or cell[0] != "shared")
+        yield Line(2, row_in_words(replace(row, cells=cells)), (row.where,) if row.where else ())
     if len(rows) > MOST_ROWS:
-        yield _Line(2, f"... and {functions_in(rows[MOST_ROWS:])} more")
-    yield _Line(0, "")
+        yield Line(2, f"... and {functions_in(rows[MOST_ROWS:])} more")
+    if folded:
+        names = names_in_words(folded, MOST_NAMES)
+        yield Line(2, f"nothing but what is shared changed in {names}; --all lists each", wrap=True)
+    yield Line(0, "")
 
 
-def _not_checked(report: Report) -> Iterator[_Line]:
+def _not_checked(report: Report) -> Iterator[Line]:
     """Reasons with the programs they hold for; one reason often holds for all programs of a target."""
     reasons: dict[tuple[bool, str, str, str], list[Compared]] = {}
     for program in report.programs:
@@ -277,17 +292,17 @@ def _not_checked(report: Report) -> Iterator[_Line]:
         labels = list(dict.fromkeys(program.label for program in programs))
         many = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
         head = "not checked" if fine else "could not be judged"
-        yield _Line(0, f"{head}: {', '.join(labels[:3])}{many}", style="" if fine else "bold red", wrap=True)
+        yield Line(0, f"{head}: {', '.join(labels[:3])}{many}", style="" if fine else "bold red", wrap=True)
         for part in reason.split("\n"):
-            yield _Line(2, part, wrap=True)
+            yield Line(2, part, wrap=True)
         if advice:
-            yield _Line(2, f"hint: {advice}", wrap=True)
+            yield Line(2, f"hint: {advice}", wrap=True)
         for part in log.rstrip().split("\n")[-_MOST_LINES_OF_LOG:] if log else []:
-            yield _Line(4, f"| {part}")
-        yield _Line(0, "")
+            yield Line(4, f"| {part}")
+        yield Line(0, "")
 
 
-def _further_findings(report: Report) -> Iterator[_Line]:
+def _further_findings(report: Report) -> Iterator[Line]:
     """What was found beside the programs: budgets, rules, growth, parity, traces. What says the same is said once."""
     styles = {"broken": "bold red", "error": "bold yellow"}
     all_groups = alike(report.further_findings())
@@ -297,75 +312,22 @@ def _further_findings(report: Report) -> Iterator[_Line]:
         finding = group[0]
         word = _SEVERITIES.get(finding.severity, "")
         head = f"{about.label}  {word}{finding.rule}: {finding.what}"
-        yield _Line(0, head, style=styles.get(finding.severity, ""), wrap=True)
+        yield Line(0, head, style=styles.get(finding.severity, ""), wrap=True)
         if more:
-            yield _Line(2, f"and {many(more, 'more finding')} of this rule, {_MORE}")
+            yield Line(2, f"and {many(more, 'more finding')} of this rule, {_MORE}")
         if about.of:
-            yield _Line(2, about.of, wrap=True)
+            yield Line(2, about.of, wrap=True)
         for detail in finding.details:
-            yield _Line(2, detail, wrap=True)
+            yield Line(2, detail, wrap=True)
         frames = list(dict.fromkeys(own_frame(one.source) for one in group))
         if frame := frames[0]:
             others = f" and {many(len(frames) - 1, 'other place')}" if len(frames) > 1 else ""
             place = f"{shown_file(frame.file, report.root)}:{frame.line} ({frame.function})"
-            yield _Line(2, f"at {place}{others}", wrap=True)
+            yield Line(2, f"at {place}{others}", wrap=True)
         if finding.advice:
-            yield _Line(2, f"hint: {finding.advice}", wrap=True)
-        yield _Line(0, "")
+            yield Line(2, f"hint: {finding.advice}", wrap=True)
+        yield Line(0, "")
     left = sum(len(group) + more for group, _, more in groups[len(shown) :])
     if left:
-        yield _Line(0, f"... and {many(left, 'more finding')}, {_MORE}")
-        yield _Line(0, "")
-
-
-def _plain(line: _Line, width: int) -> list[str]:
-    """The line, cut or wrapped to the width; what stands at its end is kept whole. The log of a CI run obeys none."""
-    return [unordered(text) for text in _laid_out(line, width)]
-
-
-def _laid_out(line: _Line, width: int) -> list[str]:
-    text = printable(line.text)
-    room = width - line.indent
-    if line.title is not None:
-        heads = [f"{line.title:<{_TITLES}}"]
-        parts = _wrapped(text, room - _TITLES)
-        heads += [" " * _TITLES] * (len(parts) - 1)
-        return [" " * line.indent + head + part for head, part in zip(heads, parts, strict=True)]
-    if line.wrap:
-        return [" " * line.indent + part for part in _wrapped(text, room)]
-    return [" " * line.indent + part for part in _with_ends(text, [printable(end) for end in line.ends], room)]
-
-
-def _with_ends(text: str, ends: list[str], room: int) -> list[str]:
-    """One line if need be with the text cut; where that would lose half of it, what stands at its end goes below."""
-    end = "".join(f"  {word}" for word in ends)
-    if len(text) + len(end) <= room or len(end) <= room // 2:
-        return [(clip(text, room - len(end)) + end).rstrip()]
-    # The place in Python is what a reviewer goes to: it gets a line of its own before any of it is lost.
-    below = [end] if len(end) <= room else [*(clip(f"  {word}", room) for word in ends[:-1]), f"  {ends[-1]}"]
-    return [clip(text, room), *below]
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    """Wrapped at spaces, further lines indented; a word longer than the width, such as a path, stays whole."""
-    lines = [""]
-    for word in text.split(" ") if len(text) > width else [text]:
-        if lines[-1].strip() and len(lines[-1]) + len(word) > width:
-            lines[-1] = lines[-1].rstrip()
-            lines.append("  ")
-        lines[-1] += word + " "
-    lines[-1] = lines[-1].rstrip()
-    return lines
-
-
-def _colored(lines: list[_Line], width: int) -> str:
-    from rich.console import Console
-    from rich.text import Text
-
-    out = io.StringIO()
-    console = Console(file=out, force_terminal=True, color_system="standard", width=width, highlight=False)
-    for line in lines:
-        for text in _plain(line, width):
-            styled: Text = Text(text, style=line.style)
-            console.print(styled, soft_wrap=True)
-    return out.getvalue()
+        yield Line(0, f"... and {many(left, 'more finding')}, {_MORE}")
+        yield Line(0, "")
