@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -83,6 +84,16 @@ def test_the_verdict_of_the_job_is_that_of_the_check(project: Path, tmp_path: Pa
     assert runner.used.count("actions/upload-artifact@v4") == 2
     assert not list(tmp_path.rglob("title")), "what a pull request is called is never part of a script"
     assert "job-token" not in (tmp_path / "ci/variables").read_text()
+
+
+def test_a_command_that_is_none_is_no_pass(project: Path, tmp_path: Path) -> None:
+    path = project / CHECK
+    path.write_text(path.read_text().replace("command: check", "command: chekc"))
+    runner = Runner(tmp_path / "ci", PULL, "pull_request", project)
+    seen = pretending(runner)
+    assert not runner.play(path)
+    assert runner.output == "::error::the input command is none of check, comment, upgrade\n"
+    assert not seen.exists()
 
 
 def test_further_arguments_are_words_and_no_script(project: Path, tmp_path: Path) -> None:
@@ -223,19 +234,22 @@ def test_green_then_red_then_accepted(project: Path, tmp_path: Path) -> None:
         "pull-request",
     ]
 
+    red_body = ""
     with served(Forge()) as forge:
         for runner in (red, green):
             forge.archive = zipped({p.name: p.read_bytes() for p in (runner.home / "artifacts/hlodiff").iterdir()})
             assert commenting(tmp_path / f"comment on {runner.home.name}", forge).play(project / COMMENT)
+            red_body = red_body or forge.bodies()[0]
     assert [line.split("?")[0] for line in forge.writes()] == [
         "POST /repos/owner/project/issues/7/comments",
         "PATCH /repos/owner/project/issues/comments/500",
     ]
     assert "1 unchanged" in forge.bodies()[0]
 
-    shutil.copytree(artifacts / "hlodiff-pending", project / "hlodiff-pending")
-    assert "1 accepted" in hlodiff(project, "accept", "--from", "hlodiff-pending")
-    shutil.rmtree(project / "hlodiff-pending")
+    (command,) = re.findall(r"`(gh run download .*)`", red_body)
+    assert command.endswith(" -D hlodiff-123 && hlodiff accept --from hlodiff-123")
+    shutil.copytree(artifacts / "hlodiff-pending", project / "hlodiff-123")  # what `gh run download` does
+    assert "1 accepted" in hlodiff(project, "accept", "--from", "hlodiff-123")
     assert git(project, "status", "--short").split()[1::2] == [
         f"snapshots/first_gradient/cpu/{name}"
         for name in ("compiled.hlo", "source.json", "stablehlo.mlir", "summary.yaml")

@@ -64,8 +64,8 @@ def test_a_change_is_said_once_and_then_in_place(forge: Forge, said: Ask) -> Non
     body = forge.bodies()[2]
     assert body.startswith("<!-- hlodiff -->\n### hlodiff: check\n")
     assert body.endswith(
-        "Meant? Record what CI captured: "
-        "`gh run download 123 -n hlodiff-pending -D hlodiff-pending && hlodiff accept --from hlodiff-pending`\n\n"
+        "Meant? Record what CI captured: `gh run download 123 -R owner/project -n hlodiff-pending -D hlodiff-123"
+        " && hlodiff accept --from hlodiff-123`\n\n"
         "1 changed; next\\: `hlodiff update f` ([details](https://forge.example/owner/project/actions/runs/123))\n"
     )
     assert said("comment") == (0, "comment on owner/project#7: left as it is\n", "")

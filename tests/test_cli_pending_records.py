@@ -11,9 +11,8 @@ import pytest
 
 from hlodiff.anatomy.growth import Growth, series
 from hlodiff.anatomy.measure import QUANTITIES
-from hlodiff.capture import Discovery, FoundScenario, Ran
+from hlodiff.capture import Discovery, Ran
 from hlodiff.capture.outcomes import Discovered
-from hlodiff.cli.against import not_looked_at
 from hlodiff.cli.growing import Grew
 from hlodiff.store import Key
 from tests.test_cli_review import review
@@ -35,9 +34,12 @@ def changed(runner: Runner, said: Ask) -> Runner:  # noqa: F811
 
 
 def own_id(said: Ask) -> str:
-    findings = json.loads(said("check", "--format", "json")[1])["findings"]
-    (advice,) = {one["advice"] for one in findings}
-    return str(advice).removeprefix("hlodiff accept ")
+    value = json.loads(said("check", "--format", "json")[1])
+    (finding,) = value["findings"]
+    assert finding["advice"] == f"hlodiff accept {finding['id']}"
+    known = {one["name"]: one["id"] for one in value["scenarios"]}
+    assert {own for own in known.values() if own} <= {finding["id"]}
+    return str(finding["id"])
 
 
 def test_check_leaves_the_traces_that_update_would_write(changed: Runner, said: Ask) -> None:
@@ -126,6 +128,8 @@ def test_ci_records_only_when_told(changed: Runner, said: Ask, monkeypatch: pyte
     before = recorded().read_bytes()
     code, out, _ = said("check", "--pending", "captured")
     assert code == 1 and "  hint: hlodiff update one\n" in out and out.endswith("next: hlodiff update one\n")
+    (finding,) = json.loads(said("check", "--format", "json", "--pending", "captured")[1])["findings"]
+    assert len(finding["id"]) == 8 and finding["advice"] == "hlodiff update one"
     code, _, err = said("accept", "--from", "captured")
     assert code == 2 and "snapshots are not written in CI" in err and recorded().read_bytes() == before
     assert said("accept", "--from", "captured", "--ci-write")[0] == 0
@@ -284,12 +288,3 @@ def test_hostile_growth_is_refused(grower: Grower, said: Ask, old: str, new: str
     code, out, err = said("accept", "--from", "captured")
     assert (code, err) == (2, "") and "walk  growth  refused" in out and words in out
     assert Path("snapshots/walk/growth.yaml").read_bytes() == before
-
-
-def test_against_a_revision_says_what_it_leaves_out() -> None:
-    here = Discovery((Discovered("walk", "m", "m.py", 5, (), grown=("", "b")),), (FoundScenario("one", "m.py", 9),))
-    there = Discovery((), (FoundScenario("one", "m.py", 9), FoundScenario("two", "m.py", 9)))
-    keys = (Key("walk", "b", "cpu"),)
-    (note,) = not_looked_at(there, here, (), keys, (), ())
-    assert note.startswith("--against compares programs only, not scenario one, growth of walk/b, scenario two: ")
-    assert not_looked_at(there, here, (), (), ("walk",), ()) == ()

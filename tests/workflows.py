@@ -248,12 +248,13 @@ class Runner:
         return self._composite(read(ROOT / "action.yml"), given)
 
     def _upload(self, given: dict[str, str]) -> bool:
-        """Everything but hidden files, as that action does."""
+        """Everything but hidden files unless they are asked for, as that action does."""
         source = Path(given["path"])
         target = self.home / "artifacts" / given["name"]
         shutil.rmtree(target, ignore_errors=True)
         files = [path for path in source.rglob("*") if path.is_file()]
-        files = [path for path in files if not any(part.startswith(".") for part in path.relative_to(source).parts)]
+        if given.get("include-hidden-files") != "true":
+            files = [path for path in files if not any(part.startswith(".") for part in path.relative_to(source).parts)]
         for path in files:
             copy = target / path.relative_to(source)
             copy.parent.mkdir(parents=True, exist_ok=True)

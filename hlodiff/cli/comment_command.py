@@ -95,7 +95,11 @@ def _github(result: Path | None, artifact: str, author: str) -> _Task | None:
             raise UsageError("this event is about no pull request", hint=hint)
         comments = GitHubRequest(wire, repository, number, author)
         return _Task(
-            comments, read_result(result), str(result), _run(server, repository, run), _download(run, artifact)
+            comments,
+            read_result(result),
+            str(result),
+            _run(server, repository, run),
+            _download(repository, run, artifact),
         )
     about = triggered_by(event)
     found = uploaded(wire, about, artifact)
@@ -107,7 +111,13 @@ def _github(result: Path | None, artifact: str, author: str) -> _Task | None:
         tell("no open pull request has the commit of this run as its head: nothing is said")
         return None
     link = _run(server, about.repository, str(about.run))
-    return _Task(request, found.result, f"{artifact} of run {about.run}", link, _download(str(about.run), artifact))
+    return _Task(
+        request,
+        found.result,
+        f"{artifact} of run {about.run}",
+        link,
+        _download(about.repository, str(about.run), artifact),
+    )
 
 
 def _gitlab(result: Path | None) -> _Task:
@@ -124,10 +134,13 @@ def _run(server: str, repository: str, run: str) -> str:
     return f"{server}/{repository}/actions/runs/{run}" if server and run.isdigit() else ""
 
 
-def _download(run: str, artifact: str) -> str:
+def _download(repository: str, run: str, artifact: str) -> str:
     """What a reviewer types; nothing in it comes from the measured run."""
-    folder = f"{artifact}-pending"
-    return f"gh run download {run} -n {folder} -D {folder} && hlodiff accept --from {folder}" if run.isdigit() else ""
+    if not run.isdigit():
+        return ""
+    # A folder of its own for each run: gh writes over nothing. It holds a .gitignore, so it is not committed either.
+    folder = f"{artifact}-{run}"
+    return f"gh run download {run} -R {repository} -n {artifact}-pending -D {folder} && hlodiff accept --from {folder}"
 
 
 def _event() -> dict[str, Any]:
