@@ -119,14 +119,16 @@ def test_a_fusion_that_became_two() -> None:
         for node in side["nodes"]:
             assert node["op"] == "parameter(0)" or any(holds(box, node) for box in side["boxes"])
     kinds = {node["op"]: node["kind"] for node in new["nodes"]}
-    moved = {site.opcode for edit in found.edits for pair in edit.sites for site in pair if site and edit.kind == "moved"}
+    moves = [edit for edit in found.edits if edit.kind == "moved"]
+    moved = {site.opcode for edit in moves for pair in edit.sites for site in pair if site}
     assert {op for op, kind in kinds.items() if kind == "moved"} == moved
     keys = {node["op"]: node["key"] for node in old["nodes"]}
     assert all(keys[op] == node["key"] for node in new["nodes"] for op in inside if node["op"] == op)
 
 
 def test_what_came_is_drawn_beside_the_place_that_it_came_to() -> None:
-    text = HEAD + "ENTRY %e {\n  %p = f32[8]{0} parameter(0)\n  %t = f32[8]{0} tanh(%p)\n  ROOT %n = f32[8]{0} negate(%t)\n}\n"
+    text = HEAD + "ENTRY %e {\n  %p = f32[8]{0} parameter(0)\n  %t = f32[8]{0} tanh(%p)\n"
+    text += "  ROOT %n = f32[8]{0} negate(%t)\n}\n"
     more = text.replace("negate(%t)", "negate(%c)").replace("  ROOT", "  %c = f32[8]{0:S(5)} copy(%t)\n  ROOT")
     (drawing,) = drawings(between(text, more))
     assert opcodes(drawing["old"]) == ["negate", "parameter(0)", "tanh"]
