@@ -338,3 +338,18 @@ def test_outside_of_git(tmp_path: Path, capsys: pytest.CaptureFixture[str], monk
     monkeypatch.chdir(tmp_path)
     assert run(["log", "step"]) == 2
     assert "not a git repository" in capsys.readouterr().err
+
+
+def test_what_is_not_committed_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past = Past(tmp_path / "repository", "below")
+    past.record("step", "sine")
+    past.commit("one")
+    monkeypatch.chdir(past.project)
+    past.record("other", "sine")
+    assert run(["log", "step"]) == 0
+    assert capsys.readouterr().err == ""
+    past.record("step", "tanh")
+    assert run(["log", "step"]) == 0
+    assert capsys.readouterr().err == "not shown: snapshots of step in the work tree that are not committed\n"

@@ -9,7 +9,7 @@ import pytest
 
 from hlodiff.cli.histories import Asked, find
 from hlodiff.errors import StoreError, UsageError
-from hlodiff.history import History, changes, crossings, reading_of, values_on
+from hlodiff.history import History, by_size, changes, crossings, reading_of, values_on
 from hlodiff.history.readings import values_of
 from hlodiff.report.history_words import both_in_words, delta_in_words, notes_of
 from hlodiff.report.sparkline import sparkline
@@ -179,6 +179,23 @@ def test_what_changed_where_no_number_did(past: Past) -> None:
     past.commit("two")
     said = "these numbers are the same; StableHLO and compiled changed"
     assert told(past, history(past, "step"), "instructions")[0][2] == said
+
+
+def test_a_number_that_is_recorded_from_now_on(past: Past) -> None:
+    folder = past.record("step", "sine")
+    past.commit("one")
+    file = folder / "summary.yaml"
+    file.write_text(file.read_text().replace("memory:\n", "memory:\n  peak: 7\n"))
+    past.commit("two")
+    one = history(past, "step")
+    assert told(past, one)[0] == ("two", 4096, "the same programs, recorded with peak_bytes")
+
+
+def test_of_equal_changes_what_grew_comes_first(past: Past) -> None:
+    for temp in (100, 200, 100):
+        past.record("step", "sine", temp=temp)
+        past.commit(f"temp {temp}")
+    assert [change.new for change in by_size(changes(history(past, "step"), "temp_bytes"))] == [200, 100]
 
 
 def merged(past: Past) -> None:

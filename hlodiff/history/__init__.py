@@ -15,3 +15,5 @@ from hlodiff.history.rows import History as History
 from hlodiff.history.rows import Row as Row
 from hlodiff.history.rows import ToolchainStep as ToolchainStep
 from hlodiff.history.rows import histories as histories
+from hlodiff.history.steps import folders_of as folders_of
+from hlodiff.history.steps import key_of as key_of

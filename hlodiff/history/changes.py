@@ -58,9 +58,9 @@ def changes(history: History, metric: str) -> tuple[Change, ...]:
 
 
 def by_size(found: Sequence[Change]) -> tuple[Change, ...]:
-    """The largest change first; of equal ones the newest."""
+    """The largest change first; of equal ones what grew before what fell, then the newest."""
     newest_first = tuple(reversed(found))
-    return tuple(sorted(newest_first, key=lambda one: -abs(one.new - one.old)))
+    return tuple(sorted(newest_first, key=lambda one: (-abs(one.new - one.old), one.new < one.old)))
 
 
 def crossings(found: Sequence[Change], limit: float, *, above: bool) -> tuple[Change, ...]:
