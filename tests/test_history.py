@@ -13,7 +13,7 @@ from hlodiff.history import History, by_size, changes, crossings, reading_of, va
 from hlodiff.history.readings import values_of
 from hlodiff.report.history_words import both_in_words, delta_in_words, notes_of
 from hlodiff.report.sparkline import sparkline
-from hlodiff.store import Key
+from hlodiff.store import Key, marked_stale
 from hlodiff.store.commits import literally, objects, open_repository, revisions_of, touching
 from tests.past import Past
 
@@ -120,6 +120,7 @@ def test_versions_that_cannot_be_read_are_rows(past: Past) -> None:
         ("conflict", f"<<<<<<< ours\n{whole}=======\n{whole}>>>>>>> theirs\n"),
         ("future", whole.replace("format_version: 1", "format_version: 7")),
         ("broken", "a: [\n"),
+        ("stale", marked_stale(whole.encode()).decode()),
         ("tag", "!!python/object/apply:os.system [exit]\n"),
         ("bytes", "\udcff\n"),
     ):
@@ -133,8 +134,12 @@ def test_versions_that_cannot_be_read_are_rows(past: Past) -> None:
     past.record("step", "tanh", temp=300)
     past.commit("healed")
     rows = {subject: (value, notes) for subject, value, notes in told(past, history(past, "step"))}
-    assert rows["conflict"] == (None, "cannot be read: has merge conflict markers: it is neither side")
+    assert rows["conflict"] == (
+        None,
+        "cannot be read: holds git conflict markers: it is neither side, so the snapshot is stale",
+    )
     assert rows["future"] == (None, "cannot be read: format version 7 is newer than this hlodiff reads (up to 1)")
+    assert rows["stale"][1] == "cannot be read: is stale: both sides of a merge had changed it, and ours was kept"
     assert rows["broken"][1].startswith("cannot be read: broken YAML")
     assert rows["tag"][1].startswith("cannot be read: broken YAML: could not determine a constructor")
     assert rows["bytes"][1] == "cannot be read: is not UTF-8 text: byte 0"
@@ -366,4 +371,4 @@ def test_words() -> None:
     assert both_in_words("fusions", 0, 3) == "0 -> 3"
     assert delta_in_words("temp_bytes", 655360, 655424) == "+64 B"
     assert sparkline(list(range(100)), width=4) == "▃▄▆█"
-    assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").trouble.startswith("is no record of ours")
+    assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").trouble.startswith("is no record of traces")
