@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help check test update bench lint clean
+.PHONY: help check test browser update bench lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,11 +15,18 @@ help: ## this list
 check: $(STAMP) ## compile the examples for every target and compare with snapshots/
 	$(BIN)/hlodiff check
 
-test: $(STAMP) ## run the tests, fast ones first
+test: $(STAMP) browser ## run the tests, fast ones first
 	@failed=0; \
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" || failed=1; \
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow --dist loadfile || failed=1; \
 	exit $$failed
+
+# What the tests of the HTML page drive; where it cannot be installed, those tests fail and say so.
+browser:
+	@command -v chromium >/dev/null && exit 0; \
+	as_root() { if [ "$$(id -u)" = 0 ]; then "$$@"; else sudo -n "$$@"; fi; }; \
+	{ as_root apt-get update -q && as_root apt-get install -q -y --no-install-recommends chromium; } >&2 \
+	|| echo "make test: no Chromium here, and it could not be installed: install Debian's package chromium" >&2
 
 update: $(STAMP) ## record the examples anew in snapshots/
 	$(BIN)/hlodiff update

@@ -94,3 +94,7 @@ class CaptureError(HlodiffError):
 
 class DiffError(HlodiffError):
     """Two things cannot be compared with each other."""
+
+
+class ForgeError(HlodiffError):
+    """GitHub or GitLab did not answer as expected, or what a run has uploaded there cannot be used."""

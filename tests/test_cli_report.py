@@ -46,8 +46,8 @@ def test_a_further_form_may_go_to_stdout_and_the_text_to_a_file(said: Ask) -> No
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("junit", "`junit` is not FORM=FILE with FORM one of text, json, markdown, junit"),
-        ("html=x.html", "`html=x.html` is not FORM=FILE"),
+        ("junit", "`junit` is not FORM=FILE with FORM one of text, json, markdown, html, junit"),
+        ("pdf=x.pdf", "`pdf=x.pdf` is not FORM=FILE"),
         ("junit=", "`junit=` is not FORM=FILE"),
         ("junit=nowhere/out.xml", "the folder of nowhere/out.xml does not exist"),
     ],
@@ -74,7 +74,7 @@ def test_a_job_s_summary_is_added_to(said: Ask, monkeypatch: pytest.MonkeyPatch)
     assert Path("summary.md").read_text().startswith("<!-- hlodiff -->\n"), "other files are written anew"
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "junit", "sarif", "github", "summary", "comment"])
+@pytest.mark.parametrize("form", ["text", "markdown", "junit", "sarif", "codequality", "github", "summary", "comment"])
 def test_a_saved_result_in_every_form_is_what_the_first_run_said(form: str, said: Ask) -> None:
     for options in ((), ("--all", "--stacks")):
         said("diff", *TWO, *options, "--format", "json", "-o", "result.json")
@@ -98,10 +98,10 @@ def test_a_file_whose_name_is_no_text(said: Ask) -> None:
         Path(folder).mkdir()
         text = f"HloModule m\nENTRY e {{\n  %p = f32[8]{{0}} parameter(0)\n  ROOT %r = f32[8]{{0}} {opcode}(%p)\n}}\n"
         (Path(folder) / os.fsdecode(b"\xff::x.hlo")).write_text(text)
-    for form in ("text", "json", "markdown", "junit", "sarif", "github", "summary", "comment"):
+    for form in ("text", "json", "markdown", "junit", "sarif", "codequality", "github", "summary", "comment"):
         code, out, _ = said("diff", "a", "b", "--format", form)
         assert code == 0
-        assert "\\udcff" in out or form in ("github", "sarif"), form
+        assert "\\udcff" in out or form in ("github", "sarif", "codequality"), form
         said("diff", "a", "b", "--format", form, "-o", "out")
     assert said("diff", "a", "b", "--format", "json", "-o", "result.json")[0] == 0
     assert said("report", "result.json")[1].startswith("\\udcff::x  changed\n  compiled: structure")

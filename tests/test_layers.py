@@ -33,8 +33,10 @@ KNOWS: dict[str, set[str]] = {
     "capture": _BELOW_DIFF | {"registry", "scenarios", "traces", "anatomy"},
     "watching": {"capture", "traces"},
     "policy": _BELOW_DIFF | {"config_values", "store", "traces", "anatomy"},
+    "history": _BELOW_DIFF | {"config_values", "store", "traces"},
     "programs": _BELOW_DIFF | {"capture", "policy", "registry"},
-    "report": _BELOW_DIFF | {"policy", "store", "traces", "anatomy"},
+    "report": _BELOW_DIFF | {"policy", "store", "traces", "anatomy", "history"},
+    "forge": {"report"},
 }
 # `hlodiff.abstract` makes a jax.ShapeDtypeStruct, so it asks the room that knows jax, when it is called.
 UPWARD_ON_PURPOSE = {("registry.py", "hlodiff.capture.leaves")}
@@ -46,9 +48,12 @@ HOME: dict[str, tuple[str, ...]] = {
     "jaxlib": ("capture/private.py", "ir/bindings.py"),
     "networkx": ("graph", "diff/"),
     "click": ("cli/",),
+    "igraph": ("report/page/",),
+    "jinja2": ("report/page/",),
+    "markupsafe": ("report/page/",),
     "pytest": ("pytest_",),
 }
-HEAVY = ("jax", "jaxlib", "equinox", "networkx", "rich", "click")
+HEAVY = ("jax", "jaxlib", "equinox", "networkx", "rich", "click", "igraph", "jinja2")
 
 
 def sources() -> list[Path]:

@@ -27,6 +27,9 @@ _COMMANDS = {
     "reject": "Forget what check captured.",
     "upgrade": "Show what another jax would compile registered functions to.",
     "diff": "Compare two files, folders or git revisions.",
+    "log": "Show the numbers of a recorded program over the commits that changed it.",
+    "bisect": "Find the commit that changed a number of a recorded program.",
+    "git": "Let git show reports of snapshots, and keep merges out of them.",
     "parity": "Show where a call compiles to another program than `.lower()` gives.",
     "growth": "Show how programs grow with a size, and where.",
     "show": "Show what one recorded program is made of.",
@@ -34,6 +37,7 @@ _COMMANDS = {
     "record": "Run a command and record every program that JAX compiles in it.",
     "profile": "Show how long a function takes to trace, lower and compile, pass by pass.",
     "report": "Show a result that `--format json` has saved, in another form.",
+    "comment": "Say on a pull or merge request what a check has found, in one comment.",
 }
 _FAILED = 2
 # Where an error says no more: what shows whether it is repaired, in a second and without compiling anything.

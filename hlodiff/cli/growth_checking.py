@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hlodiff.anatomy.growth import Growth
 from hlodiff.capture import Discovery, GrowthRequest, NotChecked
 from hlodiff.cli.growing import Grew, growing_keys, grown
 from hlodiff.cli.leaving import Leaving
@@ -18,7 +19,16 @@ from hlodiff.policy import Finding
 from hlodiff.policy.findings import Severity
 from hlodiff.policy.growth import RULE, changed_growth, growth_record, judge_growth, recorded_classes
 from hlodiff.report.growth_report import causes, growing_tables
-from hlodiff.store import FolderTree, Key, list_growth, read_growth, recorded_text, remove_growth, write_growth
+from hlodiff.store import (
+    FolderTree,
+    Key,
+    StaleError,
+    list_growth,
+    read_growth,
+    recorded_text,
+    remove_growth,
+    write_growth,
+)
 
 PLACE = "growth"
 """What stands for the target in the lists of `update`: growth is recorded once for all targets."""
@@ -61,7 +71,8 @@ def _judged(config: Config, grew: Grew, leaving: Leaving) -> tuple[Finding, ...]
         text = recorded_text(FolderTree(near(config.snapshots)), own)
     except HlodiffError as error:
         advice = f"hlodiff update {key.name}"
-        return (Finding("broken", RULE, key.name, None, str(error), advice),)
+        what = str(error).removesuffix(f"\nhint: {error.hint}")
+        return (Finding("broken", RULE, key.name, None, what, advice),)
     if isinstance(grew.trouble, NotChecked):
         severity: Severity = "info" if record is None else "warning"
         return (Finding(severity, RULE, key.name, key.target, grew.trouble.reason, grew.trouble.advice),)
@@ -71,9 +82,13 @@ def _judged(config: Config, grew: Grew, leaving: Leaving) -> tuple[Finding, ...]
         return (Finding("broken", RULE, key.name, None, grew.trouble.what, "", log),)
     found = growth_record(key.function, key.case, grew.growths)
     leaving.record(own, found, text, text is None or bool(changed_growth(record, found)[0]))
-    base = str(config.root)
-    words = {growth.parameter: (*causes(growth, base), *growing_tables(growth, base)) for growth in grew.growths}
+    words = {growth.parameter: grown_words(growth, str(config.root)) for growth in grew.growths}
     return tuple(judge_growth(key.name, grew.growths, record, dict(grew.limits), words))
+
+
+def grown_words(growth: Growth, root: str) -> tuple[str, ...]:
+    """Where growth comes from, in words: lines that are repeated, and tables that grow."""
+    return (*causes(growth, root), *growing_tables(growth, root))
 
 
 def orphaned_growth(config: Config, discovery: Discovery, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -131,7 +146,7 @@ def _written(config: Config, grew: Grew) -> GrowthRow:
         old = read_growth(root, key.function, key.case)
         status = "new" if old is None else status
     except HlodiffError as error:
-        old, status = None, "repaired"
+        old, status = None, "healed" if isinstance(error, StaleError) else "repaired"
         if foreseen(error).hint.startswith("pip install"):  # a newer hlodiff wrote it
             return GrowthRow(key, "failed", tuple(str(error).split("\n")))
     if not write_growth(root, key.function, key.case, growth_record(key.function, key.case, grew.growths)):

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import click
 
-from hlodiff.cli.output import emit
+from hlodiff.cli.ci_files import RECIPES, CiFiles, ci_files
+from hlodiff.cli.output import emit, near
+from hlodiff.config import load_if_any
 from hlodiff.errors import ConfigError, UsageError
 
 _MODULE = "hlodiff_programs.py"
@@ -70,12 +72,35 @@ _ATTRIBUTES = (
 
 @click.command("init")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path())
-def command(folder: Path) -> int:
+@click.option(
+    "--ci", "recipes", type=click.Choice(list(RECIPES)), multiple=True, help="Write the files of a CI; repeatable."
+)
+@click.option(
+    "--action", metavar="OWNER/REPO@REF", help="For GitHub: where the action is, if hlodiff does not know it."
+)
+def command(folder: Path, recipes: tuple[str, ...], action: str | None) -> int:
     """Set a project up in FOLDER (this one by default).
 
     Adds a commented [tool.hlodiff] to pyproject.toml, a first registered function, and git attributes for snapshots.
     Nothing that exists is overwritten.
+
+    `--ci github` adds the workflows that check pull requests and comment on them, `--ci gitlab` a job that does, `--ci
+    github-upgrade` a weekly look at the newest jax. A project that is set up already gets these files alone.
     """
+    config = load_if_any(folder) if recipes else None
+    known = config is not None and config.root.resolve() == folder.resolve()
+    ci = ci_files(folder, recipes, action) if recipes else CiFiles()
+    lines = [] if known else _set_up(folder)
+    for path, text in ci.files:
+        _write(path, text)
+        lines.append(f"wrote {near(path)}")
+    following = "hlodiff check, then commit" if known else "hlodiff update"
+    emit("".join(f"{line}\n" for line in (*lines, *ci.notes, f"next: {following}")), None)
+    return 0
+
+
+def _set_up(folder: Path) -> list[str]:
+    """Write what a project needs, and say what was written."""
     pyproject, module, attributes = folder / "pyproject.toml", folder / _MODULE, folder / ".gitattributes"
     if module.exists():
         raise UsageError("exists already, and nothing is overwritten", where=str(module), hint="hlodiff list")
@@ -86,9 +111,7 @@ def command(folder: Path) -> int:
     if added is not None:
         _write(attributes, added)
     lines = [f"wrote [tool.hlodiff] in {pyproject}", f"wrote {module}"]
-    lines += [f"wrote {attributes}"] if added is not None else []
-    emit("".join(line + "\n" for line in [*lines, "next: hlodiff update"]), None)
-    return 0
+    return [*lines, *([f"wrote {attributes}"] if added is not None else [])]
 
 
 def _with_table(path: Path) -> str:
@@ -126,6 +149,7 @@ def _with_attributes(path: Path) -> str | None:
 def _write(path: Path, text: str) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         part.write_bytes(text.encode("utf-8", errors="surrogateescape"))
         part.replace(path)
     except OSError as error:

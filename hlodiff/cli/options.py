@@ -54,6 +54,17 @@ def target(command: F) -> F:
     )(command)
 
 
+def stage(command: F) -> F:
+    """`--stage`, of histories."""
+    return click.option(
+        "--stage",
+        type=click.Choice(["compiled", "stablehlo"]),
+        default="compiled",
+        show_default=True,
+        help="Which of the two recorded programs.",
+    )(command)
+
+
 def form(command: F) -> F:
     """`--format` for reports, `--report` for further ones of the same run, and `--link`."""
     command = further_forms(FORMS)(command)
@@ -69,7 +80,7 @@ def further_forms(forms: Sequence[str]) -> Callable[[F], F]:
         context.meta[REPORTS] = tuple(_form_and_file(value, forms) for value in values)
 
     def link(context: click.Context, _: click.Parameter, value: str | None) -> None:
-        if value and not _LINK.fullmatch(value):
+        if value and not is_link(value):
             raise click.BadParameter(f"{printable(value)} is no address that can stand in a report", context)
         context.meta[LINK] = value or ""
 
@@ -83,6 +94,16 @@ def further_forms(forms: Sequence[str]) -> Callable[[F], F]:
         )(command)
 
     return decorate
+
+
+def is_link(value: str) -> bool:
+    """Whether a text is an address that can stand in a report.
+
+    Example:
+        >>> is_link("https://ci.example/run/7"), is_link("javascript:alert(1)")
+        (True, False)
+    """
+    return _LINK.fullmatch(value) is not None
 
 
 def _form_and_file(value: str, forms: Sequence[str]) -> tuple[str, str]:

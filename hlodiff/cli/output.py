@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hlodiff.report.sheet import Sheet
 
 # Those of `hlodiff.report.FORMS`, which is not imported for `--help`; a test holds that they are the same.
-FORMS = ("text", "json", "markdown", "junit", "sarif", "github", "summary", "comment")
+FORMS = ("text", "json", "markdown", "html", "junit", "sarif", "codequality", "github", "summary", "comment")
 REPORTS, LINK = "hlodiff.reports", "hlodiff.link"
 # Files, CI logs and pipes have no width: wide enough that hardly any row is cut.
 NO_TERMINAL = 160
@@ -32,7 +32,7 @@ def emit(text: str, output: str | None, *, commands: bool = False) -> None:
     Args:
         text: the whole result.
         output: a file, or None or "-" for stdout.
-        commands: whether it is made of commands to the log of a CI run; nothing else is obeyed there.
+        commands: whether a line may begin like a command to the log of a CI run: annotations do, and CSS.
 
     Raises:
         UsageError: the file cannot be written.
@@ -57,8 +57,9 @@ def emit(text: str, output: str | None, *, commands: bool = False) -> None:
 def _print(text: str) -> None:
     if sys.stdout is None:
         raise UsageError("is closed, so the result goes nowhere", where="stdout", hint="write it to a file: -o FILE")
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # of a terminal that knows less than Unicode
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except BrokenPipeError:
         close_stdout()  # whoever read it has seen enough; the verdict stands
@@ -115,7 +116,7 @@ def _to_file(text: str, form: str, output: str | None) -> None:
         with Path(output).open("a", encoding="utf-8") as summary:
             summary.write(text)
     else:
-        emit(text, output, commands=form == "github")
+        emit(text, output, commands=form in ("github", "html"))
 
 
 def _asked(what: str, default: Any) -> Any:

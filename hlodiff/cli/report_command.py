@@ -12,7 +12,7 @@ from hlodiff.cli.output import LINK, NO_TERMINAL, color, emit_forms, near, width
 from hlodiff.errors import UsageError
 
 # FORMS_OF_SAVED of hlodiff.report, which is not imported for `--help`.
-_FORMS = ("text", "markdown", "junit", "sarif", "github", "summary", "comment")
+_FORMS = ("text", "markdown", "junit", "sarif", "codequality", "github", "summary", "comment")
 _LARGEST = 64 * 1024**2  # bytes; what 500 changed programs need is a tenth of it
 
 
@@ -35,7 +35,7 @@ def command(result: Path, form: str, output: str | None) -> int:
     from hlodiff.report.forms import saved_to_form
     from hlodiff.report.reading import read_sheet
 
-    sheet = read_sheet(_read(result), str(near(result)))
+    sheet = read_sheet(read_result(result), str(near(result)))
     link = click.get_current_context().meta.get(LINK, "")
 
     def shown(one: str, where: str | None) -> str:
@@ -47,7 +47,7 @@ def command(result: Path, form: str, output: str | None) -> int:
     return 0
 
 
-def _read(path: Path) -> str:
+def read_result(path: Path) -> str:
     """The text of a plain file of bearable size; a device or pipe would never end."""
     try:
         status = path.stat()

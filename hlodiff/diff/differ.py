@@ -65,9 +65,8 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, closed: bool = 
         if wider is narrowed:
             break
         narrowed = wider
-    tuned = ready.modules
-    edits = group(*tuned, found.edits, opened)
-    schedule, tuning = group(*tuned, found.schedule), group(*tuned, found.tuning)
+    edits = group(*ready.printed, found.edits, opened)
+    schedule, tuning = group(*ready.printed, found.schedule), group(*ready.printed, found.tuning)
     counted = Counted(old, new)
     result = ModuleDiff(
         old,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from hlodiff.diff.branches import ORDER
 from hlodiff.diff.edits import RawEdit
 from hlodiff.diff.hollow import LEAF
 from hlodiff.diff.narrow import Narrowed
@@ -27,7 +28,7 @@ def reopened(narrowed: Narrowed, edits: Iterable[RawEdit]) -> Narrowed | None:
         edits: single edits, places in its modules.
     """
     edits = list(edits)
-    if any(_is_in_doubt_everywhere(narrowed, side, edits) for side in (0, 1)):
+    if any(_is_in_doubt_everywhere(narrowed, side, edits) for side in (0, 1)) or any(map(_exchanges_branches, edits)):
         return None
     keys: set[int] = set()
     for edit in edits:
@@ -47,6 +48,11 @@ def reopened(narrowed: Narrowed, edits: Iterable[RawEdit]) -> Narrowed | None:
 
 def _is_about_calls(edit: RawEdit) -> bool:
     return edit.kind != "changed" or any(change.field == "operands" for change in edit.changes)
+
+
+def _exchanges_branches(edit: RawEdit) -> bool:
+    """Whether a conditional has its branches in another order: then so it has its operands, equal ones among them."""
+    return any(change.field == f"attribute:{ORDER}" for change in edit.changes)
 
 
 def _closed(narrowed: Narrowed, side: int, called: Iterable[int]) -> Iterator[int]:

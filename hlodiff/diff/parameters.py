@@ -24,14 +24,14 @@ class Call:
     Args:
         operands: of the paired call.
         same: whether an old and a new operand, by number, are the same value.
-        embedded: True where it is applied to elements: its caller's operands are not its arguments.
+        by_number: True where its caller's operands are not its arguments, one for one: a reducer's, or a branch's.
         unedited: how many calls of it no edit tells of yet.
         elements: of a loop, which element of what it carries is which where their numbers changed.
     """
 
     operands: Operands
     same: Callable[[int, int], bool]
-    embedded: bool
+    by_number: bool
     unedited: int
     elements: Elements | None = None
 
@@ -44,7 +44,7 @@ def pair_first(old: Side, new: Side, pairing: Pairing, call: Call | None) -> Non
         if call.elements is not None and pairing.old[olds[0]] >= 0:
             pair_elements(old, new, pairing, olds[0], call.elements)
         return
-    if call and call.embedded and len(olds) == len(news):
+    if call and call.by_number and len(olds) == len(news):
         for one, other in zip(olds, news, strict=True):
             pairing.add(one, other, "parameter:number")
         return
@@ -87,7 +87,7 @@ def expectation(old: Side, new: Side, call: Call | None) -> Expectation:
 
 
 def _is_called_with(call: Call, olds: Sequence[int], news: Sequence[int]) -> bool:
-    return not call.embedded and len(call.operands[0]) == len(olds) and len(call.operands[1]) == len(news)
+    return not call.by_number and len(call.operands[0]) == len(olds) and len(call.operands[1]) == len(news)
 
 
 def pair_rest(old: Side, new: Side, pairing: Pairing, *, entry: bool) -> None:

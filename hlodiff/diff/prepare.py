@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from hlodiff.diff.branches import in_one_order
 from hlodiff.ir.content import Content, computation_hashes, contents
 from hlodiff.ir.model import Computation, Instruction, Module
 from hlodiff.normalize import RULES
@@ -43,11 +44,15 @@ class Hashed:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Both programs without noise, the same as they are paired, and what was dropped, by rule."""
+    """Both programs without noise, the same as they are paired, and what was dropped, by rule.
+
+    In `modules` branches that changed their places stand in one order (see `branches`); in `printed` as they were read.
+    """
 
     modules: tuple[Module, Module]
     hashed: tuple[Hashed, Hashed]
     ignored: dict[str, int]
+    printed: tuple[Module, Module]
 
 
 def prepared(old: Module, new: Module) -> Prepared:
@@ -66,7 +71,12 @@ def prepared(old: Module, new: Module) -> Prepared:
         modules = [module for module, _ in results]
         if count := sum(count for _, count in results):
             ignored[rule.name] = count
-    return Prepared((modules[0], modules[1]), (Hashed.of(modules[0]), Hashed.of(modules[1])), ignored)
+    printed = (modules[0], modules[1])
+    hashed = (Hashed.of(printed[0]), Hashed.of(printed[1]))
+    ordered = in_one_order(printed, [[content.hash for content in side.contents] for side in hashed])
+    if ordered is not printed:
+        hashed = (Hashed.of(ordered[0]), Hashed.of(ordered[1]))
+    return Prepared(ordered, hashed, ignored, printed)
 
 
 def _with_parameters(modules: Sequence[Module]) -> list[tuple[Module, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hlodiff.report.annotations import to_annotations
+from hlodiff.report.codequality import to_codequality
 from hlodiff.report.comment import to_comment, to_summary
 from hlodiff.report.filling import sheet_of
 from hlodiff.report.json_report import to_json
@@ -20,11 +21,12 @@ from hlodiff.report.terminal import totals_line
 OF_SHEET: dict[str, Callable[[Sheet, str], str]] = {
     "junit": to_junit,
     "sarif": to_sarif,
+    "codequality": to_codequality,
     "github": to_annotations,
     "summary": to_summary,
     "comment": to_comment,
 }
-FORMS = ("text", "json", "markdown", *OF_SHEET)
+FORMS = ("text", "json", "markdown", "html", *OF_SHEET)
 FORMS_OF_SAVED = ("text", "markdown", *OF_SHEET)
 
 
@@ -46,6 +48,10 @@ def to_form(report: Report, form: str, *, link: str = "", folder: str = "") -> s
     """
     if form == "json":
         return to_json(report, folder)
+    if form == "html":
+        from hlodiff.report.page import to_page  # what draws and fills it is imported only where a page is made
+
+        return to_page(report)
     return saved_to_form(sheet_of(report, folder), form, link=link)
 
 

@@ -38,8 +38,8 @@ def to_sarif(sheet: Sheet, link: str = "") -> str:
         one JSON object, ending in a newline.
 
     Example:
-        >>> json.loads(to_sarif(Sheet("check", "a", "b", ())))["runs"][0]["results"]
-        []
+        >>> '"results": []' in to_sarif(Sheet("check", "a", "b", ()))
+        True
     """
     rules = list(dict.fromkeys(finding.rule for finding in sheet.findings))
     driver = {"name": "hlodiff", "semanticVersion": __version__, "rules": [_rule(name) for name in rules]}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from hlodiff.diff.compared import Compared
 from hlodiff.ir.frames import own_frame, shown_file
 from hlodiff.report.alike import alike, first_of_rules
-from hlodiff.report.causes import cause_lines, causes_in_words
+from hlodiff.report.causes import cause_lines, causes_in_words, passing_lines
 from hlodiff.report.costs import cost_in_words
 from hlodiff.report.digest import Digest, digest_of, share, share_in_words, shares_in_words
 from hlodiff.report.entries import Entry, follows_in_words
@@ -50,7 +51,9 @@ _SEVERITIES = {"warning": "warning: ", "info": "note: "}  # what fails says noth
 _STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
 
 
-def to_terminal(report: Report, *, width: int = 100, color: bool = False, footer: bool = True) -> str:
+def to_terminal(
+    report: Report, *, width: int = 100, color: bool = False, footer: bool = True, legend: bool = True
+) -> str:
     """The report as text.
 
     Args:
@@ -58,6 +61,7 @@ def to_terminal(report: Report, *, width: int = 100, color: bool = False, footer
         width: columns of the window; long lines are cut or wrapped to it, at least 40.
         color: whether terminal colours may be used. No meaning rests on them.
         footer: whether it ends with how much was compared and the totals, as every report that stands alone does.
+        legend: whether it says where flops and bytes come from.
 
     Returns:
         text ending in a newline; its last line is always the totals.
@@ -66,7 +70,7 @@ def to_terminal(report: Report, *, width: int = 100, color: bool = False, footer
         >>> print(to_terminal(Report("diff", "a", "b", ())), end="")
         nothing to compare
     """
-    lines = list(_lines(report))
+    lines = list(_lines(report, legend))
     return laid_out([*lines, *_checked(report), totals_line(report)] if footer else lines, width=width, color=color)
 
 
@@ -77,7 +81,7 @@ def lines_of(report: Report) -> tuple[Line, ...]:
         >>> lines_of(Report("diff", "a", "b", ()))
         ()
     """
-    return (*_lines(report), *_checked(report))
+    return (*_lines(report, True), *_checked(report))
 
 
 def totals_line(report: Report | Sheet) -> Line:
@@ -85,7 +89,7 @@ def totals_line(report: Report | Sheet) -> Line:
     return Line(0, totals_in_words(report), style="bold", wrap=True)
 
 
-def _lines(report: Report) -> Iterator[Line]:
+def _lines(report: Report, legend: bool) -> Iterator[Line]:
     for change in report.toolchain:
         on = f" ({', '.join(change.targets)})" if change.targets else ""
         yield Line(0, f"toolchain differs: {change.what} {change.old} -> {change.new}{on}", style="bold", wrap=True)
@@ -95,15 +99,14 @@ def _lines(report: Report) -> Iterator[Line]:
         yield Line(0, "")
     told = told_of(report)
     listed = list(_listed(report, told))
-    if len(listed) > _MOST_LINES and not report.all:
-        listed = list(_overview(report, told))
-    yield from listed
-    yield from _in_short(report, told)
+    overview = len(listed) > _MOST_LINES and not report.all
+    yield from _overview(report, told) if overview else listed
+    yield from _in_short(report, told, overview)
     yield from _not_checked(report)
     yield from _further_findings(report)
     for note in report.notes:
         yield Line(0, f"note: {note}", wrap=True)
-    if any(cost_in_words(*entry.cost) for entry in told.patterns):
+    if legend and any(cost_in_words(*entry.cost) for entry in told.patterns):
         yield Line(0, _COSTS, wrap=True)
     yield from (Line(0, line) for line in timing_lines(report.timings))
 
@@ -124,9 +127,7 @@ def _listed(report: Report, told: Told) -> Iterator[Line]:
     for name, programs in report.by_name().items():
         if any(map(_is_told, programs)) and name not in folded:
             yield from _one(name, programs, report)
-            passes = dict.fromkeys(f.what for f in report.findings if f.program == name and f.rule == "changed"
-                                   and f.severity == "info")  # fmt: skip
-            for words in (*(f"passes: {what}" for what in passes), *cause_lines(report, programs)):
+            for words in (*passing_lines(report, name), *cause_lines(report, programs)):
                 yield Line(2, words, wrap=True)
             first = True
             for story in told.stories:
@@ -258,19 +259,20 @@ def _table(report: Report, told: Told) -> Iterator[Line]:
         yield Line(2, f"... and {len(changed) - _MOST_GROUPS} more, {_MORE}")
 
 
-def _in_short(report: Report, told: Told) -> Iterator[Line]:
+def _in_short(report: Report, told: Told, overview: bool) -> Iterator[Line]:
     """A row for each function, where there are too many to remember, or where nothing else is told of some.
 
-    What a terminal shows last is read first.
+    What a terminal shows last is read first. An overview does not number what is shared, so nothing refers to it.
     """
     changed = {program.name for program in report.programs if program.status in _STYLES}
-    folded = folded_of(report, told)
+    folded = folded_of(report, told) if not overview else ()
     if len(changed) < _MANY and not folded:
         return
     rows = rows_of(sheet_of(report, told=told))
     yield Line(0, "in short", style="bold")
     for row in rows[:MOST_ROWS]:
-        yield Line(2, row_in_words(row), (row.where,) if row.where else ())
+        cells = tuple(cell for cell in row.cells if not overview or cell[0] != "shared")
+        yield Line(2, row_in_words(replace(row, cells=cells)), (row.where,) if row.where else ())
     if len(rows) > MOST_ROWS:
         yield Line(2, f"... and {functions_in(rows[MOST_ROWS:])} more")
     if folded:

@@ -1,0 +1,102 @@
+// The list of changes of a program: root causes first, each with all there is to know about it on demand.
+class Changes {
+  constructor(place, found, listing, onDraw) {
+    this.listing = listing;
+    this.onDraw = onDraw;
+    this.items = [];
+    this.at = new Map();
+    const titles = { edits: "Changes", schedule: "In another order", tuning: "Tuned otherwise" };
+    empty(place, Object.entries(found).map(([channel, { list, more }]) => list.length ? make("section", {},
+      make("h2", {}, titles[channel], make("span", { class: "quiet" }, ` ${many(list.length + more, channel === "edits" ? "pattern" : "group")}`)),
+      make("ol", { class: "changes" }, list.map((change) => this.item(change))),
+      more ? make("p", { class: "quiet" }, `${number(more)} more are left out of this page; JSON has all.`) : null) : null));
+  }
+
+  item(change) {
+    const id = `change-${this.items.length}`;
+    const button = make("button", { class: "change", "aria-expanded": "false", "aria-controls": id, onclick: () => this.toggle(change, true) },
+      sign(change.kind),
+      make("span", { class: "what" }, change.what),
+      change.count > 1 ? make("b", { class: "times", title: `${number(change.count)} instructions` }, `\u00d7 ${number(change.count)}`) : null,
+      make("span", { class: "under" }, [change.where, change.cost].filter((word) => word).join(" \u00b7 ")));
+    const more = make("div", { class: "more", id, hidden: true });
+    const node = make("li", {}, button, more);
+    this.items.push({ change, button, more, node });
+    this.at.set(change, this.items.length - 1);
+    return node;
+  }
+
+  toggle(change, go) {
+    const item = this.items[this.at.get(change)];
+    const open = item.more.hidden;
+    this.show(open ? change : null);
+    if (open && go) this.visit(change, 0);
+  }
+
+  // Opens one change and closes the others.
+  show(change) {
+    for (const item of this.items) {
+      const open = item.change === change;
+      if (open && item.more.hidden) empty(item.more, this.details(change));
+      item.more.hidden = !open;
+      item.button.setAttribute("aria-expanded", String(open));
+      item.node.classList.toggle("open", open);
+      if (open) item.node.scrollIntoView({ block: "nearest" });
+    }
+    if (change) this.onDraw(change);
+  }
+
+  visit(change, step) {
+    const { sites } = change;
+    if (!this.listing || !sites.length) return;
+    this.site = ((step ? this.site + step : 0) + sites.length) % sites.length;
+    const [old, now] = sites[this.site];
+    this.listing.select(now >= 0 ? 1 : 0, now >= 0 ? now : old, true);
+    const counter = this.items[this.at.get(change)].more.querySelector(".site");
+    if (counter) counter.textContent = `${number(this.site + 1)} of ${number(sites.length)}`;
+  }
+
+  details(change) {
+    return [
+      this.places(change),
+      change.fields.length ? make("table", { class: "fields" }, make("thead", {}, make("tr", {}, ["field", "old", "new"].map((word) => make("th", { scope: "col" }, word)))),
+        make("tbody", {}, change.fields.map(([field, old, now]) => make("tr", {}, make("th", { scope: "row", colspan: old || now ? null : 3 }, field),
+          old || now ? [make("td", {}, make("code", {}, old)), make("td", {}, make("code", {}, now))] : null)))) : null,
+      this.listing && change.sites.length ? null : change.texts.map((text, side) => text ? make("pre", { class: "text" }, `${SIDES[side]}  `, shownLine(text)) : null),
+      change.scope ? make("p", { class: "fact" }, make("span", { class: "quiet" }, "scope "), make("code", {}, change.scope)) : null,
+      this.source(change),
+      change.stack.length > 1 ? make("details", {}, make("summary", {}, `Call stack, ${many(change.stack.length, "frame")}, innermost first`),
+        make("ol", { class: "stack" }, change.stack.map((frame) => make("li", {}, make("code", {}, frame))))) : null,
+      this.followers(change),
+    ];
+  }
+
+  places(change) {
+    if (!this.listing || change.sites.length < 2) return null;
+    const go = (step, words, word) => make("button", { class: "small", "aria-label": `${word} place`, onclick: () => this.visit(change, step) }, words);
+    return make("p", { class: "sites" }, make("span", { class: "site", "aria-live": "polite" }, `1 of ${number(change.sites.length)}`), " places ", go(-1, "\u2039", "previous"), go(1, "\u203a", "next"));
+  }
+
+  source({ source }) {
+    if (!source) return null;
+    return make("figure", { class: "source" }, make("figcaption", {}, `${source.file} as it is now`),
+      make("pre", {}, source.lines.map((line, n) => make("span", { class: source.first + n === source.line ? "line here" : "line" },
+        make("span", { class: "gutter" }, `${source.first + n}${source.first + n === source.line ? " \u25b8" : "  "}`), `${line}\n`))));
+  }
+
+  followers(change) {
+    if (!change.followers.length) return null;
+    return make("details", { class: "followers" }, make("summary", {}, change.follows),
+      make("ul", {}, change.followers.map((one) => make("li", {},
+        make("button", { class: "follower", disabled: !(this.listing && one.sites.length), onclick: () => this.listing.select(one.sites[0][1] >= 0 ? 1 : 0, one.sites[0][1] >= 0 ? one.sites[0][1] : one.sites[0][0], true) },
+          sign(one.kind), make("span", { class: "what" }, one.what), one.count > 1 ? make("b", { class: "times" }, `\u00d7 ${number(one.count)}`) : null)))),
+      change.more ? make("p", { class: "quiet" }, `${number(change.more)} more follow; JSON has all.`) : null);
+  }
+
+  // Where there are no lines to step through, `j` and `k` step through the changes.
+  step(by) {
+    const now = this.items.findIndex((item) => !item.more.hidden);
+    const item = this.items[Math.min(Math.max(now + by, 0), this.items.length - 1)];
+    if (item) { this.show(item.change); item.button.focus(); }
+  }
+}

@@ -1,0 +1,376 @@
+// Both programs side by side. Only rows that can be seen are in the document, however long the programs are.
+const ROW = 20, BEYOND = 12, AROUND = 4, FEW = 300;
+const SIDES = ["old", "new"];
+
+class Listing {
+  constructor(place, value, changes, onSelect) {
+    this.value = value;
+    this.onSelect = onSelect;
+    this.lead = 0;
+    this.shift = 0;
+    this.chosen = [-1, -1];
+    this.side = 0;
+    this.opened = new Set();
+    this.unfolded = new Set();
+    this.spread();
+    this.mark(changes);
+    this.everything = this.rows[0].length <= FEW;
+    this.build(place);
+    this.fold();
+  }
+
+  // Every row of every block: which line stands there on either side, -1 for none, -2 for a gap.
+  spread() {
+    const { blocks, old, new: now, twins } = this.value;
+    const rows = [[], []];
+    this.partner = [new Int32Array(old.length).fill(-1), new Int32Array(now.length).fill(-1)];
+    this.rowOf = [new Int32Array(old.length), new Int32Array(now.length)];
+    this.number = [new Int32Array(old.length), new Int32Array(now.length)];
+    this.blockOf = [];
+    this.ends = [];
+    this.gaps = new Map();
+    blocks.forEach((block, index) => {
+      const at = [...block.s];
+      const left = [0, 0];
+      for (const [kind, count] of block.r) {
+        if (kind === "~") {
+          this.gaps.set(rows[0].length, count);
+          left[0] += count;
+          left[1] += count;
+        }
+        for (let n = 0; n < (kind === "~" ? 1 : count); n++) {
+          const row = rows[0].length;
+          const here = [0, 1].map((side) => (kind === "~" ? -2 : kind === "+-"[side] ? -1 : at[side]++));
+          for (const side of [0, 1]) {
+            if (here[side] >= 0) {
+              this.rowOf[side][here[side]] = row;
+              this.number[side][here[side]] = block.at[side] ? block.at[side] + here[side] - block.s[side] + left[side] : 0;
+              if (here[1 - side] >= 0) this.partner[side][here[side]] = here[1 - side];
+            }
+            rows[side].push(here[side]);
+          }
+          this.blockOf.push(index);
+        }
+      }
+      this.ends.push(rows[0].length);
+    });
+    for (const [one, other] of twins) { this.partner[0][one] = other; this.partner[1][other] = one; }
+    this.rows = rows;
+  }
+
+  // Which change each line belongs to.
+  mark(changes) {
+    this.marks = [new Map(), new Map()];
+    const note = (sites, mark) => {
+      for (const site of sites) {
+        for (const side of [0, 1]) {
+          if (site[side] < 0) continue;
+          const known = this.marks[side].get(site[side]);
+          if (!known || (known.follows && !mark.follows)) this.marks[side].set(site[side], mark);
+        }
+        if (site[0] >= 0 && site[1] >= 0) {
+          if (this.partner[0][site[0]] < 0) this.partner[0][site[0]] = site[1];
+          if (this.partner[1][site[1]] < 0) this.partner[1][site[1]] = site[0];
+        }
+      }
+    };
+    for (const change of changes) {
+      note(change.sites, { kind: change.kind, change, follows: false });
+      for (const one of change.followers) note(one.sites, { kind: one.kind, change, follows: true });
+    }
+    this.stops = [];
+    for (let row = 0; row < this.rows[0].length; row++) {
+      const here = [0, 1].map((side) => this.marks[side].get(this.rows[side][row]));
+      if (here.some((mark) => mark && !mark.follows)) this.stops.push(row);
+    }
+  }
+
+  text(side, line) {
+    const text = this.value[SIDES[side]][line];
+    return text === 0 ? this.value.old[this.partner[1][line]] : text;
+  }
+
+  build(place) {
+    this.panes = SIDES.map((name, side) => {
+      const canvas = make("div", { class: "canvas" });
+      const pane = make("div", {
+        class: `pane ${name}`, tabindex: 0, role: "grid", "aria-label": `${name} program`, "aria-readonly": "true",
+        onscroll: () => this.scrolled(side),
+        onkeydown: (event) => this.key(event, side),
+        onclick: (event) => this.click(event, side),
+      }, canvas);
+      for (const name of ["wheel", "pointerdown", "touchstart", "focusin"]) {
+        pane.addEventListener(name, () => { this.lead = side; }, { passive: true });
+      }
+      return { pane, canvas, from: -1, to: -1 };
+    });
+    const { size } = this.value;
+    empty(place, SIDES.map((name, side) => make("div", { class: "side" },
+      make("div", { class: "side-head" }, make("b", {}, name), make("span", { class: "quiet" }, many(size[side], "instruction"))),
+      this.panes[side].pane)));
+    new ResizeObserver(() => this.render()).observe(place);
+  }
+
+  // What is listed: heads of computations, rows, and folds that stand for several rows.
+  fold() {
+    const items = [];
+    let start = 0;
+    this.value.blocks.forEach((block, index) => {
+      const end = this.ends[index];
+      const open = this.everything ? !this.opened.has(index) : this.opened.has(index) !== !block.equal;
+      items.push({ head: index, open });
+      if (open) this.foldRows(items, start, end);
+      start = end;
+    });
+    this.items = items;
+    this.itemOf = new Map();
+    items.forEach((item, at) => { if (item.row !== undefined) this.itemOf.set(item.row, at); });
+    for (const { pane, canvas } of this.panes) {
+      canvas.style.height = `${items.length * ROW}px`;
+      pane.setAttribute("aria-rowcount", items.length);
+    }
+    this.render(true);
+  }
+
+  foldRows(items, start, end) {
+    const near = (row) => [0, 1].some((side) => this.marks[side].has(this.rows[side][row]));
+    const keep = new Uint8Array(end - start);
+    for (let row = start; row < end; row++) {
+      if (this.everything || this.unfolded.has(row)) { keep[row - start] = 1; continue; }
+      if (!near(row)) continue;
+      keep.fill(1, Math.max(row - AROUND, start) - start, Math.min(row + AROUND + 1, end) - start);
+    }
+    for (let row = start; row < end; ) {
+      let last = row;
+      while (last < end && !keep[last - start]) last++;
+      if (last - row > 2) { items.push({ fold: row, until: last }); row = last; }
+      else for (last = Math.max(last, row + 1); row < last; row++) items.push({ row });
+    }
+  }
+
+  showEverything(everything) {
+    this.everything = everything;
+    this.opened.clear();
+    this.unfolded.clear();
+    this.fold();
+    if (this.chosen[this.side] >= 0) this.select(this.side, this.chosen[this.side]);
+  }
+
+  reveal(row) {
+    if (this.itemOf.has(row)) return;
+    const block = this.blockOf[row];
+    const head = this.items.find((item) => item.head === block);
+    if (!head.open) { if (this.opened.has(block)) this.opened.delete(block); else this.opened.add(block); }
+    for (let near = row - AROUND; near <= row + AROUND; near++) this.unfolded.add(near);
+    this.fold();
+  }
+
+  toggle(item) {
+    if (item.head !== undefined) {
+      if (this.opened.has(item.head)) this.opened.delete(item.head); else this.opened.add(item.head);
+    } else for (let row = item.fold; row < item.until; row++) this.unfolded.add(row);
+    this.fold();
+  }
+
+  scrolled(side) {
+    if (this.lead === side) {
+      const other = this.panes[1 - side].pane;
+      other.scrollTop = this.panes[side].pane.scrollTop + (side === 0 ? this.shift : -this.shift);
+    }
+    if (this.waiting) return;
+    this.waiting = requestAnimationFrame(() => { this.waiting = 0; this.render(); });
+  }
+
+  render(fresh) {
+    for (const [side, view] of this.panes.entries()) {
+      const first = Math.floor(view.pane.scrollTop / ROW);
+      const from = Math.max(first - BEYOND, 0);
+      const to = Math.min(first + Math.ceil(view.pane.clientHeight / ROW) + BEYOND, this.items.length);
+      if (!fresh && from === view.from && to === view.to) continue;
+      view.from = from;
+      view.to = to;
+      const rows = [];
+      for (let at = from; at < to; at++) rows.push(this.shown(side, at));
+      view.canvas.replaceChildren(...rows);
+      const active = this.active(side);
+      if (active >= from && active < to) view.pane.setAttribute("aria-activedescendant", `${SIDES[side]}-${active}`);
+      else view.pane.removeAttribute("aria-activedescendant");
+    }
+  }
+
+  active(side) {
+    if (this.cursor !== undefined && this.cursorSide === side) return this.cursor;
+    const line = this.chosen[side];
+    return line < 0 ? -1 : this.itemOf.get(this.rowOf[side][line]) ?? -1;
+  }
+
+  shown(side, at) {
+    const item = this.items[at];
+    const node = make("div", { class: "row", role: "row", id: `${SIDES[side]}-${at}`, "aria-rowindex": at + 1 });
+    node.style.top = `${at * ROW}px`;
+    const cell = make("span", { role: "gridcell" });
+    node.append(cell);
+    if (this.cursor === at && this.cursorSide === side) node.classList.add("cursor");
+    if (item.head !== undefined) this.shownHead(node, cell, side, item);
+    else if (item.fold !== undefined) {
+      node.classList.add("fold");
+      cell.append(`\u22ef ${many(item.until - item.fold, "row")} without a change`);
+    } else this.shownRow(node, cell, side, item.row);
+    return node;
+  }
+
+  shownHead(node, cell, side, item) {
+    const block = this.value.blocks[item.head];
+    const name = block.n[side];
+    node.classList.add("head");
+    node.setAttribute("aria-expanded", String(item.open));
+    if (name === null) { node.classList.add("none"); cell.append("\u00a0"); return; }
+    const alone = block.n[1 - side] !== null ? "" : block.again ? ` \u00b7 called once more in the ${SIDES[side]} program`
+      : ` \u00b7 only in the ${SIDES[side]} program`;
+    cell.append(item.open ? "\u25be " : "\u25b8 ", make("b", {}, `${block.entry ? "ENTRY " : ""}%${name}`),
+      make("span", { class: "quiet" }, ` ${many(block.size[side], "instruction")}${block.equal ? " \u00b7 no change inside" : alone}`));
+  }
+
+  shownRow(node, cell, side, row) {
+    const line = this.rows[side][row];
+    if (line < 0) {
+      node.classList.add(line === -2 ? "fold" : "none");
+      cell.append(line === -2 ? `\u22ef ${many(this.gaps.get(row), "row")} left out of this page` : "\u00a0");
+      return;
+    }
+    const mark = this.marks[side].get(line);
+    const other = this.partner[side][line];
+    if (mark) node.classList.add("edited", mark.kind, ...(mark.follows ? ["follows"] : []));
+    if (this.chosen[side] === line) { node.classList.add("chosen"); node.setAttribute("aria-selected", "true"); }
+    node.dataset.line = line;
+    const gutter = this.number[side][line] || "";
+    const elsewhere = other >= 0 && this.rowOf[1 - side][other] !== row;
+    const signs = mark ? SIGNS[mark.kind] : elsewhere ? "\u21c5" : "";
+    const says = mark ? mark.kind : elsewhere ? "the same, elsewhere in the other program" : "";
+    node.prepend(make("span", { class: "gutter", "aria-hidden": "true" }, gutter),
+      make("span", { class: "sign", role: "img", "aria-label": says, title: says }, signs));
+    const compared = mark && (mark.kind === "changed" || mark.kind === "moved") && other >= 0;
+    const text = this.text(side, line);
+    // What no one reads until it changes; the line that is chosen is shown whole below.
+    if (compared) cell.append(...shownLine(text, this.text(1 - side, other)));
+    else cell.append(...shownLine(text.replace(/, backend_config=\{[^]{24,}$/, ", backend_config={\u2026}")));
+  }
+
+  click(event, side) {
+    const node = event.target.closest(".row");
+    if (!node || String(getSelection())) return;
+    const at = Number(node.id.split("-")[1]);
+    this.go(side, at, true);
+  }
+
+  // To an item of the list: an instruction is chosen, a head or fold is opened where `act` says so.
+  go(side, at, act) {
+    const item = this.items[at];
+    if (!item) return;
+    this.lead = side;
+    this.cursorSide = side;
+    this.cursor = at;
+    const line = item.row === undefined ? -1 : this.rows[side][item.row];
+    if (line >= 0) { this.select(side, line); return; }
+    if (act && item.row === undefined) this.toggle(item);
+    else this.render(true);
+    this.into(side, at);
+  }
+
+  key(event, side) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const page = Math.max(Math.floor(this.panes[side].pane.clientHeight / ROW) - 2, 1);
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const now = this.cursorSide === side && this.cursor !== undefined ? this.cursor : this.active(side);
+    if (event.key in steps) {
+      event.preventDefault();
+      const first = Math.floor(this.panes[side].pane.scrollTop / ROW) - 1;
+      const to = Math.min(Math.max((now < 0 ? first : now) + steps[event.key], 0), this.items.length - 1);
+      this.go(side, to, false);
+    } else if (event.key === "Enter" && now >= 0) {
+      event.preventDefault();
+      const item = this.items[now];
+      if (item.row === undefined) this.go(side, now, true);
+      else if (this.chosen[1 - side] >= 0) {
+        this.cursorSide = 1 - side;
+        this.cursor = this.itemOf.get(this.rowOf[1 - side][this.chosen[1 - side]]);
+        this.lead = this.side = 1 - side;
+        this.panes[1 - side].pane.focus({ preventScroll: true });
+        this.render(true);
+      }
+    }
+  }
+
+  into(side, at) {
+    const { pane } = this.panes[side];
+    const top = at * ROW, last = pane.scrollTop + pane.clientHeight - 2 * ROW;
+    if (top < pane.scrollTop + ROW) pane.scrollTop = Math.max(top - ROW, 0);
+    else if (top > last) pane.scrollTop = top - pane.clientHeight + 2 * ROW;
+  }
+
+  // Chooses an instruction; the other side goes to its match and puts it at the same height.
+  select(side, line, center) {
+    const other = this.partner[side][line];
+    this.side = this.lead = side;
+    this.chosen = [-1, -1];
+    this.chosen[side] = line;
+    this.chosen[1 - side] = other;
+    this.reveal(this.rowOf[side][line]);
+    if (other >= 0) this.reveal(this.rowOf[1 - side][other]);
+    const here = this.itemOf.get(this.rowOf[side][line]);
+    this.cursorSide = side;
+    this.cursor = here;
+    const { pane } = this.panes[side];
+    if (center) pane.scrollTop = Math.max(here * ROW - pane.clientHeight / 3, 0);
+    else this.into(side, here);
+    const there = other < 0 ? here : this.itemOf.get(this.rowOf[1 - side][other]);
+    this.panes[1 - side].pane.scrollTop = pane.scrollTop + (there - here) * ROW;
+    this.shift = (side === 0 ? 1 : -1) * (there - here) * ROW;
+    this.render(true);
+    const mark = this.marks[side].get(line) || (other >= 0 ? this.marks[1 - side].get(other) : undefined);
+    this.onSelect(mark ? mark.change : null);
+  }
+
+  clear() {
+    this.chosen = [-1, -1];
+    this.cursor = undefined;
+    this.shift = 0;
+    this.render(true);
+    this.onSelect(null);
+  }
+
+  get any() { return this.chosen[0] >= 0 || this.chosen[1] >= 0; }
+
+  // The next row with an edit, or the one before.
+  step(by) {
+    const line = this.chosen[this.side];
+    const now = line < 0 ? (by > 0 ? -1 : Infinity) : this.rowOf[this.side][line];
+    const row = by > 0 ? this.stops.find((stop) => stop > now) : this.stops.findLast((stop) => stop < now);
+    if (row === undefined) return false;
+    const marked = [1, 0].find((side) => this.marks[side].has(this.rows[side][row]) && !this.marks[side].get(this.rows[side][row]).follows);
+    this.select(marked, this.rows[marked][row], true);
+    return true;
+  }
+
+  // The next line with these words in it, on either side.
+  find(words) {
+    const wanted = words.toLowerCase();
+    const rows = this.rows[0].length;
+    const line = this.chosen[this.side];
+    const start = line < 0 ? -1 : this.rowOf[this.side][line];
+    for (let n = 1; n <= rows; n++) {
+      const row = (start + n + rows) % rows;
+      for (const side of [1, 0]) {
+        const at = this.rows[side][row];
+        if (at >= 0 && this.text(side, at).toLowerCase().includes(wanted)) { this.select(side, at, true); return true; }
+      }
+    }
+    return false;
+  }
+
+  // Scope and line of Python of an instruction.
+  note(side, line) {
+    const { notes, scopes, wheres } = this.value;
+    return [scopes[notes[side][2 * line]] || "", wheres[notes[side][2 * line + 1]] || ""];
+  }
+}

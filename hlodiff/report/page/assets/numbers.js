@@ -1,0 +1,15 @@
+// Tables of numbers before and after: what changed is open, the rest one click away.
+function numbersOf(tables) {
+  const row = ([name, old, now, before, after, by]) => make("tr", { class: old === now ? "same" : "" },
+    make("th", { scope: "row" }, name), make("td", {}, before), make("td", {}, after),
+    make("td", { class: "by" }, old === now ? "" : `${now > old ? "\u25b2" : "\u25bc"} ${by}`));
+  const table = (title, rows) => make("table", { class: "numbers" }, make("caption", {}, title),
+    make("thead", {}, make("tr", {}, ["", "old", "new", "change"].map((word) => make("th", { scope: "col" }, word)))),
+    make("tbody", {}, rows.map(row)));
+  return tables.map(({ title, rows }) => {
+    const changed = rows.filter((one) => one[1] !== one[2]), same = rows.filter((one) => one[1] === one[2]);
+    return make("section", { class: "card" },
+      changed.length ? table(title, changed) : make("h3", {}, title, make("span", { class: "quiet" }, " nothing changed")),
+      same.length ? make("details", {}, make("summary", {}, `${number(same.length)} unchanged`), table(`${title}, unchanged`, same)) : null);
+  });
+}

@@ -1,0 +1,133 @@
+// One program: its changes, both sides line by line, drawings and numbers.
+class ProgramView {
+  constructor() {
+    this.tabs = [...document.querySelectorAll("[role=tab]")];
+    for (const tab of this.tabs) {
+      tab.addEventListener("click", () => this.tab(tab.dataset.tab));
+      tab.addEventListener("keydown", (event) => this.tabKey(event, tab));
+    }
+    byId("find").addEventListener("keydown", (event) => this.findKey(event));
+    byId("everything").addEventListener("click", () => this.toggleEverything());
+    byId("previous").addEventListener("click", () => this.step(-1));
+    byId("next").addEventListener("click", () => this.step(1));
+  }
+
+  open(index) {
+    const row = document.querySelector(`tr[data-program="${index}"]`);
+    const body = row && row.dataset.body !== "" ? byId(`body-${row.dataset.body}`) : null;
+    if (!body) return false;
+    const value = JSON.parse(body.textContent);
+    this.value = value;
+    this.row = row;
+    this.head(row, value);
+    const found = value.changes || {};
+    this.listing = null;
+    const all = Object.values(found).flatMap((channel) => channel.list);
+    if (value.listing) this.listing = new Listing(byId("sides"), value.listing, all, (change) => this.chosen(change));
+    this.changes = new Changes(byId("changes"), found, this.listing, (change) => this.draw(change));
+    byId("everything").setAttribute("aria-pressed", String(Boolean(this.listing && this.listing.everything)));
+    empty(byId("chosen"));
+    empty(byId("numbers"), numbersOf(value.tables), value.log ? make("section", { class: "card" }, make("h3", {}, "Log"), make("pre", { class: "text" }, value.log)) : null);
+    this.available(value, all);
+    return true;
+  }
+
+  head(row, value) {
+    const { name, target, stage, status, klass, headline, reason } = row.dataset;
+    byId("program-name").textContent = name;
+    const words = [[target, ""], [stage, ""], [status, row.dataset.kind], [klass.split("|").join(", "), ""]];
+    empty(byId("program-of"), words.map(([word, kind]) => word ? make("span", { class: `badge ${kind}` }, word) : null));
+    empty(byId("program-says"), [headline, reason].filter((word) => word).map((word) => make("p", {}, word)));
+    empty(byId("program-notes"), (value.limits || []).map((note) => make("p", { class: "note" }, note)),
+      value.left_out.map((note) => make("p", { class: "note" }, note)), (value.cut || []).map((note) => make("p", { class: "quiet" }, note)));
+    const links = [...document.querySelectorAll("a.open")].filter((link) => link.closest("tr").dataset.kind !== "identical");
+    const at = links.indexOf(row.querySelector("a.open"));
+    for (const [id, link] of [["earlier", links[at - 1]], ["later", at < 0 ? null : links[at + 1]]]) {
+      byId(id).hidden = !link;
+      if (link) byId(id).href = link.getAttribute("href");
+    }
+  }
+
+  available(value, all) {
+    byId("work").classList.toggle("alone", !all.length);
+    byId("changes").hidden = !all.length;
+    const has = { listing: this.listing, drawing: (value.drawings || []).length, numbers: true };
+    for (const tab of this.tabs) tab.hidden = !has[tab.dataset.tab];
+    byId("drawings").replaceChildren();
+    this.tab(this.tabs.find((tab) => !tab.hidden).dataset.tab);
+  }
+
+  tab(name) {
+    for (const tab of this.tabs) {
+      const chosen = tab.dataset.tab === name;
+      tab.setAttribute("aria-selected", String(chosen));
+      tab.tabIndex = chosen ? 0 : -1;
+      byId(`panel-${tab.dataset.tab}`).hidden = !chosen;
+    }
+    this.now = name;
+    if (name === "listing" && this.listing) this.listing.render(true);
+    if (name === "drawing") this.drawn();
+  }
+
+  tabKey(event, tab) {
+    const shown = this.tabs.filter((one) => !one.hidden);
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const next = shown[(shown.indexOf(tab) + step + shown.length) % shown.length];
+    this.tab(next.dataset.tab);
+    next.focus();
+  }
+
+  chosen(change) {
+    if (change) this.changes.show(change);
+    const { listing } = this;
+    const other = listing.chosen.every((line) => line >= 0);
+    empty(byId("chosen"), [0, 1].map((side) => {
+      const line = listing.chosen[side];
+      if (line < 0) return null;
+      const [scope, where] = listing.note(side, line);
+      return make("div", { class: `chosen-line ${SIDES[side]}` }, make("b", {}, SIDES[side]),
+        make("code", {}, shownLine(listing.text(side, line), other ? listing.text(1 - side, listing.chosen[1 - side]) : undefined)),
+        make("span", { class: "quiet" }, [scope, where].filter((word) => word).join(" \u00b7 ")));
+    }), listing.any && !other ? make("p", { class: "quiet" }, `It has no match in the ${SIDES[listing.chosen[0] < 0 ? 0 : 1]} program.`) : null);
+  }
+
+  draw(change) { this.drawing = change; if (this.now === "drawing") this.drawn(); }
+  drawn() {}
+
+  step(by) {
+    if (this.listing && this.listing.stops.length) {
+      if (this.now !== "listing") this.tab("listing");
+      this.listing.step(by);
+    } else this.changes.step(by);
+  }
+
+  toggleEverything() {
+    if (!this.listing) return;
+    this.listing.showEverything(!this.listing.everything);
+    byId("everything").setAttribute("aria-pressed", String(this.listing.everything));
+  }
+
+  findKey(event) {
+    if (event.key === "Enter" && event.target.value && this.listing) {
+      const found = this.listing.find(event.target.value);
+      event.target.setAttribute("aria-invalid", String(!found));
+    } else if (event.key === "Escape") { event.stopPropagation(); event.target.blur(); }
+    else event.target.removeAttribute("aria-invalid");
+  }
+
+  focusFilter() {
+    if (!this.listing) return;
+    this.tab("listing");
+    byId("find").focus();
+    byId("find").select();
+  }
+
+  // Takes back one step: a choice, then an open change; false where there is nothing left.
+  escape() {
+    if (this.listing && this.listing.any) { this.listing.clear(); return true; }
+    if (this.changes.items.some((item) => !item.more.hidden)) { this.changes.show(null); return true; }
+    return false;
+  }
+}

@@ -1,0 +1,45 @@
+// Which view is shown stands in the address behind `#`, so that a browser's own Back works.
+const table = startTable();
+const view = new ProgramView();
+
+function route() {
+  const found = /^#program-(\d+)$/.exec(location.hash);
+  const open = Boolean(found && view.open(found[1]));
+  byId("overview").hidden = open;
+  byId("program").hidden = !open;
+  document.body.classList.toggle("in-program", open);
+  if (open) { view.tab(view.now); byId("program-name").focus(); } else if (view.row) view.row.querySelector("a.open").focus();
+  if (!open) view.row = null;
+  window.scrollTo(0, 0);
+}
+
+function theme(next) {
+  const order = ["auto", "light", "dark"];
+  const root = document.documentElement;
+  const now = root.dataset.theme || "auto";
+  const chosen = next || order[(order.indexOf(now) + 1) % order.length];
+  if (chosen === "auto") delete root.dataset.theme; else root.dataset.theme = chosen;
+  byId("theme").textContent = `Theme: ${chosen}`;
+}
+
+function key(event) {
+  if (event.altKey || event.ctrlKey || event.metaKey) return;
+  const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+  const inside = !byId("program").hidden;
+  if (event.key === "Escape") {
+    if (!byId("keys").hidden) byId("keys").hidden = true;
+    else if (inside && !view.escape()) location.hash = "";
+    return;
+  }
+  if (typing) return;
+  if (event.key === "/") { event.preventDefault(); (inside ? view : table).focusFilter(); }
+  else if (event.key === "j" || event.key === "k") (inside ? view.step(event.key === "j" ? 1 : -1) : table.next(event.key === "j" ? 1 : -1));
+  else if (event.key === "?") byId("keys").hidden = !byId("keys").hidden;
+}
+
+byId("theme").addEventListener("click", () => theme());
+byId("help").addEventListener("click", () => { byId("keys").hidden = !byId("keys").hidden; });
+addEventListener("keydown", key);
+addEventListener("hashchange", route);
+document.documentElement.classList.add("ready");
+route();

@@ -1,0 +1,117 @@
+"""The page as one file: its own style and scripts, the result as data, and nothing from anywhere else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from hlodiff.report.filling import sheet_of
+from hlodiff.report.page.bodies import Bodies, bodies_of, embedded
+from hlodiff.report.page.bounds import PAGE_LIMITS, PageLimits
+from hlodiff.report.page.overview import finding_of, options_of, plain, rows_of, scenarios_of, tiles_of
+from hlodiff.report.record import Report
+from hlodiff.report.sheet import Sheet
+from hlodiff.report.totals import totals_in_words
+
+# In this order, as one script.
+_SCRIPTS = ("dom", "table", "tokens", "listing", "changes", "numbers", "program", "start")
+
+
+def to_page(report: Report, sheet: Sheet | None = None, limits: PageLimits = PAGE_LIMITS) -> str:
+    """The whole result as one HTML file that needs no other, no network and no server.
+
+    Args:
+        report: what a command found out.
+        sheet: what `sheet_of` gives, where it is known already.
+        limits: how much goes into the page; what does not is said in it.
+
+    Returns:
+        HTML; the same bytes for the same report.
+
+    Example:
+        >>> to_page(Report("diff", "a", "b", ())).startswith("<!DOCTYPE html>")
+        True
+    """
+    sheet = sheet or sheet_of(report)
+    bodies = bodies_of(report, limits)
+    style, script = _style(), _script()
+    page = (
+        _environment()
+        .get_template("page.html.jinja")
+        .render(
+            policy=content_policy(style, script),
+            style=Markup(style),  # our own files
+            script=Markup(script),
+            bodies=[Markup(text) for text in embedded(bodies.texts)],
+            **_values(report, sheet, bodies, limits),
+        )
+    )
+    return page.rstrip("\n") + "\n"
+
+
+def _values(report: Report, sheet: Sheet, bodies: Bodies, limits: PageLimits) -> dict[str, Any]:
+    rows = rows_of(report, sheet, bodies.of_program)
+    # What is the same has the least to say.
+    shown = rows if len(rows) <= limits.programs else [row for row in rows if row.program.status != "identical"]
+    shown = shown[: limits.programs]
+    return {
+        "sheet": sheet,
+        "totals": totals_in_words(sheet),
+        "tiles": tiles_of(sheet, rows),
+        "rows": shown,
+        "hidden_rows": len(rows) - len(shown),
+        "options": options_of(shown),
+        "scenarios": scenarios_of(report),
+        "findings": [finding_of(finding, shown) for finding in sheet.findings],
+    }
+
+
+def content_policy(style: str, script: str) -> str:
+    """What the page may load: nothing, but the one style and the one script that it holds itself.
+
+    Example:
+        >>> content_policy("", "").split("; ")[0]
+        "default-src 'none'"
+    """
+    rules = ["default-src 'none'", f"style-src '{_hash(style)}'", f"script-src '{_hash(script)}'", "base-uri 'none'"]
+    return "; ".join([*rules, "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'"])
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def _style() -> str:
+    return "\n" + _asset("page.css")
+
+
+@cache
+def _script() -> str:
+    text = "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
+    return f'\n(() => {{\n"use strict";\n{text}}})();\n'
+
+
+def _asset(name: str) -> str:
+    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_asset),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # Every word that goes into the page, whoever wrote it; escaping comes after.
+        finalize=lambda value: value if isinstance(value, (Markup, int)) else plain(value),
+    )
+    environment.filters["grouped"] = lambda count: f"{count:,}"
+    return environment

@@ -1,0 +1,351 @@
+"""`hlodiff comment`: one comment in place, from an artifact that an enemy may have made, against a local server."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hlodiff.forge.artifact import read_artifact
+from tests.forge_server import BOT, COMMIT, TOKEN, Forge, pull, served, workflow_run, zipped
+
+ROOT = Path(__file__).parent.parent
+LAYERS = ROOT / "tests/fixtures/report/layers"
+Ask = Callable[..., tuple[int, str, str]]
+QUIET = {"command": "check", "old": "snapshots", "new": "this work tree", "programs": []}
+
+
+def quiet() -> str:
+    """The result of a check that found nothing."""
+    return json.dumps({"format_version": "1.0", "sheet": QUIET})
+
+
+def red() -> str:
+    """The result of a check that found a change."""
+    program = {"name": "f", "target": "cpu", "stage": "compiled", "status": "changed", "headline": "1 changed"}
+    return json.dumps({"format_version": "1.0", "sheet": QUIET | {"programs": [program], "next": "hlodiff update f"}})
+
+
+@pytest.fixture
+def forge(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Forge]:
+    monkeypatch.chdir(tmp_path)
+    with served(Forge()) as found:
+        variables = {
+            "GITHUB_API_URL": found.address,
+            "GITHUB_SERVER_URL": "https://forge.example",
+            "GITHUB_REPOSITORY": "owner/project",
+            "GITHUB_RUN_ID": "456",
+            "GITHUB_TOKEN": TOKEN,
+            "GITHUB_EVENT_PATH": "event.json",
+        }
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.delenv("GITLAB_CI", raising=False)
+        event(workflow_run())
+        found.archive = zipped({"hlodiff.json": red(), "pull-request": "7\n"})
+        yield found
+
+
+def event(table: Any) -> None:
+    Path("event.json").write_text(json.dumps(table))
+
+
+def test_a_change_is_said_once_and_then_in_place(forge: Forge, said: Ask) -> None:
+    forge.comment("<!-- hlodiff -->\nI only look like it", login="guest")
+    forge.comment("something else")
+    assert said("comment") == (0, "comment on owner/project#7: added\n", "")
+    body = forge.bodies()[2]
+    assert body.startswith("<!-- hlodiff -->\n### hlodiff: check\n")
+    assert body.endswith(
+        "Meant? Record what CI captured: `gh run download 123 -R owner/project -n hlodiff-pending -D hlodiff-123"
+        " && hlodiff accept --from hlodiff-123`\n\n"
+        "1 changed; next\\: `hlodiff update f` ([details](https://forge.example/owner/project/actions/runs/123))\n"
+    )
+    assert said("comment") == (0, "comment on owner/project#7: left as it is\n", "")
+    event(workflow_run(id=124))
+    assert said("comment") == (0, "comment on owner/project#7: changed\n", "")
+    forge.archive = zipped({"hlodiff.json": quiet(), "pull-request": "7"})
+    assert said("comment") == (0, "comment on owner/project#7: changed\n", "")
+    assert "nothing to compare" in forge.bodies()[2]
+    assert "Meant?" not in forge.bodies()[2]
+    assert forge.bodies()[0].endswith("I only look like it")
+    assert forge.writes() == [
+        "POST /repos/owner/project/issues/7/comments",
+        "PATCH /repos/owner/project/issues/comments/502",
+        "PATCH /repos/owner/project/issues/comments/502",
+    ]
+
+
+def test_nothing_changed_and_nothing_is_said(forge: Forge, said: Ask) -> None:
+    forge.archive = zipped({"hlodiff.json": quiet(), "pull-request": "7"})
+    assert said("comment") == (0, "comment on owner/project#7: not needed\n", "")
+    assert forge.writes() == []
+
+
+def test_our_comment_is_found_on_the_third_page(forge: Forge, said: Ask) -> None:
+    for number in range(230):
+        forge.comment(f"{number}", login="guest")
+    forge.comment("<!-- hlodiff -->\r\nold\r\n")
+    assert said("comment")[1] == "comment on owner/project#7: changed\n"
+
+
+def test_the_token_goes_to_the_api_alone(forge: Forge, said: Ask) -> None:
+    said("comment")
+    assert dict(forge.tokens) == {"api": f"Bearer {TOKEN}", "storage": ""}
+
+
+def test_the_branch_of_a_fork_is_no_query(forge: Forge, said: Ask) -> None:
+    said("comment")
+    (asked,) = [line for line in forge.asked if "/pulls?" in line]
+    assert "head=guest%3Aa+branch%26state%3Dclosed&" in asked
+
+
+def test_a_dry_run_writes_nothing(forge: Forge, said: Ask) -> None:
+    code, out, _ = said("comment", "--dry-run")
+    assert (code, forge.writes()) == (0, [])
+    assert out.endswith("\ncomment on owner/project#7: would be added\n")
+
+
+# --- which pull request ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("claimed", ["8", "999999"])
+def test_a_number_of_another_pull_request_is_refused(forge: Forge, said: Ask, claimed: str) -> None:
+    forge.pulls = [pull(7), pull(8, commit="b" * 40)]
+    forge.archive = zipped({"hlodiff.json": red(), "pull-request": claimed})
+    code, _, err = said("comment")
+    assert code == 2
+    assert f"the artifact names pull request {claimed}, and the run was about 7: nothing is posted" in err
+    assert forge.writes() == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pull(7, commit="b" * 40),
+        pull(7, head="other/project"),
+        pull(7, base="other/project"),
+        {"number": 7, "head": {"sha": COMMIT, "repo": None}, "base": {"repo": {"full_name": "owner/project"}}},
+    ],
+    ids=["pushed since", "another fork", "another project", "fork deleted"],
+)
+def test_where_no_pull_request_fits_nothing_is_said(forge: Forge, said: Ask, other: dict[str, Any]) -> None:
+    forge.pulls = [other]
+    code, out, err = said("comment")
+    assert (code, out, forge.writes()) == (0, "", [])
+    assert "no open pull request has the commit of this run as its head" in err
+
+
+def test_of_two_pull_requests_with_one_head_the_artifact_chooses(forge: Forge, said: Ask) -> None:
+    forge.pulls = [pull(7), pull(8)]
+    forge.archive = zipped({"hlodiff.json": red(), "pull-request": "8"})
+    assert said("comment")[1] == "comment on owner/project#8: added\n"
+    forge.archive = zipped({"hlodiff.json": red()})
+    assert "fits pull requests [7, 8]" in said("comment")[2]
+
+
+def test_without_a_number_the_event_is_enough(forge: Forge, said: Ask) -> None:
+    forge.archive = zipped({"hlodiff.json": red()})
+    assert said("comment")[1] == "comment on owner/project#7: added\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({}, "has no `workflow_run`"),
+        ([], "holds no event"),
+        (workflow_run(event="push"), "its run was started by 'push', not by a pull request"),
+        (workflow_run(head_sha="../../x"), "`head_sha` is not what GitHub writes there"),
+        (workflow_run(id="1/../2"), "`id` is no number"),
+        (workflow_run() | {"repository": {"full_name": "a/b?x=y"}}, "`full_name` is not what GitHub writes there"),
+    ],
+    ids=["no event", "a list", "push", "commit", "id", "repository"],
+)
+def test_an_event_that_is_none(forge: Forge, said: Ask, table: Any, words: str) -> None:
+    event(table)
+    code, _, err = said("comment")
+    assert (code, forge.asked) == (2, [])
+    assert words in err
+
+
+def test_a_fork_that_is_gone_has_no_pull_request(forge: Forge, said: Ask) -> None:
+    event(workflow_run(head_repository=None))
+    assert said("comment")[0] == 0
+    assert forge.writes() == []
+
+
+# --- a hostile artifact ----------------------------------------------------------------------------------------------
+
+HOSTILE = {
+    "no zip": (b"PK\x03\x04 not a zip file", "cannot be read"),
+    "bomb": (zipped({"hlodiff.json": b" " * (64 * 1024**2 + 1)}), "hlodiff.json is larger than 67,108,864 bytes"),
+    "files": (zipped({str(n): "" for n in range(1001)}), "holds 1,001 files"),
+    "number": (zipped({"hlodiff.json": red(), "pull-request": "7; rm -rf"}), "pull-request holds no number"),
+    "digits": (zipped({"hlodiff.json": red(), "pull-request": "\u0667"}), "pull-request holds no number"),
+    "long": (zipped({"hlodiff.json": red(), "pull-request": "7" * 99}), "pull-request is larger than 64 bytes"),
+    "bytes": (zipped({"hlodiff.json": b"\xff\xfe"}), "hlodiff.json is not UTF-8 text"),
+    "JSON": (zipped({"hlodiff.json": "[" * 100_000}), "not a result of hlodiff: no JSON"),
+    "values": (zipped({"hlodiff.json": red().replace('"cpu"', '{"a": 1}')}), "is no str that a report can have"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_artifact_is_refused(forge: Forge, said: Ask, kind: str) -> None:
+    forge.archive, words = HOSTILE[kind]
+    code, out, err = said("comment")
+    assert (code, out, forge.writes()) == (2, "", [])
+    assert words in err
+
+
+def test_paths_in_the_artifact_lead_nowhere(forge: Forge, said: Ask, tmp_path: Path) -> None:
+    names = ("../../escaped", "/escaped", "a/../../escaped", "hlodiff.json/../x", "./hlodiff.json")
+    before = sorted(path.name for path in tmp_path.parent.rglob("*"))
+    forge.archive = zipped({**dict.fromkeys(names, "x"), "pull-request": "7"})
+    code, _, err = said("comment")
+    assert (code, forge.writes()) == (0, [])
+    assert "has uploaded no result" in err
+    assert sorted(path.name for path in tmp_path.parent.rglob("*")) == before
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_that_stands_twice_is_refused(forge: Forge, said: Ask) -> None:
+    packed = zipped({"hlodiff.json": red(), "hlodiff.jsoX": quiet()}).replace(b"hlodiff.jsoX", b"hlodiff.json")
+    forge.archive = packed
+    assert "names hlodiff.json 2 times" in said("comment")[2]
+
+
+def test_a_size_that_is_said_too_large_is_not_even_loaded(forge: Forge, said: Ask) -> None:
+    forge.said_size = 64 * 1024**2 + 1
+    assert "is larger than 64 MiB" in said("comment")[2]
+    assert not any("/zip" in line for line in forge.asked)
+
+
+def test_names_in_the_result_stay_text(forge: Forge, said: Ask) -> None:
+    name = "</details><img src=x> @owner [x](javascript:1) `a`\n<!-- hlodiff -->"
+    forge.archive = zipped({"hlodiff.json": red().replace('"f"', json.dumps(name))})
+    assert said("comment")[0] == 0
+    (body,) = forge.bodies()
+    assert "<img" in body
+    assert "<img" not in re.sub(r"(`+).+?\1", "", body), "outside of code"
+    assert body.count("\n<!-- hlodiff -->") == 0
+
+
+def test_a_member_that_lies_about_its_size() -> None:
+    packed = bytearray(zipped({"hlodiff.json": b"x" * 100}))
+    at = packed.rindex(b"PK\x01\x02")
+    packed[at + 24 : at + 28] = (3).to_bytes(4, "little")
+    with pytest.raises(Exception, match="cannot be read"):
+        read_artifact(bytes(packed), "it")
+
+
+# --- the forge says no -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("status", "hint"), [(403, True), (404, True), (500, False)])
+def test_what_the_api_refuses_is_told(forge: Forge, said: Ask, status: int, hint: bool) -> None:
+    forge.fail["/comments"] = status
+    code, out, err = said("comment")
+    assert (code, out) == (2, "")
+    assert f"GET /repos/owner/project/issues/7/comments: answered {status}" in err
+    assert ("permissions: pull-requests: write" in err) == hint
+    assert TOKEN not in err
+
+
+def test_a_run_without_an_artifact_says_nothing(forge: Forge, said: Ask) -> None:
+    forge.archive = None
+    code, out, err = said("comment")
+    assert (code, out) == (0, "")
+    assert "run 123 has uploaded no result as `hlodiff`" in err
+
+
+@pytest.mark.parametrize("name", ["GITHUB_TOKEN", "GITHUB_EVENT_PATH", "GITHUB_API_URL"])
+def test_what_is_missing_is_named(forge: Forge, said: Ask, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.delenv(name)
+    code, _, err = said("comment")
+    assert (code, f"{name} is not set" in err, forge.asked) == (2, True, [])
+
+
+def test_a_server_that_is_not_there(forge: Forge, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_API_URL", "http://127.0.0.1:9")
+    code, _, err = said("comment")
+    assert (code, "cannot be reached" in err) == (2, True)
+
+
+# --- without a second workflow, and GitLab ---------------------------------------------------------------------------
+
+
+def test_in_the_workflow_of_the_pull_request_itself(forge: Forge, said: Ask) -> None:
+    event({"pull_request": {"number": 5}})
+    Path("hlodiff.json").write_text(red())
+    assert said("comment", "hlodiff.json") == (0, "comment on owner/project#5: added\n", "")
+    assert "gh run download 456" in forge.bodies()[0]
+    event({"push": 1})
+    assert "this event is about no pull request" in said("comment", "hlodiff.json")[2]
+
+
+@pytest.fixture
+def gitlab(forge: Forge, monkeypatch: pytest.MonkeyPatch) -> Forge:
+    variables = {
+        "GITLAB_CI": "true",
+        "CI_API_V4_URL": forge.address,
+        "CI_PROJECT_ID": "42",
+        "CI_MERGE_REQUEST_IID": "6",
+        "CI_PIPELINE_URL": "https://forge.example/p/9",
+        "HLODIFF_GITLAB_TOKEN": TOKEN,
+    }
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    Path("hlodiff.json").write_text(red())
+    return forge
+
+
+def test_a_note_on_a_merge_request(gitlab: Forge, said: Ask) -> None:
+    gitlab.comment("<!-- hlodiff -->\nsomebody else's", ident=1)
+    assert said("comment", "hlodiff.json") == (0, "comment on project 42!6: added\n", "")
+    assert said("comment", "hlodiff.json")[1] == "comment on project 42!6: left as it is\n"
+    Path("hlodiff.json").write_text(quiet())
+    assert said("comment", "hlodiff.json")[1] == "comment on project 42!6: changed\n"
+    path = "/projects/42/merge_requests/6/notes"
+    assert gitlab.writes() == [f"POST {path}", f"PUT {path}/501"]
+    assert {token for _, token in gitlab.tokens} == {TOKEN}
+
+
+def test_no_line_of_a_note_is_a_command(gitlab: Forge, said: Ask) -> None:
+    reason = "x\n/merge\n /close"
+    program = {"name": "/merge", "target": "cpu", "stage": "compiled", "status": "not_checked", "reason": reason}
+    finding = {"severity": "error", "rule": "r", "program": "p", "target": None, "what": "/merge\n/close"}
+    sheet = QUIET | {"programs": [program], "findings": [finding], "notes": ["\n/merge"]}
+    Path("hlodiff.json").write_text(json.dumps({"format_version": "1.0", "sheet": sheet}))
+    assert said("comment", "hlodiff.json")[0] == 0
+    assert not [line for line in gitlab.bodies()[0].split("\n") if line.lstrip().startswith("/")]
+
+
+def test_a_pipeline_of_no_merge_request(gitlab: Forge, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CI_MERGE_REQUEST_IID")
+    assert "this is no pipeline of a merge request" in said("comment", "hlodiff.json")[2]
+    assert "on GitLab the result is a file" in said("comment")[2]
+
+
+def test_commenting_needs_next_to_nothing_installed(forge: Forge) -> None:
+    """A process that holds a token that may write should not run the code of thirty packages."""
+    code = (
+        "import sys, click; from hlodiff.cli import run; before = set(sys.modules); assert run(['comment']) == 0\n"
+        "print(sorted({n.split('.')[0] for n, m in sys.modules.items() if n not in before"
+        " and 'site-packages' in str(getattr(m, '__file__', ''))} - {'hlodiff', 'click'}))"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "comment on owner/project#7: added\n[]\n"
+
+
+def test_the_name_of_the_bot() -> None:
+    from hlodiff.cli.comment_command import _BOT
+
+    assert _BOT == BOT

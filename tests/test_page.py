@@ -1,0 +1,315 @@
+"""The HTML page: whole in itself, the same numbers as JSON, harmless whatever it is told, and bounded."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hlodiff.cli import run
+from hlodiff.diff import diff
+from hlodiff.diff.compared import Compared
+from hlodiff.ir.hlo_printer import print_instruction
+from hlodiff.ir.hlo_reader import read_hlo
+from hlodiff.ir.model import Frame
+from hlodiff.report import Report, sheet_of, to_form, to_json
+from hlodiff.report.page import PageLimits, to_page
+from hlodiff.report.page.aligned import runs_of
+from hlodiff.report.page.bodies import embedded
+from hlodiff.report.page.changes import places_of
+from hlodiff.report.page.excerpt import Sources
+from hlodiff.report.page.listing import listing_of
+from hlodiff.report.totals import totals_in_words
+from tests.page_parts import Page, long_program, parsed
+from tests.test_report import NEW, OLD
+from tests.test_report_forms import SLOWLY, changed, every_kind, reports
+
+ROOT = Path(__file__).resolve().parent.parent
+REAL = diff(OLD, NEW)
+
+
+def real(name: str = "f", **more: Any) -> Report:
+    facts = {"memory.temp": 1024.0}, {"memory.temp": 4096.0}
+    return Report("diff", "old", "new", (Compared(name, "cpu", "compiled", "changed", REAL, *facts),), **more)
+
+
+# --- one file, and nothing from anywhere else ------------------------------------------------------------------------
+
+
+def hash_of(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def assert_closed(page: Page) -> None:
+    """It holds no element, attribute or address that could load or run anything but its own style and script."""
+    (style,), scripts = page.all("style"), [e for e in page.all("script") if "type" not in e.attributes]
+    (script,) = scripts
+    rules = dict(rule.partition(" ")[::2] for rule in page.policy().split("; "))
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"] == f"'{hash_of(script.text)}'"
+    assert rules["style-src"] == f"'{hash_of(style.text)}'"
+    assert rules["require-trusted-types-for"] == "'script'"
+    assert {e.tag for e in page.elements} <= {
+        "html", "head", "meta", "title", "style", "body", "a", "header", "b", "span", "p", "code", "button", "aside",
+        "dl", "div", "dt", "dd", "kbd", "main", "section", "h1", "h2", "h3", "svg", "rect", "ul", "li", "ol", "table",
+        "thead", "tbody", "tr", "th", "td", "label", "input", "select", "option", "details", "summary", "noscript",
+        "script",
+    }  # fmt: skip
+    names = {name for e in page.elements for name in e.attributes}
+    assert not {name for name in names if name.startswith("on") or name in ("src", "style", "action", "srcdoc")}
+    addresses = [e.attributes["href"] for e in page.elements if "href" in e.attributes]
+    assert all(re.fullmatch(r"#(main|program-\d+)?", address) for address in addresses)
+    assert "url(" not in style.text
+    assert "@import" not in style.text
+
+
+def test_the_page_is_whole_in_itself() -> None:
+    for report in (real(), every_kind(), Report("diff", "a", "b", ())):
+        assert_closed(parsed(to_page(report)))
+
+
+def test_the_first_view_says_what_all_reports_say() -> None:
+    report = every_kind()
+    page, sheet = parsed(to_page(report)), sheet_of(report)
+    (title,) = [e.text for e in page.all("h1", id="totals")]
+    assert title == totals_in_words(sheet)
+    assert [(row["data-name"], row["data-target"]) for row in page.rows()] == [
+        (program.name, program.target or "") for program in sheet.programs
+    ]
+    tiles = {e.attributes["data-status"] for e in page.all("button") if "data-status" in e.attributes}
+    assert tiles == {"broken", "changed", "orphaned", "new", "not checked", "unchanged"}
+    shown = [e.text for e in page.all("b") if e.attributes.get("class", "").startswith("badge ")]
+    assert shown == [finding.severity for finding in sheet.findings]
+
+
+def test_nothing_to_compare() -> None:
+    page = parsed(to_page(Report("diff", "a", "b", ())))
+    assert [e.text for e in page.all("h1", id="totals")] == ["nothing to compare"]
+    assert page.rows() == []
+    assert page.bodies() == []
+
+
+# --- the same numbers ------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_those_of_json() -> None:
+    report = real()
+    (program,) = json.loads(to_json(report))["programs"]
+    (body,) = parsed(to_page(report)).bodies()
+    tables = {table["title"]: {row[0]: row[1:3] for row in table["rows"]} for table in body["tables"]}
+    assert tables["Operations"] == program["op_counts"]
+    assert tables["Memory"] == {"temp": [1024.0, 4096.0]}
+    counted = {name: pair for title, table in tables.items() if title != "Operations" for name, pair in table.items()}
+    for name, pair in program["metrics"].items():
+        short = name.removeprefix("memory.").removeprefix("cost.").removeprefix("custom_calls.")
+        assert counted[short.replace("_", " ")] == pair
+    edits = body["changes"]["edits"]["list"]
+    assert sum(edit["count"] + sum(f["count"] for f in edit["followers"]) for edit in edits) == sum(
+        program["summary"].values()
+    )
+
+
+def test_a_change_says_all_there_is_to_know(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("\n".join(f"line {n}" for n in range(1, 60)))
+    (body,) = parsed(to_page(real(root=str(tmp_path)))).bodies()
+    (change,) = body["changes"]["edits"]["list"]
+    assert (change["kind"], change["count"], change["where"]) == ("changed", 1, "model.py:31 (loss)")
+    assert change["what"] == "tanh -> exponential: memory space: device -> host"
+    assert change["fields"] == [["opcode", "tanh", "exponential"], ["memory space", "device", "host"]]
+    assert change["stack"] == ["model.py:31 (loss)"]
+    assert change["source"]["first"] == 27
+    assert change["source"]["lines"][4] == "line 31"
+    assert change["sites"] == [[1, 1]]
+    assert body["listing"]["old"][1].startswith("%t = f32[8]{0} tanh(%p)")
+    assert body["listing"]["new"] == [0, body["listing"]["new"][1], 0]
+
+
+def test_programs_that_changed_alike_are_held_once() -> None:
+    one = real().programs[0]
+    report = Report("diff", "a", "b", (one, replace(one, target="tpu"), replace(one, name="g")))
+    page = parsed(to_page(report))
+    assert [row["data-body"] for row in page.rows()] == ["0", "0", "0"]
+    assert len(page.bodies()) == 1
+
+
+# --- which line is which ---------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(-1, 7), max_size=9), st.integers(0, 3))
+def test_rows_use_up_both_sides_and_pair_what_is_paired(wanted: list[int], more: int) -> None:
+    used: set[int] = set()
+    partners = [p if p >= 0 and not (p in used or used.add(p)) else -1 for p in wanted]  # type: ignore[func-returns-value]
+    size = max([p + 1 for p in partners], default=0) + more
+    old = new = pairs = 0
+    for sign, count in runs_of(partners, size):
+        for _ in range(count):
+            if sign == "=":
+                assert partners[old] == new
+                pairs += 1
+            old, new = old + (sign != "+"), new + (sign != "-")
+    assert (old, new) == (len(partners), size)
+    assert pairs == longest(partners)
+
+
+def longest(partners: list[int]) -> int:
+    """Length of the longest ascending list, the slow way."""
+    best: list[int] = []
+    for at, partner in enumerate(partners):
+        before = [n for n, other in zip(best, partners[:at], strict=True) if other < partner]
+        best.append(1 + max(before, default=0) if partner >= 0 else 0)
+    return max(best, default=0)
+
+
+def test_every_instruction_stands_in_the_listing_beside_its_partner() -> None:
+    found = diff(read_hlo(long_program(40)), read_hlo(long_program(40, 20, "sine", more=1)))
+    listing = listing_of(found, places_of(found), "", 10**7, PageLimits())
+    assert listing
+    matched = {}
+    for pair in found.script.pairs:
+        for old, new in enumerate(pair.partners):
+            if new >= 0:
+                one, other = listing.site((pair.old, old), (pair.new, new))
+                matched[one] = other
+    assert shown_pairs(listing.value) == matched
+    again = sum(sum(block["size"]) for block in listing.value["blocks"] if block["again"])
+    assert again == 3  # the fused computation that one more fusion calls
+    assert len(listing.value["old"]) == found.old.instruction_count()
+    assert len(listing.value["new"]) == found.new.instruction_count() + again
+    for edit in found.edits:
+        for before, after in edit.sites:
+            if after:
+                place = after.computation, after.instruction
+                _, line = listing.site((before.computation, before.instruction) if before else None, place)
+                assert listing.value["new"][line] == print_instruction(found.new, *place)
+
+
+def shown_pairs(value: dict[str, Any]) -> dict[int, int]:
+    found = dict(value["twins"])
+    for block in value["blocks"]:
+        old, new = block["s"]
+        for sign, count in block["r"]:
+            for _ in range(count):
+                if sign == "=":
+                    found[old] = new
+                old, new = old + (sign != "+"), new + (sign != "-")
+    return found
+
+
+# --- bounds ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def long_report() -> Report:
+    found = diff(read_hlo(long_program(400)), read_hlo(long_program(400, 200, "sine", more=200)))
+    return Report("diff", "old", "new", (Compared("long", None, "compiled", "changed", found),))
+
+
+@pytest.mark.parametrize(
+    ("room", "says"),
+    [(10**7, ""), (30_000, "Only lines near an edit"), (1_500, "The programs are not shown line by line")],
+)
+def test_what_does_not_fit_is_left_out_and_said(long_report: Report, room: int, says: str) -> None:
+    text = to_page(long_report, limits=PageLimits(page_bytes=room))
+    (body,) = parsed(text).bodies()
+    assert len(body["left_out"]) == bool(says)
+    assert all(words.startswith(says) for words in body["left_out"])
+    assert len(json.dumps(body)) < 3 * room + 5_000
+    (change,) = [one for one in body["changes"]["edits"]["list"] if one["what"] == "tanh -> sine"]
+    if body["listing"]:
+        ((_, line),) = change["sites"]
+        assert " sine(" in body["listing"]["new"][line]
+
+
+def test_too_many_instructions_and_too_many_programs_are_said(long_report: Report) -> None:
+    (body,) = parsed(to_page(long_report, limits=PageLimits(instructions=100))).bodies()
+    assert body["left_out"] == ["The programs are not shown line by line: 2,405 instructions are more than 100."]
+    many = Report("diff", "a", "b", tuple(Compared(f"f{n}", None, "compiled", "identical") for n in range(20)))
+    page = parsed(to_page(many, limits=PageLimits(programs=5)))
+    assert page.rows() == []
+    assert "20 programs are left out of this table; JSON has all." in [e.text for e in page.all("p", class_="note")]
+
+
+# --- what others wrote -----------------------------------------------------------------------------------------------
+
+
+@SLOWLY
+@given(reports())
+def test_nothing_breaks_out(report: Report) -> None:
+    text = to_page(report).encode("utf-8", "backslashreplace").decode()
+    page = parsed(text)
+    assert_closed(page)
+    assert all(c == "\n" or c.isprintable() for c in text)
+    assert len(page.rows()) == len(report.programs)
+    assert all(isinstance(body, dict) for body in page.bodies())
+
+
+def test_data_cannot_end_its_element() -> None:
+    (text,) = embedded([json.dumps("</script><!--\u2028&", ensure_ascii=False)])
+    assert not set(text) & set("<>&\u2028")
+    assert json.loads(text) == "</script><!--\u2028&"
+
+
+def test_only_python_of_the_project_is_shown(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    (root / ".git").mkdir(parents=True)
+    for name in ("model.py", "secret.env", ".git/hook.py", ".hidden.py", "../outside.py"):
+        (root / name).write_text("secret\nsecret\nsecret\n")
+    (root / "link.py").symlink_to(tmp_path / "outside.py")
+    sources = Sources(str(root), 4)
+    shown = sources.excerpt([Frame("model.py", 2, "f")])
+    assert shown == {"file": "model.py", "line": 2, "first": 1, "lines": ["secret"] * 3}
+    assert sources.excerpt([Frame(str(root / "model.py"), 3, "f")])
+    refused = ["secret.env", ".git/hook.py", ".hidden.py", "../outside.py", "link.py", str(tmp_path / "outside.py")]
+    refused += ["/else/model.py", "C:\\else\\model.py", "nowhere.py", "site-packages/jax/nn.py", "\0.py"]
+    assert [name for name in refused if sources.excerpt([Frame(name, 2, "f")])] == []
+    assert [line for line in (0, -1, 4, 10**9) if sources.excerpt([Frame("model.py", line, "f")])] == []
+    assert Sources("", 4).excerpt([Frame("model.py", 2, "f")]) is None
+
+
+# --- the command line ------------------------------------------------------------------------------------------------
+
+
+def test_diff_writes_the_page_and_it_is_the_same_in_every_process(tmp_path: Path) -> None:
+    (tmp_path / "a.hlo").write_text(long_program(30))
+    (tmp_path / "b.hlo").write_text(long_program(30, 7, "sine", more=2))
+    pages = []
+    for seed in ("1", "2"):
+        command = [sys.executable, "-m", "hlodiff", "diff", "a.hlo", "b.hlo", "--format", "html", "-o", f"{seed}.html"]
+        env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        subprocess.run(command, cwd=tmp_path, env=env, check=True, timeout=120)
+        pages.append((tmp_path / f"{seed}.html").read_text())
+    assert pages[0] == pages[1]
+    assert pages[0].count("<!DOCTYPE html>") == 1
+
+
+def test_the_page_beside_another_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.hlo").write_text(long_program(3))
+    Path("b.hlo").write_text(long_program(3, 1, "sine"))
+    assert run(["diff", "a.hlo", "b.hlo", "--report", "html=page.html", "--format", "json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    page = parsed(Path("page.html").read_text())
+    assert [(row["data-name"], row["data-kind"]) for row in page.rows()] == [
+        (program["name"], program["status"]) for program in value["programs"]
+    ]
+    assert run(["diff", "a.hlo", "b.hlo", "--format", "html"]) == 0
+    assert capsys.readouterr().out == Path("page.html").read_text()
+
+
+def test_check_has_the_page_too() -> None:
+    text = to_form(every_kind(), "html")
+    assert text == to_page(every_kind())
+    assert changed().name in text

@@ -1,0 +1,252 @@
+"""The HTML page in a browser: opened from a file with no network, looked at, filtered, followed, by mouse and keys."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Page as Tab
+
+from hlodiff.diff import diff
+from hlodiff.diff.compared import Compared
+from hlodiff.ir.hlo_reader import read_hlo
+from hlodiff.policy import Finding, judge
+from hlodiff.report import Report
+from hlodiff.report.page import to_page
+from tests.page_parts import long_program
+from tests.test_report import HOSTILE, NEW, OLD
+
+pytestmark = pytest.mark.slow
+
+_OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+            "--disable-sync", "--no-first-run", "--disable-quic"]  # fmt: skip
+_MISSING = "no Chromium on this machine: install Debian's package `chromium` (apt-get install chromium) and run again"
+LAYERS = 2_000  # of five instructions
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = shutil.which("chromium")
+    assert found, _MISSING
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=found, args=_OPTIONS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture(scope="module")
+def small(folder: Path) -> Path:
+    """Programs of every status, one of them with hostile names, and findings."""
+    hostile = "".join(HOSTILE) + "<img src=x onerror=document.title='broken'>"
+    found = diff(read_hlo(long_program(4)), read_hlo(long_program(4, 2, "sine", more=1)))
+    programs = (
+        Compared("train_step", "cpu", "compiled", "changed", diff(OLD, NEW)),
+        Compared("train_step", "tpu-v5e", "compiled", "changed", found),
+        Compared("decode", "cpu", "stablehlo", "identical", diff(OLD, OLD)),
+        Compared(hostile, "cpu", "compiled", "changed", diff(OLD, NEW)),
+        Compared("gone", "cpu", "compiled", "removed", op_counts={hostile: 2}),
+    )
+    findings = (*judge(programs), Finding("error", "growth", "train_step", "cpu", hostile, details=(hostile,)))
+    return written(folder / "small.html", Report("check", hostile, "new", programs, findings, notes=(hostile,)))
+
+
+@pytest.fixture(scope="module")
+def large(folder: Path) -> Path:
+    """10,000 instructions a side: one opcode changed in the middle, two instructions added far below."""
+    old, new = long_program(LAYERS), long_program(LAYERS, LAYERS // 2, "sine", more=1)
+    found = diff(read_hlo(old), read_hlo(new))
+    return written(
+        folder / "large.html", Report("diff", "a", "b", (Compared("m", None, "compiled", "changed", found),))
+    )
+
+
+def written(path: Path, report: Report) -> Path:
+    path.write_text(to_page(report).encode("utf-8", "backslashreplace").decode(), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[Tab]:
+    """A tab without any network; what the page asks for but itself, or complains about, fails the test."""
+    context = browser.new_context(viewport={"width": 1600, "height": 1000}, offline=True)
+    tab = context.new_page()
+    wrong: list[str] = []
+    tab.on("request", lambda request: wrong.append(request.url) if not request.url.endswith(".html") else None)
+    tab.on("console", lambda message: wrong.append(f"{message.type}: {message.text}"))
+    tab.on("pageerror", lambda error: wrong.append(str(error)))
+    yield tab
+    context.close()
+    assert wrong == []
+
+
+def opened(tab: Tab, page: Path, where: str = "") -> Tab:
+    tab.goto(page.as_uri() + where)
+    tab.wait_for_selector("html.ready")
+    return tab
+
+
+def shown(tab: Tab) -> list[str]:
+    """Names in the rows of the table that can be seen."""
+    found: list[str] = tab.eval_on_selector_all(
+        "#programs tr:not([hidden])", "rows => rows.map(row => row.dataset.name + ' ' + row.dataset.target)"
+    )
+    return found
+
+
+def chosen(tab: Tab) -> list[str]:
+    """The chosen line of the old and of the new side, as far as they are on the screen."""
+    lines: list[str] = tab.eval_on_selector_all(
+        ".pane .row.chosen [role=gridcell]",
+        """cells => cells.filter(cell => {
+            const pane = cell.closest('.pane').getBoundingClientRect(), row = cell.getBoundingClientRect();
+            return row.top >= pane.top && row.bottom <= pane.bottom;
+        }).map(cell => cell.textContent)""",
+    )
+    return lines
+
+
+def in_document(tab: Tab) -> int:
+    return tab.locator(".pane .row").count()
+
+
+# --- the first view --------------------------------------------------------------------------------------------------
+
+
+def test_nothing_that_others_wrote_runs(tab: Tab, small: Path) -> None:
+    opened(tab, small)
+    assert "broken" not in tab.title()
+    assert tab.locator("img, iframe, object, embed, link").count() == 0
+    for index in range(5):
+        opened(tab, small, f"#program-{index}")
+    assert tab.locator("img").count() == 0
+
+
+def test_filters(tab: Tab, small: Path) -> None:
+    opened(tab, small)
+    everything = shown(tab)
+    assert len(everything) == 5
+    tab.keyboard.press("/")
+    tab.keyboard.type("train tpu")
+    assert shown(tab) == ["train_step tpu-v5e"]
+    assert tab.locator("#shown").text_content() == "1 of 5 programs"
+    tab.keyboard.press("Escape")
+    assert shown(tab) == everything
+    tab.select_option("#filter-status", "changed")
+    assert len(shown(tab)) == 3
+    tab.select_option("#filter-target", "tpu-v5e")
+    assert shown(tab) == ["train_step tpu-v5e"]
+    tab.select_option("#filter-stage", "StableHLO")
+    assert shown(tab) == []
+    assert tab.locator("#none").is_visible()
+    tab.click("#clear")
+    assert shown(tab) == everything
+    tab.select_option("#filter-finding", "error")
+    assert "train_step cpu" in shown(tab)
+    assert "decode cpu" not in shown(tab)
+    tab.select_option("#filter-finding", "")
+    tab.click("[data-status=orphaned].tile")
+    assert shown(tab) == ["gone cpu"]
+
+
+def test_keys_alone_lead_to_an_edit_and_back(tab: Tab, small: Path) -> None:
+    opened(tab, small)
+    tab.keyboard.press("j")
+    tab.keyboard.press("j")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#program:not([hidden])")
+    assert tab.locator("#program-name").text_content() == "train_step"
+    assert "tpu-v5e" in (tab.locator("#program-of").text_content() or "")
+    tab.keyboard.press("j")
+    assert any("sine(" in line or "tanh(" in line for line in chosen(tab))
+    first = chosen(tab)
+    tab.keyboard.press("j")
+    assert chosen(tab) != first
+    tab.keyboard.press("k")
+    assert chosen(tab) == first
+    assert tab.locator("button.change[aria-expanded=true]").count() == 1
+    for _ in range(2):
+        tab.keyboard.press("Escape")  # the choice, then the open change
+    assert tab.locator(".row.chosen").count() == 0
+    assert tab.locator("#program").is_visible()
+    tab.keyboard.press("Escape")
+    tab.wait_for_selector("#overview:not([hidden])")
+    assert tab.evaluate("document.activeElement.getAttribute('href')") == "#program-1"
+
+
+def test_a_match_is_followed_from_either_side(tab: Tab, small: Path) -> None:
+    opened(tab, small, "#program-1")
+    tab.locator(".pane.old .row", has_text="ROOT %r = ").click()
+    assert [line.split("(")[0] for line in chosen(tab)] == ["ROOT %r = f32[64,64]{1,0} negate"] * 2
+    tab.locator(".pane.new .row", has_text="%t.2 = ").click()
+    assert [line.split(" ")[3].split("(")[0] for line in chosen(tab)] == ["tanh", "sine"]
+    assert tab.locator("#chosen mark").all_text_contents() == ["tanh", "sine"]
+    assert tab.locator(".row.chosen[aria-selected=true]").count() == 2
+    tab.locator(".pane.new").focus()
+    tab.keyboard.press("ArrowDown")
+    assert all(line.startswith("%f.2 = ") for line in chosen(tab))
+    tab.keyboard.press("Enter")
+    assert tab.evaluate("document.activeElement.getAttribute('aria-label')") == "old program"
+
+
+def test_numbers_and_tabs_by_keys(tab: Tab, small: Path) -> None:
+    opened(tab, small, "#program-0")
+    tab.locator("#tab-listing").focus()
+    for _ in range(5):
+        if tab.locator("#panel-numbers").is_visible():
+            break
+        tab.keyboard.press("ArrowRight")
+    rows = tab.locator("#numbers section").first.locator("tbody tr").all_text_contents()
+    assert rows[:2] == ["exponential01\u25b2 was 0", "tanh10\u25bc now 0"]
+
+
+@pytest.mark.parametrize("width", [400, 900, 1600])
+def test_widths(tab: Tab, small: Path, width: int) -> None:
+    tab.set_viewport_size({"width": width, "height": 900})
+    for where in ("", "#program-1"):
+        opened(tab, small, where)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert tab.locator(".pane.old .row").count()
+    assert tab.locator(".pane.new .row").count()
+
+
+# --- 10,000 instructions a side --------------------------------------------------------------------------------------
+
+
+def test_ten_thousand_instructions_a_side(tab: Tab, large: Path) -> None:
+    """However far one goes, no more rows than fit on the screen and a little beyond are made."""
+    opened(tab, large, "#program-0")
+    assert in_document(tab) < 100
+    tab.click("#everything")
+    tab.keyboard.press("j")
+    assert [line.split("(")[0].split(" ")[-1] for line in chosen(tab)] == ["tanh", "sine"]
+    assert in_document(tab) < 250
+    tab.locator(".pane.old").focus()
+    tab.keyboard.press("End")
+    assert tab.evaluate("document.querySelector('.pane.new').scrollTop") > 20 * 5 * LAYERS - 1_000
+    assert in_document(tab) < 250
+    for part in (0.1, 0.9, 0.5):
+        tab.locator(".pane.old").hover()
+        tab.eval_on_selector(".pane.old", f"pane => {{ pane.scrollTop = pane.scrollHeight * {part} }}")
+        tab.wait_for_function("document.querySelector('.pane.new .row').offsetTop > 0")
+        assert in_document(tab) < 250
+    tab.keyboard.press("/")
+    tab.keyboard.type("c.1777 ")
+    tab.keyboard.press("Enter")
+    assert [line.split(" ")[0] for line in chosen(tab)] == ["%c.1777"] * 2
+
+
+def test_a_fold_is_opened(tab: Tab, large: Path) -> None:
+    opened(tab, large, "#program-0")
+    folds = tab.locator(".pane.new .row.fold")
+    before = int(tab.locator(".pane.new").get_attribute("aria-rowcount") or 0)
+    folds.first.click()
+    assert int(tab.locator(".pane.new").get_attribute("aria-rowcount") or 0) > before + 4_000
+    assert in_document(tab) < 250
