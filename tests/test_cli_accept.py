@@ -175,6 +175,11 @@ def test_classes_and_patterns(changed: Compiler, said: Ask) -> None:
     out = json.loads(said("check", "--format", "json")[1])
     pattern = next(one for one in out["patterns"] if "exponential" in one["what"])
     assert sorted({out["programs"][n]["target"] for n in pattern["programs"]}) == ["cpu", "tpu-v5e-2x2"]
+    assert all(
+        (pattern["id"] in one["patterns"]) == (n in pattern["programs"]) for n, one in enumerate(out["programs"])
+    )
+    ids = {(one["name"], one["target"]): one["id"] for one in out["programs"]}
+    assert all(one["id"] == ids[one["program"], one["target"]] for one in out["findings"]) and any(ids.values())
     code, said_of, _ = said("accept", "--pattern", pattern["id"], "--class", "structure")
     assert code == 0 and "2 accepted, 2 still pending" in said_of
     assert pending() == ["g/small/cpu", "h/cpu"], "what is new has no pattern"
@@ -270,6 +275,10 @@ def damage_missing_note(folder: Path) -> None:
     (folder / "f/cpu/pending.json").unlink()
 
 
+def damage_missing_summary(folder: Path) -> None:
+    (folder / "f/cpu/summary.yaml").unlink()
+
+
 def damage_future(folder: Path) -> None:
     (folder / "f/cpu/pending.json").write_text('{"format_version": 2}')
 
@@ -286,6 +295,7 @@ def damage_future(folder: Path) -> None:
         (damage_name, "its summary is about"),
         (damage_note, "is no JSON"),
         (damage_missing_note, "nobody knows what this was compared with"),
+        (damage_missing_summary, "summary.yaml: is missing"),
         (damage_future, "was written by a newer hlodiff"),
     ],
 )

@@ -166,6 +166,15 @@ def test_scenarios_patterns_and_ranges(past: Past, capsys: pytest.CaptureFixture
     assert printed(past, capsys, "log", "evaluate", "HEAD~3..") == ""
 
 
+def test_without_a_name_there_is_a_line_for_each(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(past, capsys, "log") == (
+        "evaluate on cpu  instructions  ▁         2, unchanged    recorded 2026-01-01 c000000\n"
+        "loop             traces        █▁        3 -> 1 (-67 %)  changed 2026-01-10 c000009\n"
+        "step on cpu      instructions  ▁▅█▁▅██▅  3 -> 4 (+33 %)  changed 2026-01-09 c000008\n"
+    )
+    assert json.loads(printed(past, capsys, "log", "--format", "json"))["histories"][0]["name"] == "evaluate"
+
+
 def test_first_parents_only(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(past, capsys, "log", "step", "--first-parent", "-m", "temp_bytes")
     assert "side branch" not in text
@@ -244,6 +253,30 @@ other commits that changed temp_bytes
 
 def test_bisect_finds_the_commit_that_crossed_a_limit(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(past, capsys, "bisect", "step", "temp_bytes", "--above", "100 KiB") == BISECT
+
+
+def test_a_merge_is_told_with_what_its_branch_did(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(past, capsys, "bisect", "step", "instructions", "--above", "4")
+    assert "went above 4: 4 -> 5 (+25 %)\n  c000006  " in text
+    assert "\n  merged      c000004  2026-01-05  3 -> 4 (+33 %)  =On a side branch\n" in text
+
+
+def test_a_command_stays_on_one_line(
+    past: Past, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    text = printed(past, capsys, "bisect", "step", "temp_bytes")
+    assert "  next        hlodiff diff c000008~1 c000008 --name step --target cpu\n" in text
+
+
+def test_bisect_in_a_shallow_clone(
+    past: Past, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past.git("clone", "-q", "--depth", "2", past.top.as_uri(), str(tmp_path / "shallow"))
+    monkeypatch.chdir(tmp_path / "shallow" / "project ü")
+    text = printed(past, capsys, "bisect", "step", "temp_bytes", code=1)
+    said = "older commits are not here: this clone is shallow; `git fetch --unshallow` brings the rest"
+    assert text.splitlines()[-1] == f"  {said}"
 
 
 def test_the_next_command_works(past: Past, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -11,10 +12,13 @@ from hlodiff.cli.histories import Asked, find
 from hlodiff.errors import StoreError, UsageError
 from hlodiff.history import History, by_size, changes, crossings, reading_of, values_on
 from hlodiff.history.readings import values_of
+from hlodiff.report.history_data import history_csv, history_json
+from hlodiff.report.history_report import Shown, history_markdown, history_text
 from hlodiff.report.history_words import both_in_words, delta_in_words, notes_of
 from hlodiff.report.sparkline import sparkline
-from hlodiff.store import Key
+from hlodiff.store import Key, marked_stale
 from hlodiff.store.commits import literally, objects, open_repository, revisions_of, touching
+from hlodiff.store.yaml_text import dump, load
 from tests.past import Past
 
 
@@ -120,6 +124,7 @@ def test_versions_that_cannot_be_read_are_rows(past: Past) -> None:
         ("conflict", f"<<<<<<< ours\n{whole}=======\n{whole}>>>>>>> theirs\n"),
         ("future", whole.replace("format_version: 1", "format_version: 7")),
         ("broken", "a: [\n"),
+        ("stale", marked_stale(whole.encode()).decode()),
         ("tag", "!!python/object/apply:os.system [exit]\n"),
         ("bytes", "\udcff\n"),
     ):
@@ -133,8 +138,12 @@ def test_versions_that_cannot_be_read_are_rows(past: Past) -> None:
     past.record("step", "tanh", temp=300)
     past.commit("healed")
     rows = {subject: (value, notes) for subject, value, notes in told(past, history(past, "step"))}
-    assert rows["conflict"] == (None, "cannot be read: has merge conflict markers: it is neither side")
+    assert rows["conflict"] == (
+        None,
+        "cannot be read: holds git conflict markers: it is neither side, so the snapshot is stale",
+    )
     assert rows["future"] == (None, "cannot be read: format version 7 is newer than this hlodiff reads (up to 1)")
+    assert rows["stale"][1] == "cannot be read: is stale: both sides of a merge had changed it, and ours was kept"
     assert rows["broken"][1].startswith("cannot be read: broken YAML")
     assert rows["tag"][1].startswith("cannot be read: broken YAML: could not determine a constructor")
     assert rows["bytes"][1] == "cannot be read: is not UTF-8 text: byte 0"
@@ -366,4 +375,23 @@ def test_words() -> None:
     assert both_in_words("fusions", 0, 3) == "0 -> 3"
     assert delta_in_words("temp_bytes", 655360, 655424) == "+64 B"
     assert sparkline(list(range(100)), width=4) == "▃▄▆█"
-    assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").trouble.startswith("is no record of ours")
+    assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").trouble.startswith("is no record of traces")
+
+
+STRANGE = ["3", "[1, {a: 2}]", "{a: 2026-01-01, 5: .nan, b: [x, {}]}", "{compiled: {ops: x}}", "null"]
+TABLES = ("toolchain", "metrics", "fusions", "collectives", "memory", "op_counts", "fingerprints")
+
+
+@pytest.mark.parametrize("value", STRANGE)
+def test_summaries_of_strange_hands_are_told_in_every_form(past: Past, value: str) -> None:
+    folder = past.record("step", "sine")
+    past.commit("one")
+    table = load((folder / "summary.yaml").read_text(), "")
+    for key in TABLES:
+        text = "".join(dump({name: one}) for name, one in table.items() if name != key)
+        (folder / "summary.yaml").write_text(f"{text}{key}: {value}\n")
+        past.commit(f"strange {key}")
+    shown = [Shown(history(past, "step"), ("ops", "temp_bytes", "fusions", "op.sine"), "compiled")]
+    assert len(json.loads(history_json(shown, "HEAD"))["histories"][0]["commits"]) == 1 + len(TABLES)
+    for form in (history_text, history_markdown, history_csv):
+        assert form(shown).count("strange ") == len(TABLES)

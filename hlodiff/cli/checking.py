@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -134,25 +134,20 @@ def _heal(key: Key, error: HlodiffError) -> str:
     return error.hint if newer else f"hlodiff update {key.name} --target {key.target}"
 
 
-def _heal_all(advice: Sequence[str], broken: Sequence[Compared]) -> str:
-    """One command for all that is broken, where recording anew heals all of it, as after a merge."""
-    if len(dict.fromkeys(advice)) == 1 or not all(one.advice.startswith("hlodiff update ") for one in broken):
-        return advice[0]
-    names = dict.fromkeys(one.name for one in broken)
-    return f"hlodiff update {' '.join(names)}" if len(names) <= 3 else "hlodiff update"
-
-
-def with_ids(findings: tuple[Finding, ...], kept: Mapping[Key, str]) -> tuple[Finding, ...]:
+def with_ids(findings: tuple[Finding, ...], kept: Mapping[Key, str], *, here: bool = True) -> tuple[Finding, ...]:
     """Findings on traces and growth that name the command which records them without another run.
 
     Args:
         findings: of a check.
         kept: what waits for `accept`, with its ids.
+        here: whether it waits on the machine of whoever reads them, so that the command can be typed.
     """
     words = {"traces": "traces", "traces-new": "traces", GROWTH_RULE: "growth"}
     ids = {(key.name, key.target): own for key, own in kept.items()}
     named = [ids.get((f.program, words.get(f.rule, "")), "") for f in findings]
-    return tuple(
-        replace(finding, advice=f"hlodiff accept {own}") if own and finding.advice.startswith("hlodiff ") else finding
-        for finding, own in zip(findings, named, strict=True)
-    )
+    return tuple(_named(finding, own, here) for finding, own in zip(findings, named, strict=True))
+
+
+def _named(finding: Finding, own: str, here: bool) -> Finding:
+    is_accepted = own and here and finding.advice.startswith("hlodiff ")
+    return replace(finding, id=own, advice=f"hlodiff accept {own}" if is_accepted else finding.advice)

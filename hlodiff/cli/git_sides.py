@@ -12,9 +12,8 @@ from typing import Any
 from hlodiff.errors import StoreError
 from hlodiff.ir.model import Module
 from hlodiff.report.numbers import bytes_in_words
-from hlodiff.store import attach_source, unpack
-from hlodiff.store.names import SOURCE
 
+# What is imported here is imported once for each file of `git log -p`: the store is, where it is asked.
 # What a person waits for in a pager; `hlodiff diff` reads more.
 LARGEST = 32 * 1024 * 1024
 _LARGEST_SOURCE = 64 * 1024 * 1024
@@ -58,6 +57,8 @@ class GitSide:
             raise StoreError(f"{bytes_in_words(size)} are more than is compared here", where=self.path)
         content = self.file.read_bytes()
         if self.path.endswith(".gz"):
+            from hlodiff.store import unpack
+
             content = unpack(content, self.path, LARGEST)
         return content
 
@@ -71,13 +72,14 @@ class GitSide:
             ReadError: it is no program.
         """
         from hlodiff.ir import read_bytes
+        from hlodiff.store import attach_source
 
         module = read_bytes(content, path=self.path.removesuffix(".gz"))
         return attach_source(module, (self._source() or {}).get(module.stage))
 
     def _source(self) -> Mapping[str, Any] | None:
         """The source.json that was recorded together with this content."""
-        beside = f"{self.path.rpartition('/')[0]}/{SOURCE}"
+        beside = f"{self.path.rpartition('/')[0]}/source.json"
         try:
             text = _beside(beside) if not self.blob.strip("0") else _recorded_with(self.path, self.blob, beside)
             value = json.loads(text) if len(text) <= _LARGEST_SOURCE else None

@@ -87,7 +87,7 @@ def _hollow(
             if keys[0] is None or keys[0] != keys[1]:
                 calls.append((a, b))
     operands = [operand_names(row) for row in ours]
-    whole = {n for n, row in enumerate(ours) if row[0] in kept or any(name in kept for name in operands[n])}
+    whole = {n for n, row in enumerate(ours) if row[0] in kept or not kept.keys().isdisjoint(operands[n])}
     place = {row[0]: n for n, row in enumerate(ours)}
     root = root_of(sketches[0].program.text, sketches[0].chunks[pair[0]])
     leaves = {place[name] for n in whole for name in operands[n]} | {place[root]}
