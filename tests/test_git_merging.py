@@ -132,3 +132,12 @@ def test_code_in_conflict_is_told_first(tmp_path: Path) -> None:
     with pytest.raises(RegistryError) as raised:
         import_modules(Config(tmp_path, modules=("merged.py",)))
     assert raised.value.hint == "it holds git conflict markers: resolve them first"
+
+
+def test_snapshots_of_tests_are_healed_by_tests(made: Project) -> None:
+    made.record("t", at=made.snapshots / "pytest")
+    path = made.snapshots / "pytest/t/cpu/summary.yaml"
+    path.write_bytes(marked_stale(path.read_bytes()))
+    said = made.hlodiff("git", "status", code=1)
+    assert "snapshots     stale: 1 name since a merge: pytest/t\n" in said
+    assert said.endswith("next: pytest --hlodiff-update\n")
