@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, cast
 
-from hlodiff.config_policy import FAIL_ON, Budget, RuleUse, budgets, fail_on, rules
+from hlodiff.config_policy import FAIL_ON, Budget, Changes, RuleUse, budgets, changes, fail_on, rules
 from hlodiff.config_values import closest as closest
 from hlodiff.config_values import constants, count, flag, flags, folder, reject_unknown_keys, strings, wrong
 from hlodiff.errors import ConfigError
@@ -38,6 +38,7 @@ class Config:
             shape, as random weights need it.
         limits: how much a diff may try, by name, where it is not what `hlodiff.Limits` says.
         fail_on: classes of change that fail `check`.
+        changes: the same for some programs, in their order; the last one that fits a program counts.
         budgets: limits of metrics, in their order.
         rules: graph rules and what they are used for, in their order.
 
@@ -61,6 +62,7 @@ class Config:
     large_constants: Literal["hash", "ignore"] = "hash"
     limits: tuple[tuple[str, int], ...] = ()
     fail_on: tuple[str, ...] = FAIL_ON
+    changes: tuple[Changes, ...] = ()
     budgets: tuple[Budget, ...] = ()
     rules: tuple[RuleUse, ...] = ()
 
@@ -214,6 +216,7 @@ _READERS: dict[str, Callable[[object, str], object]] = {
     "large_constants": constants,
     "limits": _limits,
     "fail_on": fail_on,
+    "changes": changes,
     "budgets": budgets,
     "rules": rules,
 }

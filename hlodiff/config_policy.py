@@ -1,4 +1,4 @@
-"""`fail_on`, `budgets` and `rules` of `[tool.hlodiff]`: what a project does not want to see in its programs."""
+"""`fail_on`, `changes`, `budgets` and `rules` of `[tool.hlodiff]`: what a project does not want in its programs."""
 
 from __future__ import annotations
 
@@ -57,6 +57,7 @@ RULES: dict[str, dict[str, Literal["text", "list"]]] = {
     "custom-calls": {"only": "list"},
 }
 _REQUIRED = {"no-collective": "kind", "custom-calls": "only"}
+_TABLE = "tool.hlodiff"
 _SCOPE = ("functions", "targets", "severity")
 LIMIT_KEYS = ("max", "min", "max_increase", "ratchet")
 _UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
@@ -100,6 +101,20 @@ class Budget:
     stage: Literal["compiled", "stablehlo"] = "compiled"
     severity: Severity = "error"
     where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Which classes of change fail some programs, in the place of what holds for all.
+
+    Args:
+        fail_on: the classes; () lets every change pass.
+        functions, targets: patterns of names; all where empty.
+    """
+
+    fail_on: tuple[str, ...]
+    functions: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +187,28 @@ def fail_on(value: object, where: str) -> tuple[str, ...]:
         if word not in FAIL_ON:
             raise _unknown(f"unknown class `{word}`", word, FAIL_ON, where)
     return words
+
+
+def changes(value: object, where: str) -> tuple[Changes, ...]:
+    """The tables `[[tool.hlodiff.changes]]`.
+
+    Raises:
+        ConfigError: an unknown key, a table without `fail_on` or without a pattern, or no class that can fail.
+    """
+    if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
+        raise wrong(value, where, "tables [[tool.hlodiff.changes]]")
+    return tuple(_changes(table, f"{where} {number}") for number, table in enumerate(value, 1))
+
+
+def _changes(table: Mapping[str, object], where: str) -> Changes:
+    _reject(table, ("functions", "targets", "fail_on"), where)
+    if "fail_on" not in table:
+        raise ConfigError("`fail_on` is missing", where=where, hint='fail_on = ["interface", "numerics"]')
+    functions, targets, _ = _scope(table, where)
+    if not functions and not targets:
+        hint = f"name functions or targets, or write `fail_on` in [{_TABLE}]"
+        raise ConfigError("is for every program", where=where, hint=hint)
+    return Changes(fail_on(table["fail_on"], f"{where}.fail_on"), functions, targets)
 
 
 def budgets(value: object, where: str) -> tuple[Budget, ...]:

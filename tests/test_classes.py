@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hlodiff.diff import diff
-from hlodiff.diff.classes import CLASSES, classes_of
+from hlodiff.diff.classes import CLASSES, Class, classes_of
 from hlodiff.diff.compared import Compared, with_compiler
+from hlodiff.diff.result import ModuleDiff
 from hlodiff.ir import read_text
+from hlodiff.policy import judge
 from hlodiff.report.headline import headline
+from hlodiff.report.json_report import to_json
+from hlodiff.report.markdown_report import to_markdown
+from hlodiff.report.record import Report
+from hlodiff.report.terminal import to_terminal
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "policy.md"
 
@@ -140,3 +147,20 @@ def test_what_was_not_compared_has_no_class(status: str) -> None:
 def test_the_page_has_every_class_in_order() -> None:
     rows = re.findall(r"^\| `(\w+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert tuple(rows[: len(CLASSES)]) == CLASSES
+
+
+def test_classes_are_worked_out_once_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def counted(found: ModuleDiff) -> tuple[Class, ...]:
+        asked.append(found.old.name)
+        return classes_of(found)
+
+    monkeypatch.setattr(sys.modules["hlodiff.diff.compared"], "classes_of", counted)
+    old, new = read_text(ONE_FUSION), read_text(TWO_FUSIONS)
+    programs = with_compiler((Compared("f", "cpu", "compiled", "changed", diff(old, new)),), lambda one: False)
+    report = Report("check", "a", "b", programs, judge(programs))
+    for form in (to_terminal, to_json, to_markdown):
+        form(report)
+    assert replace(programs[0], id="12345678").classes == programs[0].classes
+    assert len(asked) == 1

@@ -180,7 +180,8 @@ def test_update_repairs_broken_snapshots(compiler: Compiler, said: Ask) -> None:
     Path("snapshots/g/large/cpu/summary.yaml").unlink()
     code, out, _ = said("update")
     assert code == 0
-    assert out.count("recorded anew: the old one was broken") == 3
+    assert out.count("recorded anew: the old one was broken") == 2
+    assert out.count("recorded anew: a merge had left it stale") == 1
     assert Path("snapshots/f/cpu/compiled.hlo").read_text() == whole
     assert said("check")[0] == 0
 
@@ -322,7 +323,7 @@ def damage(how: str) -> str:
         return "snapshots/f/cpu/compiled.hlo:"
     if how == "conflict":
         compiled.write_text("<<<<<<< HEAD\n" + compiled.read_text())
-        return "compiled.hlo:1: has merge conflict markers"
+        return "compiled.hlo:1: holds git conflict markers"
     if how == "future":
         summary.write_text(summary.read_text().replace("format_version: 1", "format_version: 99"))
         return "format version 99 is newer than this hlodiff reads (up to 1)"
@@ -519,3 +520,15 @@ def test_check_heeds_the_limits_of_the_configuration(compiler: Compiler, said: A
         code, out, _ = said("check", "f", "--target", "cpu", "--format", "json")
         assert code == 1
         assert [each["name"] for program in json.loads(out)["programs"] for each in program["limits_hit"]] == hit
+
+
+def test_a_renamed_function_is_recognized(compiler: Compiler, said: Ask) -> None:
+    compiler.answers["f", "", "cpu"] = EXP
+    said("update")
+    compiler.answers["h", "", "cpu"] = compiler.answers.pop(("f", "", "cpu"))
+    code, out, _ = said("check")
+    assert code == 1
+    assert "note: h compiles to what f was: if it was renamed, `hlodiff update --prune h f`\n" in out
+    assert out.endswith("1 new, 1 orphaned, 3 unchanged; next: hlodiff accept h\n")
+    assert said("update", "--prune", "h", "f")[0] == 0
+    assert said("check") == (0, said("check")[1], "") and not Path("snapshots/f/cpu").exists()

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.capture import Discovery
+from hlodiff.capture import Captured, Discovery
 from hlodiff.config import Config
-from tests.test_cli_check import EXP, Ask, Compiler
+from tests.test_cli_check import EXP, STABLEHLO, Ask, Compiler
 from tests.test_cli_check import compiler as compiler  # a fixture
 
 BUDGET = '[[tool.hlodiff.budgets]]\ntargets = ["cpu"]\n'
@@ -59,7 +59,7 @@ def test_fail_on_lets_other_classes_pass_and_still_tells_them(compiler: Compiler
     code, out, _ = said("check")
     assert code == 0
     assert "structure: 1 changed of 2 instructions" in out
-    assert "  passes: compiles to another program than the snapshot, but only in structure, which `fail_on`" in out
+    assert "  passes on cpu: compiles to another program than the snapshot, but only in structure, which" in out
     assert out.endswith("1 changed (passes), 3 unchanged; next: hlodiff accept f\n")
     assert r"StableHLO is the same\), passes |" in said("check", "--format", "markdown")[1]
     totals = json.loads(said("check", "--format", "json")[1])["totals"]
@@ -67,6 +67,41 @@ def test_fail_on_lets_other_classes_pass_and_still_tells_them(compiler: Compiler
     assert found(said("check", "--format", "json")[1])[0][:2] == ("info", "changed")
     policy('fail_on = ["structure"]\n')
     assert said("check")[0] == 1
+
+
+def test_classes_fail_by_function_and_target(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    for key in compiler.answers:
+        compiler.answers[key] = EXP
+    tables = (
+        'fail_on = []\n[[tool.hlodiff.changes]]\nfunctions = ["g"]\nfail_on = ["structure"]\n'
+        '[[tool.hlodiff.changes]]\nfunctions = ["g/large"]\nfail_on = ["interface"]\n'
+        '[[tool.hlodiff.changes]]\ntargets = ["tpu-*"]\nfail_on = ["structure"]\n'
+    )
+    policy(tables)
+    code, out, _ = said("check", "--format", "json")
+    told = {(f["program"], f["target"]): f["severity"] for f in json.loads(out)["findings"]}
+    assert code == 1
+    failing = [label for label, severity in told.items() if severity == "error"]
+    assert failing == [("f", "tpu-v5e-2x2"), ("g/small", "cpu")] and set(told.values()) == {"error", "info"}
+    assert said("check", "--target", "cpu", "g/large")[0] == 0
+    out = said("check")[1]
+    assert "  f and 1 more on cpu: structure (StableHLO is the same), passes; temp" in out
+    assert out.endswith("4 changed (2 pass); next: hlodiff accept f g/small g/large\n")
+
+
+def test_a_pattern_that_fits_nothing_is_told(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    policy(
+        '[[tool.hlodiff.changes]]\nfunctions = ["ff"]\nfail_on = []\n'
+        '[tool.hlodiff.rules]\nno-f64 = { functions = ["g/*"], targets = ["tpus-*"] }\n' + BUDGET + "flops = 99\n"
+    )
+    code, out, _ = said("check")
+    assert code == 0
+    assert "note: [tool.hlodiff] changes 1: no function fits `ff`" in out
+    assert "note: [tool.hlodiff] rules.no-f64: no target fits `tpus-*`" in out
+    assert out.count("note: ") == 2
+    assert "note: " not in said("check", "f")[1], "a run of some programs says nothing of the others"
 
 
 def test_a_new_program_fails_whatever_may_change_and_is_judged(compiler: Compiler, said: Ask) -> None:
@@ -128,3 +163,34 @@ def test_what_another_compiler_did_is_called_so_and_can_be_let_pass(compiler: Co
     assert said("check", "f", "--target", "cpu")[0] == 0
     policy('fail_on = ["toolchain"]\n')
     assert said("check", "f", "--target", "cpu")[0] == 1
+
+
+def lowered_otherwise(compiler: Compiler, *where: str) -> Captured:
+    """A program whose StableHLO is another one too."""
+    negated = STABLEHLO.replace("    return %a", "    %b = stablehlo.negate %a : tensor<8xf32>\n    return %b")
+    facts = {"toolchain": compiler.toolchain, "arguments": [], "results": [], "devices": 1}
+    function, case, target = where
+    return Captured(function, case, target, negated, EXP, facts, {})
+
+
+def test_your_code_or_the_compiler_is_said_first_and_of_each_program(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    compiler.toolchain = {"jax": "0.11.0", "x64": False}
+    compiler.answers["g", "large", "cpu"] = EXP  # recorded by the compiler of now, and changed by another hand
+    said("update", "g/large")
+    compiler.answers["g", "large", "cpu"] = EXP.replace("exponential", "cosine")
+    compiler.answers["f", "", "cpu"] = EXP
+    compiler.answers["g", "small", "cpu"] = lowered_otherwise(compiler, "g", "small", "cpu")
+    _, out, _ = said("check")
+    assert out.split("\n")[:3] == [
+        "toolchain differs: jax 0.10.2 -> 0.11.0 (cpu, tpu-v5e-2x2)",
+        "the compiler changed 1 program whose StableHLO is the same",
+        "1 program differs in StableHLO too: your code changed, or the way jax lowers it",
+    ]
+    told = {block.split("  ")[0]: block for block in out.split("\n\n") if "  changed on" in block.split("\n")[0]}
+    assert "  on cpu: StableHLO is the same, so the compiler did this\n" in told["f"]
+    assert "  on cpu: StableHLO differs too: your code changed, or the way jax lowers it\n" in told["g/small"]
+    assert "compiler did this" not in told["g/large"] and "differs too" not in told["g/large"]
+    programs = json.loads(said("check", "--format", "json")[1])["programs"]
+    made = {one["name"]: one["class"] for one in programs if one["stage"] == "compiled" and one["status"] == "changed"}
+    assert made == {"f": "toolchain", "g/small": "structure", "g/large": "structure"}

@@ -72,11 +72,22 @@ def test_a_short_policy(tmp_path: Path) -> None:
 
 
 BUDGET = "[[tool.hlodiff.budgets]]\n"
+CHANGES = "[[tool.hlodiff.changes]]\n"
 RULE = "[tool.hlodiff.rules]\n"
 MISTAKES = [
     ("fail_on = 'cost'", "fail_on: expected a list of strings"),
     ("fail_on = ['numeric']", "fail_on: unknown class `numeric`\nhint: did you mean `numerics`?"),
     ("fail_on = ['schedule']", "fail_on: `schedule` never fails"),
+    ("changes = 3", "changes: expected tables [[tool.hlodiff.changes]], found int 3"),
+    (CHANGES + "functions = ['f']", "changes 1: `fail_on` is missing"),
+    (CHANGES + "fail_on = ['cost']", "changes 1: is for every program\nhint: name functions or targets"),
+    (CHANGES + "functions = []\nfail_on = ['cost']", "changes 1: is for every program"),
+    (CHANGES + "function = ['f']\nfail_on = ['cost']", "unknown key `function` in [tool.hlodiff.changes 1]"),
+    (
+        CHANGES + "functions = ['f']\nfail_on = ['costs']",
+        "changes 1.fail_on: unknown class `costs`\nhint: did you",
+    ),
+    (CHANGES + "functions = ['f']\nfail_on = ['schedule']", "changes 1.fail_on: `schedule` never fails"),
     ("budgets = 3", "budgets: expected tables [[tool.hlodiff.budgets]], found int 3"),
     (BUDGET, "budgets 1: has no limit"),
     (BUDGET + "functions = ['f']", "budgets 1: has no limit"),
@@ -158,6 +169,7 @@ VALID = [
     "",
     "jobs = 3\nxla_flags = '--a=1 --b'\nenv = { A = '1' }\nx64 = true\nlimits = { search = 3 }\nfail_on = []",
     "xla_flags = ['--a=1']\nmatmul_precision = 'BF16_BF16_F32_X3'\nlarge_constants = 'ignore'",
+    CHANGES + "functions = ['f']\nfail_on = []\n" + CHANGES + "targets = ['tpu-*']\nfail_on = ['cost', 'toolchain']",
     BUDGET + "fusions = { kLoop = 3, max = 4 }\n'fusions.kInput' = { max_increase = '2 %' }",
     BUDGET + "loop.copies = 0\n'entry.op.copy' = 1\nloop.collectives.all-gather.bytes = '1kB'\nbytes_accessed = 1e9",
     BUDGET + "collectives = { max = 3, all-gather = { ratchet = true, bytes = '3 GiB' } }\ncustom_calls.TopK = 1",

@@ -33,8 +33,9 @@ KNOWS: dict[str, set[str]] = {
     "capture": _BELOW_DIFF | {"registry", "scenarios", "traces", "anatomy"},
     "watching": {"capture", "traces"},
     "policy": _BELOW_DIFF | {"config_values", "store", "traces", "anatomy"},
+    "history": _BELOW_DIFF | {"config_values", "store", "traces"},
     "programs": _BELOW_DIFF | {"capture", "policy", "registry"},
-    "report": _BELOW_DIFF | {"policy", "store", "traces", "anatomy"},
+    "report": _BELOW_DIFF | {"policy", "store", "traces", "anatomy", "history"},
     "forge": {"report"},
 }
 # `hlodiff.abstract` makes a jax.ShapeDtypeStruct, so it asks the room that knows jax, when it is called.

@@ -118,3 +118,84 @@ def test_each_place_of_the_loop_is_proved() -> None:
         if pair.elements:
             pairs = (*script.pairs[:number], replace(pair, elements=()), *script.pairs[number + 1 :])
             assert not replay(replace(script, pairs=pairs)).complete
+
+
+TWINS = """
+asks {
+  t = (s32[], f32[8]{0}, f32[8]{0}, f32[8]{0}) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  most = s32[] constant(10)
+  ROOT less = pred[] compare(i, most), direction=LT
+}
+
+runs {
+  t = (s32[], f32[8]{0}, f32[8]{0}, f32[8]{0}) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  x = f32[8]{0} get-tuple-element(t), index=1
+  y = f32[8]{0} get-tuple-element(t), index=2
+  z = f32[8]{0} get-tuple-element(t), index=3
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  bent = f32[8]{0} tanh(y)
+  turned = f32[8]{0} sine(z)
+  raised = f32[8]{0} exponential(x)
+  ROOT out = (s32[], f32[8]{0}, f32[8]{0}, f32[8]{0}) tuple(next, raised, bent, turned)
+}
+
+ENTRY main {
+  p = f32[8]{0} parameter(0)
+  zero = s32[] constant(0)
+  a = f32[8]{0} copy(p)
+  b = f32[8]{0} copy(p)
+  c = f32[8]{0} copy(p)
+  begin = (s32[], f32[8]{0}, f32[8]{0}, f32[8]{0}) tuple(zero, a, b, c)
+  ROOT loop = (s32[], f32[8]{0}, f32[8]{0}, f32[8]{0}) while(begin), condition=asks, body=runs
+}
+"""
+MORE_TWINS = (
+    TWINS.replace("(s32[], f32[8]{0}, f32[8]{0}, f32[8]{0})", "(s32[], s32[], f32[8]{0}, f32[8]{0}, f32[8]{0})")
+    .replace("index=3", "index=4")
+    .replace("index=2", "index=3")
+    .replace("index=1", "index=2")
+    .replace("  one =", "  again = s32[] get-tuple-element(t), index=1\n  one =")
+    .replace("tuple(next,", "tuple(next, again,")
+    .replace("tuple(zero,", "tuple(zero, zero,")
+)
+WIDER = [
+    *["added get-tuple-element", "changed parameter shape x2", "changed tuple operands,shape"],
+    *["changed tuple shape", "changed while shape"],
+]
+
+
+def _plain(found: list[str]) -> list[str]:
+    return sorted(line.replace("shape,operands", "operands,shape") for line in found)
+
+
+def test_a_value_carried_twice_shifts_equals_that_only_the_loop_tells_apart() -> None:
+    # The loop begins with three equal arrays, and with one number twice: which is which its body says.
+    assert _plain(lines(compare(TWINS, MORE_TWINS))) == WIDER
+    last = TWINS.replace("f32[8]{0}, f32[8]{0}, f32[8]{0})", "f32[8]{0}, f32[8]{0}, f32[8]{0}, s32[])")
+    last = last.replace("  one =", "  again = s32[] get-tuple-element(t), index=4\n  one =")
+    last = last.replace("turned)", "turned, again)").replace("b, c)", "b, c, zero)")
+    assert _plain(lines(compare(TWINS, last))) == WIDER
+
+
+def _called(text: str) -> str:
+    """The loop in a computation of its own, as XLA has it for short loops on cpu."""
+    shape = text.partition("ROOT loop = ")[2].partition(" while")[0]
+    body, _, rest = text.partition("ENTRY main")
+    own = f"loops {{\n  t = {shape} parameter(0)\n  ROOT loop = {shape} while(t), condition=asks, body=runs\n}}\n\n"
+    return (
+        body
+        + own
+        + "ENTRY main"
+        + rest.replace("while(begin), condition=asks, body=runs", "call(begin), to_apply=loops")
+    )
+
+
+def test_a_loop_in_a_computation_of_its_own() -> None:
+    told = lines(compare(_called(TWINS), _called(MORE_TWINS)))
+    inside = ["changed parameter shape x3" if "parameter" in line else line for line in WIDER]
+    assert _plain(told) == sorted([*inside, "changed call shape"])
+    other = _called(MORE_TWINS).replace("sine(z)", "sine(y)")
+    assert "changed sine operands" in lines(compare(_called(TWINS), other))

@@ -185,7 +185,7 @@ def test_merge_conflict_markers(file: str, tmp_path: Path) -> None:
     path.write_text(path.read_text() + "<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> branch\n")
     line = path.read_text().split("\n").index("<<<<<<< HEAD") + 1
     text = refused(lambda: read_snapshot(FolderTree(tmp_path), Key("step", "small", "cpu")))
-    assert text.startswith(f"{path}:{line}: has merge conflict markers")
+    assert text.startswith(f"{path}:{line}: holds git conflict markers")
     assert text.endswith("hint: hlodiff update step/small --target cpu")
 
 

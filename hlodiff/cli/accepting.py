@@ -133,6 +133,10 @@ def accept(config: Config, one: Waiting, root: Path) -> Decision:
     """
     base = base_of(config, one.key)
     now = standing(one, base)
+    if base.stale:
+        again = f"hint: hlodiff update {one.key.name} --target {one.key.target}"
+        what = "a merge has left its snapshot stale, and this was captured before"
+        return Decision(one.key, "refused", (what, again), one.id)
     if now == "stale":
         again = f"hint: hlodiff check {one.key.name} --target {one.key.target}"
         return Decision(one.key, "refused", ("its snapshot has changed since this was captured", again), one.id)

@@ -23,7 +23,9 @@ from hlodiff.report.record import Report, toolchain_changes
 from hlodiff.store import Key
 
 # What the work tree says counts for both sides: none of it belongs to what is compared.
-_SHARED = ("jobs", "limits", "large_constants", "max_file_bytes", "snapshots")
+_SHARED = (
+    "jobs", "limits", "large_constants", "max_file_bytes", "snapshots", "fail_on", "changes", "budgets", "rules",
+)  # fmt: skip
 # These may differ: each side is what its own revision registers and how it has it compiled.
 _MODULES = ("modules", "path", "targets", "root")
 

@@ -13,11 +13,13 @@ from hlodiff.cli.against import check_against
 from hlodiff.cli.checking import Run, with_ids
 from hlodiff.cli.following import following_all
 from hlodiff.cli.growth_checking import check_growth
+from hlodiff.cli.idle_policy import idle_patterns
 from hlodiff.cli.leaving import LeavesNothing, Leaving, pending_folder
 from hlodiff.cli.lowered import left_out
 from hlodiff.cli.output import emit_report, near
 from hlodiff.cli.parity import check_parity
 from hlodiff.cli.registered import Chosen, choose, with_budgets
+from hlodiff.cli.renamed import renamed
 from hlodiff.cli.scenario_runs import ChosenScenarios, compare_scenarios
 from hlodiff.config import in_ci, load
 from hlodiff.errors import UsageError
@@ -109,6 +111,7 @@ def _check_snapshots(
     discovery = discover(config)
     policy = with_budgets(config, discovery)
     chosen = choose(config, discovery, names, targets)
+    idle = () if names or targets else idle_patterns(config, discovery)
     run.compare_all(chosen, jobs)
     if not (names or targets or run.lower_only):
         run.leaving.forget_unregistered(discovery)
@@ -133,7 +136,7 @@ def _check_snapshots(
         programs=programs,
         findings=findings,
         toolchain=toolchain_changes(run.toolchains),
-        notes=(*chosen.notes(), *run.leaving.notes(), *unseen),
+        notes=(*chosen.notes(), *run.leaving.notes(), *unseen, *renamed(programs), *idle),
         next=following_all(programs, findings, scenarios, kept),
         root=str(config.root),
         timings=run.timings(chosen),

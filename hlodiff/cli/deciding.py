@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from hlodiff.cli.selecting import selected
 from hlodiff.cli.waiting import Waiting, base_of, compared, is_record
 from hlodiff.config import Config, closest
-from hlodiff.diff.classes import CLASSES, classes_of
+from hlodiff.diff.classes import CLASSES
 from hlodiff.diff.compared import Compared
 from hlodiff.errors import UsageError
 from hlodiff.report.record import Report
@@ -210,6 +210,6 @@ def classes_of_program(stages: Sequence[Compared]) -> tuple[str, ...]:
         return ()
     if any(stage.by_compiler for stage in stages):
         return ("toolchain",)
-    found = {name for stage in stages if stage.diff for name in classes_of(stage.diff)}
+    found = {name for stage in stages if stage.diff for name in stage.classes}
     changed = found - {"identical"}
     return tuple(name for name in CLASSES if name in changed) or ("identical",)

@@ -18,7 +18,16 @@ from hlodiff.policy import Finding
 from hlodiff.policy.findings import Severity
 from hlodiff.policy.growth import RULE, changed_growth, growth_record, judge_growth, recorded_classes
 from hlodiff.report.growth_report import causes, growing_tables
-from hlodiff.store import FolderTree, Key, list_growth, read_growth, recorded_text, remove_growth, write_growth
+from hlodiff.store import (
+    FolderTree,
+    Key,
+    StaleError,
+    list_growth,
+    read_growth,
+    recorded_text,
+    remove_growth,
+    write_growth,
+)
 
 PLACE = "growth"
 """What stands for the target in the lists of `update`: growth is recorded once for all targets."""
@@ -61,7 +70,8 @@ def _judged(config: Config, grew: Grew, leaving: Leaving) -> tuple[Finding, ...]
         text = recorded_text(FolderTree(near(config.snapshots)), own)
     except HlodiffError as error:
         advice = f"hlodiff update {key.name}"
-        return (Finding("broken", RULE, key.name, None, str(error), advice),)
+        what = str(error).removesuffix(f"\nhint: {error.hint}")
+        return (Finding("broken", RULE, key.name, None, what, advice),)
     if isinstance(grew.trouble, NotChecked):
         severity: Severity = "info" if record is None else "warning"
         return (Finding(severity, RULE, key.name, key.target, grew.trouble.reason, grew.trouble.advice),)
@@ -131,7 +141,7 @@ def _written(config: Config, grew: Grew) -> GrowthRow:
         old = read_growth(root, key.function, key.case)
         status = "new" if old is None else status
     except HlodiffError as error:
-        old, status = None, "repaired"
+        old, status = None, "healed" if isinstance(error, StaleError) else "repaired"
         if foreseen(error).hint.startswith("pip install"):  # a newer hlodiff wrote it
             return GrowthRow(key, "failed", tuple(str(error).split("\n")))
     if not write_growth(root, key.function, key.case, growth_record(key.function, key.case, grew.growths)):

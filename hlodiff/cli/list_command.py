@@ -15,7 +15,7 @@ from hlodiff.cli.scenario_runs import scenario_states
 from hlodiff.config import load
 from hlodiff.report.escape import printable
 from hlodiff.report.numbers import many
-from hlodiff.store import FolderTree, Key, list_snapshots
+from hlodiff.store import FolderTree, Key, list_snapshots, stale_of
 
 
 @click.command("list")
@@ -32,8 +32,10 @@ def command(names: tuple[str, ...], targets: tuple[str, ...], form: str, output:
     config = load(project)
     discovery = discover(config)
     chosen = choose(config, discovery, names, targets)
-    recorded = dict.fromkeys(list_snapshots(FolderTree(config.snapshots)).keys)
-    rows = [(key, "recorded" if key in recorded else "new") for key in chosen.registered]
+    tree = FolderTree(config.snapshots)
+    recorded = dict.fromkeys(list_snapshots(tree).keys)
+    stale = dict.fromkeys(stale_of(tree, [key for key in chosen.registered if key in recorded]))
+    rows = [(key, "stale" if key in stale else "recorded" if key in recorded else "new") for key in chosen.registered]
     rows += [(key, "orphaned") for key in chosen.orphaned]
     traces = scenario_states(config, chosen.scenarios)
     emit(_json(rows, discovery, traces) if form == "json" else _text(rows, discovery, chosen, traces), output)
@@ -58,11 +60,12 @@ def _text(rows: list[tuple[Key, str]], discovery: Discovery, chosen: Chosen, tra
     lines += [f"note: the cases of `{name}` cannot be listed: {problem}" for name, problem in problems.items()]
     lines += [f"note: {folder}: a summary.yaml, but no snapshot's place" for folder in chosen.strays]
     states = [*(state for _, state in rows), *(state for _, _, state in traces)]
-    new, orphaned = states.count("new"), states.count("orphaned")
-    following = "hlodiff update" if new else "hlodiff update --prune" if orphaned else "hlodiff check"
+    new, orphaned, stale = (states.count(state) for state in ("new", "orphaned", "stale"))
+    following = "hlodiff update" if new or stale else "hlodiff update --prune" if orphaned else "hlodiff check"
     functions = many(len({key.function for key, _ in rows}), "function")
     functions += f", {many(len(traces), 'scenario')}" if traces else ""
-    counts = [f"{len(states) - new - orphaned} recorded", *([f"{new} new"] if new else [])]
+    counts = [f"{len(states) - new - orphaned - stale} recorded", *([f"{new} new"] if new else [])]
+    counts += [f"{stale} stale since a merge"] if stale else []
     counts += [f"{orphaned} orphaned"] if orphaned else []
     lines.append(f"{functions}, {', '.join(counts)}; next: {following}")
     return "".join(printable(line, lines=True) + "\n" for line in lines)

@@ -54,6 +54,17 @@ def target(command: F) -> F:
     )(command)
 
 
+def stage(command: F) -> F:
+    """`--stage`, of histories."""
+    return click.option(
+        "--stage",
+        type=click.Choice(["compiled", "stablehlo"]),
+        default="compiled",
+        show_default=True,
+        help="Which of the two recorded programs.",
+    )(command)
+
+
 def form(command: F) -> F:
     """`--format` for reports, `--report` for further ones of the same run, and `--link`."""
     command = further_forms(FORMS)(command)

@@ -55,8 +55,9 @@ def emit(text: str, output: str | None) -> None:
 def _print(text: str) -> None:
     if sys.stdout is None:
         raise UsageError("is closed, so the result goes nowhere", where="stdout", hint="write it to a file: -o FILE")
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # of a terminal that knows less than Unicode
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except BrokenPipeError:
         close_stdout()  # whoever read it has seen enough; the verdict stands

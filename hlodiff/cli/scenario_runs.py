@@ -20,7 +20,9 @@ from hlodiff.store import (
     FutureFormatError,
     Key,
     RecordedTraces,
+    StaleError,
     Tree,
+    is_stale,
     read_traces,
     recorded_text,
     remove_traces,
@@ -28,6 +30,7 @@ from hlodiff.store import (
     traces_table,
 )
 from hlodiff.store import write_traces as write
+from hlodiff.store.recorded_traces import TRACES
 from hlodiff.traces.compare import ComparedTraces, differences, exceeded
 from hlodiff.traces.counted import count
 
@@ -185,29 +188,31 @@ def _recorded(root: Path, outcome: Ran) -> Recorded:
         hint = (f"hint: {outcome.advice}",) if outcome.advice else ()
         return Recorded(name, "failed", (outcome.what, *hint), outcome.log)
     new = RecordedTraces(name, outcome.jax, count(outcome.events))
-    broken = False
+    broken = ""
     try:
         old = read_traces(FolderTree(root), name)
     except FutureFormatError as error:
         return Recorded(name, "failed", tuple(str(error).split("\n")))
-    except HlodiffError:
-        old, broken = None, True
+    except HlodiffError as error:
+        old, broken = None, "healed" if isinstance(error, StaleError) else "repaired"
     changes = differences(old.account, new.account) if old else ()
     if old is not None and not changes and old.jax == new.jax:
         return Recorded(name, "unchanged")
     write(root, new)
     if old is None:
-        return Recorded(name, "repaired" if broken else "new")
+        return Recorded(name, broken or "new")
     return Recorded(name, "changed" if changes else "facts", changes)
 
 
 def scenario_states(config: Config, chosen: ChosenScenarios) -> list[tuple[str, str, str]]:
     """For `list`: the name of each scenario, where it is registered ("" nowhere), and whether it is recorded."""
-    recorded = scenarios_of(FolderTree(config.snapshots).files())
-    rows = [
-        (found.name, f"{found.file}:{found.line}", "recorded" if found.name in recorded else "new")
-        for found in chosen.registered
-    ]
+    tree = FolderTree(config.snapshots)
+    recorded = scenarios_of(tree.files())
+
+    def state(name: str) -> str:
+        return "new" if name not in recorded else "stale" if is_stale(tree, [f"{name}/{TRACES}"]) else "recorded"
+
+    rows = [(found.name, f"{found.file}:{found.line}", state(found.name)) for found in chosen.registered]
     return rows + [(name, "", "orphaned") for name in chosen.orphaned]
 
 

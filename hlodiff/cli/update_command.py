@@ -22,13 +22,14 @@ from hlodiff.cli.scenario_runs import update_scenarios
 from hlodiff.cli.trouble import foreseen
 from hlodiff.config import Config, load
 from hlodiff.diff.limits import Limits
-from hlodiff.errors import StoreError
+from hlodiff.errors import HlodiffError, StoreError
 from hlodiff.report.escape import printable
 from hlodiff.report.headline import headline
 from hlodiff.report.numbers import many
-from hlodiff.store import FutureFormatError, Key, remove_snapshot, write_snapshot, writing
+from hlodiff.store import FutureFormatError, Key, StaleError, remove_snapshot, write_snapshot, writing
 
-_STATUSES = ("new", "changed", "repaired", "facts", "unchanged", "orphaned", "deleted", "not checked", "failed")
+_RECORDED = ("new", "changed", "repaired", "healed", "facts")
+_STATUSES = (*_RECORDED, "unchanged", "orphaned", "deleted", "not checked", "failed")
 
 
 @click.command("update")
@@ -70,7 +71,7 @@ def command(
             run.settled(Key(row.key.function, row.key.case, "growth") for row in growth if row.status != "not checked")
             run.settled(row.key for row in run.traces)
         except KeyboardInterrupt:
-            done = sum(row.status in ("new", "changed", "repaired", "facts") for row in run.rows.values())
+            done = sum(row.status in _RECORDED for row in run.rows.values())
             tell(f"{many(done, 'program')} recorded; `hlodiff update` goes on with the others")
             raise
     rows = [run.rows[key] for key in (*chosen.registered, *chosen.orphaned) if key in run.rows]
@@ -107,12 +108,12 @@ class _Run:
         wanted = [key for key in chosen.registered if key not in self.rows]
         with closing(captured(self.config, requests_for(wanted, stored), jobs)) as outcomes:
             for key, outcome in outcomes:
-                row = self.update_one(key, outcome, stored.get(key), key in broken)
+                row = self.update_one(key, outcome, stored.get(key), broken.get(key))
                 self.rows[key] = row
                 if row.status != "not checked":  # whatever an earlier check has left is settled, or not what it is now
                     self.leaving.forget(key)
 
-    def update_one(self, key: Key, outcome: Outcome, old: Stored | None, broken: bool) -> _Row:
+    def update_one(self, key: Key, outcome: Outcome, old: Stored | None, broken: HlodiffError | None) -> _Row:
         if isinstance(outcome, NotChecked):
             advice = (f"hint: {outcome.advice}",) if outcome.advice else ()
             return _Row(key, "not checked", (outcome.reason, *advice))
@@ -126,7 +127,7 @@ class _Run:
             if not written:
                 return _Row(key, "unchanged")
             if old is None:
-                return _Row(key, "repaired" if broken else "new")
+                return _Row(key, "healed" if isinstance(broken, StaleError) else "repaired" if broken else "new")
             return _difference(key, old, parse(snapshot, key.name), Limits(**dict(self.config.limits)))
         except StoreError:
             raise  # nothing can be written: the next program would only say so again
@@ -174,7 +175,11 @@ def _text(rows: list[_Row], notes: tuple[str, ...], config: Config) -> Iterator[
 
 
 def _told(row: _Row, wide: int) -> Iterator[str]:
-    words = {"facts": "same program, other toolchain or figures", "repaired": "recorded anew: the old one was broken"}
+    words = {
+        "facts": "same program, other toolchain or figures",
+        "repaired": "recorded anew: the old one was broken",
+        "healed": "recorded anew: a merge had left it stale",
+    }
     yield f"{f'{row.key.name}  {row.key.target}':<{wide}}  {words.get(row.status, row.status)}"
     yield from (f"  {printable(line)}" for line in row.what)
     yield from (f"    | {printable(line)}" for line in row.log.rstrip().split("\n")[-12:] if row.log)
@@ -184,7 +189,7 @@ def _totals(rows: list[_Row], config: Config) -> str:
     counts = [(status, sum(row.status == status for row in rows)) for status in _STATUSES]
     words = {"facts": "with new facts only"}
     said = ", ".join(f"{count} {words.get(status, status)}" for status, count in counts if count)
-    recorded = any(count for status, count in counts if status in ("new", "changed", "repaired", "facts", "deleted"))
+    recorded = any(count for status, count in counts if status in (*_RECORDED, "deleted"))
     failed = dict.fromkeys(row.key.name for row in rows if row.status == "failed")
     if failed:
         following = f"hlodiff update {' '.join(failed) if len(failed) <= 3 else ''}".rstrip() + ", once it is repaired"

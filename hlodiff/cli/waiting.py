@@ -20,6 +20,7 @@ from hlodiff.store import (
     FolderTree,
     Key,
     Pending,
+    StaleError,
     digest,
     list_records,
     list_snapshots,
@@ -156,10 +157,17 @@ def _counted(summary: Mapping[str, object], stage: str) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The snapshot that a pending program would replace: None where there is none, and why it cannot be read."""
+    """The snapshot that a pending program would replace: None where there is none, or where it cannot be read.
+
+    Args:
+        stored: the snapshot.
+        broken: whether it cannot be read.
+        stale: whether that is because of a merge.
+    """
 
     stored: Stored | None = None
     broken: bool = False
+    stale: bool = False
 
 
 def base_of(config: Config, key: Key) -> Base:
@@ -170,8 +178,7 @@ def base_of(config: Config, key: Key) -> Base:
     try:
         return Base(parse(read_snapshot(tree, key), f"{tree.where}/{key.folder}"))
     except Exception as error:
-        foreseen(error)
-        return Base(broken=True)
+        return Base(broken=True, stale=isinstance(foreseen(error), StaleError))
 
 
 def standing(waiting: Waiting, base: Base) -> Standing:

@@ -57,6 +57,8 @@ class Compared:
     by_compiler: bool = False
     donated: tuple[int, ...] = ()
     module: Module | None = field(default=None, repr=False, compare=False)
+    # Every report and every policy asks for the classes, and thousands of edits are looked at to tell them.
+    _known: list[tuple[ModuleDiff, tuple[Class, ...]]] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def label(self) -> str:
@@ -75,10 +77,16 @@ class Compared:
         """What kind of change it is, most severe first; () for a program that only one side has or nobody looked at."""
         if self.status not in ("identical", "changed"):
             return ()
-        found = classes_of(self.diff) if self.diff else ("identical",)
+        found = self._of_diff(self.diff) if self.diff else ("identical",)
         if self.status == "changed" and found == ("identical",):
             found = ("structure",)  # known to differ, and nobody looked at how
         return ("toolchain", *found) if self.by_compiler and self.status == "changed" else found
+
+    def _of_diff(self, diff: ModuleDiff) -> tuple[Class, ...]:
+        """The classes of the difference, worked out at the first look; a copy of this record knows them too."""
+        if not self._known or self._known[0][0] is not diff:
+            self._known[:] = [(diff, classes_of(diff))]
+        return self._known[0][1]
 
     def facts(self) -> dict[str, tuple[float, float]]:
         """Facts known on both sides, as (old, new)."""

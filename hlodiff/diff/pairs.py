@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hlodiff.diff import parameters
-from hlodiff.diff.elements import Elements, are_all_known, carried, of_tuple, pair_elements
+from hlodiff.diff.elements import CARRIERS, Elements, Held, are_all_known, carried, of_tuple, pair_elements, pair_twins
 from hlodiff.diff.features import OWN, Intern, Pairing, Side, side_of
 from hlodiff.diff.ledger import Bodies, Ledger
 from hlodiff.diff.leftovers import assign
@@ -106,13 +106,13 @@ def correspond(old: Program, new: Program, limits: Limits) -> Correspondence:
         if old.hashes[pair.old] == new.hashes[pair.new]:
             continue
         _open(old, new, pair, reached, intern, limits)
-        for child, call, embedded in _callees(old, new, pair):
+        for child, call, embedded in _callees(old, new, pair, reached.elements if reached else None):
             if child not in pairs:
                 pairs[child] = PairedComputations(*child)
                 waiting.append((child, call))
             pairs[child].callers.append((*key, embedded))
     _count(pairs)
-    _find_elements(pairs)
+    _find_elements(pairs, old, new)
     ordered = tuple(pairs.values())
     modules = (old.module, new.module)
     return Correspondence(ordered, _alone(modules, ordered, 0), _alone(modules, ordered, 1))
@@ -135,7 +135,9 @@ def _open(
     parameters.pair_rest(pair.old_side, pair.new_side, pair.pairing, entry=entry)
     if not assign(pair.old_side, pair.new_side, pair.pairing, limits):
         pair.limits_hit.append("assignment")
-    elements = carried(pair.old_side, pair.new_side, pair.pairing)
+    held = _held(old, new, pair)
+    pair_twins(pair.old_side, pair.new_side, pair.pairing, held)
+    elements = carried(pair.old_side, pair.new_side, pair.pairing, held, call.elements if call else None)
     for source, which in elements.items():
         pair_elements(pair.old_side, pair.new_side, pair.pairing, source, which)
     if call and call.elements is not None:
@@ -148,54 +150,91 @@ def _open(
         parameters.exchange(pair.old_side, pair.new_side, pair.pairing)
 
 
+def _held(old: Program, new: Program, pair: PairedComputations) -> Held:
+    return Held((old.module, new.module), (old.contents[pair.old].down, new.contents[pair.new].down))
+
+
 _Child = tuple[tuple[int, int], parameters.Call, bool]
 
 
-def _find_elements(pairs: dict[tuple[int, int], PairedComputations]) -> None:
+_Known = dict[tuple[tuple[int, int], int], Elements]
+"""Elements by pair of computations and old position."""
+
+
+def _find_elements(pairs: dict[tuple[int, int], PairedComputations], old: Program, new: Program) -> None:
     """Number the elements of tuples that loops carry, where the loop is begun, run and asked alike."""
     for key, pair in pairs.items():
         if pair.pairing is None or pair.old_side is None or pair.new_side is None:
             continue
-        for position, elements in carried(pair.old_side, pair.new_side, pair.pairing).items():
-            one = pair.old_side.computation.instructions[position]
-            other = pair.new_side.computation.instructions[pair.pairing.old[position]]
-            called = paired_calls(one, other)
-            inner = [pairs[child] for child, _ in called]
-            fits = len(called) == 2 and are_all_known(pair.old_side, pair.new_side, pair.pairing, position, elements)
-            is_begun_so = keeps_operands(pair.old_side, pair.new_side, pair.pairing, one.operands[0])
-            hand_on = (each.callers == [(*key, False)] and _hands_on(each, elements, is_begun_so) for each in inner)
-            if fits and all(hand_on):
-                pair.elements[position] = elements
-                for each in inner:
-                    if each.old_side is not None:
-                        each.elements[each.old_side.computation.parameters()[0]] = elements
+        both = pair.old_side, pair.new_side, pair.pairing
+        for position, elements in carried(*both, _held(old, new, pair)).items():
+            if position not in pair.elements:
+                for (holder, place), known in (_handed_on(pairs, key, position, elements) or {}).items():
+                    pairs[holder].elements[place] = known
 
 
-def _hands_on(pair: PairedComputations, elements: Elements, is_begun_so: bool) -> bool:
-    """Whether what a loop runs takes a tuple of these elements, and returns one if it returns any.
+def _handed_on(
+    pairs: dict[tuple[int, int], PairedComputations],
+    key: tuple[int, int],
+    position: int,
+    elements: Elements,
+    is_begun_so: bool = True,
+) -> _Known | None:
+    """Where all that a loop runs, or a call leads to, is numbered so; None where something is not."""
+    pair = pairs[key]
+    assert pair.pairing and pair.old_side and pair.new_side
+    one = pair.old_side.computation.instructions[position]
+    other = pair.new_side.computation.instructions[pair.pairing.old[position]]
+    called = [child for child, _ in paired_calls(one, other)]
+    if len(called) != len(one.called) or not are_all_known(
+        pair.old_side, pair.new_side, pair.pairing, position, elements
+    ):
+        return None
+    is_begun_so = is_begun_so and keeps_operands(pair.old_side, pair.new_side, pair.pairing, one.operands[0])
+    found: _Known = {(key, position): elements}
+    for child in called:
+        inside = _inside(pairs, child, elements, is_begun_so) if pairs[child].callers == [(*key, False)] else None
+        if inside is None:
+            return None
+        found |= inside
+    return found
+
+
+def _inside(
+    pairs: dict[tuple[int, int], PairedComputations], key: tuple[int, int], elements: Elements, is_begun_so: bool
+) -> _Known | None:
+    """Where what is called takes a tuple of these elements, and returns one if it returns any; None where it does not.
 
     An edit tells of a tuple that is made of other values; one of both, where the loop begins or here, must be told by
     what came and went.
     """
+    pair = pairs[key]
     if pair.pairing is None or pair.old_side is None or pair.new_side is None:
-        return False
+        return None
+    both = pair.old_side, pair.new_side, pair.pairing
     parameters_, root = pair.old_side.computation.parameters(), pair.old_side.computation.root
     if len(parameters_) != 1 or pair.pairing.old[parameters_[0]] < 0:
-        return False
-    if not are_all_known(pair.old_side, pair.new_side, pair.pairing, parameters_[0], elements):
-        return False
-    if not pair.old_side.computation.instructions[root].shape.tuple_shapes:
-        return True
+        return None
+    if not are_all_known(*both, parameters_[0], elements):
+        return None
+    found: _Known = {(key, parameters_[0]): elements}
+    returned = pair.old_side.computation.instructions[root]
+    if not returned.shape.tuple_shapes:
+        return found
     if pair.pairing.old[root] != pair.new_side.computation.root:
-        return False
-    if is_begun_so and not keeps_operands(pair.old_side, pair.new_side, pair.pairing, root):
-        return True
-    return of_tuple(pair.old_side, pair.new_side, pair.pairing, root, pair.new_side.computation.root) == elements
+        return None
+    if returned.opcode in CARRIERS and returned.operands == (parameters_[0],):
+        further = _handed_on(pairs, key, root, elements, is_begun_so)
+        return None if further is None else found | further
+    if is_begun_so and not keeps_operands(*both, root):
+        return found
+    return found if of_tuple(*both, root, pair.new_side.computation.root) == elements else None
 
 
-def _callees(old: Program, new: Program, pair: PairedComputations) -> list[_Child]:
+def _callees(old: Program, new: Program, pair: PairedComputations, given: Elements | None) -> list[_Child]:
     assert pair.pairing and pair.old_side and pair.new_side
     found: list[_Child] = []
+    loops = carried(pair.old_side, pair.new_side, pair.pairing, _held(old, new, pair), given)
     for position, partner in enumerate(pair.pairing.old):
         if partner < 0:
             continue
@@ -205,11 +244,14 @@ def _callees(old: Program, new: Program, pair: PairedComputations) -> list[_Chil
             sites = min(old.call_sites(key[0]), new.call_sites(key[1])) if embedded else 1
             price = sites if one.opcode in BINDS else _NEVER
             by_number = embedded or one.opcode not in BINDS
-            found.append((key, _call(pair, position, by_number, price), embedded))
+            elements = loops.get(position) if not embedded else None
+            found.append((key, _call(pair, position, by_number, price, elements), embedded))
     return found
 
 
-def _call(pair: PairedComputations, position: int, by_number: bool, sites: int) -> parameters.Call:
+def _call(
+    pair: PairedComputations, position: int, by_number: bool, sites: int, elements: Elements | None
+) -> parameters.Call:
     assert pair.pairing and pair.old_side and pair.new_side
     both = pair.old_side, pair.new_side, pair.pairing
     partner = pair.pairing.old[position]
@@ -218,7 +260,6 @@ def _call(pair: PairedComputations, position: int, by_number: bool, sites: int) 
     operands = (one.operands, other.operands, pair.pairing.old)
     edited = pair.old_side.labels[OWN][position] != pair.new_side.labels[OWN][partner]
     edited = edited or not same_operands_in_any_order(*both, position)
-    elements = carried(*both).get(position) if one.opcode == "while" else None
     return parameters.Call(
         operands, lambda a, b: same_value(*both, ours[a], theirs[b]), by_number, sites - edited, elements
     )

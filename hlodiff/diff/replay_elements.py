@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from hlodiff.diff.rebuilt import Node, Rebuilt
 from hlodiff.diff.script import Script
 
+# A loop, and the call of a computation that is nothing but one.
+_CARRIERS = ("while", "call")
+
 
 def check_elements(script: Script, made: Rebuilt, others: Sequence[Rebuilt]) -> Iterator[str]:
     """Where a script numbers elements otherwise than the tuples do that it leaves alone.
@@ -21,12 +24,12 @@ def check_elements(script: Script, made: Rebuilt, others: Sequence[Rebuilt]) -> 
     """
     for place, pairs in made.pair.elements:
         node, elements = made.nodes[place], dict(pairs)
-        if node.opcode == "while":
+        if node.opcode in _CARRIERS and len(node.operands) == 1:
             reason = _loop(script, made, node, elements, others)
         elif node.opcode == "parameter":
             callers = [(one, at) for one in others for at, each in one.nodes.items() if _calls(each, made.index)]
             fits = all(
-                dict(one.pair.elements).get(at) == pairs and one.nodes[at].opcode == "while" for one, at in callers
+                dict(one.pair.elements).get(at) == pairs and one.nodes[at].opcode in _CARRIERS for one, at in callers
             )
             reason = "" if callers and fits else "no loop numbers them so"
         else:
@@ -59,13 +62,28 @@ def _loop(script: Script, made: Rebuilt, node: Node, elements: Mapping[int, int]
             tuples.append((inner, inner.root))
     nodes = [one.nodes.get(place) if place is not None else None for one, place in tuples]
     named = [node is not None and node.is_rewired for node in nodes]
+    named[0] = named[0] or (nodes[0] is not None and _is_given_named(made, nodes[0], others))
     fits = (is_named or _consists_of(*each, elements) for each, is_named in zip(tuples, named, strict=True))
     return "" if all(fits) and not all(named) else "what it begins with or returns is not"
 
 
+def _is_given_named(made: Rebuilt, node: Node, others: Sequence[Rebuilt]) -> bool:
+    """Whether an edit names all operands of the tuple that a call hands on as this parameter."""
+    if node.opcode != "parameter":
+        return False
+    callers = [(one, each) for one in others for each in one.nodes.values() if _calls(each, made.index)]
+    begins = [one.nodes.get(value[0]) for one, each in callers for value in each.operands[:1] if value is not None]
+    return any(begin is not None and begin.is_rewired for begin in begins)
+
+
 def _consists_of(made: Rebuilt, place: int | None, elements: Mapping[int, int]) -> bool:
-    """Whether a tuple has just these elements, those before that were there before."""
+    """Whether a tuple has just these elements, those before that were there before.
+
+    What is itself numbered so is looked at where it stands.
+    """
     node = made.nodes.get(place) if place is not None else None
+    if place is not None and dict(dict(made.pair.elements).get(place, ())) == elements:
+        return True
     if node is None or made.old is None or node.old < 0 or node.opcode != "tuple":
         return False
     before = made.old.instructions[node.old]

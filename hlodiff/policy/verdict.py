@@ -46,8 +46,7 @@ def over_programs(findings: Iterable[Judged]) -> frozenset[tuple[str, str | None
 
 
 def _judge(both: Both, config: Config | None) -> Iterator[Finding]:
-    fails = config.fail_on if config is not None else FAIL_ON
-    yield from _outcomes(both, fails)
+    yield from _outcomes(both, _fail_on(both, config))
     if config is None:
         return
     for program in both.programs():
@@ -58,6 +57,14 @@ def _judge(both: Both, config: Config | None) -> Iterator[Finding]:
     for use in config.rules:
         if both.fits(use.functions, use.targets):
             yield from _of_rule(both, use)
+
+
+def _fail_on(both: Both, config: Config | None) -> tuple[str, ...]:
+    """The classes that fail a program: those of the last table that is for it, else those for all."""
+    if config is None:
+        return FAIL_ON
+    own = [table.fail_on for table in config.changes if both.fits(table.functions, table.targets)]
+    return own[-1] if own else config.fail_on
 
 
 def _of_rule(both: Both, use: RuleUse) -> Iterator[Finding]:

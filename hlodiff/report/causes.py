@@ -1,4 +1,4 @@
-"""Your code or the compiler: what StableHLO says where the two sides were made by different toolchains."""
+"""Who did it, and why it passes: your code or the compiler, and what the policy lets pass."""
 
 from __future__ import annotations
 
@@ -35,6 +35,25 @@ def cause_lines(report: Report, programs: Sequence[Compared]) -> tuple[str, ...]
         if targets:
             lines.append(f"on {', '.join(targets)}: {words}")
     return tuple(lines)
+
+
+def passing_lines(report: Report, name: str) -> tuple[str, ...]:
+    """Why changes of one name do not fail: `passes on cpu: compiles to another program, but only in cost ...`.
+
+    Example:
+        >>> passing_lines(Report("check", "a", "b", ()), "f")
+        ()
+    """
+    passing: dict[str, list[str]] = {}
+    for one in report.findings:
+        if (one.program, one.rule, one.severity) == (name, "changed", "info"):
+            passing.setdefault(one.what, []).append(one.target or "")
+    return tuple(f"passes{_on(on)}: {what}" for what, on in passing.items())
+
+
+def _on(targets: Sequence[str]) -> str:
+    """` on cpu, tpu-v5e`, and nothing where targets are not known."""
+    return f" on {', '.join(targets)}" if any(targets) else ""
 
 
 def _split(report: Report, programs: Sequence[Compared]) -> tuple[list[Compared], list[Compared]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hlodiff.diff.compared import Compared
 from hlodiff.ir.frames import own_frame, shown_file
 from hlodiff.report.alike import alike, first_of_rules
-from hlodiff.report.causes import cause_lines, causes_in_words
+from hlodiff.report.causes import cause_lines, causes_in_words, passing_lines
 from hlodiff.report.costs import cost_in_words
 from hlodiff.report.digest import Digest, digest_of, share, share_in_words, shares_in_words
 from hlodiff.report.entries import Entry, follows_in_words
@@ -50,7 +50,9 @@ _SEVERITIES = {"warning": "warning: ", "info": "note: "}  # what fails says noth
 _STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
 
 
-def to_terminal(report: Report, *, width: int = 100, color: bool = False, footer: bool = True) -> str:
+def to_terminal(
+    report: Report, *, width: int = 100, color: bool = False, footer: bool = True, legend: bool = True
+) -> str:
     """The report as text.
 
     Args:
@@ -58,6 +60,7 @@ def to_terminal(report: Report, *, width: int = 100, color: bool = False, footer
         width: columns of the window; long lines are cut or wrapped to it, at least 40.
         color: whether terminal colours may be used. No meaning rests on them.
         footer: whether it ends with how much was compared and the totals, as every report that stands alone does.
+        legend: whether it says where flops and bytes come from.
 
     Returns:
         text ending in a newline; its last line is always the totals.
@@ -66,7 +69,7 @@ def to_terminal(report: Report, *, width: int = 100, color: bool = False, footer
         >>> print(to_terminal(Report("diff", "a", "b", ())), end="")
         nothing to compare
     """
-    lines = list(_lines(report))
+    lines = list(_lines(report, legend))
     return laid_out([*lines, *_checked(report), totals_line(report)] if footer else lines, width=width, color=color)
 
 
@@ -77,7 +80,7 @@ def lines_of(report: Report) -> tuple[Line, ...]:
         >>> lines_of(Report("diff", "a", "b", ()))
         ()
     """
-    return (*_lines(report), *_checked(report))
+    return (*_lines(report, True), *_checked(report))
 
 
 def totals_line(report: Report | Sheet) -> Line:
@@ -85,7 +88,7 @@ def totals_line(report: Report | Sheet) -> Line:
     return Line(0, totals_in_words(report), style="bold", wrap=True)
 
 
-def _lines(report: Report) -> Iterator[Line]:
+def _lines(report: Report, legend: bool) -> Iterator[Line]:
     for change in report.toolchain:
         on = f" ({', '.join(change.targets)})" if change.targets else ""
         yield Line(0, f"toolchain differs: {change.what} {change.old} -> {change.new}{on}", style="bold", wrap=True)
@@ -103,7 +106,7 @@ def _lines(report: Report) -> Iterator[Line]:
     yield from _further_findings(report)
     for note in report.notes:
         yield Line(0, f"note: {note}", wrap=True)
-    if any(cost_in_words(*entry.cost) for entry in told.patterns):
+    if legend and any(cost_in_words(*entry.cost) for entry in told.patterns):
         yield Line(0, _COSTS, wrap=True)
     yield from (Line(0, line) for line in timing_lines(report.timings))
 
@@ -124,9 +127,7 @@ def _listed(report: Report, told: Told) -> Iterator[Line]:
     for name, programs in report.by_name().items():
         if any(map(_is_told, programs)) and name not in folded:
             yield from _one(name, programs, report)
-            passes = dict.fromkeys(f.what for f in report.findings if f.program == name and f.rule == "changed"
-                                   and f.severity == "info")  # fmt: skip
-            for words in (*(f"passes: {what}" for what in passes), *cause_lines(report, programs)):
+            for words in (*passing_lines(report, name), *cause_lines(report, programs)):
                 yield Line(2, words, wrap=True)
             first = True
             for story in told.stories:

@@ -40,6 +40,10 @@ from hlodiff.store.snapshot import list_snapshots as list_snapshots
 from hlodiff.store.snapshot import read_snapshot as read_snapshot
 from hlodiff.store.snapshot import read_summary as read_summary
 from hlodiff.store.snapshot import unpack as unpack
+from hlodiff.store.staleness import StaleError as StaleError
+from hlodiff.store.staleness import is_stale as is_stale
+from hlodiff.store.staleness import marked_stale as marked_stale
+from hlodiff.store.staleness import stale_of as stale_of
 from hlodiff.store.trees import FolderTree as FolderTree
 from hlodiff.store.trees import GitTree as GitTree
 from hlodiff.store.trees import Tree as Tree

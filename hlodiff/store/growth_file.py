@@ -9,6 +9,7 @@ from typing import Any
 
 from hlodiff.errors import StoreError
 from hlodiff.store.names import is_safe
+from hlodiff.store.staleness import refuse_conflict, refuse_stale
 from hlodiff.store.trees import FolderTree
 from hlodiff.store.writing import replace_text
 from hlodiff.store.yaml_text import dump, load
@@ -50,17 +51,21 @@ def read_growth(root: Path, function: str, case: str) -> dict[str, Any] | None:
     """What is recorded of a case, None where nothing is.
 
     Raises:
-        StoreError: the file is broken, in conflict, or of a format of the future.
+        StoreError: the file is broken, stale since a merge, or of a format of the future.
     """
     name = growth_path(function, case)
     content = FolderTree(root).read([name], _LARGEST).get(name)
     if content is None:
         return None
     where = f"{root}/{name}"
+    again = f"hlodiff update {function}/{case}" if case else f"hlodiff update {function}"
+    refuse_conflict(content, where, again)
     try:
-        return load(content.decode("utf-8"), where)
+        table = load(content.decode("utf-8"), where)
     except UnicodeDecodeError as error:
         raise StoreError(f"is not UTF-8 text: byte {error.start}", where=where) from None
+    refuse_stale(table, where, again)
+    return table
 
 
 def write_growth(root: Path, function: str, case: str, value: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from hlodiff.errors import StoreError
 from hlodiff.store.names import is_safe
+from hlodiff.store.staleness import refuse_conflict, refuse_stale
 from hlodiff.store.trees import Tree
 from hlodiff.store.writing import replace_text
 from hlodiff.store.yaml_text import FORMAT_VERSION, dump, load
@@ -62,7 +63,7 @@ def read_traces(tree: Tree, scenario: str, folder: str | None = None) -> Recorde
         the record; None where there is none.
 
     Raises:
-        StoreError: the file is broken.
+        StoreError: the file is broken, or stale since a merge.
         FutureFormatError: a newer hlodiff wrote it.
     """
     folder = scenario if folder is None else folder
@@ -71,8 +72,10 @@ def read_traces(tree: Tree, scenario: str, folder: str | None = None) -> Recorde
     if content is None:
         return None
     where = f"{tree.where}/{name}"
+    refuse_conflict(content, where, f"hlodiff update {scenario}")
     try:
         table = load(content.decode("utf-8"), where)
+        refuse_stale(table, where, f"hlodiff update {scenario}")
         account = from_plain(table.get("functions"))
     except (UnicodeDecodeError, ValueError) as error:
         raise StoreError(f"is no record of traces: {error}", where=where) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,13 +10,13 @@ from typing import Any
 
 from hlodiff.errors import StoreError
 from hlodiff.store.names import COMPILED, PROGRAMS, SOURCE, STABLEHLO, SUMMARY, Key, keys_of
+from hlodiff.store.staleness import refuse_conflict, refuse_stale
 from hlodiff.store.trees import LARGEST, Tree
 from hlodiff.store.yaml_text import load
 
 # A summary has some 5 KB, a source table some 10 % of its program.
 _LARGEST_SUMMARY = 4 * 1024 * 1024
 _LARGEST_SOURCE = 64 * 1024 * 1024
-_CONFLICT = re.compile(r"^(<<<<<<< |>>>>>>> |\|\|\|\|\|\|\| |=======$)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def read_summary(tree: Tree, key: Key) -> dict[str, Any]:
     """Read one summary.yaml.
 
     Raises:
-        StoreError: missing, broken, in conflict, or of a format of the future.
+        StoreError: missing, broken, stale since a merge, or of a format of the future.
     """
     name = f"{key.folder}/{SUMMARY}"
     content = tree.read([name], _LARGEST_SUMMARY).get(name)
@@ -84,9 +83,11 @@ def read_summary(tree: Tree, key: Key) -> dict[str, Any]:
     if content is None:
         raise StoreError("is missing", where=where, hint=_again(key))
     try:
-        return load(_text(content, where, key), where)
+        summary = load(_text(content, where, key), where)
     except StoreError as error:
         raise error if error.hint else StoreError(error.what, where=error.where, hint=_again(key)) from None
+    refuse_stale(summary, where, _again(key))
+    return summary
 
 
 def read_snapshot(tree: Tree, key: Key) -> Snapshot:
@@ -123,12 +124,13 @@ def read_snapshot(tree: Tree, key: Key) -> Snapshot:
     return Snapshot(key.function, key.case, key.target, summary, programs[STABLEHLO], programs[COMPILED], source)
 
 
-def unpack(packed: bytes, where: str) -> bytes:
+def unpack(packed: bytes, where: str, limit: int = 0) -> bytes:
     """Unpack a compressed program, never to more than a program may have.
 
     Args:
         packed: gzip bytes.
         where: the file, for errors.
+        limit: bytes that it may have; 0 for what any program may have.
 
     Returns:
         the bytes of the program.
@@ -136,13 +138,14 @@ def unpack(packed: bytes, where: str) -> bytes:
     Raises:
         StoreError: damaged, or larger than any program.
     """
+    limit = limit or LARGEST
     unpacker = zlib.decompressobj(wbits=31)
     try:
-        content = unpacker.decompress(packed, LARGEST)
+        content = unpacker.decompress(packed, limit)
     except zlib.error as error:
         raise StoreError(f"is damaged: {error}", where=where) from None
     if not unpacker.eof:
-        what = "unpacks to more than any program has" if len(content) >= LARGEST else "is cut off"
+        what = "unpacks to more than any program has" if len(content) >= limit else "is cut off"
         raise StoreError(what, where=where)
     return content
 
@@ -158,17 +161,13 @@ def _read_source(tree: Tree, key: Key) -> Mapping[str, Any] | None:
 
 
 def _text(content: bytes, where: str, key: Key) -> str:
+    refuse_conflict(content, where, _again(key))
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise StoreError(f"is not UTF-8 text: byte {error.start}", where=where, hint=_again(key)) from None
     # Git for Windows checks text out with CRLF where .gitattributes does not say otherwise.
     text = text.replace("\r\n", "\n") if "\r\n" in text else text
-    conflict = _CONFLICT.search(text)
-    if conflict:
-        line = text.count("\n", 0, conflict.start()) + 1
-        what = "has merge conflict markers: it is neither side, so the snapshot is stale"
-        raise StoreError(what, where=f"{where}:{line}", hint=_again(key))
     return text
 
 

@@ -1,0 +1,129 @@
+"""`hlodiff git`: drivers that let git understand our files, set up, taken back, and looked at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+_DRIVER: dict[str, Any] = {"ignore_unknown_options": True, "help_option_names": []}
+
+
+@click.group("git")
+def command() -> None:
+    """Let git understand snapshots: reports in `git diff`, lists in `git log -p`, no merged programs.
+
+    \b
+    hlodiff git install     once in every clone
+    hlodiff git status      what is installed, what is missing, what is stale
+    hlodiff git uninstall   takes back exactly what was put there
+    """
+
+
+def _project(function: Callable[..., int]) -> Callable[..., int]:
+    from hlodiff.cli import options
+
+    return options.project(function)
+
+
+@command.command("install")
+@_project
+def install_command(project: Path) -> int:
+    """Set up drivers in this clone's git configuration, and name snapshots in .gitattributes.
+
+    Nothing of yours is changed: where a key holds something of your own, nothing is written. Commit .gitattributes; the
+    configuration belongs to this clone and its worktrees, so everybody who wants reports runs this once. Without it
+    git treats snapshots as the text they are.
+    """
+    from hlodiff.cli.git_installing import install, read_attributes
+    from hlodiff.cli.git_repository import repository_of
+    from hlodiff.cli.output import emit, near
+    from hlodiff.config import load
+
+    repository = repository_of(load(project))
+    before = read_attributes(repository.attributes)
+    done = list(install(repository))
+    written = read_attributes(repository.attributes) != before
+    last = f"installed; next: git add {near(repository.attributes)}" if written else "installed"
+    emit("".join(f"{line}\n" for line in [*done, last if done else "was installed already"]), None)
+    return 0
+
+
+@command.command("uninstall")
+@_project
+def uninstall_command(project: Path) -> int:
+    """Take back exactly what `hlodiff git install` has written here."""
+    from hlodiff.cli.git_installing import uninstall
+    from hlodiff.cli.git_repository import repository_of
+    from hlodiff.cli.output import emit
+    from hlodiff.config import load
+
+    done = list(uninstall(repository_of(load(project))))
+    emit("".join(f"{line}\n" for line in done or ["nothing was installed here"]), None)
+    return 0
+
+
+@command.command("status")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form.")
+@_project
+def status_command(form: str, project: Path) -> int:
+    """Show what is installed, what is missing or no longer works, and which snapshots a merge has left stale.
+
+    Exits 0 where everything is as it should be, 1 where something has to be done, 2 where there is no repository.
+    """
+    from hlodiff.cli.git_repository import repository_of
+    from hlodiff.cli.git_status import status
+    from hlodiff.cli.output import emit
+    from hlodiff.config import load
+    from hlodiff.report.escape import printable
+
+    parts = status(repository_of(load(project)))
+    ill = [part for part in parts if not part.is_well]
+    if form == "json":
+        rows = [
+            {"part": part.name, "state": part.state, "what": part.what, "next": part.next or None} for part in parts
+        ]
+        emit(json.dumps({"format_version": "1.0", "parts": rows}, indent=1) + "\n", None)
+    else:
+        lines = [f"{part.name:<13} {part.state}{f': {part.what}' if part.what else ''}" for part in parts]
+        steps = dict.fromkeys(part.next for part in ill)
+        lines.append(f"{len(ill)} of {len(parts)} to repair; next: {' && '.join(steps)}" if ill else "all is well")
+        emit("".join(f"{printable(line)}\n" for line in lines), None)
+    return int(bool(ill))
+
+
+@command.command("diff-driver", hidden=True, context_settings=_DRIVER)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def diff_driver(arguments: tuple[str, ...]) -> int:
+    """Git calls this for `git diff`."""
+    from hlodiff.cli.git_diffing import external_diff
+    from hlodiff.cli.output import emit
+
+    emit(external_diff(arguments), None)
+    return 0
+
+
+@command.command("textconv", hidden=True, context_settings=_DRIVER)
+@click.argument("file", type=click.Path(path_type=Path))
+def textconv_driver(file: Path) -> int:
+    """Git calls this for `git log -p` and `git show`."""
+    from hlodiff.cli.git_diffing import textconv
+    from hlodiff.cli.output import emit
+
+    emit(textconv(file), None)
+    return 0
+
+
+@command.command("merge-driver", hidden=True, context_settings=_DRIVER)
+@click.argument("base", type=click.Path(path_type=Path))
+@click.argument("ours", type=click.Path(path_type=Path))
+@click.argument("theirs", type=click.Path(path_type=Path))
+@click.argument("path")
+def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> int:
+    """Git calls this where both sides of a merge have changed a file."""
+    from hlodiff.cli.git_merging import merge
+
+    return merge(ours, path)

@@ -1,0 +1,105 @@
+"""`hlodiff git install` and `uninstall`: what is written, and what is taken back, to the byte."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from hlodiff.cli.git_attributes import block_of, with_block, without_block
+from hlodiff.cli.git_drivers import Setting, is_ours, settings
+from hlodiff.cli.git_repository import Repository
+from hlodiff.cli.output import near
+from hlodiff.errors import UsageError
+
+
+def install(repository: Repository) -> Iterator[str]:
+    """Set the drivers up in this clone, and name our files in .gitattributes.
+
+    Args:
+        repository: where.
+
+    Returns:
+        what was done, one line each; nothing where everything was as it should be.
+
+    Raises:
+        UsageError: a key holds somebody's own value, or a file cannot be written. Nothing is written then.
+    """
+    before = read_attributes(repository.attributes)
+    changes = [one for one in settings() if repository.values(one.key) != (one.value,)]
+    for one in changes:
+        _refuse_others(repository, one)
+    after = with_block(before, repository.below)
+    if after != before:
+        _write(repository.attributes, after)
+        verb = "rewrote" if block_of(before) is not None else "added"
+        yield f"{verb} {len(block_of(after) or ())} lines in {near(repository.attributes)}"
+    for one in changes:
+        repository.set(one.key, one.value)
+    if changes:
+        drivers = ", ".join(dict.fromkeys(one.driver for one in changes))
+        yield f"set up in this clone's git configuration: {drivers}"
+
+
+def _refuse_others(repository: Repository, setting: Setting) -> None:
+    foreign = [value for value in repository.values(setting.key) if not is_ours(setting, value)]
+    if foreign:
+        what = f"is set to something of your own already: {foreign[0][:80]}"
+        hint = f"git config --unset-all {setting.key}, if that may go; then `hlodiff git install` again"
+        raise UsageError(what, where=f"git configuration, {setting.key}", hint=hint)
+
+
+def uninstall(repository: Repository) -> Iterator[str]:
+    """Take back what `install` has written; what is somebody's own stays.
+
+    Args:
+        repository: where.
+
+    Returns:
+        what was done, one line each; nothing where nothing was installed.
+
+    Raises:
+        UsageError: a file cannot be written.
+    """
+    before = read_attributes(repository.attributes)
+    after = without_block(before)
+    if after != before:
+        if after:
+            _write(repository.attributes, after)
+            yield f"took our lines out of {near(repository.attributes)}"
+        else:
+            repository.attributes.unlink()
+            yield f"deleted {near(repository.attributes)}, which held nothing else"
+    mine = [one for one in settings() if any(is_ours(one, value) for value in repository.values(one.key))]
+    for one in mine:
+        foreign = [value for value in repository.values(one.key) if not is_ours(one, value)]
+        if not foreign:
+            repository.unset(one.key)
+    if mine:
+        drivers = ", ".join(dict.fromkeys(one.driver for one in mine))
+        yield f"took out of this clone's git configuration: {drivers}"
+
+
+def read_attributes(path: Path) -> str:
+    """The text of a .gitattributes; "" where there is none. Bytes that are no text stay as they are.
+
+    Raises:
+        UsageError: it is a link, which git does not follow either, or cannot be read.
+    """
+    if path.is_symlink():
+        raise UsageError("is a link, and git reads no attributes through links", where=str(near(path)))
+    try:
+        return path.read_bytes().decode("utf-8", "surrogateescape") if path.exists() else ""
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", where=str(near(path))) from None
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(text.encode("utf-8", "surrogateescape"))
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise UsageError(f"cannot be written: {error.strerror}", where=str(near(path))) from None

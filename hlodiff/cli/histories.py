@@ -1,0 +1,121 @@
+"""The part of `log` and `bisect` that finds what NAME and a range of revisions mean."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from hlodiff.cli.output import near
+from hlodiff.cli.selecting import selected
+from hlodiff.config import closest
+from hlodiff.errors import UsageError
+from hlodiff.history import History, check_metrics, completed, histories
+from hlodiff.ir.model import Stage
+from hlodiff.store import FolderTree, GitTree, Key, list_snapshots, open_revision, scenarios_of
+from hlodiff.store.commits import Repository, open_repository, revisions_of
+
+_TARGET_OF_SCENARIOS = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line asks for.
+
+    Args:
+        name: a function, a case (`function/case`), a scenario or a pattern; also one that is there no more.
+        targets: patterns; all where empty.
+        metrics: names of metrics; the usual ones where empty.
+        stage: which of a snapshot's two programs is meant.
+        revision: as in `git log`.
+        first_parent: whether merged branches are passed over.
+    """
+
+    name: str
+    targets: tuple[str, ...]
+    metrics: tuple[str, ...]
+    stage: Stage
+    revision: str
+    first_parent: bool = False
+
+    def wants(self, key: Key) -> bool:
+        """Whether a recorded file is meant; scenarios run on cpu."""
+        return selected(key if key.target else Key(key.function, "", _TARGET_OF_SCENARIOS), [self.name], self.targets)
+
+
+def find(asked: Asked, project: Path, snapshots: Path) -> tuple[Repository, tuple[History, ...]]:
+    """The histories that are asked for, with every metric that is asked for.
+
+    Args:
+        asked: what the command line says.
+        project: a folder in the repository.
+        snapshots: absolute path of the snapshots folder.
+
+    Returns:
+        histories in order; none where the name is known and no commit of the range touched it.
+
+    Raises:
+        UsageError: nothing of this name was ever recorded in these commits, or an unknown metric.
+        StoreError: no repository, no such revision, or git fails.
+    """
+    repository = open_repository(project, snapshots)
+    revisions = revisions_of(repository, asked.revision)
+    newest = next((one for one in revisions if not one.startswith("^")), "HEAD")
+    tree = open_revision(project, newest, snapshots)
+    prefix = f"{repository.below}/" if repository.below else ""
+    tip = {f"{prefix}{name}": oid for name, (oid, _) in tree.entries.items()}
+    options = ["--first-parent"] if asked.first_parent else []
+    found = histories(repository, revisions, [asked.name], tip, asked.wants, asked.stage, options)
+    if not found:
+        _refuse_unknown(asked, tree, snapshots)
+    return repository, _measured(asked, found, repository)
+
+
+def _measured(asked: Asked, found: tuple[History, ...], repository: Repository) -> tuple[History, ...]:
+    """Histories with what no summary keeps; of scenarios and programs those that can have what is asked for."""
+    programs = [one for one in found if one.kind == "program"]
+    scenarios = [one for one in found if one.kind == "scenario"]
+    if not asked.metrics:
+        return found
+    if programs:
+        check_metrics(asked.metrics, programs, "program", asked.stage)
+        return completed(programs, asked.metrics, repository, asked.stage)
+    if scenarios:
+        check_metrics(asked.metrics, scenarios, "scenario", asked.stage)
+    return tuple(scenarios)
+
+
+def _refuse_unknown(asked: Asked, tree: GitTree, snapshots: Path) -> None:
+    """Say what is wrong with a name of which no commit says anything; nothing, where it only was not touched."""
+    keys = _keys(tree)
+    if any(asked.wants(key) for key in keys):
+        return
+    same = [key for key in keys if selected(key, [asked.name], [])]
+    if same:
+        on = ", ".join(dict.fromkeys(key.target or _TARGET_OF_SCENARIOS for key in same))
+        raise UsageError(f"no target of {asked.name} matches `{asked.targets[0]}`", hint=f"it is recorded on {on}")
+    if any(asked.wants(key) for key in _keys(FolderTree(snapshots))):
+        if asked.revision != "HEAD":
+            hint = f"it came later, or had another name: `hlodiff log {asked.name}` tells"
+            raise UsageError(f"nothing called `{asked.name}` was recorded in {asked.revision}", hint=hint)
+        hint = f"git add {near(snapshots)}, then git commit"
+        raise UsageError(f"the snapshot of {asked.name} was never committed", hint=hint)
+    guess = closest(asked.name, dict.fromkeys(name for key in keys for name in (key.name, key.function)))
+    hint = f"did you mean `{guess}`? " if guess else ""
+    what = f"nothing called `{asked.name}` was recorded in {asked.revision}"
+    raise UsageError(what, hint=f"{hint}`hlodiff list` shows what there is")
+
+
+def _keys(tree: GitTree | FolderTree) -> list[Key]:
+    return [*list_snapshots(tree).keys, *(Key(name, "", "") for name in scenarios_of(tree.files()))]
+
+
+def shows_blocks() -> bool:
+    """Whether stdout can show characters beyond ASCII: by its encoding, and by the kind of terminal."""
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    try:
+        "▁█".encode(encoding)
+    except (UnicodeError, LookupError):
+        return False
+    return not (sys.stdout.isatty() and os.environ.get("TERM", "") in ("dumb", "linux"))
