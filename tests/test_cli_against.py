@@ -91,6 +91,48 @@ def test_a_revision_is_compared_with_the_work_tree(project: Path) -> None:
     clean(project)
 
 
+RUNS = """import hlodiff, jax, jax.numpy as jnp
+
+
+def loss(x, n):
+    return jax.lax.fori_loop(0, n, lambda i, x: jnp.tanh(x), x)
+
+
+@hlodiff.register
+def deep(layers=4):
+    return hlodiff.Case(lambda x: loss(x, layers), hlodiff.abstract((8,), "float32"), grow={"layers": [4, 8, 16, 32]})
+
+
+@hlodiff.scenario
+def training():
+    step = jax.jit(lambda x: x * 2)
+    for n in (4, 4, 4):
+        step(jnp.ones(n))
+"""
+UNROLLED = RUNS.replace("return jax.lax.fori_loop(0, n, lambda i, x: jnp.tanh(x), x)", "return x")
+UNROLLED = UNROLLED.replace("    return x\n", "    for _ in range(n):\n        x = jnp.tanh(x)\n    return x\n")
+
+
+@pytest.mark.slow
+def test_scenarios_and_growth_of_both_sides(project: Path) -> None:
+    (project / "programs.py").write_text(RUNS)
+    git(project, "commit", "-qam", "second")
+    (project / "programs.py").write_text(UNROLLED.replace("(4, 4, 4)", "(4, 5, 4)"))
+    done = run(project, "check", "--against", "HEAD")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "deep  growth: with `layers`: instructions linear, at HEAD constant; bytes of text linear" in done.stdout
+    assert "  instructions: 4, 8, 16, 32 (at HEAD: 7, 7, 7, 7)\n" in done.stdout
+    assert "training on cpu  traces: `training.<lambda>` is traced 2 times, before 1 time" in done.stdout
+    assert "      `x` is f32[5], before f32[4]\n" in done.stdout and "hint: hlodiff update" not in done.stdout
+    assert done.stdout.endswith("1 changed; scenarios: 1 changed, 1 growth finding\n")
+    (project / "programs.py").write_text(RUNS.replace("jnp.ones", "jnp.nope"))
+    done = run(project, "check", "--against", "HEAD", "training")
+    assert done.returncode == 2
+    assert "training on cpu  traces-broken: in this work tree: programs.py:" in done.stdout
+    assert done.stdout.endswith("next: hlodiff check --against HEAD training, once it is repaired\n")
+    clean(project)
+
+
 @pytest.mark.slow
 def test_interrupted(project: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{project / 'src'}", "TMPDIR": str(project.parent)}

@@ -11,9 +11,8 @@ import pytest
 
 from hlodiff.anatomy.growth import Growth, series
 from hlodiff.anatomy.measure import QUANTITIES
-from hlodiff.capture import Discovery, FoundScenario, Ran
+from hlodiff.capture import Discovery, Ran
 from hlodiff.capture.outcomes import Discovered
-from hlodiff.cli.against import not_looked_at
 from hlodiff.cli.growing import Grew
 from hlodiff.store import Key
 from tests.test_cli_review import review
@@ -284,12 +283,3 @@ def test_hostile_growth_is_refused(grower: Grower, said: Ask, old: str, new: str
     code, out, err = said("accept", "--from", "captured")
     assert (code, err) == (2, "") and "walk  growth  refused" in out and words in out
     assert Path("snapshots/walk/growth.yaml").read_bytes() == before
-
-
-def test_against_a_revision_says_what_it_leaves_out() -> None:
-    here = Discovery((Discovered("walk", "m", "m.py", 5, (), grown=("", "b")),), (FoundScenario("one", "m.py", 9),))
-    there = Discovery((), (FoundScenario("one", "m.py", 9), FoundScenario("two", "m.py", 9)))
-    keys = (Key("walk", "b", "cpu"),)
-    (note,) = not_looked_at(there, here, (), keys, (), ())
-    assert note.startswith("--against compares programs only, not scenario one, growth of walk/b, scenario two: ")
-    assert not_looked_at(there, here, (), (), ("walk",), ()) == ()

@@ -154,6 +154,10 @@ def test_colour_changes_nothing_but_colour() -> None:
         (FieldChange("compute_type", "host", "device"), "runs on: host -> device"),
         (FieldChange("attribute:dimensions", "{0}", "{1}"), "dimensions: {0} -> {1}"),
         (FieldChange("precision", "", "{highest}"), "precision: default -> highest"),
+        (
+            FieldChange("precision", "[#stablehlo<precision DEFAULT>]", ""),
+            "precision: [#stablehlo<precision DEFAULT>] -> none",
+        ),
     ],
 )
 def test_fields_in_words(change: FieldChange, words: str) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from hlodiff.capture import Discovery, discover
+from hlodiff.cli.against_records import Side, compared_scenarios, judged_growth, judged_scenarios, scenario_names
+from hlodiff.cli.parity import check_parity
 from hlodiff.cli.registered import with_budgets
-from hlodiff.cli.scenario_runs import ChosenScenarios, chosen_scenarios
 from hlodiff.cli.selecting import select
 from hlodiff.cli.taking import Names, Taken, compare_taken, take
 from hlodiff.cli.worktree import Checkout, checked_out
@@ -58,10 +59,17 @@ def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequ
         old = take(there_config, old_keys, jobs)
         new = take(config, new_keys, jobs, old.snapshots)
         programs = compare_taken(old, new, Limits(**dict(config.limits)), with_name)
-        unseen = not_looked_at(there, here, old_keys, new_keys, names, targets)
-        notes = (*checkout.notes, *_settings(there_config, config, checkout.label), *unseen)
-    findings = tuple(
-        _reworded(finding, spec) for finding in judge(programs, policy) if finding.rule not in ("new", "orphaned")
+        before = Side(there_config, there, old_keys, with_name.old)
+        after = Side(config, here, new_keys, with_name.new)
+        scenarios = compared_scenarios(before, after, names, targets, jobs)
+        grown = judged_growth(before, after, jobs, spec)
+        notes = (*checkout.notes, *_settings(there_config, config, checkout.label))
+    judged = [one for one in judge(programs, policy) if one.rule not in ("new", "orphaned")]
+    findings = (
+        *(_reworded(finding, spec) for finding in judged),
+        *grown,
+        *check_parity(config, here, after.chosen(), jobs),
+        *judged_scenarios(scenarios),
     )
     return Report(
         command="diff",
@@ -71,8 +79,10 @@ def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequ
         findings=findings,
         toolchain=toolchain_changes(_toolchains(old, new)),
         notes=notes,
-        next=_following(programs, spec),
+        next=_following(programs, findings, spec),
         root=str(config.root),
+        scenarios=scenarios,
+        registered={found.name: (found.file, found.line) for found in here.functions},
     )
 
 
@@ -83,9 +93,9 @@ def _reworded(finding: Finding, spec: str) -> Finding:
     return replace(finding, what=finding.what.replace("than the snapshot", f"than at {spec}"), advice="")
 
 
-def _following(programs: Sequence[Compared], spec: str) -> str:
-    broken = next((program for program in programs if program.broken), None)
-    return f"hlodiff check --against {spec} {broken.name}, once it is repaired" if broken else ""
+def _following(programs: Sequence[Compared], findings: Sequence[Finding], spec: str) -> str:
+    broken = [*(one.name for one in programs if one.broken), *(f.program for f in findings if f.severity == "broken")]
+    return f"hlodiff check --against {spec} {broken[0]}, once it is repaired" if broken else ""
 
 
 def _toolchains(old: Taken, new: Taken) -> list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
@@ -99,39 +109,8 @@ def _chosen(
 ) -> tuple[tuple[Key, ...], tuple[Key, ...]]:
     """A pattern may match on one side only: a function that came or went."""
     old, new = (tuple(Key(r.function, r.case, r.target) for r in side.requests()) for side in (there, here))
-    chosen = dict.fromkeys(select(dict.fromkeys((*new, *old)), names, targets))
+    chosen = dict.fromkeys(select(dict.fromkeys((*new, *old)), names, targets, scenario_names(here, there)))
     return tuple(key for key in old if key in chosen), tuple(key for key in new if key in chosen)
-
-
-def not_looked_at(
-    there: Discovery,
-    here: Discovery,
-    old_keys: Sequence[Key],
-    new_keys: Sequence[Key],
-    names: Sequence[str],
-    targets: Sequence[str],
-) -> tuple[str, ...]:
-    """What `check` would run or lower at several sizes and `--against` does not.
-
-    Args:
-        there, here: what either side registers.
-        old_keys, new_keys: the programs that are compared.
-        names, targets: the patterns that chose them.
-
-    Returns:
-        one note, () where nothing is left out.
-    """
-    found: dict[str, None] = {}
-    for side, keys in ((here, new_keys), (there, old_keys)):
-        chosen = chosen_scenarios(ChosenScenarios(side.scenarios), names, targets)
-        found |= dict.fromkeys(f"scenario {name}" for name in chosen.names)
-        own = {(key.function, key.case) for key in keys}
-        grown = [Key(one.name, case, "") for one in side.functions for case in one.grown if (one.name, case) in own]
-        found |= dict.fromkeys(f"growth of {key.name}" for key in grown)
-    if not found:
-        return ()
-    listed = ", ".join([*list(found)[:3], *([f"{len(found) - 3} more"] if len(found) > 3 else [])])
-    return (f"--against compares programs only, not {listed}: `hlodiff check` compares those with what is recorded",)
 
 
 def _config_of(checkout: Checkout, config: Config) -> Config:

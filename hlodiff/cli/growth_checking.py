@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hlodiff.anatomy.growth import Growth
 from hlodiff.capture import Discovery, GrowthRequest, NotChecked
 from hlodiff.cli.growing import Grew, growing_keys, grown
 from hlodiff.cli.leaving import Leaving
@@ -81,9 +82,13 @@ def _judged(config: Config, grew: Grew, leaving: Leaving) -> tuple[Finding, ...]
         return (Finding("broken", RULE, key.name, None, grew.trouble.what, "", log),)
     found = growth_record(key.function, key.case, grew.growths)
     leaving.record(own, found, text, text is None or bool(changed_growth(record, found)[0]))
-    base = str(config.root)
-    words = {growth.parameter: (*causes(growth, base), *growing_tables(growth, base)) for growth in grew.growths}
+    words = {growth.parameter: grown_words(growth, str(config.root)) for growth in grew.growths}
     return tuple(judge_growth(key.name, grew.growths, record, dict(grew.limits), words))
+
+
+def grown_words(growth: Growth, root: str) -> tuple[str, ...]:
+    """Where growth comes from, in words: lines that are repeated, and tables that grow."""
+    return (*causes(growth, root), *growing_tables(growth, root))
 
 
 def orphaned_growth(config: Config, discovery: Discovery, names: Sequence[str]) -> tuple[tuple[str, str], ...]:

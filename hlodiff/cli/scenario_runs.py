@@ -89,14 +89,14 @@ def compare_scenarios(
     """
     tree = FolderTree(near(config.snapshots))
     found = {one.name: one for one in chosen.registered}
-    done = {
-        outcome.name: _compared(tree, found[outcome.name], outcome, leaving) for outcome in _run(config, chosen, jobs)
-    }
+    outcomes = run_scenarios(config, chosen, jobs)
+    done = {outcome.name: _compared(tree, found[outcome.name], outcome, leaving) for outcome in outcomes}
     orphans = [ComparedTraces(name, "removed") for name in chosen.orphaned]
     return (*(done[name] for name in found), *orphans)
 
 
-def _run(config: Config, chosen: ChosenScenarios, jobs: int | None) -> Iterator[Ran]:
+def run_scenarios(config: Config, chosen: ChosenScenarios, jobs: int | None) -> Iterator[Ran]:
+    """Run scenarios, each in a worker of its own; outcomes as they come."""
     if not chosen.registered:
         return
     with progress(len(chosen.registered), "running") as step:
@@ -173,7 +173,7 @@ def update_scenarios(config: Config, chosen: ChosenScenarios, jobs: int | None, 
         what became of each, in the order of registration, orphans last.
     """
     root = near(config.snapshots)
-    outcomes = {outcome.name: outcome for outcome in _run(config, chosen, jobs)}
+    outcomes = {outcome.name: outcome for outcome in run_scenarios(config, chosen, jobs)}
     for found in chosen.registered:
         yield _recorded(root, outcomes[found.name])
     for name in chosen.orphaned:

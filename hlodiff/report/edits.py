@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from hlodiff.diff.result import Edit, FieldChange, FusionChange
 from hlodiff.diff.words import precision_in_words, sharding_in_words
@@ -24,6 +25,12 @@ _FIELD_WORDS = {
     "custom_call_target": "custom call target",
     "backend_config": "backend config",
 }
+# Fields whose values have words.
+_SPOKEN: dict[str, Callable[[str], str]] = {
+    "literal": lambda text: literal_in_words(text or "none"),
+    "precision": precision_in_words,
+    "sharding": lambda text: sharding_in_words(text or "none"),
+}
 
 
 def change_in_words(change: FieldChange, edit: Edit | None = None) -> str:
@@ -41,16 +48,13 @@ def change_in_words(change: FieldChange, edit: Edit | None = None) -> str:
         'sharding: replicated -> split over 2 devices on dimension 0'
     """
     old, new = change.old or "none", change.new or "none"
-    if change.field == "sharding":
-        return f"sharding: {sharding_in_words(old)} -> {sharding_in_words(new)}"
-    if change.field == "precision":
-        return f"precision: {precision_in_words(change.old)} -> {precision_in_words(change.new)}"
     if change.field == "alias":
         return _donation(old, new, edit)
     if change.field == "operands" and old == new:
         return f"operands: other values of the same names ({old})"
-    if change.field == "literal":
-        old, new = told if (told := (literal_in_words(old), literal_in_words(new)))[0] != told[1] else (old, new)
+    if spoken := _SPOKEN.get(change.field):
+        told = spoken(change.old or ""), spoken(change.new or "")
+        old, new = told if told[0] != told[1] else (old, new)  # where words do not tell them apart, as they are printed
     if change.field == "memory_space":
         old, new = old.strip('"'), new.strip('"')
     name = _FIELD_WORDS.get(change.field, change.field.removeprefix("attribute:"))
