@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hlodiff.diff import diff
+from hlodiff.graph import fingerprint
 from hlodiff.ir import read_text
 from tests.scenarios import compare, lines, module
 
@@ -99,3 +100,35 @@ def test_exchanged_branches_in_stablehlo() -> None:
     found = diff(read_text(STABLEHLO), read_text(new))
     assert lines(found) == ["changed case attribute:branch_order"]
     assert found.replay().complete
+
+
+CAPTURING = STABLEHLO.replace(
+    "%1 = stablehlo.sine %x", "%1 = stablehlo.sine %x : tensor<8xf32>\n    %3 = stablehlo.subtract %1, %y"
+).replace("return %1", "return %3")
+CAPTURING = CAPTURING.replace("%x: tensor<8xf32>", "%x: tensor<8xf32>, %y: tensor<8xf32>")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("subtract %1, %y", "subtract %y, %1", ["changed subtract operands"]),
+        (
+            "%1 = stablehlo.sine %x",
+            "%4 = stablehlo.tanh %y : tensor<8xf32>\n    %1 = stablehlo.sine %x",
+            ["added tanh"],
+        ),
+    ],
+)
+def test_the_order_of_uses_is_not_that_of_what_a_branch_captures(old: str, new: str, expected: list[str]) -> None:
+    found = diff(read_text(CAPTURING), read_text(CAPTURING.replace(old, new, 1)))
+    assert sorted(lines(found)) == expected
+    assert found.replay().complete
+
+
+def test_lines_of_a_branch_in_another_order_are_noise() -> None:
+    one, two = "%1 = stablehlo.sine %x : tensor<8xf32>", "%4 = stablehlo.tanh %y : tensor<8xf32>"
+    old = CAPTURING.replace(one, f"{one}\n    {two}").replace("subtract %1, %y", "subtract %1, %4")
+    new = CAPTURING.replace(one, f"{two}\n    {one}").replace("subtract %1, %y", "subtract %1, %4")
+    first, second = read_text(old), read_text(new)
+    assert diff(first, second).identical
+    assert fingerprint(first) == fingerprint(second)

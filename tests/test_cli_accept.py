@@ -175,6 +175,11 @@ def test_classes_and_patterns(changed: Compiler, said: Ask) -> None:
     out = json.loads(said("check", "--format", "json")[1])
     pattern = next(one for one in out["patterns"] if "exponential" in one["what"])
     assert sorted({out["programs"][n]["target"] for n in pattern["programs"]}) == ["cpu", "tpu-v5e-2x2"]
+    assert all(
+        (pattern["id"] in one["patterns"]) == (n in pattern["programs"]) for n, one in enumerate(out["programs"])
+    )
+    ids = {(one["name"], one["target"]): one["id"] for one in out["programs"]}
+    assert all(one["id"] == ids[one["program"], one["target"]] for one in out["findings"]) and any(ids.values())
     code, said_of, _ = said("accept", "--pattern", pattern["id"], "--class", "structure")
     assert code == 0 and "2 accepted, 2 still pending" in said_of
     assert pending() == ["g/small/cpu", "h/cpu"], "what is new has no pattern"

@@ -246,6 +246,30 @@ def test_bisect_finds_the_commit_that_crossed_a_limit(past: Past, capsys: pytest
     assert printed(past, capsys, "bisect", "step", "temp_bytes", "--above", "100 KiB") == BISECT
 
 
+def test_a_merge_is_told_with_what_its_branch_did(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(past, capsys, "bisect", "step", "instructions", "--above", "4")
+    assert "went above 4: 4 -> 5 (+25 %)\n  c000006  " in text
+    assert "\n  merged      c000004  2026-01-05  3 -> 4 (+33 %)  =On a side branch\n" in text
+
+
+def test_a_command_stays_on_one_line(
+    past: Past, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    text = printed(past, capsys, "bisect", "step", "temp_bytes")
+    assert "  next        hlodiff diff c000008~1 c000008 --name step --target cpu\n" in text
+
+
+def test_bisect_in_a_shallow_clone(
+    past: Past, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past.git("clone", "-q", "--depth", "2", past.top.as_uri(), str(tmp_path / "shallow"))
+    monkeypatch.chdir(tmp_path / "shallow" / "project ü")
+    text = printed(past, capsys, "bisect", "step", "temp_bytes", code=1)
+    said = "older commits are not here: this clone is shallow; `git fetch --unshallow` brings the rest"
+    assert text.splitlines()[-1] == f"  {said}"
+
+
 def test_the_next_command_works(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
     for metric, limit in (("temp_bytes", ["--above", "1MB"]), ("copies", ["--below", "1"]), ("copies", [])):
         value = bisected(past, capsys, metric, *limit)
@@ -338,3 +362,18 @@ def test_outside_of_git(tmp_path: Path, capsys: pytest.CaptureFixture[str], monk
     monkeypatch.chdir(tmp_path)
     assert run(["log", "step"]) == 2
     assert "not a git repository" in capsys.readouterr().err
+
+
+def test_what_is_not_committed_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past = Past(tmp_path / "repository", "below")
+    past.record("step", "sine")
+    past.commit("one")
+    monkeypatch.chdir(past.project)
+    past.record("other", "sine")
+    assert run(["log", "step"]) == 0
+    assert capsys.readouterr().err == ""
+    past.record("step", "tanh")
+    assert run(["log", "step"]) == 0
+    assert capsys.readouterr().err == "not shown: snapshots of step in the work tree that are not committed\n"

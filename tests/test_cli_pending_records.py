@@ -34,9 +34,12 @@ def changed(runner: Runner, said: Ask) -> Runner:  # noqa: F811
 
 
 def own_id(said: Ask) -> str:
-    findings = json.loads(said("check", "--format", "json")[1])["findings"]
-    (advice,) = {one["advice"] for one in findings}
-    return str(advice).removeprefix("hlodiff accept ")
+    value = json.loads(said("check", "--format", "json")[1])
+    (finding,) = value["findings"]
+    assert finding["advice"] == f"hlodiff accept {finding['id']}"
+    known = {one["name"]: one["id"] for one in value["scenarios"]}
+    assert {own for own in known.values() if own} <= {finding["id"]}
+    return str(finding["id"])
 
 
 def test_check_leaves_the_traces_that_update_would_write(changed: Runner, said: Ask) -> None:
@@ -125,6 +128,8 @@ def test_ci_records_only_when_told(changed: Runner, said: Ask, monkeypatch: pyte
     before = recorded().read_bytes()
     code, out, _ = said("check", "--pending", "captured")
     assert code == 1 and "  hint: hlodiff update one\n" in out and out.endswith("next: hlodiff update one\n")
+    (finding,) = json.loads(said("check", "--format", "json", "--pending", "captured")[1])["findings"]
+    assert len(finding["id"]) == 8 and finding["advice"] == "hlodiff update one"
     code, _, err = said("accept", "--from", "captured")
     assert code == 2 and "snapshots are not written in CI" in err and recorded().read_bytes() == before
     assert said("accept", "--from", "captured", "--ci-write")[0] == 0

@@ -9,11 +9,11 @@ import pytest
 
 from hlodiff.cli.histories import Asked, find
 from hlodiff.errors import StoreError, UsageError
-from hlodiff.history import History, changes, crossings, reading_of, values_on
+from hlodiff.history import History, by_size, changes, crossings, reading_of, values_on
 from hlodiff.history.readings import values_of
 from hlodiff.report.history_words import both_in_words, delta_in_words, notes_of
 from hlodiff.report.sparkline import sparkline
-from hlodiff.store import Key
+from hlodiff.store import Key, marked_stale
 from hlodiff.store.commits import literally, objects, open_repository, revisions_of, touching
 from tests.past import Past
 
@@ -120,6 +120,7 @@ def test_versions_that_cannot_be_read_are_rows(past: Past) -> None:
         ("conflict", f"<<<<<<< ours\n{whole}=======\n{whole}>>>>>>> theirs\n"),
         ("future", whole.replace("format_version: 1", "format_version: 7")),
         ("broken", "a: [\n"),
+        ("stale", marked_stale(whole.encode()).decode()),
         ("tag", "!!python/object/apply:os.system [exit]\n"),
         ("bytes", "\udcff\n"),
     ):
@@ -133,8 +134,12 @@ def test_versions_that_cannot_be_read_are_rows(past: Past) -> None:
     past.record("step", "tanh", temp=300)
     past.commit("healed")
     rows = {subject: (value, notes) for subject, value, notes in told(past, history(past, "step"))}
-    assert rows["conflict"] == (None, "cannot be read: has merge conflict markers: it is neither side")
+    assert rows["conflict"] == (
+        None,
+        "cannot be read: holds git conflict markers: it is neither side, so the snapshot is stale",
+    )
     assert rows["future"] == (None, "cannot be read: format version 7 is newer than this hlodiff reads (up to 1)")
+    assert rows["stale"][1] == "cannot be read: is stale: both sides of a merge had changed it, and ours was kept"
     assert rows["broken"][1].startswith("cannot be read: broken YAML")
     assert rows["tag"][1].startswith("cannot be read: broken YAML: could not determine a constructor")
     assert rows["bytes"][1] == "cannot be read: is not UTF-8 text: byte 0"
@@ -179,6 +184,23 @@ def test_what_changed_where_no_number_did(past: Past) -> None:
     past.commit("two")
     said = "these numbers are the same; StableHLO and compiled changed"
     assert told(past, history(past, "step"), "instructions")[0][2] == said
+
+
+def test_a_number_that_is_recorded_from_now_on(past: Past) -> None:
+    folder = past.record("step", "sine")
+    past.commit("one")
+    file = folder / "summary.yaml"
+    file.write_text(file.read_text().replace("memory:\n", "memory:\n  peak: 7\n"))
+    past.commit("two")
+    one = history(past, "step")
+    assert told(past, one)[0] == ("two", 4096, "the same programs, recorded with peak_bytes")
+
+
+def test_of_equal_changes_what_grew_comes_first(past: Past) -> None:
+    for temp in (100, 200, 100):
+        past.record("step", "sine", temp=temp)
+        past.commit(f"temp {temp}")
+    assert [change.new for change in by_size(changes(history(past, "step"), "temp_bytes"))] == [200, 100]
 
 
 def merged(past: Past) -> None:
@@ -349,4 +371,4 @@ def test_words() -> None:
     assert both_in_words("fusions", 0, 3) == "0 -> 3"
     assert delta_in_words("temp_bytes", 655360, 655424) == "+64 B"
     assert sparkline(list(range(100)), width=4) == "▃▄▆█"
-    assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").trouble.startswith("is no record of ours")
+    assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").trouble.startswith("is no record of traces")

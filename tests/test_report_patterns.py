@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -220,6 +221,9 @@ def test_too_many_programs_become_an_overview_in_every_form() -> None:
     assert "               40 functions on cpu: function00, function01, function02 and 37 more\n" in text
     assert "  function07 on cpu  compiled  59 %  57 %  structure: 15 changed of 37 instructions\n" in text
     assert "too long to list every change here (more than 300 lines), --all lists everything" in text
+    alike = to_terminal(replace(report, programs=(*programs[:2], *different[2:])), width=140)
+    assert "in short" in alike
+    assert "shared [" not in alike, "an overview does not list what is shared, so nothing refers to it"
     markdown = to_markdown(report)
     assert len(markdown) < 65_000
     value = json.loads(to_json(report))

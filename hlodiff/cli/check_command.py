@@ -128,7 +128,7 @@ def _check_snapshots(
     )
     # What CI captured lies on CI's machine, and whoever reads its log sits at another one.
     kept = {} if in_ci() else run.leaving.ids
-    findings = with_ids(findings, kept)
+    findings = with_ids(findings, run.leaving.ids, here=not in_ci())
     return Report(
         command="check",
         old=str(near(config.snapshots)),

@@ -142,17 +142,20 @@ def _heal_all(advice: Sequence[str], broken: Sequence[Compared]) -> str:
     return f"hlodiff update {' '.join(names)}" if len(names) <= 3 else "hlodiff update"
 
 
-def with_ids(findings: tuple[Finding, ...], kept: Mapping[Key, str]) -> tuple[Finding, ...]:
+def with_ids(findings: tuple[Finding, ...], kept: Mapping[Key, str], *, here: bool = True) -> tuple[Finding, ...]:
     """Findings on traces and growth that name the command which records them without another run.
 
     Args:
         findings: of a check.
         kept: what waits for `accept`, with its ids.
+        here: whether it waits on the machine of whoever reads them, so that the command can be typed.
     """
     words = {"traces": "traces", "traces-new": "traces", GROWTH_RULE: "growth"}
     ids = {(key.name, key.target): own for key, own in kept.items()}
     named = [ids.get((f.program, words.get(f.rule, "")), "") for f in findings]
-    return tuple(
-        replace(finding, advice=f"hlodiff accept {own}") if own and finding.advice.startswith("hlodiff ") else finding
-        for finding, own in zip(findings, named, strict=True)
-    )
+    return tuple(_named(finding, own, here) for finding, own in zip(findings, named, strict=True))
+
+
+def _named(finding: Finding, own: str, here: bool) -> Finding:
+    is_accepted = own and here and finding.advice.startswith("hlodiff ")
+    return replace(finding, id=own, advice=f"hlodiff accept {own}" if is_accepted else finding.advice)

@@ -11,10 +11,11 @@ from hlodiff.cli.output import near
 from hlodiff.cli.selecting import selected
 from hlodiff.config import closest
 from hlodiff.errors import UsageError
-from hlodiff.history import History, check_metrics, completed, histories
+from hlodiff.history import History, check_metrics, completed, folders_of, histories, key_of
 from hlodiff.ir.model import Stage
 from hlodiff.store import FolderTree, GitTree, Key, list_snapshots, open_revision, scenarios_of
 from hlodiff.store.commits import Repository, open_repository, revisions_of
+from hlodiff.store.git import git
 
 _TARGET_OF_SCENARIOS = "cpu"
 
@@ -101,10 +102,22 @@ def _refuse_unknown(asked: Asked, tree: GitTree, snapshots: Path) -> None:
             raise UsageError(f"nothing called `{asked.name}` was recorded in {asked.revision}", hint=hint)
         hint = f"git add {near(snapshots)}, then git commit"
         raise UsageError(f"the snapshot of {asked.name} was never committed", hint=hint)
-    guess = closest(asked.name, dict.fromkeys(name for key in keys for name in (key.name, key.function)))
+    known = dict.fromkeys(name for key in keys for name in (key.function, key.name))
+    guess = closest(asked.name, known) or next((name for name in known if asked.name in name), "")
     hint = f"did you mean `{guess}`? " if guess else ""
     what = f"nothing called `{asked.name}` was recorded in {asked.revision}"
     raise UsageError(what, hint=f"{hint}`hlodiff list` shows what there is")
+
+
+def uncommitted(asked: Asked, repository: Repository) -> bool:
+    """Whether the work tree holds snapshots of these names that no commit has."""
+    if asked.revision != "HEAD":
+        return False
+    paths = folders_of([asked.name], repository.below)
+    command = ["--no-optional-locks", "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--"]
+    rows = os.fsdecode(git(repository.folder, [*command, *paths], "git status")).split("\0")
+    found = (key_of(row[3:], repository.below) for row in rows if len(row) > 3)
+    return any(asked.wants(one[0]) for one in found if one)
 
 
 def _keys(tree: GitTree | FolderTree) -> list[Key]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from hlodiff.cli import options
-from hlodiff.cli.histories import Asked, find, shows_blocks
+from hlodiff.cli.histories import Asked, find, shows_blocks, uncommitted
 from hlodiff.cli.output import NO_TERMINAL, emit, tell, width
 from hlodiff.config import load
 from hlodiff.history import shown_metrics
@@ -53,12 +53,14 @@ def command(
     list the newest 30 commits, JSON and CSV all.
     """
     asked = Asked(name, targets, metrics, stage, revision, first_parent)
-    _, found = find(asked, project, load(project).snapshots)
+    repository, found = find(asked, project, load(project).snapshots)
     if most is None:
         most = _MOST if form in _FOR_PEOPLE else 0
     shown = [Shown(one, shown_metrics(metrics, one, stage), stage, most) for one in found]
     if not shown:
         tell(f"no commit of {revision} touched the snapshots of {name}")
+    if uncommitted(asked, repository):
+        tell(f"not shown: snapshots of {name} in the work tree that are not committed")
     emit(_report(shown, form, revision, output), output)
     return 0
 

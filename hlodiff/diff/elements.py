@@ -185,8 +185,8 @@ def _roles(module: Module, it: Instruction) -> dict[int, Counter[object]]:
         owner = module.computations[callee]
         root = owner.instructions[owner.root]
         if root.opcode == "while":
-            for number, role in _roles(module, root).items():
-                roles.setdefault(number, Counter()).update(role)
+            for number, inner in _roles(module, root).items():
+                roles.setdefault(number, Counter()).update(inner)
         for number, role in _used(owner):
             roles.setdefault(number, Counter())[rank, *role] += 1
         for number, operand in enumerate(root.operands if root.opcode == "tuple" else ()):

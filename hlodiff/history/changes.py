@@ -58,9 +58,9 @@ def changes(history: History, metric: str) -> tuple[Change, ...]:
 
 
 def by_size(found: Sequence[Change]) -> tuple[Change, ...]:
-    """The largest change first; of equal ones the newest."""
+    """The largest change first; of equal ones what grew before what fell, then the newest."""
     newest_first = tuple(reversed(found))
-    return tuple(sorted(newest_first, key=lambda one: -abs(one.new - one.old)))
+    return tuple(sorted(newest_first, key=lambda one: (-abs(one.new - one.old), one.new < one.old)))
 
 
 def crossings(found: Sequence[Change], limit: float, *, above: bool) -> tuple[Change, ...]:
@@ -80,3 +80,19 @@ def crossings(found: Sequence[Change], limit: float, *, above: bool) -> tuple[Ch
 def at_least(found: Sequence[Change], percent: float) -> tuple[Change, ...]:
     """Commits that changed a metric by that many percent or more, the largest change first."""
     return tuple(one for one in by_size(found) if one.share * 100 >= percent)
+
+
+def merged_in(history: History, row: Row) -> tuple[Row, ...]:
+    """What the branches that a merge brought in had done before: their versions, newest first.
+
+    Args:
+        history: of one program.
+        row: a merge with a version of its own; any other row has merged nothing.
+    """
+    wanted = set(row.commit.parents[1:])
+    found = []
+    for one in history.rows:  # no parent comes before its child
+        if one.step.aside and one.commit.id in wanted:
+            found.append(one)
+            wanted.update(one.commit.parents)
+    return tuple(found)

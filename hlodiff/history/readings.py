@@ -11,16 +11,16 @@ from hlodiff.config_policy import KINDS as COMPUTATIONS
 from hlodiff.diff.compared import flat_facts
 from hlodiff.errors import HlodiffError
 from hlodiff.ir.model import Stage
-from hlodiff.store import Key, read_summary, traces_of
+from hlodiff.store import Key, RecordedTraces, read_summary, read_traces
 from hlodiff.store.commits import Repository, objects
 from hlodiff.store.names import SUMMARY
+from hlodiff.store.recorded_traces import TRACES
 
 Kind = Literal["program", "scenario"]
 _NAMES = {internal: name for name, internal in FACTS.items()}
 # Of StableHLO a summary does not keep these: they stand in tables of the compiled program only.
 COMPILED_ONLY = ("fusions", "custom_calls", "collectives", "collective_bytes")
 _LARGEST = 16 * 1024 * 1024
-_CONFLICT = "has merge conflict markers: it is neither side"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class _OneFile:
         return ()
 
     def read(self, names: Sequence[str], limit: int = 0) -> dict[str, bytes]:
-        return {name: self.content for name in names if name.endswith(f"/{SUMMARY}")}
+        return {name: self.content for name in names if name.endswith((f"/{SUMMARY}", f"/{TRACES}"))}
 
 
 class Readings:
@@ -102,16 +102,12 @@ def reading_of(content: bytes | str, kind: Kind, key: Key, stage: Stage) -> Read
     """
     if isinstance(content, str):
         return Reading(trouble=content)
-    if b"\n<<<<<<< " in b"\n" + content:
-        return Reading(trouble=_CONFLICT)
     try:
         if kind == "scenario":
-            return _of_traces(content.decode("utf-8"), key)
+            return _of_traces(read_traces(_OneFile(content), key.function))
         return _of_summary(read_summary(_OneFile(content), key), stage)
     except HlodiffError as error:
         return Reading(trouble=error.what)
-    except ValueError as error:  # also of bytes that are no text
-        return Reading(trouble=f"is no record of ours: {error}")
 
 
 def _of_summary(summary: Mapping[str, Any], stage: Stage) -> Reading:
@@ -167,8 +163,9 @@ def _tables(summary: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def _of_traces(text: str, key: Key) -> Reading:
-    record = traces_of(text, key.function)
+def _of_traces(record: RecordedTraces | None) -> Reading:
+    if record is None:
+        return Reading(trouble="git does not have it here")
     functions = record.account.functions
     values: dict[str, float] = {
         "traces": record.account.traces,

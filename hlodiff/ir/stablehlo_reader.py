@@ -6,7 +6,8 @@ How MLIR maps to the model (the printer inverts all of it):
 - A function reference (`callee`, `called_computations`, `decomposition`) becomes a call and no attribute.
 - Argument attributes stand on the parameter, result attributes on the `return` as `result0.sdy.sharding`.
 - A value from outside a region is one more parameter with `("captured", "true")`; the operation that owns the regions
-  has the captured values of its regions, in order, as its last operands.
+  has the captured values of its regions, in order, as its last operands. The order is that in which they are defined:
+  the order of uses inside is another one as soon as two operands are exchanged there.
 - `sdy.mesh` and other module-level operations are module attributes: `("sdy.mesh @mesh", '<["x"=2]>')`.
 - An operation with no or several results has a tuple shape; one result of MLIR type `tuple` is a tuple of one.
 """
@@ -90,6 +91,7 @@ class _Reader:
         self.shapes: dict[Any, Shape] = {}
         self.texts: dict[Any, str] = {}
         self.value_names: dict[Any, str] = {}
+        self.defined: dict[Any, int] = {}  # which one it was, counted through the whole text
 
     def read(self) -> Module:
         operations = [op.operation for op in self.module.body.operations]
@@ -170,6 +172,7 @@ class _Reader:
             unseen = owner if not self.debug else ""
             name = self.source_name(line, column) or unseen or value.get_name(state=self.names)[1:]
             self.value_names[value] = name
+            self.defined[value] = len(self.defined)
             shape = self.shape(value.type)
             scope.parameter(
                 value,
@@ -221,6 +224,7 @@ class _Reader:
         name = name or results[0].get_name(state=self.names)[1:].partition("#")[0]
         for number, result in enumerate(results):
             self.value_names[result] = f"{name}.{number}" if len(results) > 1 else name
+            self.defined[result] = len(self.defined)
         return name
 
     def regions(
@@ -239,7 +243,7 @@ class _Reader:
             self.arguments(inner, blocks[0], [], name)
             for child in blocks[0].operations:
                 self.operation(inner, child.operation, owner=op.name)
-            captured += inner.captures
+            captured += self.in_order(inner)
             line = inner.instructions[-1].line
             computation = Computation(inner.name, tuple(inner.instructions), len(inner.instructions) - 1, line=line)
             if calls and calls[-1][0] == attribute:
@@ -248,6 +252,14 @@ class _Reader:
                 calls.append((attribute, (len(self.computations),)))
             self.computations.append(computation)
         return calls, captured
+
+    def in_order(self, scope: _Scope) -> list[Any]:
+        """The captured values of a region as they are defined outside, its parameters numbered so."""
+        found = sorted(scope.captures, key=self.defined.__getitem__)
+        for number, value in enumerate(found, scope.parameters - len(found)):
+            place = scope.values[value][0]
+            scope.instructions[place] = replace(scope.instructions[place], literal=str(number))
+        return found
 
     def lookup(self, scope: _Scope, value: Any) -> tuple[int, int]:
         """Index and result number of a value, captured from outside where the scope does not define it."""

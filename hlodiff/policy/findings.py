@@ -34,6 +34,7 @@ class Finding:
         source: Python frames of what caused it, innermost first, as the program has them; () where it has no line.
         subject: what of the program it is about, in words that stay the same while lines move: a metric, or an
             instruction's opcode, type and scope.
+        id: what `hlodiff accept` calls the record of traces or growth that it is about; "" where none waits.
     """
 
     severity: Severity
@@ -45,6 +46,7 @@ class Finding:
     details: tuple[str, ...] = ()
     source: tuple[Frame, ...] = ()
     subject: str = ""
+    id: str = ""
 
     @property
     def fingerprint(self) -> str:

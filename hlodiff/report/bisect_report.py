@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from hlodiff.diff.compared import Compared
-from hlodiff.history import Change, History
+from hlodiff.history import Change, History, merged_in
 from hlodiff.report.costs import cost_in_words
 from hlodiff.report.entries import Entry, entries_of, follows_in_words
 from hlodiff.report.escape import clip, code, markdown, printable, unordered
 from hlodiff.report.headline import headline
 from hlodiff.report.history_data import row_json
 from hlodiff.report.history_report import Shown, fitted, wrapped
-from hlodiff.report.history_words import STAGES, both_in_words, head_in_words, notes_of, summary_in_words
+from hlodiff.report.history_words import STAGES, UNSHALLOW, both_in_words, head_in_words, notes_of, summary_in_words
 from hlodiff.report.sparkline import sparkline
 
 FORMAT_VERSION = "1.0"
@@ -97,6 +97,8 @@ def _text(one: Bisected, width: int, ascii_only: bool, root: str) -> Iterator[st
     for culprit in one.culprits:
         yield ""
         yield from _culprit(one, culprit, width, root)
+    if any(row.ends == "shallow" for row in one.history.rows):
+        yield from wrapped(f"older commits are not here: {UNSHALLOW}", width, _INDENT)
     if one.further:
         yield ""
         yield from wrapped(f"other commits that changed {one.metric}", width, 0)
@@ -125,7 +127,7 @@ def _culprit(one: Bisected, culprit: Culprit, width: int, root: str) -> Iterator
             yield from wrapped(_in_words(entry), width, _INDENT + 2)
         if len(entries) > _MOST_ENTRIES:
             yield f"    ... and {len(entries) - _MOST_ENTRIES:,} more"
-    yield from wrapped(culprit.next, width, _INDENT, f"{'next':<{_TITLES}}")
+    yield f"{' ' * _INDENT}{'next':<{_TITLES}}{printable(culprit.next)}"  # whole, so that it can be copied
 
 
 def _facts(one: Bisected, culprit: Culprit) -> Iterator[tuple[str, str]]:
@@ -136,6 +138,11 @@ def _facts(one: Bisected, culprit: Culprit) -> Iterator[tuple[str, str]]:
     for note in notes:
         title, colon, words = note.partition(": ")
         yield (title, words) if colon and title == "toolchain" else ("note", note)
+    for one_merged in merged_in(one.history, row):
+        old, new = one_merged.old_value(one.metric), one_merged.value(one.metric)
+        if old != new and new is not None:
+            commit = one_merged.commit
+            yield "merged", f"{commit.short}  {commit.day}  {both_in_words(one.metric, old, new)}  {commit.subject}"
     if culprit.trouble:
         yield "not compared", culprit.trouble
 
@@ -184,6 +191,9 @@ def _markdown(one: Bisected, root: str) -> Iterator[str]:
             yield f"- {STAGES[program.stage]}: {markdown(headline(program))}"
             yield from (f"  - {markdown(_in_words(entry))}" for entry in _entries(program, root)[:_MOST_ENTRIES])
         yield f"- next: {code(culprit.next)}"
+    if any(row.ends == "shallow" for row in one.history.rows):
+        yield ""
+        yield f"older commits are not here: {UNSHALLOW}"
     if one.further:
         yield ""
         yield "| other commits | date | change | subject |"
@@ -227,6 +237,7 @@ def _json(one: Bisected, root: str) -> dict[str, Any]:
         ],
         "further": [_change(one, change) for change in one.further],
         "nothing": one.nothing or None,
+        "ends": next((row.ends for row in reversed(history.rows) if row.ends), "range"),
     }
 
 

@@ -10,7 +10,8 @@ from hlodiff.history import History, Row
 from hlodiff.report.numbers import bytes_in_words, change_in_words, count_in_words, many
 
 STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
-_UNSHALLOW = "this clone is shallow; `git fetch --unshallow` brings the rest"
+UNSHALLOW = "this clone is shallow; `git fetch --unshallow` brings the rest"
+_MOST_FRESH = 4
 _MANY_TIMES = 10
 _EXACT = 1e6  # above, a change is told in percent
 
@@ -127,7 +128,9 @@ def _same_numbers(row: Row, history: History) -> Iterator[str]:
     if row.before is None or row.step.was or (not programs and toolchain_in_words(row)):
         return
     if not programs:
-        yield "the same programs" if row.before != row.now else "the same summary: other files of the snapshot changed"
+        fresh = [name for name in row.now.values if name not in row.before.values] if row.now else []
+        same = "the same programs" if row.before != row.now else "the same summary: other files of the snapshot changed"
+        yield f"{same}, recorded with {', '.join(fresh[:_MOST_FRESH])}" if fresh else same
     elif history.kind == "scenario":
         yield f"other programs of {', '.join(programs)}, the same counts"
     else:
@@ -151,7 +154,7 @@ def _end(row: Row, history: History) -> Iterator[str]:
         others = ", ".join(dict.fromkeys(history.predecessors))
         yield "history begins here" + (f"; the same commit removed {others}, another program" if others else "")
     elif row.ends == "shallow":
-        yield f"history ends here: {_UNSHALLOW}"
+        yield f"history ends here: {UNSHALLOW}"
 
 
 def summary_in_words(history: History, metric: str) -> str:

@@ -9,12 +9,13 @@ from typing import Any
 from hlodiff.diff.compared import Compared
 from hlodiff.diff.result import KINDS, Edit
 from hlodiff.ir.frames import shown_file
+from hlodiff.policy import SCENARIO_RULES
 from hlodiff.report.digest import share_of
 from hlodiff.report.entries import Entry
 from hlodiff.report.filling import sheet_of
 from hlodiff.report.record import Report
 from hlodiff.report.scenarios import scenario_json
-from hlodiff.report.stories import told_of
+from hlodiff.report.stories import Told, told_of
 from hlodiff.report.terminal import lines_of
 
 FORMAT_VERSION = "1.0"
@@ -35,6 +36,8 @@ def to_json(report: Report, folder: str = "") -> str:
         True
     """
     told = told_of(report)
+    ids = {(one.name, one.target): one.id for one in report.programs if one.id}
+    records = {one.program: one.id for one in report.findings if one.id and one.rule in SCENARIO_RULES}
     value: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
         "command": report.command,
@@ -43,16 +46,20 @@ def to_json(report: Report, folder: str = "") -> str:
         "toolchain": [
             {"what": c.what, "old": c.old, "new": c.new, "targets": list(c.targets)} for c in report.toolchain
         ],
-        "programs": [_program(program, report.root) for program in report.programs],
+        "programs": [
+            _program(program, report.root) | {"patterns": own}
+            for program, own in zip(report.programs, _patterns_of(told, len(report.programs)), strict=True)
+        ],
         "patterns": [_pattern(entry, report) for entry in told.patterns],
         "findings": [
-            {"severity": f.severity, "rule": f.rule, "program": f.program, "target": f.target, "what": f.what,
+            {"severity": f.severity, "rule": f.rule, "program": f.program, "target": f.target,
+             "id": f.id or ids.get((f.program, f.target)), "what": f.what,
              "advice": f.advice, "details": list(f.details), "fingerprint": f.fingerprint,
              "source": [{"file": shown_file(s.file, report.root), "line": s.line, "function": s.function}
                         for s in f.source]}
             for f in report.findings
         ],
-        "scenarios": [scenario_json(one) for one in report.scenarios],
+        "scenarios": [scenario_json(one) | {"id": records.get(one.name)} for one in report.scenarios],
         "notes": list(report.notes),
         "totals": report.totals(),
         "sheet": asdict(replace(sheet_of(report, folder, told), text=lines_of(report))),
@@ -60,6 +67,15 @@ def to_json(report: Report, folder: str = "") -> str:
     if report.timings:
         value["timings"] = [timing.to_json() for timing in report.timings]
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def _patterns_of(told: Told, programs: int) -> list[list[str]]:
+    """For each program the ids of its changes, as `accept --pattern` takes them."""
+    found: list[dict[str, None]] = [{} for _ in range(programs)]
+    for entry in told.patterns:
+        for number, _ in entry.edits:
+            found[number][entry.id] = None
+    return [list(ids) for ids in found]
 
 
 def _program(program: Compared, root: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from hlodiff.diff.compared import Compared
 from hlodiff.ir.frames import own_frame, shown_file
@@ -98,10 +99,9 @@ def _lines(report: Report, legend: bool) -> Iterator[Line]:
         yield Line(0, "")
     told = told_of(report)
     listed = list(_listed(report, told))
-    if len(listed) > _MOST_LINES and not report.all:
-        listed = list(_overview(report, told))
-    yield from listed
-    yield from _in_short(report, told)
+    overview = len(listed) > _MOST_LINES and not report.all
+    yield from _overview(report, told) if overview else listed
+    yield from _in_short(report, told, overview)
     yield from _not_checked(report)
     yield from _further_findings(report)
     for note in report.notes:
@@ -259,19 +259,20 @@ def _table(report: Report, told: Told) -> Iterator[Line]:
         yield Line(2, f"... and {len(changed) - _MOST_GROUPS} more, {_MORE}")
 
 
-def _in_short(report: Report, told: Told) -> Iterator[Line]:
+def _in_short(report: Report, told: Told, overview: bool) -> Iterator[Line]:
     """A row for each function, where there are too many to remember, or where nothing else is told of some.
 
-    What a terminal shows last is read first.
+    What a terminal shows last is read first. An overview does not number what is shared, so nothing refers to it.
     """
     changed = {program.name for program in report.programs if program.status in _STYLES}
-    folded = folded_of(report, told)
+    folded = folded_of(report, told) if not overview else ()
     if len(changed) < _MANY and not folded:
         return
     rows = rows_of(sheet_of(report, told=told))
     yield Line(0, "in short", style="bold")
     for row in rows[:MOST_ROWS]:
-        yield Line(2, row_in_words(row), (row.where,) if row.where else ())
+        cells = tuple(cell for cell in row.cells if not overview or cell[0] != "shared")
+        yield Line(2, row_in_words(replace(row, cells=cells)), (row.where,) if row.where else ())
     if len(rows) > MOST_ROWS:
         yield Line(2, f"... and {functions_in(rows[MOST_ROWS:])} more")
     if folded:
