@@ -48,7 +48,11 @@ class Page(HTMLParser):
 
     def rows(self) -> list[dict[str, str]]:
         """What the rows of the table of programs say of themselves."""
-        return [e.attributes for e in self.elements if e.tag == "tr" and "data-program" in e.attributes]
+        return [e.attributes for e in self.elements if e.tag == "tr" and "data-name" in e.attributes]
+
+    def stages(self) -> list[dict[str, str]]:
+        """What the links to single stages say of them."""
+        return [e.attributes for e in self.elements if e.tag == "a" and "data-program" in e.attributes]
 
     def bodies(self) -> list[dict[str, Any]]:
         """What is shown of single programs."""

@@ -275,6 +275,10 @@ def damage_missing_note(folder: Path) -> None:
     (folder / "f/cpu/pending.json").unlink()
 
 
+def damage_missing_summary(folder: Path) -> None:
+    (folder / "f/cpu/summary.yaml").unlink()
+
+
 def damage_future(folder: Path) -> None:
     (folder / "f/cpu/pending.json").write_text('{"format_version": 2}')
 
@@ -291,6 +295,7 @@ def damage_future(folder: Path) -> None:
         (damage_name, "its summary is about"),
         (damage_note, "is no JSON"),
         (damage_missing_note, "nobody knows what this was compared with"),
+        (damage_missing_summary, "summary.yaml: is missing"),
         (damage_future, "was written by a newer hlodiff"),
     ],
 )

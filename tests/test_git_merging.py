@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from hlodiff.capture.imports import import_modules
+from hlodiff.config import Config
+from hlodiff.errors import RegistryError
 from hlodiff.store import FolderTree, Key, is_stale, marked_stale, read_snapshot, stale_of
 from hlodiff.store.staleness import StaleError
 from tests.git_projects import HLO, Project, project
@@ -122,3 +125,19 @@ def test_marks_are_found_where_they_are(made: Project) -> None:
 def test_marks_keep_the_line_ends_of_the_file() -> None:
     assert marked_stale(b"format_version: 1\r\nfunction: f\r\n").count(b"\r\n") == 3
     assert marked_stale(b"").startswith(b"stale: merge")
+
+
+def test_code_in_conflict_is_told_first(tmp_path: Path) -> None:
+    (tmp_path / "merged.py").write_text("x = 1\n<<<<<<< HEAD\ny = 1\n=======\ny = 2\n>>>>>>> side\n")
+    with pytest.raises(RegistryError) as raised:
+        import_modules(Config(tmp_path, modules=("merged.py",)))
+    assert raised.value.hint == "it holds git conflict markers: resolve them first"
+
+
+def test_snapshots_of_tests_are_healed_by_tests(made: Project) -> None:
+    made.record("t", at=made.snapshots / "pytest")
+    path = made.snapshots / "pytest/t/cpu/summary.yaml"
+    path.write_bytes(marked_stale(path.read_bytes()))
+    said = made.hlodiff("git", "status", code=1)
+    assert "snapshots     stale: 1 name since a merge: pytest/t\n" in said
+    assert said.endswith("next: pytest --hlodiff-update\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -11,10 +12,13 @@ from hlodiff.cli.histories import Asked, find
 from hlodiff.errors import StoreError, UsageError
 from hlodiff.history import History, by_size, changes, crossings, reading_of, values_on
 from hlodiff.history.readings import values_of
+from hlodiff.report.history_data import history_csv, history_json
+from hlodiff.report.history_report import Shown, history_markdown, history_text
 from hlodiff.report.history_words import both_in_words, delta_in_words, notes_of
 from hlodiff.report.sparkline import sparkline
 from hlodiff.store import Key, marked_stale
 from hlodiff.store.commits import literally, objects, open_repository, revisions_of, touching
+from hlodiff.store.yaml_text import dump, load
 from tests.past import Past
 
 
@@ -372,3 +376,22 @@ def test_words() -> None:
     assert delta_in_words("temp_bytes", 655360, 655424) == "+64 B"
     assert sparkline(list(range(100)), width=4) == "▃▄▆█"
     assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").trouble.startswith("is no record of traces")
+
+
+STRANGE = ["3", "[1, {a: 2}]", "{a: 2026-01-01, 5: .nan, b: [x, {}]}", "{compiled: {ops: x}}", "null"]
+TABLES = ("toolchain", "metrics", "fusions", "collectives", "memory", "op_counts", "fingerprints")
+
+
+@pytest.mark.parametrize("value", STRANGE)
+def test_summaries_of_strange_hands_are_told_in_every_form(past: Past, value: str) -> None:
+    folder = past.record("step", "sine")
+    past.commit("one")
+    table = load((folder / "summary.yaml").read_text(), "")
+    for key in TABLES:
+        text = "".join(dump({name: one}) for name, one in table.items() if name != key)
+        (folder / "summary.yaml").write_text(f"{text}{key}: {value}\n")
+        past.commit(f"strange {key}")
+    shown = [Shown(history(past, "step"), ("ops", "temp_bytes", "fusions", "op.sine"), "compiled")]
+    assert len(json.loads(history_json(shown, "HEAD"))["histories"][0]["commits"]) == 1 + len(TABLES)
+    for form in (history_text, history_markdown, history_csv):
+        assert form(shown).count("strange ") == len(TABLES)

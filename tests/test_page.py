@@ -84,11 +84,18 @@ def test_the_first_view_says_what_all_reports_say() -> None:
     page, sheet = parsed(to_page(report)), sheet_of(report)
     (title,) = [e.text for e in page.all("h1", id="totals")]
     assert title == totals_in_words(sheet)
-    assert [(row["data-name"], row["data-target"]) for row in page.rows()] == [
-        (program.name, program.target or "") for program in sheet.programs
-    ]
-    tiles = {e.attributes["data-status"] for e in page.all("button") if "data-status" in e.attributes}
-    assert tiles == {"broken", "changed", "orphaned", "new", "not checked", "unchanged"}
+    both = {(program.name, program.target or "") for program in sheet.programs}
+    assert {(row["data-name"], row["data-target"]) for row in page.rows()} == both
+    counts = sheet.totals()
+    words = {"could not be judged": "broken", "orphaned": "removed", "new": "added", "unchanged": "identical"}
+    tiles = {
+        e.attributes["data-status"]: int(e.attributes["data-count"])
+        for e in page.all("button")
+        if "data-status" in e.attributes
+    }
+    for tile, count in tiles.items():
+        assert count == counts[words.get(tile, tile.replace(" ", "_"))] - (tile == "not checked") * counts["broken"]
+    assert sum(tiles.values()) == counts["programs"] == len(both)
     shown = [e.text for e in page.all("b") if e.attributes.get("class", "").startswith("badge ")]
     assert shown == [finding.severity for finding in sheet.findings]
 
@@ -139,7 +146,7 @@ def test_programs_that_changed_alike_are_held_once() -> None:
     one = real().programs[0]
     report = Report("diff", "a", "b", (one, replace(one, target="tpu"), replace(one, name="g")))
     page = parsed(to_page(report))
-    assert [row["data-body"] for row in page.rows()] == ["0", "0", "0"]
+    assert [stage["data-body"] for stage in page.stages()] == ["0", "0", "0"]
     assert len(page.bodies()) == 1
 
 
@@ -173,7 +180,7 @@ def longest(partners: list[int]) -> int:
 
 def test_every_instruction_stands_in_the_listing_beside_its_partner() -> None:
     found = diff(read_hlo(long_program(40)), read_hlo(long_program(40, 20, "sine", more=1)))
-    listing = listing_of(found, places_of(found), "", 10**7, PageLimits())
+    listing = listing_of(found.script, found, places_of(found), "", 10**7, PageLimits())
     assert listing
     matched = {}
     for pair in found.script.pairs:
@@ -216,28 +223,36 @@ def long_report() -> Report:
 
 
 @pytest.mark.parametrize(
-    ("room", "says"),
-    [(10**7, ""), (30_000, "Only lines near an edit"), (1_500, "The programs are not shown line by line")],
+    ("room", "says", "shows"),
+    [
+        (10**7, [], {"listing", "drawings", "changes"}),
+        (50_000, ["Only lines near an edit"], {"listing", "drawings", "changes"}),
+        (25_000, ["The programs are not shown line by line"], {"drawings", "changes"}),
+        (3_500, ["The programs are not shown line by line", "Changes are not listed"], set()),
+        (300, ["Nothing of this program"], set()),
+    ],
 )
-def test_what_does_not_fit_is_left_out_and_said(long_report: Report, room: int, says: str) -> None:
-    text = to_page(long_report, limits=PageLimits(page_bytes=room))
-    (body,) = parsed(text).bodies()
-    assert len(body["left_out"]) == bool(says)
-    assert all(words.startswith(says) for words in body["left_out"])
-    assert len(json.dumps(body)) < 3 * room + 5_000
-    (change,) = [one for one in body["changes"]["edits"]["list"] if one["what"] == "tanh -> sine"]
-    if body["listing"]:
-        ((_, line),) = change["sites"]
-        assert " sine(" in body["listing"]["new"][line]
+def test_what_does_not_fit_is_left_out_and_said(
+    long_report: Report, room: int, says: list[str], shows: set[str]
+) -> None:
+    (body,) = parsed(to_page(long_report, limits=PageLimits(page_bytes=room))).bodies()
+    assert len(json.dumps(body, separators=(",", ":"))) <= room
+    said = [words for words in body["left_out"] if not re.match(r"\d+ drawing", words)]
+    assert [words[: len(start)] for words, start in zip(said, says, strict=True)] == says
+    assert {name for name in ("listing", "drawings", "changes") if name in body} == shows
+    for change in body["changes"]["edits"]["list"] if "listing" in shows else ():
+        if change["what"] == "tanh -> sine":
+            ((_, line),) = change["sites"]
+            assert " sine(" in body["listing"]["new"][line]
 
 
 def test_too_many_instructions_and_too_many_programs_are_said(long_report: Report) -> None:
     (body,) = parsed(to_page(long_report, limits=PageLimits(instructions=100))).bodies()
-    assert body["left_out"] == ["The programs are not shown line by line: 2,405 instructions are more than 100."]
+    assert body["left_out"][0] == "The programs are not shown line by line: 2,405 instructions are more than 100."
     many = Report("diff", "a", "b", tuple(Compared(f"f{n}", None, "compiled", "identical") for n in range(20)))
     page = parsed(to_page(many, limits=PageLimits(programs=5)))
-    assert page.rows() == []
-    assert "20 programs are left out of this table; JSON has all." in [e.text for e in page.all("p", class_="note")]
+    assert len(page.rows()) == 5
+    assert "15 programs are left out of this table; JSON has all." in [e.text for e in page.all("p", class_="note")]
 
 
 # --- what others wrote -----------------------------------------------------------------------------------------------
@@ -250,7 +265,7 @@ def test_nothing_breaks_out(report: Report) -> None:
     page = parsed(text)
     assert_closed(page)
     assert all(c == "\n" or c.isprintable() for c in text)
-    assert len(page.rows()) == len(report.programs)
+    assert len(page.rows()) == len({(program.name, program.target) for program in report.programs})
     assert all(isinstance(body, dict) for body in page.bodies())
 
 

@@ -53,6 +53,7 @@ def small(folder: Path) -> Path:
         Compared("decode", "cpu", "stablehlo", "identical", diff(OLD, OLD)),
         Compared(hostile, "cpu", "compiled", "changed", diff(OLD, NEW)),
         Compared("gone", "cpu", "compiled", "removed", op_counts={hostile: 2}),
+        Compared("train_step", "cpu", "stablehlo", "changed", diff(OLD, NEW)),
     )
     findings = (*judge(programs), Finding("error", "growth", "train_step", "cpu", hostile, details=(hostile,)))
     return written(folder / "small.html", Report("check", hostile, "new", programs, findings, notes=(hostile,)))
@@ -196,6 +197,24 @@ def test_a_match_is_followed_from_either_side(tab: Tab, small: Path) -> None:
     assert tab.evaluate("document.activeElement.getAttribute('aria-label')") == "old program"
 
 
+def test_the_graph_shows_what_was_made_of_an_instruction(tab: Tab, small: Path) -> None:
+    opened(tab, small, "#program-0")
+    tab.click("#tab-drawing")
+    assert tab.locator(".graph.old .node.changed text.op").all_text_contents() == ["tanh"]
+    assert tab.locator(".graph.new .node.changed text.op").all_text_contents() == ["exponential"]
+    assert tab.locator(".graph.new .node.changed .place").all_text_contents() == ["in host memory"]
+    assert tab.locator(".graph.new .edge").count() == 2
+    tab.locator(".graph.old .node.changed").hover()
+    assert tab.locator(".graph.new .node.twin text.op").all_text_contents() == ["exponential"]
+    tab.locator(".graph.new .node.changed").focus()
+    tab.keyboard.press("Enter")
+    assert [line.split("{")[0] for line in chosen(tab)] == ["%t = f32[8]"] * 2
+    opened(tab, small, "#program-1")
+    tab.click("#tab-drawing")
+    tab.select_option("#drawing-pick", label="~  tanh -> sine")
+    assert tab.locator(".graph.new .node.changed text.op").first.text_content() == "sine"
+
+
 def test_numbers_and_tabs_by_keys(tab: Tab, small: Path) -> None:
     opened(tab, small, "#program-0")
     tab.locator("#tab-listing").focus()
@@ -208,13 +227,18 @@ def test_numbers_and_tabs_by_keys(tab: Tab, small: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [400, 900, 1600])
-def test_widths(tab: Tab, small: Path, width: int) -> None:
+def test_widths(tab: Tab, small: Path, large: Path, width: int) -> None:
     tab.set_viewport_size({"width": width, "height": 900})
-    for where in ("", "#program-1"):
-        opened(tab, small, where)
+    for page, where in ((small, ""), (small, "#program-1"), (large, "#program-0")):
+        opened(tab, page, where)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
-    assert tab.locator(".pane.old .row").count()
-    assert tab.locator(".pane.new .row").count()
+    tab.click("#everything")
+    tab.keyboard.press("j")
+    assert len(chosen(tab)) == 2
+    assert in_document(tab) < 250
+    tab.click("#tab-drawing")
+    assert tab.locator(".graph").count() == 2
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
 # --- 10,000 instructions a side --------------------------------------------------------------------------------------

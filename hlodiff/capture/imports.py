@@ -87,7 +87,18 @@ def _import_error(config: Config, named: str, error: BaseException) -> HlodiffEr
         hint = f"is it on the path? `path` is {list(config.path)}, from the folder of pyproject.toml"
         return ConfigError(f"there is no module `{named}`", where="[tool.hlodiff] modules", hint=hint)
     where = user_frame(error, config.root)
-    return RegistryError(f"`{named}` cannot be imported: {one_line(error)}", where=where)
+    hint = "it holds git conflict markers: resolve them first" if _in_conflict(error) else ""
+    return RegistryError(f"`{named}` cannot be imported: {one_line(error)}", where=where, hint=hint)
+
+
+def _in_conflict(error: BaseException) -> bool:
+    """Whether a file is no Python because of a merge."""
+    if not isinstance(error, SyntaxError) or not error.filename:
+        return False
+    try:
+        return "\n<<<<<<< " in "\n" + Path(error.filename).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
 
 
 def imported_files() -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -132,14 +132,6 @@ def _heal(key: Key, error: HlodiffError) -> str:
     """What to type where a snapshot is broken: it is recorded again, unless a newer hlodiff wrote it."""
     newer = isinstance(error, FutureFormatError) or error.what.startswith("internal error")
     return error.hint if newer else f"hlodiff update {key.name} --target {key.target}"
-
-
-def _heal_all(advice: Sequence[str], broken: Sequence[Compared]) -> str:
-    """One command for all that is broken, where recording anew heals all of it, as after a merge."""
-    if len(dict.fromkeys(advice)) == 1 or not all(one.advice.startswith("hlodiff update ") for one in broken):
-        return advice[0]
-    names = dict.fromkeys(one.name for one in broken)
-    return f"hlodiff update {' '.join(names)}" if len(names) <= 3 else "hlodiff update"
 
 
 def with_ids(findings: tuple[Finding, ...], kept: Mapping[Key, str], *, here: bool = True) -> tuple[Finding, ...]:

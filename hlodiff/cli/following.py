@@ -58,7 +58,15 @@ def _once_judged(programs: tuple[Compared, ...], findings: Sequence[Finding]) ->
     if not broken:
         return next((program.advice for program in programs if program.recorded and program.advice), "")
     advice = [program.advice for program in broken if program.advice.startswith("hlodiff ")]
-    return advice[0] if advice else f"hlodiff check {broken[0].name}, once it is repaired"
+    return _heal_all(advice, broken) if advice else f"hlodiff check {broken[0].name}, once it is repaired"
+
+
+def _heal_all(advice: Sequence[str], broken: Sequence[Compared]) -> str:
+    """One command for all that is broken, where recording anew heals all of it, as after a merge."""
+    if len(dict.fromkeys(advice)) == 1 or not all(one.advice.startswith("hlodiff update ") for one in broken):
+        return advice[0]
+    names = dict.fromkeys(one.name for one in broken)
+    return f"hlodiff update {' '.join(names)}" if len(names) <= 3 else "hlodiff update"
 
 
 def _once_failed(programs: tuple[Compared, ...], findings: Sequence[Finding]) -> str:

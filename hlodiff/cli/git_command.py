@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,14 @@ def command() -> None:
     """
 
 
-def _project(function: Callable[..., int]) -> Callable[..., int]:
-    from hlodiff.cli import options
-
-    return options.project(function)
+# That of `hlodiff.cli.options`, which imports what the drivers do not need: git starts one for each file.
+_project = click.option(
+    "--project",
+    type=click.Path(exists=True, path_type=Path),
+    default=Path(),
+    metavar="FOLDER",
+    help="Where to look for pyproject.toml; this folder by default.",
+)
 
 
 @command.command("install")
@@ -110,10 +114,9 @@ def diff_driver(arguments: tuple[str, ...]) -> int:
 @click.argument("file", type=click.Path(path_type=Path))
 def textconv_driver(file: Path) -> int:
     """Git calls this for `git log -p` and `git show`."""
-    from hlodiff.cli.git_diffing import textconv
-    from hlodiff.cli.output import emit
+    from hlodiff.cli.git_listing import textconv
 
-    emit(textconv(file), None)
+    sys.stdout.buffer.write(textconv(file).encode("utf-8", "backslashreplace"))
     return 0
 
 

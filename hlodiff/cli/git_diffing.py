@@ -6,16 +6,14 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import file_digest, sha256
 from pathlib import Path
 
 from hlodiff.cli.git_names import NamedFile, named_file
-from hlodiff.cli.git_sides import LARGEST, GitSide, sides_of
+from hlodiff.cli.git_sides import GitSide, sides_of
 from hlodiff.cli.output import color, width
 from hlodiff.cli.trouble import foreseen
 from hlodiff.config import load_if_any, process_environment
 from hlodiff.diff.limits import DEFAULTS, Limits
-from hlodiff.errors import HlodiffError
 from hlodiff.report.escape import printable
 from hlodiff.report.numbers import many
 
@@ -59,7 +57,7 @@ def external_diff(arguments: Sequence[str]) -> str:
     if old.exists and new.exists and old.blob == new.blob:
         return titles
     try:
-        return titles + _body(named_file(new.path), old, new, look)
+        return titles + _body(named_file(new.place), old, new, look)
     except Exception as error:
         known = foreseen(error)
         why = f"hlodiff cannot tell this as a report: {str(known).partition(_END)[0]}"
@@ -156,40 +154,3 @@ def _plain_diff(old: GitSide, new: GitSide) -> str:
         *([f"... {more:,} more lines: `git diff --no-ext-diff` shows them"] if more > 0 else []),
     ]
     return "".join(f"{printable(line)}\n" for line in lines)
-
-
-def textconv(file: Path) -> str:
-    """A program as lines that git can compare; where it is none, why, and its own text.
-
-    Args:
-        file: where git has put the content for the moment, under the name it has.
-
-    Returns:
-        text ending in a newline.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    from hlodiff.ir import read_text
-    from hlodiff.report.listing import program_listing
-
-    side = GitSide(file.name, file, "", "100644")
-    try:
-        text = (side.content() or b"").decode("utf-8").replace("\r\n", "\n")
-        return program_listing(read_text(text, path=file.name.removesuffix(".gz")), text) if text else ""
-    except HlodiffError as error:
-        why = str(error).partition("\n")[0]
-    except (UnicodeDecodeError, RecursionError) as error:
-        why = f"{file.name}: {type(error).__name__}"
-    return f"hlodiff cannot list this program: {printable(why)}\n{_as_text(file)}"
-
-
-def _as_text(file: Path) -> str:
-    size = file.stat().st_size
-    if size > LARGEST:
-        with file.open("rb") as stream:
-            return f"{size:,} bytes, sha256 {file_digest(stream, 'sha256').hexdigest()}\n"
-    content = file.read_bytes()
-    if b"\0" in content[:8000]:
-        return f"binary, {size:,} bytes, sha256 {sha256(content).hexdigest()}\n"
-    return printable(content.decode("utf-8", "backslashreplace"), lines=True)

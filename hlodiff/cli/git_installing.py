@@ -66,10 +66,10 @@ def uninstall(repository: Repository) -> Iterator[str]:
     if after != before:
         if after:
             _write(repository.attributes, after)
-            yield f"took our lines out of {near(repository.attributes)}"
+            yield f"took our lines out of {near(repository.attributes)}{_for_all(repository)}"
         else:
             repository.attributes.unlink()
-            yield f"deleted {near(repository.attributes)}, which held nothing else"
+            yield f"deleted {near(repository.attributes)}, which held nothing else{_for_all(repository)}"
     mine = [one for one in settings() if any(is_ours(one, value) for value in repository.values(one.key))]
     for one in mine:
         foreign = [value for value in repository.values(one.key) if not is_ours(one, value)]
@@ -78,6 +78,12 @@ def uninstall(repository: Repository) -> Iterator[str]:
     if mine:
         drivers = ", ".join(dict.fromkeys(one.driver for one in mine))
         yield f"took out of this clone's git configuration: {drivers}"
+
+
+def _for_all(repository: Repository) -> str:
+    """What has to be said where the lines are committed."""
+    is_committed = repository.ask(["ls-files", "-z", "--", str(repository.attributes)])
+    return "; committed, that takes them from everybody" if is_committed else ""
 
 
 def read_attributes(path: Path) -> str:

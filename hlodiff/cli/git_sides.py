@@ -12,9 +12,8 @@ from typing import Any
 from hlodiff.errors import StoreError
 from hlodiff.ir.model import Module
 from hlodiff.report.numbers import bytes_in_words
-from hlodiff.store import attach_source, unpack
-from hlodiff.store.names import SOURCE
 
+# What is imported here is imported once for each file of `git log -p`: the store is, where it is asked.
 # What a person waits for in a pager; `hlodiff diff` reads more.
 LARGEST = 32 * 1024 * 1024
 _LARGEST_SOURCE = 64 * 1024 * 1024
@@ -27,13 +26,15 @@ class GitSide:
     """One side.
 
     Args:
-        path: as git names it, from the top of the work tree, which is the current folder.
+        path: as git names it: from the top of the work tree, which is the current folder, or below that (`--relative`).
+        place: the same from the top, as far as it is known.
         file: where its content lies for the moment.
         blob: its object id, zeros for the work tree.
         mode: as git writes it, "." where the side does not exist.
     """
 
     path: str
+    place: str
     file: Path
     blob: str
     mode: str
@@ -58,6 +59,8 @@ class GitSide:
             raise StoreError(f"{bytes_in_words(size)} are more than is compared here", where=self.path)
         content = self.file.read_bytes()
         if self.path.endswith(".gz"):
+            from hlodiff.store import unpack
+
             content = unpack(content, self.path, LARGEST)
         return content
 
@@ -71,15 +74,16 @@ class GitSide:
             ReadError: it is no program.
         """
         from hlodiff.ir import read_bytes
+        from hlodiff.store import attach_source
 
         module = read_bytes(content, path=self.path.removesuffix(".gz"))
         return attach_source(module, (self._source() or {}).get(module.stage))
 
     def _source(self) -> Mapping[str, Any] | None:
         """The source.json that was recorded together with this content."""
-        beside = f"{self.path.rpartition('/')[0]}/{SOURCE}"
+        beside = f"{self.place.rpartition('/')[0]}/source.json"
         try:
-            text = _beside(beside) if not self.blob.strip("0") else _recorded_with(self.path, self.blob, beside)
+            text = _beside(beside) if not self.blob.strip("0") else _recorded_with(self.place, self.blob, beside)
             value = json.loads(text) if len(text) <= _LARGEST_SOURCE else None
         except (OSError, ValueError, RecursionError):
             return None
@@ -135,4 +139,11 @@ def sides_of(arguments: Sequence[str]) -> tuple[GitSide, GitSide]:
     """
     path, old_file, old_blob, old_mode, new_file, new_blob, new_mode = arguments[:7]
     new_path = arguments[7] if len(arguments) > 7 else path
-    return GitSide(path, Path(old_file), old_blob, old_mode), GitSide(new_path, Path(new_file), new_blob, new_mode)
+    # Of a file in the work tree git says where it lies.
+    above = next((file.removesuffix(path) for file in (new_file, old_file) if _is_below_top(file, path)), "")
+    old = GitSide(path, above + path, Path(old_file), old_blob, old_mode)
+    return old, GitSide(new_path, above + new_path, Path(new_file), new_blob, new_mode)
+
+
+def _is_below_top(file: str, path: str) -> bool:
+    return file.endswith(f"/{path}") and not Path(file).is_absolute()

@@ -16,7 +16,7 @@ from hlodiff.cli.git_repository import Repository
 from hlodiff.cli.output import near
 from hlodiff.config import process_environment
 from hlodiff.report.numbers import many
-from hlodiff.store import FolderTree, is_stale, list_growth, list_snapshots, stale_of
+from hlodiff.store import PYTEST, FolderTree, is_stale, list_growth, list_snapshots, stale_of
 from hlodiff.store.growth_file import growth_path
 from hlodiff.store.recorded_traces import TRACES, scenarios_of
 
@@ -126,9 +126,16 @@ def _snapshots(repository: Repository) -> Part:
     for function, case in list_growth(repository.snapshots):
         if is_stale(tree, [growth_path(function, case)]):
             found.append(f"{function}/{case}" if case else function)
-    names = list(dict.fromkeys(found))
+    own = list(dict.fromkeys(found))
+    of_tests = FolderTree(repository.snapshots / PYTEST)
+    tests = dict.fromkeys(f"{PYTEST}/{key.name}" for key in stale_of(of_tests, list_snapshots(of_tests).keys))
+    names = [*own, *tests]
     if not names:
         return Part("snapshots", "ok", "none is stale")
     shown = f"{', '.join(names[:5])}{f' and {len(names) - 5} more' if len(names) > 5 else ''}"
-    again = f"hlodiff update {' '.join(names)}" if len(names) <= 3 else "hlodiff update"
+    again = " && ".join([*([_update(own)] if own else []), *(["pytest --hlodiff-update"] if tests else [])])
     return Part("snapshots", "stale", f"{many(len(names), 'name')} since a merge: {shown}", again)
+
+
+def _update(names: list[str]) -> str:
+    return f"hlodiff update {' '.join(names)}" if len(names) <= 3 else "hlodiff update"

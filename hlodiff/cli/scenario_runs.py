@@ -229,9 +229,11 @@ def following(scenarios: Sequence[ComparedTraces], kept: Collection[Key] = ()) -
         scenarios: compared with their records.
         kept: what waits for `accept`.
     """
-    broken = [one.name for one in scenarios if one.status == "not_checked"]
+    broken = [one for one in scenarios if one.status == "not_checked"]
+    if broken and all(one.advice.startswith("hlodiff update ") for one in broken):
+        return f"hlodiff update {' '.join(one.name for one in broken)}" if len(broken) <= 3 else "hlodiff update"
     if broken:
-        return f"hlodiff check {broken[0]}, once it is repaired"
+        return f"hlodiff check {broken[0].name}, once it is repaired"
     # Accepting records traces, and does not bring them within their limits.
     over = [one.name for one in scenarios if one.over]
     differing = [one.name for one in scenarios if one.status in ("changed", "added") and one.name not in over]
@@ -265,7 +267,8 @@ def compared_trees(old: Tree | None, new: Tree | None, names: Sequence[str]) -> 
         try:
             before, after = read_traces(old, name), read_traces(new, name)
         except HlodiffError as error:
-            found.append(ComparedTraces(name, "not_checked", reason=str(error)))
+            reason = str(error).removesuffix(f"\nhint: {error.hint}")
+            found.append(ComparedTraces(name, "not_checked", reason=reason, advice=error.hint))
             continue
         if before is not None and after is not None:
             found.append(compared_records(name, before, after))

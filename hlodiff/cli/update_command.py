@@ -187,7 +187,7 @@ def _told(row: _Row, wide: int) -> Iterator[str]:
 
 def _totals(rows: list[_Row], config: Config) -> str:
     counts = [(status, sum(row.status == status for row in rows)) for status in _STATUSES]
-    words = {"facts": "with new facts only"}
+    words = {"facts": "with new facts only", "healed": "recorded anew"}
     said = ", ".join(f"{count} {words.get(status, status)}" for status, count in counts if count)
     recorded = any(count for status, count in counts if status in (*_RECORDED, "deleted"))
     failed = dict.fromkeys(row.key.name for row in rows if row.status == "failed")

@@ -1,9 +1,15 @@
 """Comparing programs as graphs: pairing, edits, channels, patterns."""
 
-from hlodiff.diff.differ import diff
-from hlodiff.diff.limits import LimitHit, Limits
-from hlodiff.diff.replay import Replay
-from hlodiff.diff.result import Edit, FieldChange, FusionChange, ModuleDiff, Site, summarize
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hlodiff.diff.differ import diff
+    from hlodiff.diff.limits import LimitHit, Limits
+    from hlodiff.diff.replay import Replay
+    from hlodiff.diff.result import Edit, FieldChange, FusionChange, ModuleDiff, Site, summarize
 
 __all__ = [
     "Edit",
@@ -17,3 +23,13 @@ __all__ = [
     "diff",
     "summarize",
 ]
+_HOME = {"diff": "differ", "LimitHit": "limits", "Limits": "limits", "Replay": "replay"}
+
+
+if not TYPE_CHECKING:  # else a type checker would take every misspelt name for one that exists
+
+    def __getattr__(name: str) -> object:
+        """What was asked for, imported then: counting the operations of a program takes no differ."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOME.get(name, 'result')}"), name)

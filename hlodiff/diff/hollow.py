@@ -54,7 +54,8 @@ def find_hollow(
     for pair in waiting:
         lines = sketcher.twins(sketches[0], sketches[1], *pair)
         if lines is not None:
-            found[pair] = _hollow(sketches, pair, lines, _called_elsewhere(sketches, pair, opened))
+            elsewhere = _called_elsewhere(sketches, pair, opened) | _opened_keys(sketches, opened)
+            found[pair] = _hollow(sketches, pair, lines, elsewhere)
             waiting += [call for call in dict.fromkeys(found[pair].calls) if call not in waiting]
     return _called_by_no_other(found, opened, (entries[0], entries[1]))
 
@@ -72,6 +73,11 @@ def _called_elsewhere(
     }
 
 
+def _opened_keys(sketches: Sequence[Sketch], opened: Sequence[Mapping[str, object]]) -> set[int | None]:
+    """Keys of computations that are looked at although both programs hold them: all calls of them matter."""
+    return {sketch.keys[name] for sketch, each in zip(sketches, opened, strict=True) for name in each}
+
+
 def _hollow(
     sketches: Sequence[Sketch], pair: tuple[str, str], lines: Sequence[tuple[int, int]], elsewhere: set[int | None]
 ) -> Hollow:
@@ -87,7 +93,7 @@ def _hollow(
             if keys[0] is None or keys[0] != keys[1]:
                 calls.append((a, b))
     operands = [operand_names(row) for row in ours]
-    whole = {n for n, row in enumerate(ours) if row[0] in kept or any(name in kept for name in operands[n])}
+    whole = {n for n, row in enumerate(ours) if row[0] in kept or not kept.keys().isdisjoint(operands[n])}
     place = {row[0]: n for n, row in enumerate(ours)}
     root = root_of(sketches[0].program.text, sketches[0].chunks[pair[0]])
     leaves = {place[name] for n in whole for name in operands[n]} | {place[root]}

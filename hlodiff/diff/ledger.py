@@ -90,6 +90,8 @@ class Ledger:
     ) -> None:
         self.old, self.new, self.pairing, self.bodies, self._expected = old, new, pairing, bodies, expected
         self._parameters = old.computation.parameters()
+        self._is_parameter = [it.opcode == "parameter" and not it.operands for it in old.computation.instructions]
+        self._exact = old.labels[EXACT], new.labels[EXACT]
         self._elements = elements
         self.work = 0
         self._size = old.size
@@ -165,7 +167,7 @@ class Ledger:
         if partner < 0:
             return self._price_alone(self.old, position, 0)
         inside, own = self._pair(position, partner)
-        if not self.old.slots[position] and self.old.computation.instructions[position].opcode == "parameter":
+        if self._is_parameter[position]:
             return own if self._expected.fits(position, partner) else own + self._price_of_misfit()
         if self.is_rewired(position):
             own = max(own, EDIT) + _FIELD
@@ -192,11 +194,17 @@ class Ledger:
     def is_rewired(self, position: int) -> bool:
         """True where the operands of a paired instruction are not the partners of what they were."""
         old, new, pairing = self.old, self.new, self.pairing
-        partner = pairing.old[position]
-        if [(pairing.old[a], x) for a, x in old.operands[position]] == list(new.operands[partner]):
+        partners = pairing.old
+        partner = partners[position]
+        ours, theirs = old.operands[position], new.operands[partner]
+        is_other = len(ours) != len(theirs)
+        for (a, result), (b, other) in zip(ours, theirs, strict=False):
+            if partners[a] != b or result != other:
+                if partners[a] < 0 and trades_names(old, new, pairing, a, b):
+                    return True
+                is_other = True
+        if not is_other:
             return False
-        if trades_names(old, new, pairing, position):
-            return True
         if self._is_opened(position, partner):
             return not same_operands_in_any_order(old, new, pairing, position)
         return operands_changed(old, new, pairing, position, None, None)
@@ -208,11 +216,12 @@ class Ledger:
 
     def _pair(self, position: int, partner: int) -> tuple[int, int]:
         """What two instructions cost as partners, whatever their operands: inside of what they call, and themselves."""
-        one = self.old.computation.instructions[position]
-        elements = self._elements.get(one.operands[0]) if self._elements and one.operands else None
-        if self.old.labels[EXACT][position] == self.new.labels[EXACT][partner] and elements is None:
+        below = self.old.slots[position] if self._elements else ()
+        elements = self._elements.get(below[0][0]) if below else None
+        if self._exact[0][position] == self._exact[1][partner] and elements is None:
             return 0, 0
         if (position, partner) not in self._own:
+            one = self.old.computation.instructions[position]
             other = self.new.computation.instructions[partner]
             same = self.old.labels[OWN][position] == self.new.labels[OWN][partner]
             fields = len(field_changes(one, other))
@@ -256,10 +265,12 @@ class Ledger:
         olds.update(self.pairing.new[n] for n in above if self.pairing.new[n] >= 0)
 
     def _above(self, side: Side, partners: Sequence[int], start: int) -> list[int]:
-        seen = {start}
-        found = [start]
+        found = [start, *side.users[start]]
+        if not any(partners[user] < 0 for user in side.users[start]):
+            return found
+        seen = set(found)
         for position in found:
-            if position == start or (partners[position] < 0 and len(found) < _FAR):
+            if partners[position] < 0 and position != start and len(found) < _FAR:
                 for user in side.users[position]:
                     if user not in seen:
                         seen.add(user)

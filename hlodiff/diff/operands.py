@@ -43,14 +43,21 @@ def operands_changed(
         return not all(same_value(old, new, pairing, a, b) for a, b in pairs)
     if len(ours) != len(theirs):
         return not _subsequence(old, new, pairing, ours, theirs)
-    if all(same_value(old, new, pairing, a, b) for a, b in zip(ours, theirs, strict=True)):
+    if _same_values(old, new, pairing, ours, theirs):
         return False
     if interchangeable is not None:
         order = _permutation(old, new, pairing, ours, theirs)
         if order is not None and interchangeable(order):
             return False
     if _is_commutative(old, position) and _is_commutative(new, partner):
-        return not all(same_value(old, new, pairing, a, b) for a, b in zip(ours, reversed(theirs), strict=True))
+        return not _same_values(old, new, pairing, ours, theirs[::-1])
+    return True
+
+
+def _same_values(old: Side, new: Side, pairing: Pairing, ours: Sequence[Slot], theirs: Sequence[Slot]) -> bool:
+    for one, other in zip(ours, theirs, strict=True):
+        if (pairing.old[one[0]] != other[0] or one[1] != other[1]) and not same_value(old, new, pairing, one, other):
+            return False
     return True
 
 
@@ -128,15 +135,12 @@ def _subsequence(old: Side, new: Side, pairing: Pairing, ours: Sequence[Slot], t
     )
 
 
-def trades_names(old: Side, new: Side, pairing: Pairing, position: int) -> bool:
+def trades_names(old: Side, new: Side, pairing: Pairing, one: int, other: int) -> bool:
     """True where a paired instruction reads a free parameter on one side and something else that is free on the other.
 
     Replay asks for an edit where nothing outside tells of it, so a search had better not go there.
     """
-    for (a, _), (b, _) in zip(old.operands[position], new.operands[pairing.old[position]], strict=False):
-        if pairing.old[a] < 0 and pairing.new[b] < 0 and (old.names[a] or new.names[b]):
-            return True
-    return False
+    return pairing.old[one] < 0 and pairing.new[other] < 0 and (old.names[one] or new.names[other])
 
 
 def keeps_operands(old: Side, new: Side, pairing: Pairing, position: int) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from hlodiff.diff.candidates import candidates, may_pair
 from hlodiff.diff.features import STRUCTURE, Pairing
-from hlodiff.diff.ledger import Ledger
+from hlodiff.diff.ledger import EDIT, Ledger
 from hlodiff.diff.limits import Limits
 
 _FREE = -1
@@ -28,6 +28,9 @@ _DEPTHS = (0, 3, 6)
 _LONG = 6
 _ROUNDS = 6
 _FOLLOWERS = 24
+# What a chain may cost on its way: of all that ended well on the corpus none was dearer by more than two edits and a
+# half.
+_DEAREST = 3 * EDIT
 # Beyond this many edited instructions the work does not grow: programs of unrelated compilers, where the shortest list
 # is no better story.
 _MANY = 200
@@ -147,10 +150,11 @@ class _Search:
         while move is not None:
             loose = self._apply(move, fixed) + loose
             made.insert(0, move)
-            if ledger.settle() < start:
+            total = ledger.settle()
+            if total < start:
                 ledger.forget()
                 return True
-            if depth == 0:
+            if depth == 0 or total > start + _DEAREST:
                 break
             depth -= 1
             move = self._best(made[:reach], loose, fixed)

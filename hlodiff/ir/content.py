@@ -91,18 +91,25 @@ def computation_hashes(
     """
     if only is None:
         return tuple(content.hash for content in contents(module, layout=layout, schedule=schedule))
-    wanted = dict.fromkeys(only)
-    waiting = list(wanted)
-    for index in waiting:
-        callees = [c for it in module.computations[index].instructions for c in it.called if c not in wanted]
-        waiting += dict.fromkeys(callees)
-        wanted |= dict.fromkeys(callees)
+    wanted = with_callees(module, only)
     found: dict[int, str] = {}
     for index in callees_first(module):
         if index in wanted:
             owner = module.computations[index]
             found[index] = _content(owner, lambda callee: found.get(callee, "cycle"), layout, schedule).hash
     return tuple(found.get(index, "") for index in range(len(module.computations)))
+
+
+def with_callees(module: Module, indices: Iterable[int]) -> dict[int, None]:
+    """Computations of these indices and all that they call."""
+    wanted = dict.fromkeys(indices)
+    waiting = list(wanted)
+    for index in waiting:
+        calling = (it for it in module.computations[index].instructions if it.calls)
+        callees = dict.fromkeys(c for it in calling for c in it.called if c not in wanted)
+        waiting += callees
+        wanted |= callees
+    return wanted
 
 
 def renumbered_hash(computation: Computation, hashes: Sequence[str], renumber: Sequence[int]) -> str:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 from hlodiff.errors import ReadError
 from hlodiff.ir.cycles import HINT, calls_later, endless_calls, endless_operands
+from hlodiff.ir.hlo_attributes import AttributeReader, NotAttributes, Tail, UnknownComputation, operand_names
 from hlodiff.ir.hlo_shapes import read_shape
-from hlodiff.ir.hlo_tables import FrameTable, read_metadata
+from hlodiff.ir.hlo_tables import FrameTable
 from hlodiff.ir.hlo_tokens import Unbalanced, closing, is_balanced, split_commas, without_comments
 from hlodiff.ir.model import Computation, Instruction, Module
 from hlodiff.ir.outline import Unread, outline
@@ -21,13 +22,6 @@ from hlodiff.ir.outline import Unread, outline
 _HEADER = re.compile(r"(ENTRY\s+)?%?([^\s({]+)\s*(?:\(.*)?\{\s*(?:/\*.*\*/\s*)?$", re.DOTALL)
 _START = re.compile(r"\s*(ROOT\s+)?%?([^\s=%,]+)\s*=\s*")
 _OPCODE = re.compile(r"\s*([A-Za-z_][\w\-.]*)\(")
-_KEY = re.compile(r"([A-Za-z_][\w\-.]*)\s*=\s*", re.DOTALL)
-_ATTRIBUTE = re.compile(r"[A-Za-z_][\w\-.]*\s*(?:=|$)")
-# Attributes whose values name computations. `calls` of an async op and of a fusion are the same word.
-_CALLING = frozenset(
-    ["calls", "to_apply", "condition", "body", "branch_computations", "true_computation", "false_computation",
-     "called_computations", "select", "scatter"]
-)  # fmt: skip
 _CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ", "||||||| ")
 _VERBATIM = frozenset(["constant", "parameter"])
 
@@ -42,15 +36,14 @@ class _Open:
     index: dict[str, int] = field(default_factory=dict)
     root: int = -1
     # Operands and control predecessors that were named before they were defined: XLA reads that too.
-    late: list[tuple[int, list[str], list[str]]] = field(default_factory=list)
+    late: list[tuple[int, list[str], tuple[str, ...]]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class _Reader:
     path: str
     lines: list[str]
-    computations: dict[str, int]
-    frames: FrameTable
+    tails: AttributeReader
     # Where only a part of a text is read: lines and computations that stand before it.
     lines_before: int = 0
     computations_before: int = 0
@@ -92,7 +85,7 @@ def read_hlo(text: str, *, path: str = "", at_once: bool | None = None) -> Modul
         if later is not None:
             return later
     lines = text.split("\n")
-    reader = _Reader(path, lines, _computation_names(lines), FrameTable())
+    reader = _Reader(path, lines, AttributeReader(_computation_names(lines), FrameTable()))
     name, attributes, number = _read_module_line(reader)
     number = _read_tables(reader, number)
     while number <= len(lines):
@@ -109,7 +102,7 @@ def read_hlo(text: str, *, path: str = "", at_once: bool | None = None) -> Modul
         reader.entry = 0
     if endless := endless_calls(reader.done):
         raise reader.error(*endless, hint=HINT)
-    return Module(name, "compiled", tuple(reader.done), reader.entry, attributes, reader.frames.frames())
+    return Module(name, "compiled", tuple(reader.done), reader.entry, attributes, reader.tails.frames.frames())
 
 
 def _read_later(text: str, path: str) -> Module | None:
@@ -117,13 +110,13 @@ def _read_later(text: str, path: str) -> Module | None:
     if "source_file=" in text:  # older frames, which are only known when all instructions are read
         return None
     start = text.find("\n}")
-    reader = _Reader(path, text[: max(start, 0)].split("\n"), {}, FrameTable())
+    reader = _Reader(path, text[: max(start, 0)].split("\n"), AttributeReader({}, FrameTable()))
     name, attributes, number = _read_module_line(reader)
     number = _read_tables(reader, number)
     chunks = outline(text, sum(len(line) + 1 for line in reader.lines[: number - 1]), number - 1)
     if not chunks:
         return None
-    names = {chunk.name: n for n, chunk in enumerate(chunks)}
+    tails = AttributeReader({chunk.name: n for n, chunk in enumerate(chunks)}, reader.tails.frames)
     whole: list[Module] = []
 
     def read(index: int, instructions: Sequence[str] | None) -> Computation:
@@ -131,14 +124,14 @@ def _read_later(text: str, path: str) -> Module | None:
         if instructions is None:
             instructions = text[chunk.body : chunk.end - 1].split("\n")
         lines = [text[chunk.start : chunk.body - 1], *instructions, "}" + chunk.closing]
-        part = _Reader(path, lines, names, reader.frames, chunk.line, index)
+        part = _Reader(path, lines, tails, chunk.line, index)
         _read_computation(part, 1)
         if not whole and calls_later(index, part.done[0]):  # not XLA's order: whether it ends, only the whole tells
             whole.append(read_hlo(text, path=path, at_once=True))
         return part.done[0]
 
     entry = next(n for n, chunk in enumerate(chunks) if chunk.is_entry)
-    return Module(name, "compiled", Unread(text, chunks, read), entry, attributes, reader.frames.frames())
+    return Module(name, "compiled", Unread(text, chunks, read), entry, attributes, reader.tails.frames.frames())
 
 
 _TRUNCATED = "the file may be cut off: HLO prints ENTRY last; capture or dump it again"
@@ -186,7 +179,7 @@ def _read_tables(reader: _Reader, number: int) -> int:
         if line in FrameTable.NAMES:
             table = line
         elif table and line[:1].isdigit():
-            if not reader.frames.add(table, line):
+            if not reader.tails.frames.add(table, line):
                 raise reader.error(f"not a row of the table {table}", number, 1)
         elif line:
             return number
@@ -200,7 +193,7 @@ def _read_computation(reader: _Reader, number: int) -> int:
     match = _HEADER.match(line) if line[:1] not in (" ", "\t", "}") else None
     if match is None:
         raise reader.error("expected the head of a computation: `%name (parameters) -> shape {`", number, 1)
-    if reader.computations[match.group(2)] != reader.computations_before + len(reader.done):
+    if reader.tails.computations[match.group(2)] != reader.computations_before + len(reader.done):
         raise reader.error(f"computation %{match.group(2)} is defined twice", number, match.start(2) + 1)
     open_ = _Open(match.group(2), number + reader.lines_before)
     if match.group(1):
@@ -252,7 +245,7 @@ def _close(reader: _Reader, open_: _Open, number: int) -> Computation:
     )
 
 
-def _indices(reader: _Reader, open_: _Open, names: list[str], line: int) -> tuple[int, ...]:
+def _indices(reader: _Reader, open_: _Open, names: Sequence[str], line: int) -> tuple[int, ...]:
     try:
         return tuple([open_.index[name] for name in names])
     except KeyError as missing:
@@ -309,17 +302,16 @@ def _parse(reader: _Reader, open_: _Open, line: str, start: re.Match[str], numbe
         inside = closing(line, opcode.end() - 1)
     arguments = line[opcode.end() : inside]
     verbatim = opcode.group(1) in _VERBATIM
-    operands = [] if verbatim else _operand_names(arguments)
-    attributes, calls, predecessors, metadata = _read_attributes(reader, line[inside + 1 :], number, inside + 2)
-    op_name, frame, rest = read_metadata(metadata, reader.frames)
+    operands = [] if verbatim else operand_names(arguments)
+    tail, (op_name, frame, rest) = _read_tail(reader, line[inside + 1 :], number, inside + 2)
     index = open_.index
     try:
-        known, before = tuple([index[name] for name in operands]), tuple([index[name] for name in predecessors])
+        known, before = tuple([index[name] for name in operands]), tuple([index[name] for name in tail.predecessors])
     except KeyError:
         known = before = ()
-        open_.late.append((len(open_.instructions), operands, predecessors))
+        open_.late.append((len(open_.instructions), operands, tail.predecessors))
     return Instruction(
-        start.group(2), opcode.group(1), shape, known, (), attributes, calls, before,
+        start.group(2), opcode.group(1), shape, known, (), tail.attributes, tail.calls, before,
         arguments.strip() if verbatim else None, op_name, frame, rest, number + reader.lines_before,
     )  # fmt: skip
 
@@ -329,69 +321,11 @@ def _end_of_shape(line: str, position: int) -> int:
     return len(line) if end < 0 else end
 
 
-def _operand_names(text: str) -> list[str]:
-    """Operand names; older printers put a shape before each: `f32[2]{0} %x`."""
-    if not text:
-        return []
-    if "/*" in text:
-        text = without_comments(text)
-    if text.count(" ") == text.count(",") == text.count(", %"):  # nothing but names
-        return text.replace("%", "").split(", ")
-    parts = split_commas(text) if "{" in text or "[" in text else text.split(",")
-    return [part.split()[-1].removeprefix("%") for part in parts if part.strip()]
-
-
-_Attributes = tuple[tuple[tuple[str, str], ...], tuple[tuple[str, tuple[int, ...]], ...], list[str], str]
-
-
-def _read_attributes(reader: _Reader, text: str, number: int, column: int) -> _Attributes:
-    body = text.strip()
-    if not body:
-        return (), (), [], ""
-    attributes: list[tuple[str, str]] = []
-    calls: list[tuple[str, tuple[int, ...]]] = []
-    predecessors: list[str] = []
-    metadata = ""
-    if not body.startswith(","):
-        raise reader.error("expected `, attribute=value`", number, column)
-    for part in _parts(body[1:]):
-        key = _KEY.match(part)
-        if key is None:
-            attributes.append((part, ""))  # a bare flag
-            continue
-        name, value = key.group(1), part[key.end() :]
-        if name == "metadata":
-            metadata = value
-        elif name in _CALLING and (names := _called_names(reader, value)):
-            calls.append((name, _called(reader, names, number)))
-        elif name == "control-predecessors":
-            predecessors = _operand_names(value.strip("{}"))
-        else:
-            attributes.append((name, without_comments(value)))
-    return tuple(attributes), tuple(calls), predecessors, metadata
-
-
-def _parts(text: str) -> list[str]:
-    """The attributes of an instruction; a comma that no attribute follows belongs to the value before it."""
-    parts: list[str] = []
-    for part in split_commas(text):
-        inside_mesh = part.startswith("device_ids=") and parts and "=mesh[" in parts[-1]
-        if parts and (inside_mesh or not _ATTRIBUTE.match(part)):
-            parts[-1] += ("," if part[:1] in "{[(" else ", ") + part
-        else:
-            parts.append(part)
-    return parts
-
-
-def _called_names(reader: _Reader, value: str) -> list[str]:
-    """Names of computations; short forms leave out the `%`, and then only names that exist are ones."""
-    names = _operand_names(value.strip().removeprefix("{").removesuffix("}"))
-    return names if "%" in value or all(name in reader.computations for name in names) else []
-
-
-def _called(reader: _Reader, names: list[str], number: int) -> tuple[int, ...]:
+def _read_tail(reader: _Reader, text: str, number: int, column: int) -> tuple[Tail, tuple[str, int, str]]:
     try:
-        return tuple(reader.computations[name] for name in names)
-    except KeyError as missing:
-        column = reader.lines[number - 1].find(str(missing.args[0])) + 1
-        raise reader.error(f"computation %{missing.args[0]} is not defined", number, column, _TRUNCATED) from None
+        return reader.tails.read(text)
+    except NotAttributes:
+        raise reader.error("expected `, attribute=value`", number, column) from None
+    except UnknownComputation as missing:
+        column = reader.lines[number - 1].find(missing.name) + 1
+        raise reader.error(f"computation %{missing.name} is not defined", number, column, _TRUNCATED) from None

@@ -18,14 +18,14 @@ from hlodiff.ir.content import COMMUTATIVE
 from hlodiff.ir.hlo_tokens import Unbalanced, split_commas
 from hlodiff.ir.outline import Chunk, Unread
 
-# A `%` in a literal (older printers put a shape before each operand) and a comment in a list are no rows.
+# Nothing but what ends a part is looked for, which is fastest; `_unordered` and `_in_order` know what a part may be.
 _ROW = re.compile(
-    r"""^  (?:ROOT )?+(%[^ ]++) = ((?:[^ (][^ ]*+|\([^"%/\n]*?\)) [\w\-]++)\((%[^()/\n]*+|[^()%\n]*+)\)(.*+)$""",
-    re.MULTILINE,
+    r"""^  (?:ROOT )?+(%[^ ]++) = ((?:[^ (][^ ]*+|\([^"%/\n]*?\)) [^(]++)\(([^)]*+)\)(.*+)$""", re.MULTILINE
 )
 _BEFORE_METADATA = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*"|,(?! metadata=\{))*')
 _METADATA = re.compile(r', metadata=\{[^"}]*(?:"(?:[^"\\]|\\.)*"[^"}]*)*\}')
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|%([^\s,{}()"]+)')
+_PLAIN_NAME = re.compile(r'%[^\s,{}()"]+')
 _COMMENT = re.compile(r"/\*index=\d+\*/")
 _CALLED = re.compile(r"=(%[^\s,{}]+|\{%[^{}]*\})")
 _COMMUTATIVE = re.compile(f" ({'|'.join(sorted((*COMMUTATIVE, 'compare')))})$")
@@ -93,7 +93,7 @@ class _Tails(dict[str, _Kinds]):
         if at >= 0 and (metadata := _METADATA.match(tail, at)):
             text = tail[:at] + tail[metadata.end() :]
         if "%" in text:
-            text = _NAME.sub(self._key, text)
+            text = _PLAIN_NAME.sub("%", text) if self._masked and '"' not in text else _NAME.sub(self._key, text)
         if text not in self._sorted:
             self._sorted[text] = _in_order_of_names(text)
         text = self._sorted[text]
@@ -232,11 +232,13 @@ class Sketcher:
             if inside in number:  # one operand
                 number[name] = alike[number[inside]]
             elif inside[:1] != "%":  # none, or a literal
+                if "%" in inside:  # older printers put a shape before each operand
+                    raise _Unclear
                 number[name] = alike[inside]
             else:
                 first, _, second = inside.partition(", ")
                 if second not in number:
-                    number[name] = alike[tuple(map(number_of, inside.split(", ")))]
+                    number[name] = alike[tuple(map(number_of, _names(inside)))]
                 elif alike.commutative and number[first] > number[second]:
                     number[name] = alike[number[second], number[first]]
                 else:
@@ -251,6 +253,8 @@ class Sketcher:
             name, head, inside, tail = row
             alike = self._tails[tail][head]
             below = [position[operand] for operand in operand_names(row)]
+            if not below and "%" in inside:  # see `_unordered`
+                raise _Unclear
             if len(below) == 2 and alike.commutative:
                 below.sort()
             what = ("in order", *below) if below else inside
@@ -300,7 +304,11 @@ def rows_of(text: str, chunk: Chunk) -> list[Row]:
 
 def operand_names(row: Row) -> list[str]:
     """Names of the operands of a line, with `%`."""
-    return row[2].split(", ") if row[2].startswith("%") else []
+    return _names(row[2]) if row[2].startswith("%") else []
+
+
+def _names(operands: str) -> list[str]:
+    return (_COMMENT.sub("", operands) if "*" in operands else operands).split(", ")
 
 
 def metadata_of(row: Row) -> str:

@@ -27,7 +27,7 @@ def fusion_parameters(module: Module, kept: Container[int] = (), *, see_callers:
     fused = fused_only(module)
     if all(n in kept for n, is_fused in enumerate(fused) if is_fused):
         return module, 0
-    hashes = loose_hashes(module, fused)
+    hashes = loose_hashes(module, fused, None if see_callers else [n for n, is_fused in enumerate(fused) if is_fused])
     sites = call_sites(module)
     orders: dict[int, list[int]] = {}
     bodies = list(module.computations)
@@ -80,8 +80,7 @@ def _parameter_order(
     count = len(parameters)
     if count < 2 or any(computation.instructions[p].literal != str(n) for n, p in enumerate(parameters)):
         return None
-    passed = _passed(module, sites, all_hashes)
-    if any(len(operands) != count for operands in passed):
+    if any(len(module.computations[caller].instructions[at].operands) != count for caller, at, _ in sites):
         return None
     deep: list[Sequence[bytes]] = [hashes]
     if _has_tie(computation, hashes):
@@ -89,7 +88,7 @@ def _parameter_order(
         deep.append(context(computation, hashes))
         if see_callers:
             deep.append(_coloured(computation, hashes, _passed_outlines(module, sites), fused))
-            deep.append(_coloured(computation, hashes, passed, fused))
+            deep.append(_coloured(computation, hashes, _passed(module, sites, all_hashes), fused))
     return _first_uses(computation, parameters, deep)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
-from hlodiff.ir.content import is_commutative, operands_first, shape_text
+from hlodiff.ir.content import is_commutative, operands_first, shape_text, with_callees
 from hlodiff.ir.hlo_printer import callees_first
 from hlodiff.ir.model import Computation, Instruction, Module
 
@@ -13,15 +13,19 @@ from hlodiff.ir.model import Computation, Instruction, Module
 _POSITIONAL = frozenset(["output_to_operand_aliasing", "backend_config", "channel_id"])
 
 
-def loose_hashes(module: Module, fused: Sequence[bool]) -> list[list[bytes]]:
+def loose_hashes(module: Module, fused: Sequence[bool], only: Iterable[int] | None = None) -> list[list[bytes]]:
     """For each instruction of each computation a hash of what it is computed from.
 
     A parameter of a fusion is its shape alone, a fusion sees its operands as a bag, so the result is the same
-    whatever order the parameters of fusions stand in.
+    whatever order the parameters of fusions stand in. With `only` those of the others are left empty, but for what
+    these call.
     """
+    wanted = None if only is None else with_callees(module, only)
     found: list[list[bytes]] = [[] for _ in module.computations]
     roots: dict[int, bytes] = {}
     for index in callees_first(module):
+        if wanted is not None and index not in wanted:
+            continue
         computation = module.computations[index]
         labels = [label(it, roots, unnumbered=fused[index]) for it in computation.instructions]
         found[index] = down(computation, labels, fused)

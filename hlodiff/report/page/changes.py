@@ -13,7 +13,8 @@ from hlodiff.report.entries import Entry, entries_of, follows_in_words
 from hlodiff.report.escape import clip, printable
 from hlodiff.report.page.bounds import PageLimits
 from hlodiff.report.page.excerpt import Sources
-from hlodiff.report.page.listing import Listing, Place
+from hlodiff.report.page.listing import Listing
+from hlodiff.report.page.matching import Place, place_of
 
 _CHANNELS = ("edits", "schedule", "tuning")
 _MOST_FRAMES = 60
@@ -103,14 +104,10 @@ def _sites(edits: Iterable[Edit], listing: Listing | None, limits: PageLimits) -
     found: list[list[int]] = []
     for edit in edits:
         for old, new in edit.sites if listing else ():
-            lines = listing.site(_place(old), _place(new)) if listing else [-1]
+            lines = listing.site(place_of(old), place_of(new)) if listing else [-1]
             if max(lines) >= 0:
                 found.append(lines)
     return found[: limits.sites]
-
-
-def _place(site: Site | None) -> Place | None:
-    return (site.computation, site.instruction) if site else None
 
 
 def _text(site: Site | None) -> str:

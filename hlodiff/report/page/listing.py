@@ -14,9 +14,9 @@ from hlodiff.report.escape import clip, printable
 from hlodiff.report.numbers import many
 from hlodiff.report.page.aligned import runs_of
 from hlodiff.report.page.bounds import PageLimits
+from hlodiff.report.page.matching import Place
 from hlodiff.report.places import place
 
-Place = tuple[int, int]
 _AROUND = 12
 _NOTHING = Computation("", (), -1)
 
@@ -42,14 +42,14 @@ class Block:
     is_again: bool = False
 
 
-def blocks_of(diff: ModuleDiff, edited: tuple[Container[int], Container[int]]) -> list[Block]:
+def blocks_of(script: Script, diff: ModuleDiff, edited: tuple[Container[int], Container[int]]) -> list[Block]:
     """Every pair of computations, the entries first.
 
     Args:
-        diff: the difference; which instruction is which is what its script says.
+        script: what says which instruction is which.
+        diff: the difference.
         edited: computations of the old and of the new side that hold an edit.
     """
-    script: Script = diff.script
     both = {pair.old for pair in script.pairs if pair.new >= 0}, {pair.new for pair in script.pairs if pair.old >= 0}
     blocks = [_block(pair, (diff.old, diff.new), edited) for pair in script.pairs]
     return [replace(b, is_again=-1 in b.sides and (b.sides[0] in both[0] or b.sides[1] in both[1])) for b in blocks]
@@ -102,13 +102,14 @@ class Listing:
 
 
 def listing_of(
-    diff: ModuleDiff, places: tuple[set[Place], set[Place]], root: str, room: int, limits: PageLimits
+    script: Script, diff: ModuleDiff, places: tuple[set[Place], set[Place]], root: str, room: int, limits: PageLimits
 ) -> Listing | None:
     """Both programs line by line, as much of them as there is room for.
 
     What is the same is left out first: the inside of equal computations, then what is far from any edit.
 
     Args:
+        script: that of the difference.
         diff: the difference.
         places: computation and place of what was edited, on each side.
         root: the project's folder.
@@ -119,7 +120,7 @@ def listing_of(
         None where there is no room for the edits themselves.
     """
     edited = {c for c, _ in places[0]}, {c for c, _ in places[1]}
-    blocks = blocks_of(diff, edited)
+    blocks = blocks_of(script, diff, edited)
     for words, cut in (("", _whole), (_NO_EQUAL, _closed), (_NO_FAR, _near)):
         found = _written(diff, [cut(block, places) for block in blocks], root, limits, room)
         if found is not None:

@@ -20,7 +20,7 @@ from hlodiff.report.sheet import Sheet
 from hlodiff.report.totals import totals_in_words
 
 # In this order, as one script.
-_SCRIPTS = ("dom", "table", "tokens", "listing", "changes", "numbers", "program", "start")
+_SCRIPTS = ("dom", "table", "tokens", "listing", "changes", "drawing", "numbers", "program", "start")
 
 
 def to_page(report: Report, sheet: Sheet | None = None, limits: PageLimits = PAGE_LIMITS) -> str:
@@ -57,13 +57,11 @@ def to_page(report: Report, sheet: Sheet | None = None, limits: PageLimits = PAG
 
 def _values(report: Report, sheet: Sheet, bodies: Bodies, limits: PageLimits) -> dict[str, Any]:
     rows = rows_of(report, sheet, bodies.of_program)
-    # What is the same has the least to say.
-    shown = rows if len(rows) <= limits.programs else [row for row in rows if row.program.status != "identical"]
-    shown = shown[: limits.programs]
+    shown = rows[: limits.programs]
     return {
         "sheet": sheet,
         "totals": totals_in_words(sheet),
-        "tiles": tiles_of(sheet, rows),
+        "tiles": tiles_of(rows),
         "rows": shown,
         "hidden_rows": len(rows) - len(shown),
         "options": options_of(shown),

@@ -41,9 +41,17 @@ class Changes {
       item.more.hidden = !open;
       item.button.setAttribute("aria-expanded", String(open));
       item.node.classList.toggle("open", open);
-      if (open) item.node.scrollIntoView({ block: "nearest" });
+      if (open) this.into(item.node);
     }
     if (change) this.onDraw(change);
+  }
+
+  // Scrolls the list and nothing around it.
+  into(node) {
+    const list = byId("changes"), head = 40;
+    const top = node.offsetTop - list.offsetTop, bottom = top + Math.min(node.offsetHeight, list.clientHeight - head);
+    if (top - head < list.scrollTop) list.scrollTop = top - head;
+    else if (bottom > list.scrollTop + list.clientHeight) list.scrollTop = bottom - list.clientHeight;
   }
 
   visit(change, step) {

@@ -13,13 +13,13 @@ class ProgramView {
   }
 
   open(index) {
-    const row = document.querySelector(`tr[data-program="${index}"]`);
-    const body = row && row.dataset.body !== "" ? byId(`body-${row.dataset.body}`) : null;
+    const link = document.querySelector(`a.open[data-program="${index}"]`);
+    const body = link ? byId(`body-${link.dataset.body}`) : null;
     if (!body) return false;
     const value = JSON.parse(body.textContent);
     this.value = value;
-    this.row = row;
-    this.head(row, value);
+    this.link = link;
+    this.head(link, value);
     const found = value.changes || {};
     this.listing = null;
     const all = Object.values(found).flatMap((channel) => channel.list);
@@ -32,19 +32,21 @@ class ProgramView {
     return true;
   }
 
-  head(row, value) {
-    const { name, target, stage, status, klass, headline, reason } = row.dataset;
+  head(link, value) {
+    const { name, target, status, kind, headline, reason } = link.dataset;
     byId("program-name").textContent = name;
-    const words = [[target, ""], [stage, ""], [status, row.dataset.kind], [klass.split("|").join(", "), ""]];
-    empty(byId("program-of"), words.map(([word, kind]) => word ? make("span", { class: `badge ${kind}` }, word) : null));
+    empty(byId("program-of"), [[target, ""], [status, kind]].map(([word, badge]) => word ? make("span", { class: `badge ${badge}` }, word) : null));
+    empty(byId("program-stages"), [...link.closest("tr").querySelectorAll("a.open")].map((one) =>
+      make("a", { href: one.getAttribute("href"), "aria-current": one === link ? "page" : null, title: one.dataset.status }, one.dataset.stage)));
     empty(byId("program-says"), [headline, reason].filter((word) => word).map((word) => make("p", {}, word)));
     empty(byId("program-notes"), (value.limits || []).map((note) => make("p", { class: "note" }, note)),
-      value.left_out.map((note) => make("p", { class: "note" }, note)), (value.cut || []).map((note) => make("p", { class: "quiet" }, note)));
-    const links = [...document.querySelectorAll("a.open")].filter((link) => link.closest("tr").dataset.kind !== "identical");
-    const at = links.indexOf(row.querySelector("a.open"));
-    for (const [id, link] of [["earlier", links[at - 1]], ["later", at < 0 ? null : links[at + 1]]]) {
-      byId(id).hidden = !link;
-      if (link) byId(id).href = link.getAttribute("href");
+      value.left_out.map((note) => make("p", { class: "note" }, note)));
+    byId("cut").textContent = (value.cut || []).join(", ");
+    const links = [...document.querySelectorAll("a.main")].filter((one) => one.closest("tr").dataset.kind !== "identical");
+    const at = links.indexOf(link.closest("tr").querySelector("a.main"));
+    for (const [id, near] of [["earlier", links[at - 1]], ["later", at < 0 ? null : links[at + 1]]]) {
+      byId(id).hidden = !near;
+      if (near) byId(id).href = near.getAttribute("href");
     }
   }
 
@@ -53,7 +55,7 @@ class ProgramView {
     byId("changes").hidden = !all.length;
     const has = { listing: this.listing, drawing: (value.drawings || []).length, numbers: true };
     for (const tab of this.tabs) tab.hidden = !has[tab.dataset.tab];
-    byId("drawings").replaceChildren();
+    this.drawings = has.drawing ? new Drawings(byId("drawings"), value.drawings, (side, line) => this.listing.text(side, line), (name, node) => this.fromDrawing(name, node)) : null;
     this.tab(this.tabs.find((tab) => !tab.hidden).dataset.tab);
   }
 
@@ -66,7 +68,6 @@ class ProgramView {
     }
     this.now = name;
     if (name === "listing" && this.listing) this.listing.render(true);
-    if (name === "drawing") this.drawn();
   }
 
   tabKey(event, tab) {
@@ -93,13 +94,22 @@ class ProgramView {
     }), listing.any && !other ? make("p", { class: "quiet" }, `It has no match in the ${SIDES[listing.chosen[0] < 0 ? 0 : 1]} program.`) : null);
   }
 
-  draw(change) { this.drawing = change; if (this.now === "drawing") this.drawn(); }
-  drawn() {}
+  draw(change) {
+    const number = ((this.value.changes || {}).edits || { list: [] }).list.indexOf(change);
+    if (this.drawings && number >= 0) this.drawings.showChange(number);
+  }
+
+  fromDrawing(name, node) {
+    if (!this.listing || node.line < 0) return;
+    this.tab("listing");
+    this.listing.select(SIDES.indexOf(name), node.line, true);
+    this.listing.panes[SIDES.indexOf(name)].pane.focus({ preventScroll: true });
+  }
 
   step(by) {
-    if (this.listing && this.listing.stops.length) {
-      if (this.now !== "listing") this.tab("listing");
+    if (this.listing && this.listing.stops.length && this.now === "listing") {
       this.listing.step(by);
+      byId("sides").scrollIntoView({ block: "nearest" });
     } else this.changes.step(by);
   }
 

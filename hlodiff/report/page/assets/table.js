@@ -25,7 +25,7 @@ function startTable() {
     byId("none").hidden = count > 0;
     const active = inputs.some((input) => input.value);
     byId("clear").hidden = !active;
-    for (const key of document.querySelectorAll("[data-status]")) {
+    for (const key of document.querySelectorAll(".tile")) {
       key.setAttribute("aria-pressed", String(byId("filter-status").value === key.dataset.status));
     }
   };
@@ -39,7 +39,7 @@ function startTable() {
     });
   }
   byId("clear").addEventListener("click", () => { clear(); byId("filter-text").focus(); });
-  for (const key of document.querySelectorAll("[data-status]")) {
+  for (const key of document.querySelectorAll(".tile")) {
     key.addEventListener("click", () => {
       const select = byId("filter-status");
       select.value = select.value === key.dataset.status ? "" : key.dataset.status;
@@ -47,7 +47,7 @@ function startTable() {
     });
   }
   body.addEventListener("click", (event) => {
-    const link = event.target.closest("tr")?.querySelector("a.open");
+    const link = event.target.closest("tr")?.querySelector("a.main");
     if (link && !event.target.closest("a") && !String(getSelection())) link.click();
   });
   apply();
@@ -56,7 +56,7 @@ function startTable() {
     clear,
     focusFilter() { byId("filter-text").focus(); byId("filter-text").select(); },
     next(step) {
-      const links = rows.filter((row) => !row.hidden).map((row) => row.querySelector("a.open")).filter((link) => link);
+      const links = rows.filter((row) => !row.hidden).map((row) => row.querySelector("a.main")).filter((link) => link);
       const at = links.indexOf(document.activeElement);
       const link = links[Math.min(Math.max(at < 0 ? (step > 0 ? 0 : links.length - 1) : at + step, 0), links.length - 1)];
       if (link) { link.focus(); link.scrollIntoView({ block: "nearest" }); }
