@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,13 +142,16 @@ def test_versions_that_cannot_be_read_are_rows(past: Past) -> None:
     rows = {subject: (value, notes) for subject, value, notes in told(past, history(past, "step"))}
     assert rows["conflict"] == (
         None,
-        "cannot be read: holds git conflict markers: it is neither side, so the snapshot is stale",
+        "summary.yaml holds git conflict markers: it is neither side, so the snapshot is stale",
     )
-    assert rows["future"] == (None, "cannot be read: format version 7 is newer than this hlodiff reads (up to 1)")
-    assert rows["stale"][1] == "cannot be read: is stale: both sides of a merge had changed it, and ours was kept"
-    assert rows["broken"][1].startswith("cannot be read: broken YAML")
-    assert rows["tag"][1].startswith("cannot be read: broken YAML: could not determine a constructor")
-    assert rows["bytes"][1] == "cannot be read: is not UTF-8 text: byte 0"
+    assert rows["future"] == (
+        None,
+        "summary.yaml cannot be read: format version 7 is newer than this hlodiff reads (up to 1)",
+    )
+    assert rows["stale"][1] == "summary.yaml is stale: both sides of a merge had changed it, and ours was kept"
+    assert rows["broken"][1].startswith("summary.yaml cannot be read: broken YAML")
+    assert rows["tag"][1].startswith("summary.yaml cannot be read: broken YAML: could not determine a constructor")
+    assert rows["bytes"][1] == "summary.yaml is not UTF-8 text: byte 0"
     assert rows["link"] == (None, "removed")
     assert rows["healed"] == (300, "recorded again")
 
@@ -376,6 +381,27 @@ def test_words() -> None:
     assert delta_in_words("temp_bytes", 655360, 655424) == "+64 B"
     assert sparkline(list(range(100)), width=4) == "▃▄▆█"
     assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").trouble.startswith("is no record of traces")
+
+
+def test_as_many_processes_for_many_commits_as_for_two(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[object] = []
+    actual = subprocess.run
+
+    def counted(command: object, **more: Any) -> object:
+        started.append(command)
+        return actual(command, **more)  # type: ignore[call-overload]
+
+    counts = []
+    for number in range(12):
+        past.record("step", "sine", temp=100 + number)
+        past.commit(f"commit {number}")
+        if number in (1, 11):
+            with monkeypatch.context() as patch:
+                patch.setattr(subprocess, "run", counted)
+                assert len(history(past, "step").rows) == number + 1
+            counts.append(len(started))
+            started.clear()
+    assert counts[0] == counts[1] <= 14
 
 
 STRANGE = ["3", "[1, {a: 2}]", "{a: 2026-01-01, 5: .nan, b: [x, {}]}", "{compiled: {ops: x}}", "null"]
