@@ -143,7 +143,7 @@ def _shared(report: Report, told: Told, most: int) -> Iterator[Line]:
     yield Line(0, "the same in several programs", style="bold")
     for shared in told.shared[:most]:
         yield from _entry(shared.entry, report, f"[{shared.number}] ")
-        yield Line(_BELOW, shared_in_words(report, shared))
+        yield Line(_BELOW, shared_in_words(report, shared), wrap=True)
     if len(told.shared) > most:
         yield Line(6, f"... and {len(told.shared) - most} more, {_MORE}")
     yield Line(0, "")
