@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from hlodiff.cli.git_attributes import block_of, with_block, without_block
-from hlodiff.cli.git_drivers import Setting, is_ours, settings
+from hlodiff.cli.git_drivers import Setting, is_ours, runs, settings
 from hlodiff.cli.git_repository import Repository
 from hlodiff.cli.output import near
 from hlodiff.errors import UsageError
@@ -23,12 +24,18 @@ def install(repository: Repository) -> Iterator[str]:
         what was done, one line each; nothing where everything was as it should be.
 
     Raises:
-        UsageError: a key holds somebody's own value, or a file cannot be written. Nothing is written then.
+        UsageError: a key holds somebody's own value, git could not run hlodiff, or a file cannot be written. Nothing is
+            written then.
     """
     before = read_attributes(repository.attributes)
     changes = [one for one in settings() if repository.values(one.key) != (one.value,)]
     for one in changes:
         _refuse_others(repository, one)
+    if changes and not runs(sys.executable, repository.top):
+        what = "finds hlodiff only from some folders, and git runs it from others"
+        raise UsageError(
+            what, where=sys.executable, hint="pip install hlodiff there; `pip install -e .` in a checkout of it"
+        )
     after = with_block(before, repository.below)
     if after != before:
         _write(repository.attributes, after)
