@@ -299,9 +299,8 @@ def _typed(read: Callable[[], T], call: str) -> T:
     except ConfigError as error:
         what, hint = error.what, error.hint
         of = error.where.strip(" 1.:")  # the metric or option, behind the number of a table
-    raise ConfigError(
-        what, where=f"{call}: {of}" if of else call, hint=hint
-    )  # outside: the reader's own frames say nothing to a test
+    # Outside: how it was read says nothing to a test.
+    raise ConfigError(what, where=f"{call}: {of}" if of else call, hint=hint)
 
 
 def _meant(word: str, known: Iterable[str]) -> str:
