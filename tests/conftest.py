@@ -33,3 +33,24 @@ def said(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, st
         return code, out, err
 
     return ask
+
+
+# Slow files that take longest begin first, so that no process is left alone with one of them in the end.
+_HEAVIEST = ("test_examples", "test_pytest_cases", "test_parity", "test_profile", "test_cli_capture", "test_cli_growth")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Fast tests first, and those of a file that share what they compiled in one process (`--dist loadgroup`)."""
+
+    def order(item: pytest.Item) -> int:
+        if not item.get_closest_marker("slow"):
+            return 0
+        stem = item.path.stem
+        return 1 + (_HEAVIEST.index(stem) if stem in _HEAVIEST else len(_HEAVIEST))
+
+    items.sort(key=order)
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            slow = " slow" if item.get_closest_marker("slow") else ""
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}{slow}"))

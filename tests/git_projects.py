@@ -59,14 +59,16 @@ class Project:
         assert "Traceback" not in err.getvalue(), err.getvalue()
         return out.getvalue() + err.getvalue()
 
-    def record(self, name: str, opcode: str = "tanh", temp: int = 64, at: Path | None = None) -> None:
-        """Writes a snapshot of a program of one operation."""
+    def record(self, name: str, opcode: str = "tanh", temp: int = 64, at: Path | None = None, line: int = 0) -> None:
+        """Writes a snapshot of a program of one operation, which stands in a line of model.py where one is given."""
         summary = {
             "format_version": 1, "function": name, "target": "cpu", "toolchain": {"jax": "0.10.2"},
             "op_counts": {"stablehlo": {opcode: 1}, "compiled": {opcode: 1}}, "memory": {"temp": temp},
         }  # fmt: skip
+        rows = {"frames": [["model.py", line, "step", -1]], "op_names": [], "instructions": {"e": {"n": [-1, 0]}}}
+        source = {"compiled": rows} if line else None
         texts = [text.replace("tanh", opcode) for text in (STABLEHLO, HLO)]
-        write_snapshot(at or self.snapshots, Snapshot(name, "", "cpu", summary, texts[0], texts[1]))
+        write_snapshot(at or self.snapshots, Snapshot(name, "", "cpu", summary, texts[0], texts[1], source))
 
     def commit(self, message: str) -> None:
         self.git("add", "-A")

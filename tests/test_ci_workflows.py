@@ -81,7 +81,7 @@ def test_the_verdict_of_the_job_is_that_of_the_check(project: Path, tmp_path: Pa
     assert arguments[:5] == ["check", "--pending", str(out / "pending"), "--link", link]
     assert (tmp_path / "ci/artifacts/hlodiff/pull-request").read_text() == "7\n"
     assert (tmp_path / "ci/artifacts/hlodiff-pending/x").is_file()
-    assert runner.used.count("actions/upload-artifact@v4") == 2
+    assert runner.used.count("actions/upload-artifact@v4") == 3
     assert not list(tmp_path.rglob("title")), "what a pull request is called is never part of a script"
     assert "job-token" not in (tmp_path / "ci/variables").read_text()
 
@@ -227,6 +227,7 @@ def test_green_then_red_then_accepted(project: Path, tmp_path: Path) -> None:
     assert "::error file=hlodiff_programs.py,line=12," in red.output
     assert "| `first_gradient` |" in red.summary
     artifacts = tmp_path / "red/artifacts"
+    assert (artifacts / "hlodiff-page/hlodiff.html").read_text().startswith("<!doctype html>")
     assert sorted(path.name for path in (artifacts / "hlodiff").iterdir()) == [
         "hlodiff.json",
         "hlodiff.sarif",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -193,6 +194,15 @@ BOTH = (
 )
 
 
+def test_a_narrow_window_cuts_no_pattern(changed: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed.answers["g", "large", "cpu"] = EXP
+    monkeypatch.setenv("COLUMNS", "44")
+    code, out, _ = said("check")
+    told = re.findall(r"pattern\s+([0-9a-f]{8})\n", out)
+    assert code == 1 and told
+    assert said("accept", "--pattern", told[0])[0] == 0
+
+
 def test_a_program_with_other_changes_is_left(changed: Compiler, said: Ask) -> None:
     changed.answers["g", "large", "cpu"] = BOTH
     out = json.loads(said("check", "--format", "json")[1])
@@ -275,6 +285,10 @@ def damage_missing_note(folder: Path) -> None:
     (folder / "f/cpu/pending.json").unlink()
 
 
+def damage_missing_summary(folder: Path) -> None:
+    (folder / "f/cpu/summary.yaml").unlink()
+
+
 def damage_future(folder: Path) -> None:
     (folder / "f/cpu/pending.json").write_text('{"format_version": 2}')
 
@@ -291,6 +305,7 @@ def damage_future(folder: Path) -> None:
         (damage_name, "its summary is about"),
         (damage_note, "is no JSON"),
         (damage_missing_note, "nobody knows what this was compared with"),
+        (damage_missing_summary, "summary.yaml: is missing"),
         (damage_future, "was written by a newer hlodiff"),
     ],
 )

@@ -103,7 +103,8 @@ WAITING = """
 def waiting():
     import pathlib, time
     folder = pathlib.Path(__file__).parent
-    if (folder / "wait").exists():
+    # Whoever only lists cases has more devices.
+    if (folder / "wait").exists() and len(jax.devices("cpu")) == 1:
         (folder / "waits").touch()
         while (folder / "wait").exists():
             time.sleep(0.05)
@@ -114,14 +115,16 @@ def waiting():
 def start_and_wait(folder: Path) -> subprocess.Popen[str]:
     """An `update` of two functions that has recorded the first and hangs in the second."""
     path = folder / "hlodiff_programs.py"
+    before = (folder / "snapshots/first_gradient/cpu/compiled.hlo").read_text()
     path.write_text(path.read_text().replace("gelu", "silu") + WAITING)
-    assert hlodiff(folder, "list").returncode == 0
     (folder / "wait").touch()
     process = subprocess.Popen(
         [*COMMAND, "update", "--jobs", "1"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
     )  # fmt: skip
     until(lambda: (folder / "waits").exists(), process)
+    recorded = folder / "snapshots/first_gradient/cpu/compiled.hlo"
+    until(lambda: recorded.exists() and recorded.read_text() != before, process)
     return process
 
 
@@ -157,10 +160,10 @@ def workers(folder: Path) -> list[str]:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_an_update_that_is_ended_leaves_whole_snapshots_and_no_workers(how: signal.Signals, clean: Path) -> None:
     process = start_and_wait(clean)
-    second = hlodiff(clean, "update")
-    assert (second.returncode, second.stdout) == (2, "")
-    assert "another `hlodiff update` is writing here" in second.stderr
     if how == signal.SIGINT:
+        second = hlodiff(clean, "update")
+        assert (second.returncode, second.stdout) == (2, "")
+        assert "another `hlodiff update` is writing here" in second.stderr
         os.killpg(process.pid, how)  # as a terminal does it: the workers get it too
     else:
         process.send_signal(how)
@@ -176,7 +179,5 @@ def test_an_update_that_is_ended_leaves_whole_snapshots_and_no_workers(how: sign
     assert workers(clean) == []
     assert hlodiff(clean, "show", "first_gradient").returncode == 0
     again = hlodiff(clean, "update")
-    assert again.returncode == 0
-    assert "waiting" in again.stdout
-    assert hlodiff(clean, "check").returncode == 0
+    assert (again.returncode, again.stdout.split("\n")[-2]) == (0, "1 new, 1 unchanged; next: git add snapshots")
     assert not (clean / "snapshots/.partial").exists()

@@ -83,6 +83,20 @@ def test_a_change_is_said_once_and_then_in_place(forge: Forge, said: Ask) -> Non
     ]
 
 
+def test_each_of_several_projects_has_a_comment_of_its_own(forge: Forge, said: Ask) -> None:
+    event({"pull_request": {"number": 5}})
+    Path("hlodiff.json").write_text(red())
+    for name in ("hlodiff", "models", "models"):
+        assert said("comment", "hlodiff.json", "--artifact", name)[0] == 0
+    assert [body.split("\n")[:2] for body in forge.bodies()] == [
+        ["<!-- hlodiff -->", "### hlodiff: check"],
+        ["<!-- hlodiff models -->", "### hlodiff: check (`models`)"],
+    ]
+    assert "-n models-pending -D models-456" in forge.bodies()[1]
+    code, _, err = said("comment", "hlodiff.json", "--artifact", "a -->")
+    assert (code, "is no name of an artifact" in err) == (2, True)
+
+
 def test_nothing_changed_and_nothing_is_said(forge: Forge, said: Ask) -> None:
     forge.archive = zipped({"hlodiff.json": quiet(), "pull-request": "7"})
     assert said("comment") == (0, "comment on owner/project#7: not needed\n", "")

@@ -166,6 +166,15 @@ def test_scenarios_patterns_and_ranges(past: Past, capsys: pytest.CaptureFixture
     assert printed(past, capsys, "log", "evaluate", "HEAD~3..") == ""
 
 
+def test_without_a_name_there_is_a_line_for_each(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(past, capsys, "log") == (
+        "evaluate on cpu  instructions  ▁         2, unchanged    recorded 2026-01-01 c000000\n"
+        "loop             traces        █▁        3 -> 1 (-67 %)  changed 2026-01-10 c000009\n"
+        "step on cpu      instructions  ▁▅█▁▅██▅  3 -> 4 (+33 %)  changed 2026-01-09 c000008\n"
+    )
+    assert json.loads(printed(past, capsys, "log", "--format", "json"))["histories"][0]["name"] == "evaluate"
+
+
 def test_first_parents_only(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(past, capsys, "log", "step", "--first-parent", "-m", "temp_bytes")
     assert "side branch" not in text

@@ -193,3 +193,18 @@ def test_records_are_told_in_words(made: Project) -> None:
     functions["step"]["traces"] = 2
     (root / "s/traces.yaml").write_text(dump(record))
     assert "`step` is traced 2 times, before 1 time" in made.git("diff")
+
+
+def test_a_report_names_lines_of_python_from_wherever_it_is_asked(made: Project) -> None:
+    """Provenance lies beside the program; of an old one git does not say in which commit."""
+    for opcode, line in (("cosine", 3), ("logistic", 5), ("tanh", 7)):
+        made.record("f", opcode, line=line)
+        made.commit(opcode)
+    made.record("f", "sine", line=9)
+    report = "changed  {} -> {}  8 flops, 64 B  model.py:{} (step)\n"
+    assert report.format("tanh", "sine", 9) in made.git("diff")
+    assert report.format("tanh", "sine", 9) in made.git("diff", "--relative", at=made.snapshots)
+    assert report.format("tanh", "logistic", 5) in made.git("diff", "HEAD", "HEAD~1")
+    assert report.format("logistic", "cosine", 3) in made.git("diff", "HEAD~1", "HEAD~2")
+    made.git("add", ".")
+    assert report.format("tanh", "sine", 9) in made.git("diff", "--cached", "--relative", at=made.snapshots / "f")

@@ -245,3 +245,11 @@ def test_whose_a_value_is() -> None:
         assert python_of(setting.value) in ("/a b/py'thon", "")
     assert python_of(settings("/usr/bin/python3")[0].value) == "/usr/bin/python3"
     assert len(rows("x")) == 8
+
+
+def test_what_git_could_not_run_is_not_installed(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/usr/bin/false")
+    before = config(made)
+    said = made.hlodiff("git", "install", code=2)
+    assert said.startswith("error: /usr/bin/false: finds hlodiff only from some folders, and git runs it from others\n")
+    assert (config(made), (made.root / ".gitattributes").exists()) == (before, False)

@@ -48,6 +48,13 @@ def test_a_merge_keeps_ours_and_waits(made: Project) -> None:
     assert (made.top / SUMMARY).read_text().split("\n", 1)[1].startswith(STALE)
     assert "snapshots     stale: 1 name since a merge: f\n" in made.hlodiff("git", "status", code=1)
     assert "++stale: merge" in made.git("diff")
+    assert made.git("diff", "--cached", "--", "snapshots/f/cpu/compiled.hlo") == (
+        "* in conflict: snapshots/f/cpu/compiled.hlo\n"
+        "  the snapshot is stale; once the code is merged: hlodiff update f\n"
+    )
+    assert "  stale: both sides of a merge had changed it, and ours was kept; next: hlodiff update f\n" in made.git(
+        "diff", "--ours"
+    )
 
 
 def test_what_only_one_side_changed_is_merged_without_us(made: Project) -> None:
@@ -132,3 +139,12 @@ def test_code_in_conflict_is_told_first(tmp_path: Path) -> None:
     with pytest.raises(RegistryError) as raised:
         import_modules(Config(tmp_path, modules=("merged.py",)))
     assert raised.value.hint == "it holds git conflict markers: resolve them first"
+
+
+def test_snapshots_of_tests_are_healed_by_tests(made: Project) -> None:
+    made.record("t", at=made.snapshots / "pytest")
+    path = made.snapshots / "pytest/t/cpu/summary.yaml"
+    path.write_bytes(marked_stale(path.read_bytes()))
+    said = made.hlodiff("git", "status", code=1)
+    assert "snapshots     stale: 1 name since a merge: pytest/t\n" in said
+    assert said.endswith("next: pytest --hlodiff-update\n")

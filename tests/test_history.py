@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,10 +14,13 @@ from hlodiff.cli.histories import Asked, find
 from hlodiff.errors import StoreError, UsageError
 from hlodiff.history import History, by_size, changes, crossings, reading_of, values_on
 from hlodiff.history.readings import values_of
+from hlodiff.report.history_data import history_csv, history_json
+from hlodiff.report.history_report import Shown, history_markdown, history_text
 from hlodiff.report.history_words import both_in_words, delta_in_words, notes_of
 from hlodiff.report.sparkline import sparkline
 from hlodiff.store import Key, marked_stale
 from hlodiff.store.commits import literally, objects, open_repository, revisions_of, touching
+from hlodiff.store.yaml_text import dump, load
 from tests.past import Past
 
 
@@ -136,13 +142,16 @@ def test_versions_that_cannot_be_read_are_rows(past: Past) -> None:
     rows = {subject: (value, notes) for subject, value, notes in told(past, history(past, "step"))}
     assert rows["conflict"] == (
         None,
-        "cannot be read: holds git conflict markers: it is neither side, so the snapshot is stale",
+        "summary.yaml holds git conflict markers: it is neither side, so the snapshot is stale",
     )
-    assert rows["future"] == (None, "cannot be read: format version 7 is newer than this hlodiff reads (up to 1)")
-    assert rows["stale"][1] == "cannot be read: is stale: both sides of a merge had changed it, and ours was kept"
-    assert rows["broken"][1].startswith("cannot be read: broken YAML")
-    assert rows["tag"][1].startswith("cannot be read: broken YAML: could not determine a constructor")
-    assert rows["bytes"][1] == "cannot be read: is not UTF-8 text: byte 0"
+    assert rows["future"] == (
+        None,
+        "summary.yaml cannot be read: format version 7 is newer than this hlodiff reads (up to 1)",
+    )
+    assert rows["stale"][1] == "summary.yaml is stale: both sides of a merge had changed it, and ours was kept"
+    assert rows["broken"][1].startswith("summary.yaml cannot be read: broken YAML")
+    assert rows["tag"][1].startswith("summary.yaml cannot be read: broken YAML: could not determine a constructor")
+    assert rows["bytes"][1] == "summary.yaml is not UTF-8 text: byte 0"
     assert rows["link"] == (None, "removed")
     assert rows["healed"] == (300, "recorded again")
 
@@ -372,3 +381,43 @@ def test_words() -> None:
     assert delta_in_words("temp_bytes", 655360, 655424) == "+64 B"
     assert sparkline(list(range(100)), width=4) == "▃▄▆█"
     assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").trouble.startswith("is no record of traces")
+
+
+def test_as_many_processes_for_many_commits_as_for_two(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[object] = []
+    actual = subprocess.run
+
+    def counted(command: object, **more: Any) -> object:
+        started.append(command)
+        return actual(command, **more)  # type: ignore[call-overload]
+
+    counts = []
+    for number in range(12):
+        past.record("step", "sine", temp=100 + number)
+        past.commit(f"commit {number}")
+        if number in (1, 11):
+            with monkeypatch.context() as patch:
+                patch.setattr(subprocess, "run", counted)
+                assert len(history(past, "step").rows) == number + 1
+            counts.append(len(started))
+            started.clear()
+    assert counts[0] == counts[1] <= 14
+
+
+STRANGE = ["3", "[1, {a: 2}]", "{a: 2026-01-01, 5: .nan, b: [x, {}]}", "{compiled: {ops: x}}", "null"]
+TABLES = ("toolchain", "metrics", "fusions", "collectives", "memory", "op_counts", "fingerprints")
+
+
+@pytest.mark.parametrize("value", STRANGE)
+def test_summaries_of_strange_hands_are_told_in_every_form(past: Past, value: str) -> None:
+    folder = past.record("step", "sine")
+    past.commit("one")
+    table = load((folder / "summary.yaml").read_text(), "")
+    for key in TABLES:
+        text = "".join(dump({name: one}) for name, one in table.items() if name != key)
+        (folder / "summary.yaml").write_text(f"{text}{key}: {value}\n")
+        past.commit(f"strange {key}")
+    shown = [Shown(history(past, "step"), ("ops", "temp_bytes", "fusions", "op.sine"), "compiled")]
+    assert len(json.loads(history_json(shown, "HEAD"))["histories"][0]["commits"]) == 1 + len(TABLES)
+    for form in (history_text, history_markdown, history_csv):
+        assert form(shown).count("strange ") == len(TABLES)

@@ -179,3 +179,36 @@ def test_quotes_and_braces_do_not_confuse_the_sketch(old: str, new: str) -> None
     assert changed != TWO_LAYERS
     fast, slow = _both_ways(TWO_LAYERS, changed)
     assert fast == slow
+
+
+def test_one_of_two_equal_fusions_has_its_operands_exchanged_inside() -> None:
+    # The caller is the same but for what it calls; the other fusion says how the parameters of this one are numbered.
+    body = "\n".join(
+        [
+            "  %p.N = u32[2]{0} parameter(0)",
+            "  %q.N = u32[2]{0} parameter(1)",
+            "  %one.N = u32[2,1]{1,0} bitcast(%q.N)",
+            "  %two.N = u32[2,1]{1,0} bitcast(%p.N)",
+            "  ROOT %both.N = u32[2,2]{1,0} concatenate(%one.N, %two.N), dimensions={1}",
+            "}\n",
+        ]
+    )
+    head = "%body.N (p.N: u32[2], q.N: u32[2]) -> u32[2,2] {\n"
+    old = (
+        "HloModule m\n\n"
+        + (head + body).replace("N", "1")
+        + "\n"
+        + (head + body).replace("N", "2")
+        + "\nENTRY %main (x: u32[2], y: u32[2]) -> (u32[2,2], u32[2,2]) {\n"
+        + "  %x = u32[2]{0} parameter(0)\n  %y = u32[2]{0} parameter(1)\n"
+        + "  %first = u32[2,2]{1,0} fusion(%x, %y), kind=kLoop, calls=%body.1\n"
+        + "  %turned = u32[2]{0} not(%x)\n"
+        + "  %second = u32[2,2]{1,0} fusion(%turned, %y), kind=kLoop, calls=%body.2\n"
+        + "  ROOT %out = (u32[2,2]{1,0}, u32[2,2]{1,0}) tuple(%first, %second)\n}\n"
+    )
+    new = old.replace("(%one.2, %two.2)", "(%two.2, %one.2)")
+    assert new != old
+    fast, slow = _both_ways(old, new)
+    assert fast == slow
+    for before, after in ((old, new), (new, old)):
+        assert diff(read_hlo(before, at_once=False), read_hlo(after, at_once=False)).replay().complete

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,12 @@ from hlodiff.config_policy import RuleUse
 from hlodiff.config_policy import rules as read_rules
 from hlodiff.diff import diff
 from hlodiff.diff.compared import Compared
-from hlodiff.ir import read
+from hlodiff.ir import read, read_text
 from hlodiff.ir.frames import own_frame
 from hlodiff.ir.model import Module
 from hlodiff.policy import Finding, judge, over_programs
 from hlodiff.policy.rules import RULES
+from hlodiff.report.headline import headline
 
 FOLDER = Path(__file__).parent / "fixtures" / "policy"
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "policy.md"
@@ -114,9 +116,45 @@ def test_the_other_axis_may_be_gathered_over_and_an_unknown_one_is_said() -> Non
 def test_a_fingerprint_stays_where_lines_move() -> None:
     (one,) = {found.fingerprint for found in broken("no-host-callback", "old", "new")}
     moved = (FOLDER / "no-host-callback" / "new.hlo").read_text(encoding="utf-8").replace("line=12", "line=99")
-    from hlodiff.ir import read_text
 
     program = Compared("step", "cpu", "compiled", "identical", module=read_text(moved))
     found = judge([program], Config(root=FOLDER, rules=(use_of("no-host-callback"),)))
     assert [each.fingerprint for each in found] == [one]
     assert own_frame(found[0].source).line == 99  # type: ignore[union-attr]
+
+
+ON_HOST = """module @m {
+  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = call @wave(%x) {mhlo.frontend_attributes = {_xla_compute_type = "host"}} : (tensor<8xf32>) -> tensor<8xf32>
+    %1 = stablehlo.tanh %0 : tensor<8xf32>
+    return %1 : tensor<8xf32>
+  }
+  func.func private @wave(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = stablehlo.sine %x {mhlo.frontend_attributes = {_xla_compute_type = "host"}} : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+"""
+ON_DEVICE = """module @m {
+  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = stablehlo.sine %x : tensor<8xf32>
+    %1 = stablehlo.tanh %0 : tensor<8xf32>
+    return %1 : tensor<8xf32>
+  }
+}
+"""
+
+
+def test_work_that_went_on_the_host_and_came_on_the_device_lost_its_placement() -> None:
+    """Without `compute_on` JAX writes no call at all: nothing pairs, and the numbers stay the same."""
+    config = Config(root=FOLDER, rules=(use_of("no-lost-placement"),))
+    for old, new, places in ((ON_HOST, ON_DEVICE, ("device", "host")), (ON_DEVICE, ON_HOST, ("host", "device"))):
+        program = compared(read_text(old), read_text(new))
+        assert program.classes == ("placement", "structure")
+        words = f"placement, structure: 1 operation now runs on the {places[0]} instead of the {places[1]}; "
+        assert headline(program).startswith(words)
+        found = [one.what for one in judge([program], config) if one.rule == "no-lost-placement"]
+        assert len(found) == 1
+        assert re.fullmatch(rf"sine %\S+ runs on the {places[0]}, it ran on the {places[1]}", found[0])
+    gone = compared(read_text(ON_HOST), read_text(ON_DEVICE.replace("sine", "cosine")))
+    assert "placement" not in gone.classes, "other work is done, and none of it was elsewhere"

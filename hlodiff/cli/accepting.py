@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from hlodiff.cli.waiting import Waiting, base_of, is_record, kind_of_program, li
 from hlodiff.cli.waiting_records import WaitingRecord, base_record, kind_of, load_records, standing_record
 from hlodiff.config import Config
 from hlodiff.errors import HlodiffError, UsageError
-from hlodiff.report.escape import printable
+from hlodiff.report.escape import json_text, printable
 from hlodiff.report.numbers import many
 from hlodiff.store import Key, drop_pending, drop_record, write_snapshot
 from hlodiff.store.pending import Kind
@@ -223,4 +222,4 @@ def decisions_json(decisions: Sequence[Decision], remaining: int) -> str:
     ]  # fmt: skip
     totals = {str(status): sum(one.status == status for one in decisions) for status in _STATUSES}
     totals["pending"] = remaining
-    return json.dumps({"format_version": "1.0", "programs": programs, "totals": totals}, indent=1) + "\n"
+    return json_text({"format_version": "1.0", "programs": programs, "totals": totals})

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hlodiff.forge import Comments
 
 _NAME = re.compile(r"[\w.-]{1,100}", re.ASCII)
+_ARTIFACT = "hlodiff"
 _BOT = "github-actions[bot]"
 _TOKENS = {"github": ("GITHUB_TOKEN", "GH_TOKEN"), "gitlab": ("HLODIFF_GITLAB_TOKEN",)}
 
@@ -38,7 +39,11 @@ class _Task:
 @click.command("comment")
 @click.argument("result", metavar="[RESULT.json]", type=click.Path(path_type=Path), required=False)
 @click.option(
-    "--artifact", default="hlodiff", show_default=True, metavar="NAME", help="What the measuring run uploaded."
+    "--artifact",
+    default=_ARTIFACT,
+    show_default=True,
+    metavar="NAME",
+    help="What the measuring run uploaded; each name has a comment of its own.",
 )
 @click.option("--author", default=_BOT, show_default=True, metavar="LOGIN", help="On GitHub: whose comment is ours.")
 @click.option("--dry-run", is_flag=True, help="Print the comment and what would be done; write nothing.")
@@ -56,7 +61,7 @@ def command(result: Path | None, artifact: str, author: str, dry_run: bool) -> i
 
     Exits 0 where all is said, also where nothing was to be said, and 2 where that was not possible.
     """
-    from hlodiff.forge import is_quiet, post, with_command
+    from hlodiff.forge import is_quiet, named, post, with_command
     from hlodiff.report.comment import to_comment
     from hlodiff.report.reading import read_sheet
 
@@ -68,6 +73,7 @@ def command(result: Path | None, artifact: str, author: str, dry_run: bool) -> i
     sheet = read_sheet(task.result, task.where)
     quiet = is_quiet(sheet)
     body = to_comment(sheet, task.link)
+    body = body if artifact == _ARTIFACT else named(body, artifact)
     if task.record and sheet.command == "check" and any(p.status in ("changed", "added") for p in sheet.programs):
         body = with_command(body, task.record)
     done = post(task.comments, body, quiet, write=not dry_run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -82,7 +81,7 @@ def status_command(form: str, project: Path) -> int:
     from hlodiff.cli.git_status import status
     from hlodiff.cli.output import emit
     from hlodiff.config import load
-    from hlodiff.report.escape import printable
+    from hlodiff.report.escape import json_text, printable
 
     parts = status(repository_of(load(project)))
     ill = [part for part in parts if not part.is_well]
@@ -90,7 +89,7 @@ def status_command(form: str, project: Path) -> int:
         rows = [
             {"part": part.name, "state": part.state, "what": part.what, "next": part.next or None} for part in parts
         ]
-        emit(json.dumps({"format_version": "1.0", "parts": rows}, indent=1) + "\n", None)
+        emit(json_text({"format_version": "1.0", "parts": rows}), None)
     else:
         lines = [f"{part.name:<13} {part.state}{f': {part.what}' if part.what else ''}" for part in parts]
         steps = dict.fromkeys(part.next for part in ill)

@@ -57,7 +57,7 @@ def external_diff(arguments: Sequence[str]) -> str:
     if old.exists and new.exists and old.blob == new.blob:
         return titles
     try:
-        return titles + _body(named_file(new.path), old, new, look)
+        return titles + _body(named_file(new.place), old, new, look)
     except Exception as error:
         known = foreseen(error)
         why = f"hlodiff cannot tell this as a report: {str(known).partition(_END)[0]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,6 +97,16 @@ def python_of(value: str) -> str:
     return shlex.split(found["python"])[0] if found else ""
 
 
-def exists(python: str) -> bool:
-    """Whether an interpreter is there and may be run."""
-    return Path(python).is_file()
+def runs(python: str, folder: Path) -> bool:
+    """Whether git can run hlodiff with an interpreter: it is there, and finds hlodiff without looking into folders.
+
+    Args:
+        python: its path.
+        folder: where git would run it.
+    """
+    command = [python, "-P", "-m", "hlodiff", "--version"]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, timeout=60, cwd=folder)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0

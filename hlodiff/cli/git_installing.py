@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from hlodiff.cli.git_attributes import block_of, with_block, without_block
-from hlodiff.cli.git_drivers import Setting, is_ours, settings
+from hlodiff.cli.git_drivers import Setting, is_ours, runs, settings
 from hlodiff.cli.git_repository import Repository
 from hlodiff.cli.output import near
 from hlodiff.errors import UsageError
@@ -23,12 +24,18 @@ def install(repository: Repository) -> Iterator[str]:
         what was done, one line each; nothing where everything was as it should be.
 
     Raises:
-        UsageError: a key holds somebody's own value, or a file cannot be written. Nothing is written then.
+        UsageError: a key holds somebody's own value, git could not run hlodiff, or a file cannot be written. Nothing is
+            written then.
     """
     before = read_attributes(repository.attributes)
     changes = [one for one in settings() if repository.values(one.key) != (one.value,)]
     for one in changes:
         _refuse_others(repository, one)
+    if changes and not runs(sys.executable, repository.top):
+        what = "finds hlodiff only from some folders, and git runs it from others"
+        raise UsageError(
+            what, where=sys.executable, hint="pip install hlodiff there; `pip install -e .` in a checkout of it"
+        )
     after = with_block(before, repository.below)
     if after != before:
         _write(repository.attributes, after)
@@ -66,10 +73,10 @@ def uninstall(repository: Repository) -> Iterator[str]:
     if after != before:
         if after:
             _write(repository.attributes, after)
-            yield f"took our lines out of {near(repository.attributes)}"
+            yield f"took our lines out of {near(repository.attributes)}{_for_all(repository)}"
         else:
             repository.attributes.unlink()
-            yield f"deleted {near(repository.attributes)}, which held nothing else"
+            yield f"deleted {near(repository.attributes)}, which held nothing else{_for_all(repository)}"
     mine = [one for one in settings() if any(is_ours(one, value) for value in repository.values(one.key))]
     for one in mine:
         foreign = [value for value in repository.values(one.key) if not is_ours(one, value)]
@@ -78,6 +85,12 @@ def uninstall(repository: Repository) -> Iterator[str]:
     if mine:
         drivers = ", ".join(dict.fromkeys(one.driver for one in mine))
         yield f"took out of this clone's git configuration: {drivers}"
+
+
+def _for_all(repository: Repository) -> str:
+    """What has to be said where the lines are committed."""
+    is_committed = repository.ask(["ls-files", "-z", "--", str(repository.attributes)])
+    return "; committed, that takes them from everybody" if is_committed else ""
 
 
 def read_attributes(path: Path) -> str:

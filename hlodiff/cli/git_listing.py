@@ -24,7 +24,7 @@ def textconv(file: Path) -> str:
     Raises:
         OSError: it cannot be read.
     """
-    side = GitSide(file.name, file, "", "100644")
+    side = GitSide(file.name, file.name, file, "", "100644")
     try:
         text = (side.content() or b"").decode("utf-8").replace("\r\n", "\n")
         return program_listing(read_text(text, path=file.name.removesuffix(".gz")), text) if text else ""

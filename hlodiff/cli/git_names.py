@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from hlodiff.errors import HlodiffError
-from hlodiff.store.names import is_safe
+from hlodiff.store.names import PYTEST, is_safe
 
 _RECORDS = ("traces.yaml", "growth.yaml")
 
@@ -36,6 +36,8 @@ class NamedFile:
     @property
     def again(self) -> str:
         """The command that records it anew."""
+        if self.name.startswith(f"{PYTEST}/"):
+            return "pytest --hlodiff-update"
         return f"hlodiff update {self.name}" if self.known else "hlodiff update"
 
 

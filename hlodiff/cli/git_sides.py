@@ -26,13 +26,15 @@ class GitSide:
     """One side.
 
     Args:
-        path: as git names it, from the top of the work tree, which is the current folder.
+        path: as git names it: from the top of the work tree, which is the current folder, or below that (`--relative`).
+        place: the same from the top, as far as it is known.
         file: where its content lies for the moment.
         blob: its object id, zeros for the work tree.
         mode: as git writes it, "." where the side does not exist.
     """
 
     path: str
+    place: str
     file: Path
     blob: str
     mode: str
@@ -79,9 +81,9 @@ class GitSide:
 
     def _source(self) -> Mapping[str, Any] | None:
         """The source.json that was recorded together with this content."""
-        beside = f"{self.path.rpartition('/')[0]}/source.json"
+        beside = f"{self.place.rpartition('/')[0]}/source.json"
         try:
-            text = _beside(beside) if not self.blob.strip("0") else _recorded_with(self.path, self.blob, beside)
+            text = _beside(beside) if not self.blob.strip("0") else _recorded_with(self.place, self.blob, beside)
             value = json.loads(text) if len(text) <= _LARGEST_SOURCE else None
         except (OSError, ValueError, RecursionError):
             return None
@@ -137,4 +139,11 @@ def sides_of(arguments: Sequence[str]) -> tuple[GitSide, GitSide]:
     """
     path, old_file, old_blob, old_mode, new_file, new_blob, new_mode = arguments[:7]
     new_path = arguments[7] if len(arguments) > 7 else path
-    return GitSide(path, Path(old_file), old_blob, old_mode), GitSide(new_path, Path(new_file), new_blob, new_mode)
+    # Of a file in the work tree git says where it lies.
+    above = next((file.removesuffix(path) for file in (new_file, old_file) if _is_below_top(file, path)), "")
+    old = GitSide(path, above + path, Path(old_file), old_blob, old_mode)
+    return old, GitSide(new_path, above + new_path, Path(new_file), new_blob, new_mode)
+
+
+def _is_below_top(file: str, path: str) -> bool:
+    return file.endswith(f"/{path}") and not Path(file).is_absolute()

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from hlodiff.cli.git_attributes import PROBES, block_of, rows
-from hlodiff.cli.git_drivers import PROGRAMS, is_ours, python_of, settings
+from hlodiff.cli.git_drivers import PROGRAMS, is_ours, python_of, runs, settings
 from hlodiff.cli.git_installing import read_attributes
 from hlodiff.cli.git_repository import Repository
 from hlodiff.cli.output import near
-from hlodiff.config import process_environment
 from hlodiff.report.numbers import many
-from hlodiff.store import FolderTree, is_stale, list_growth, list_snapshots, stale_of
+from hlodiff.store import PYTEST, FolderTree, is_stale, list_growth, list_snapshots, stale_of
 from hlodiff.store.growth_file import growth_path
 from hlodiff.store.recorded_traces import TRACES, scenarios_of
 
@@ -66,7 +64,7 @@ def _drivers(repository: Repository) -> Iterator[Part]:
         foreign = [one.key for one, values in mine if values and not is_ours(one, values[-1])]
         pythons = dict.fromkeys(python for one, values in mine for value in values if (python := python_of(value)))
         for python in pythons:
-            works.setdefault(python, python == sys.executable or _has_hlodiff(python))
+            works.setdefault(python, runs(python, repository.top))
         gone = [python for python in pythons if not works[python]]
         current = settings(next(iter(pythons), sys.executable))
         as_set = {one.key: one.value for one in current}
@@ -82,15 +80,6 @@ def _drivers(repository: Repository) -> Iterator[Part]:
         else:
             other = next((python for python in pythons if python != sys.executable), "")
             yield Part(driver, "installed", f"runs {other}" if other else "")
-
-
-def _has_hlodiff(python: str) -> bool:
-    command = [python, "-P", "-m", "hlodiff", "--version"]
-    try:
-        done = subprocess.run(command, capture_output=True, check=False, timeout=60, env=process_environment())
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
 
 
 def _attributes(repository: Repository) -> Part:
@@ -126,9 +115,16 @@ def _snapshots(repository: Repository) -> Part:
     for function, case in list_growth(repository.snapshots):
         if is_stale(tree, [growth_path(function, case)]):
             found.append(f"{function}/{case}" if case else function)
-    names = list(dict.fromkeys(found))
+    own = list(dict.fromkeys(found))
+    of_tests = FolderTree(repository.snapshots / PYTEST)
+    tests = dict.fromkeys(f"{PYTEST}/{key.name}" for key in stale_of(of_tests, list_snapshots(of_tests).keys))
+    names = [*own, *tests]
     if not names:
         return Part("snapshots", "ok", "none is stale")
     shown = f"{', '.join(names[:5])}{f' and {len(names) - 5} more' if len(names) > 5 else ''}"
-    again = f"hlodiff update {' '.join(names)}" if len(names) <= 3 else "hlodiff update"
+    again = " && ".join([*([_update(own)] if own else []), *(["pytest --hlodiff-update"] if tests else [])])
     return Part("snapshots", "stale", f"{many(len(names), 'name')} since a merge: {shown}", again)
+
+
+def _update(names: list[str]) -> str:
+    return f"hlodiff update {' '.join(names)}" if len(names) <= 3 else "hlodiff update"

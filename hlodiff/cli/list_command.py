@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -13,7 +12,7 @@ from hlodiff.cli.output import emit
 from hlodiff.cli.registered import Chosen, choose
 from hlodiff.cli.scenario_runs import scenario_states
 from hlodiff.config import load
-from hlodiff.report.escape import printable
+from hlodiff.report.escape import json_text, printable
 from hlodiff.report.numbers import many
 from hlodiff.store import FolderTree, Key, list_snapshots, stale_of
 
@@ -58,7 +57,7 @@ def _text(rows: list[tuple[Key, str]], discovery: Discovery, chosen: Chosen, tra
     lines += [f"{name}  ({place or 'registered no more'})\n  scenario: {state}" for name, place, state in traces]
     problems = {found.name: found.problem for found in discovery.functions if found.problem}
     lines += [f"note: the cases of `{name}` cannot be listed: {problem}" for name, problem in problems.items()]
-    lines += [f"note: {folder}: a summary.yaml, but no snapshot's place" for folder in chosen.strays]
+    lines += [f"note: {printable(folder)}: a summary.yaml, but no snapshot's place" for folder in chosen.strays]
     states = [*(state for _, state in rows), *(state for _, _, state in traces)]
     new, orphaned, stale = (states.count(state) for state in ("new", "orphaned", "stale"))
     following = "hlodiff update" if new or stale else "hlodiff update --prune" if orphaned else "hlodiff check"
@@ -84,4 +83,4 @@ def _json(rows: list[tuple[Key, str]], discovery: Discovery, traces: list[tuple[
         for key, state in rows
     ]
     scenarios = [{"name": name, "record": state, "registered_at": place or None} for name, place, state in traces]
-    return json.dumps({"format_version": "1.0", "programs": programs, "scenarios": scenarios}, indent=1) + "\n"
+    return json_text({"format_version": "1.0", "programs": programs, "scenarios": scenarios})

@@ -13,7 +13,7 @@ from hlodiff.config import load
 from hlodiff.history import shown_metrics
 from hlodiff.ir.model import Stage
 from hlodiff.report.history_data import history_csv, history_json
-from hlodiff.report.history_report import Shown, history_markdown, history_text
+from hlodiff.report.history_report import Shown, history_markdown, history_text, overview_text
 
 _FORMS = ("text", "json", "csv", "markdown")
 _FOR_PEOPLE = ("text", "markdown")
@@ -21,7 +21,7 @@ _MOST = 30  # rows that a person looks at
 
 
 @click.command("log")
-@click.argument("name", metavar="NAME")
+@click.argument("name", metavar="[NAME]", required=False)
 @click.argument("revision", metavar="[REV-RANGE]", default="HEAD")
 @options.target
 @options.stage
@@ -35,7 +35,7 @@ _MOST = 30  # rows that a person looks at
 @options.output
 @options.project
 def command(
-    name: str,
+    name: str | None,
     revision: str,
     targets: tuple[str, ...],
     stage: Stage,
@@ -50,18 +50,20 @@ def command(
 
     NAME is a function, a case (`function/case`), a scenario or a pattern; also one that is there no more. REV-RANGE is
     one of git's: `main..HEAD`, `v1.2..`. All is read from git: nothing is compiled or checked out. Text and Markdown
-    list the newest 30 commits, JSON and CSV all.
+    list the newest 30 commits, JSON and CSV all. Without NAME, text is a line for each function.
     """
+    overview = name is None and form == "text"
+    name = name or "*"
     asked = Asked(name, targets, metrics, stage, revision, first_parent)
     repository, found = find(asked, project, load(project).snapshots)
     if most is None:
         most = _MOST if form in _FOR_PEOPLE else 0
     shown = [Shown(one, shown_metrics(metrics, one, stage), stage, most) for one in found]
     if not shown:
-        tell(f"no commit of {revision} touched the snapshots of {name}")
+        tell(f"no commit of {revision} touched the snapshots of {name if name != '*' else 'any function'}")
     if uncommitted(asked, repository):
-        tell(f"not shown: snapshots of {name} in the work tree that are not committed")
-    emit(_report(shown, form, revision, output), output)
+        tell(f"not shown: snapshots{f' of {name}' if name != '*' else ''} in the work tree that are not committed")
+    emit(_report(shown, "overview" if overview else form, revision, output), output)
     return 0
 
 
@@ -73,4 +75,5 @@ def _report(shown: list[Shown], form: str, revision: str, output: str | None) ->
     if form == "markdown":
         return history_markdown(shown)
     to_file = output not in (None, "-")
-    return history_text(shown, width=NO_TERMINAL if to_file else width(), ascii_only=not to_file and not shows_blocks())
+    text = overview_text if form == "overview" else history_text
+    return text(shown, width=NO_TERMINAL if to_file else width(), ascii_only=not to_file and not shows_blocks())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hlodiff.errors import UsageError
-from hlodiff.report.escape import printable
+from hlodiff.report.escape import printable, unordered
 from hlodiff.report.record import Report
 
 if TYPE_CHECKING:
@@ -26,16 +26,18 @@ REPORTS, LINK = "hlodiff.reports", "hlodiff.link"
 NO_TERMINAL = 160
 
 
-def emit(text: str, output: str | None) -> None:
+def emit(text: str, output: str | None, *, commands: bool = False) -> None:
     """Write a result.
 
     Args:
         text: the whole result.
         output: a file, or None or "-" for stdout.
+        commands: whether a line may begin like a command to the log of a CI run: annotations do, and CSS.
 
     Raises:
         UsageError: the file cannot be written.
     """
+    text = text if commands else unordered(text)
     # Names of files may hold bytes that are no text; written so they are JSON's escapes too.
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     if output in (None, "-"):
@@ -114,7 +116,7 @@ def _to_file(text: str, form: str, output: str | None) -> None:
         with Path(output).open("a", encoding="utf-8") as summary:
             summary.write(text)
     else:
-        emit(text, output)
+        emit(text, output, commands=form in ("github", "html"))
 
 
 def _asked(what: str, default: Any) -> Any:
@@ -133,7 +135,7 @@ def _below_repository(root: Path) -> str:
 
 def tell(message: str) -> None:
     """A message for people, on stderr."""
-    click.echo(printable(message, lines=True), err=True)
+    click.echo(unordered(printable(message, lines=True)), err=True)
 
 
 def near(path: Path) -> Path:

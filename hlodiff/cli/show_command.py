@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from hlodiff.cli.selecting import select
 from hlodiff.config import load
 from hlodiff.errors import UsageError
 from hlodiff.ir.model import Module
-from hlodiff.report.escape import printable
+from hlodiff.report.escape import json_text, printable
 from hlodiff.report.numbers import bytes_in_words, count_in_words
 from hlodiff.store import FolderTree, RecordedTraces, list_snapshots, open_revision, read_summary
 from hlodiff.traces.stored import to_plain
@@ -59,7 +58,7 @@ def command(
     if form == "json":
         scenarios = [{"name": one.scenario, "jax": one.jax, "functions": to_plain(one.account)} for one in traces]
         table = {"format_version": "1.0", "programs": found, **({"scenarios": scenarios} if scenarios else {})}
-        emit(json.dumps(table, indent=1, ensure_ascii=False) + "\n", output)
+        emit(json_text(table), output)
     else:
         blocks = [*map(reasons_text if why else _text, found), *map(_traces, traces)]
         emit("\n".join("".join(printable(line) + "\n" for line in block) for block in blocks), output)

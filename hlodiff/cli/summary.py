@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from hlodiff.diff.compared import flat_facts
+from hlodiff.diff.compared import flat_facts, is_figure
 from hlodiff.diff.metrics import count, metrics_of, raw_metrics
 from hlodiff.diff.placement import donations, placements
 from hlodiff.ir.model import Module
@@ -69,7 +69,7 @@ def stage_facts(summary: Mapping[str, Any], stage: str) -> dict[str, float]:
     table = metrics.get(stage) if isinstance(metrics, Mapping) else None
     names = ("functions",) if stage == "stablehlo" else ("rematerialized", "estimated_cycles")
     # 0 is left out of the file; a side that has metrics at all has counted these.
-    found = {n: table[n] for n in names if isinstance(table.get(n), (int, float))} if isinstance(table, Mapping) else {}
+    found = {n: table[n] for n in names if is_figure(table.get(n))} if isinstance(table, Mapping) else {}
     if stage == "compiled":
         if isinstance(table, Mapping):
             found.setdefault("rematerialized", 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from hlodiff.cli import options
 from hlodiff.cli.output import emit
 from hlodiff.config import Config, load
 from hlodiff.errors import ConfigError
-from hlodiff.report.escape import printable
+from hlodiff.report.escape import json_text, printable
 
 
 @click.command("targets")
@@ -33,7 +32,7 @@ def command(targets: tuple[str, ...], form: str, output: str | None, project: Pa
     ]
     if form == "json":
         rows = [{"name": s.name, "available": s.available, "reason": s.reason, "install": s.install} for s in found]
-        emit(json.dumps({"format_version": "1.0", "targets": rows}, indent=1) + "\n", output)
+        emit(json_text({"format_version": "1.0", "targets": rows}), output)
         return 0
     wide = max((len(status.name) for status in found), default=0)
     lines = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from hlodiff.cli.trouble import foreseen
 from hlodiff.config import Config, load
 from hlodiff.diff.limits import Limits
 from hlodiff.errors import HlodiffError, StoreError
-from hlodiff.report.escape import printable
+from hlodiff.report.escape import json_text, printable
 from hlodiff.report.headline import headline
 from hlodiff.report.numbers import many
 from hlodiff.store import FutureFormatError, Key, StaleError, remove_snapshot, write_snapshot, writing
@@ -206,4 +205,4 @@ def _json(rows: list[_Row]) -> str:
         for row in rows
     ]
     totals = {status.replace(" ", "_"): sum(row.status == status for row in rows) for status in _STATUSES}
-    return json.dumps({"format_version": "1.0", "programs": programs, "totals": totals}, indent=1) + "\n"
+    return json_text({"format_version": "1.0", "programs": programs, "totals": totals})

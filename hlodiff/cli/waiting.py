@@ -29,7 +29,8 @@ from hlodiff.store import (
     read_snapshot,
     source_of,
 )
-from hlodiff.store.pending import Kind
+from hlodiff.store.names import SUMMARY, keys_of
+from hlodiff.store.pending import PENDING, Kind
 
 # Far above any program that is captured in a pull request, and read in seconds.
 LARGEST_FILE = 64 * 1024 * 1024
@@ -90,7 +91,10 @@ def list_waiting(root: Path) -> tuple[Key, ...]:
         StoreError: it holds more programs or records than any project has.
     """
     tree = FolderTree(near(root))
-    programs = tuple(key for key in list_snapshots(tree).keys if not is_record(key))
+    # One that lost its summary is refused like any other that is damaged, and not passed over.
+    noted = [f"{name.removesuffix(PENDING)}{SUMMARY}" for name in tree.files() if name.endswith(f"/{PENDING}")]
+    held = dict.fromkeys((*list_snapshots(tree).keys, *keys_of(noted)[0]))
+    programs = tuple(sorted(key for key in held if not is_record(key)))
     records = list_records(tree.files())
     for keys, what in ((programs, "programs"), (records, "records")):
         if len(keys) > MOST_PROGRAMS:

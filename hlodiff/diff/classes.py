@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from hlodiff.diff.displaced import displaced
 from hlodiff.diff.metrics import BOOKKEEPING
 from hlodiff.diff.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.ir.model import Module, Shape
@@ -65,6 +66,8 @@ def classes_of(diff: ModuleDiff) -> tuple[Class, ...]:
     chosen = {name for name, follows in told if not follows} or {name for name, _ in told}
     if signature(diff.old) != signature(diff.new):
         chosen.add("interface")
+    if "placement" not in chosen and displaced(diff):
+        chosen.add("placement")
     return tuple(name for name in CLASSES if name in chosen)
 
 

@@ -13,6 +13,8 @@ from hlodiff.ir.model import Module, Stage
 Status = Literal["identical", "changed", "added", "removed", "not_checked"]
 STATUSES: tuple[Status, ...] = ("identical", "changed", "added", "removed", "not_checked")
 
+_TOO_MANY = 2**63  # of anything
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:
@@ -158,6 +160,16 @@ def flat_facts(summary: Mapping[str, Any]) -> dict[str, float]:
     for table in ("memory", "cost"):
         values = summary.get(table)
         for name, value in values.items() if isinstance(values, Mapping) else ():
-            if isinstance(value, (int, float)) and not isinstance(value, bool):
+            if is_figure(value):
                 found[f"{table}.{name}"] = value
     return found
+
+
+def is_figure(value: object) -> bool:
+    """Whether a value of a file that nobody vouches for is a number that a compiler can give.
+
+    Example:
+        >>> is_figure(8), is_figure(0.5), is_figure(float("nan")), is_figure(True), is_figure(10**400)
+        (True, True, False, False, False)
+    """
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _TOO_MANY

@@ -54,7 +54,8 @@ def find_hollow(
     for pair in waiting:
         lines = sketcher.twins(sketches[0], sketches[1], *pair)
         if lines is not None:
-            found[pair] = _hollow(sketches, pair, lines, _called_elsewhere(sketches, pair, opened))
+            elsewhere = _called_elsewhere(sketches, pair, opened) | _opened_keys(sketches, opened)
+            found[pair] = _hollow(sketches, pair, lines, elsewhere)
             waiting += [call for call in dict.fromkeys(found[pair].calls) if call not in waiting]
     return _called_by_no_other(found, opened, (entries[0], entries[1]))
 
@@ -70,6 +71,11 @@ def _called_elsewhere(
         if name != own
         for callee in callees
     }
+
+
+def _opened_keys(sketches: Sequence[Sketch], opened: Sequence[Mapping[str, object]]) -> set[int | None]:
+    """Keys of computations that are looked at although both programs hold them: all calls of them matter."""
+    return {sketch.keys[name] for sketch, each in zip(sketches, opened, strict=True) for name in each}
 
 
 def _hollow(

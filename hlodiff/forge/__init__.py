@@ -10,6 +10,7 @@ from hlodiff.forge.gitlab import merge_request_of as merge_request_of
 from hlodiff.forge.posting import Comments as Comments
 from hlodiff.forge.posting import Posted as Posted
 from hlodiff.forge.posting import is_quiet as is_quiet
+from hlodiff.forge.posting import named as named
 from hlodiff.forge.posting import post as post
 from hlodiff.forge.posting import with_command as with_command
 from hlodiff.forge.wire import Wire as Wire

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from hlodiff.report.comment import MARKER
 from hlodiff.report.sheet import Sheet
 
 Act = Literal["added", "changed", "left as it is", "not needed"]
@@ -48,6 +47,17 @@ def is_quiet(sheet: Sheet) -> bool:
     return not changed and all(finding.severity == "info" for finding in sheet.findings)
 
 
+def named(body: str, name: str) -> str:
+    """A comment for one of several projects: a marker of its own, and the name in its heading.
+
+    Example:
+        >>> named("<!-- hlodiff -->\\n### hlodiff: check\\n", "models")
+        '<!-- hlodiff models -->\\n### hlodiff: check (`models`)\\n'
+    """
+    marker, heading, rest = body.split("\n", 2)
+    return f"{marker.removesuffix(' -->')} {name} -->\n{heading} (`{name}`)\n{rest}"
+
+
 def post(comments: Comments, body: str, quiet: bool, write: bool = True) -> Act:
     """Say something once, in one place.
 
@@ -63,7 +73,7 @@ def post(comments: Comments, body: str, quiet: bool, write: bool = True) -> Act:
     Raises:
         ForgeError: the forge refuses.
     """
-    found = next((one for one in comments.mine() if _is_ours(one.body)), None)
+    found = next((one for one in comments.mine() if _first(one.body) == _first(body)), None)
     if found is None:
         if quiet:
             return "not needed"
@@ -88,8 +98,8 @@ def with_command(body: str, command: str) -> str:
     return f"{head}\nMeant? Record what CI captured: `{command}`\n\n{last}\n"
 
 
-def _is_ours(body: str) -> bool:
-    return _plain(body).split("\n", 1)[0] == MARKER
+def _first(body: str) -> str:
+    return _plain(body).split("\n", 1)[0]
 
 
 def _plain(body: str) -> str:

@@ -111,7 +111,7 @@ def reading_of(content: bytes | str, kind: Kind, key: Key, stage: Stage) -> Read
 
 
 def _of_summary(summary: Mapping[str, Any], stage: Stage) -> Reading:
-    toolchain = _table(summary, "toolchain")
+    toolchain = {name: _plain(value) for name, value in _table(summary, "toolchain").items()}
     fingerprints = {name: str(value) for name, value in _table(summary, "fingerprints").items()}
     return Reading(values_of(summary, stage), toolchain, fingerprints)
 
@@ -181,6 +181,13 @@ def _of_traces(record: RecordedTraces | None) -> Reading:
 def _table(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     value = table.get(name)
     return {str(key): item for key, item in value.items()} if isinstance(value, Mapping) else {}
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can say: a hand may have written a date, or a number that is none."""
+    if isinstance(value, list):
+        return [str(one) for one in value]
+    return value if value is None or isinstance(value, (str, bool, int)) else str(value)
 
 
 def _numbers(table: Mapping[str, Any]) -> dict[str, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ from hlodiff.diff.compared import Compared
 from hlodiff.history import Change, History, merged_in
 from hlodiff.report.costs import cost_in_words
 from hlodiff.report.entries import Entry, entries_of, follows_in_words
-from hlodiff.report.escape import clip, code, markdown, printable, unordered
+from hlodiff.report.escape import clip, code, json_text, markdown, printable, unordered
 from hlodiff.report.headline import headline
 from hlodiff.report.history_data import row_json
 from hlodiff.report.history_report import Shown, fitted, wrapped
@@ -215,7 +214,7 @@ def bisect_json(found: Sequence[Bisected], revision: str, root: str = "") -> str
         one JSON object, ending in a newline.
     """
     value = {"format_version": FORMAT_VERSION, "revision": revision, "programs": [_json(one, root) for one in found]}
-    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(value)
 
 
 def _json(one: Bisected, root: str) -> dict[str, Any]:

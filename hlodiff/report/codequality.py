@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from hashlib import md5
 
 from hlodiff.report.annotations import inside
-from hlodiff.report.escape import clip, printable
+from hlodiff.report.escape import clip, json_text, printable
 from hlodiff.report.sheet import Said, Sheet
 
 _SEVERITIES = {"broken": "blocker", "error": "major", "warning": "minor", "info": "info"}
@@ -28,7 +27,7 @@ def to_codequality(sheet: Sheet, link: str = "") -> str:
         >>> to_codequality(Sheet("check", "a", "b", ()))
         '[]\\n'
     """
-    return json.dumps([_finding(one, sheet.folder) for one in sheet.findings], indent=1, ensure_ascii=False) + "\n"
+    return json_text([_finding(one, sheet.folder) for one in sheet.findings])
 
 
 def _finding(finding: Said, folder: str) -> dict[str, object]:

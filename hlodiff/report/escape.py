@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
+from typing import Any
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~:$])")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -10,7 +13,8 @@ _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 # space behind the sign keeps it from notifying and linking.
 _LINKS = re.compile(r"(@|#(?=\w)|www(?=\.)|GH(?=-))", re.IGNORECASE)
 # A line that begins so is a command to GitHub's runners; the older form is one wherever it stands.
-_COMMAND = re.compile(r"^(\s*):(?=:)|(?<=#)#(?=\[)")
+_COMMAND = re.compile(r"^([^\S\n]*):(?=:)|(?<=#)#(?=\[)", re.MULTILINE)
+_INVISIBLE = re.compile(r"[^\x20-\x7e\n]")
 
 
 def printable(text: str, *, lines: bool = False) -> str:
@@ -61,14 +65,40 @@ def _unlinked(text: str) -> str:
     return _LINKS.sub("\\1\u200b", printable(text))
 
 
-def unordered(line: str) -> str:
-    """The line as it stands in the log of a CI run, where `::error::` at its beginning would be obeyed.
+def unordered(text: str) -> str:
+    """The text as it stands in the log of a CI run, where `::error::` at the beginning of a line would be obeyed.
 
     Example:
         >>> unordered("  ::error::no"), unordered("a ##[error]no"), unordered("a::b")
         ('  \\\\x3a:error::no', 'a #\\\\x23[error]no', 'a::b')
     """
-    return _COMMAND.sub(lambda found: f"{found[1]}\\x3a" if found[1] is not None else "\\x23", line)
+    return _COMMAND.sub(lambda found: f"{found[1]}\\x3a" if found[1] is not None else "\\x23", text)
+
+
+def json_text(value: Any) -> str:
+    """A value as indented JSON, ending in a newline: nothing in it is obeyed by a terminal or the log of a CI run.
+
+    Example:
+        >>> print(json_text({"a": "\u202e\u00fc ##[error]"}), end="")
+        {
+         "a": "\\u202eü #\\u0023[error]"
+        }
+    """
+    try:
+        text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), indent=1, ensure_ascii=False)
+    text = _INVISIBLE.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text)
+    return text.replace("##[", "#\\u0023[") + "\n"
+
+
+def _finite(value: Any) -> Any:
+    """JSON has neither NaN nor infinity."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def code(text: str) -> str:

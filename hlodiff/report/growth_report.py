@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from hlodiff.anatomy.growth import GrownRepeat, Growth, Series
 from hlodiff.anatomy.measure import WORDS
 from hlodiff.report.anatomy_words import Told, advice_for, anatomy_json, copies_in_words, listed, place_of, told
-from hlodiff.report.escape import code, markdown, printable
+from hlodiff.report.escape import code, json_text, markdown, printable
 from hlodiff.report.numbers import bytes_in_words
 
 FORMAT_VERSION = "1.0"
@@ -161,7 +160,7 @@ def growth_json(growths: Sequence[tuple[Growth, Recorded]], root: str = "") -> s
         one JSON object, ending in a newline.
     """
     value = {"format_version": FORMAT_VERSION, "growths": [_json(one, recorded, root) for one, recorded in growths]}
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    return json_text(value)
 
 
 def _json(growth: Growth, recorded: Recorded, root: str) -> dict[str, Any]:

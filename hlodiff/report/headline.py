@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from hlodiff.diff.classes import is_argument
 from hlodiff.diff.compared import Compared
+from hlodiff.diff.displaced import displaced
 from hlodiff.diff.result import Edit, ModuleDiff
 from hlodiff.report.numbers import bytes_in_words, many
 from hlodiff.report.places import place_in_words
@@ -83,6 +84,8 @@ def _moves(diff: ModuleDiff) -> Iterator[str]:
                 what = "argument" if is_argument(edit, diff) else "value"
                 key = (what, place_in_words(change.old), place_in_words(change.new))
                 lies[key] = lies.get(key, 0) + edit.count
+    for one in displaced(diff) if not runs else ():
+        runs[one.old, one.new] = runs.get((one.old, one.new), 0) + one.count
     for (old, new), count in runs.items():
         yield f"{many(count, 'operation')} now {'runs' if count == 1 else 'run'} on the {new} instead of the {old}"
     if not runs:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from hlodiff.history import Row
-from hlodiff.report.escape import printable
+from hlodiff.report.escape import json_text, printable
 from hlodiff.report.history_report import Shown
 from hlodiff.report.history_words import notes_of
 
@@ -30,7 +29,7 @@ def history_json(shown: Sequence[Shown], revision: str) -> str:
         one JSON object, ending in a newline; rows are newest first.
     """
     value = {"format_version": FORMAT_VERSION, "revision": revision, "histories": [_history(one) for one in shown]}
-    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(value)
 
 
 def _history(one: Shown) -> dict[str, Any]:

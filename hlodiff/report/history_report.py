@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from unicodedata import combining, east_asian_width
 
-from hlodiff.history import History, Row
+from hlodiff.history import History, Row, changes
 from hlodiff.report.escape import clip, code, markdown, printable, unordered
 from hlodiff.report.history_words import (
     both_in_words,
@@ -19,7 +19,7 @@ from hlodiff.report.history_words import (
 from hlodiff.report.sparkline import sparkline
 
 _LEAST_SUBJECT = 24  # columns: below that a subject gets a line of its own
-_WIDEST_SPARK = 40
+_WIDEST_SPARK, _SMALL_SPARK = 40, 16
 _BELOW = 11  # what is said of a commit stands below its date
 _NO_SUBJECT = "(no subject)"
 
@@ -65,6 +65,39 @@ def history_text(shown: Sequence[Shown], *, width: int = 100, ascii_only: bool =
     width = max(width, 40)
     blocks = ["".join(f"{unordered(line)}\n" for line in _block(one, width, ascii_only)) for one in shown]
     return "\n".join(blocks)
+
+
+def overview_text(shown: Sequence[Shown], *, width: int = 100, ascii_only: bool = False) -> str:
+    """A line for each history: its first metric, and the commit that changed it last or removed it all.
+
+    Args:
+        shown: histories.
+        width: columns of the window, at least 40.
+        ascii_only: whether the terminal shows ASCII alone.
+
+    Returns:
+        text ending in a newline; "" for none.
+    """
+    # What was renamed goes on under its new name.
+    rows = [_in_one_line(one, ascii_only) for one in shown if not one.history.successor]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [f"{cell:<{size}}" for cell, size in zip(row, widths, strict=True)]
+        lines.append(fitted("  ".join(cells).rstrip(), max(width, 40)))
+    return "".join(f"{unordered(line)}\n" for line in lines)
+
+
+def _in_one_line(one: Shown, ascii_only: bool) -> tuple[str, ...]:
+    metric, line = one.metrics[0], one.history.line()
+    marks = sparkline([row.value(metric) for row in line], width=_SMALL_SPARK, ascii_only=ascii_only)
+    found = changes(one.history, metric)
+    last = found[-1].row if found else line[0]
+    word = "changed" if found else "recorded"
+    if line[-1].status == "removed":
+        word, last = "removed", line[-1]
+    words = summary_in_words(one.history, metric)
+    return printable(one.history.label), metric, marks, words, f"{word} {last.commit.day} {last.commit.short}"
 
 
 def _block(one: Shown, width: int, ascii_only: bool) -> Iterator[str]:

@@ -94,7 +94,9 @@ def notes_of(row: Row, history: History, metrics: Sequence[str]) -> tuple[str, .
 def _notes(row: Row, history: History, metrics: Sequence[str]) -> Iterator[str]:
     if row.status == "unreadable":
         assert row.now is not None
-        yield f"cannot be read: {row.now.trouble}"
+        file = "traces.yaml" if history.kind == "scenario" else "summary.yaml"
+        is_said = row.now.trouble.startswith(("is ", "holds "))
+        yield f"{file} {row.now.trouble}" if is_said else f"{file} cannot be read: {row.now.trouble}"
     if row.status == "removed":
         newest = row is next((one for one in history.rows if not one.step.aside), None)
         yield f"renamed: goes on as {history.successor}" if newest and history.successor else "removed"

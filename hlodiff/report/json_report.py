@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -12,6 +11,7 @@ from hlodiff.ir.frames import shown_file
 from hlodiff.policy import SCENARIO_RULES
 from hlodiff.report.digest import share_of
 from hlodiff.report.entries import Entry
+from hlodiff.report.escape import json_text
 from hlodiff.report.filling import sheet_of
 from hlodiff.report.record import Report
 from hlodiff.report.scenarios import scenario_json
@@ -66,7 +66,7 @@ def to_json(report: Report, folder: str = "") -> str:
     }  # fmt: skip
     if report.timings:
         value["timings"] = [timing.to_json() for timing in report.timings]
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    return json_text(value)
 
 
 def _patterns_of(told: Told, programs: int) -> list[list[str]]:

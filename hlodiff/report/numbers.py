@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+_MOST = 10**300
+
 
 def bytes_in_words(count: float) -> str:
     """Bytes with a binary unit.
@@ -10,12 +12,12 @@ def bytes_in_words(count: float) -> str:
         >>> bytes_in_words(512), bytes_in_words(12800), bytes_in_words(3 * 1024**3)
         ('512 B', '12.5 KiB', '3.0 GiB')
     """
-    size = float(count)
+    size = _bounded(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(size) < 1024:
             return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1024
-    return f"{size:.1f} TiB"
+    return f"{size:.1f} TiB" if abs(size) < 1e6 else f"{size:.3g} TiB"
 
 
 def count_in_words(count: float) -> str:
@@ -25,6 +27,7 @@ def count_in_words(count: float) -> str:
         >>> count_in_words(12), count_in_words(123456), count_in_words(2.5e9)
         ('12', '123,456', '2.50 G')
     """
+    count = _bounded(count)
     if abs(count) < 1e6:
         return f"{count:,.0f}" if float(count).is_integer() else f"{count:,.2f}"
     for unit in ("M", "G", "T"):
@@ -34,6 +37,11 @@ def count_in_words(count: float) -> str:
     return f"{count:.3g} T"
 
 
+def _bounded(count: float) -> float:
+    """As a float; shapes of a file that nobody vouches for may have more elements than a float can count."""
+    return float(min(max(count, -_MOST), _MOST)) if count == count else 0.0
+
+
 def change_in_words(old: float, new: float) -> str:
     """By how much a number changed.
 
@@ -41,6 +49,7 @@ def change_in_words(old: float, new: float) -> str:
         >>> change_in_words(100, 117), change_in_words(0, 3), change_in_words(4, 0)
         ('+17 %', 'was 0', 'now 0')
     """
+    old, new = _bounded(old), _bounded(new)
     if not old:
         return "was 0"
     if not new:

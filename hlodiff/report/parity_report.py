@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from hlodiff.diff.result import Edit, ModuleDiff
 from hlodiff.ir.frames import shown_file
 from hlodiff.ir.model import Module
 from hlodiff.policy.parity import Parity, ParityProgram
-from hlodiff.report.escape import clip, markdown, printable
+from hlodiff.report.escape import clip, json_text, markdown, printable
 from hlodiff.report.numbers import many
 from hlodiff.report.places import place, place_in_words
 
@@ -151,7 +150,7 @@ def parity_markdown(parities: Sequence[Parity], root: str = "") -> str:
 def parity_json(parities: Sequence[Parity], root: str = "") -> str:
     """The report for machines: everything, nothing cut."""
     value = {"format_version": FORMAT_VERSION, "parities": [_json(parity, root) for parity in parities]}
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    return json_text(value)
 
 
 def _json(parity: Parity, root: str) -> dict[str, Any]:

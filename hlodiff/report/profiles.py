@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import io
-import json
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hlodiff.report.anatomy_words import Told, listed
-from hlodiff.report.escape import code, markdown, printable
+from hlodiff.report.escape import code, json_text, markdown, printable
 from hlodiff.report.numbers import many, seconds_in_words
 from hlodiff.report.timings import PHASES, TITLES, bar
 
@@ -215,7 +214,7 @@ def _markdown_passes(profile: Profile, everything: bool) -> Iterator[str]:
 def profiles_json(profiles: Sequence[Profile]) -> str:
     """Everything as JSON text, seconds with microseconds."""
     value = {"format_version": "1.0", "command": "profile", "programs": [_json(profile) for profile in profiles]}
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    return json_text(value)
 
 
 def _json(profile: Profile) -> dict[str, Any]:

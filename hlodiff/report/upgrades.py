@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hlodiff.diff.compared import Compared
-from hlodiff.report.escape import clip, code, markdown, printable
+from hlodiff.report.escape import clip, code, json_text, markdown, printable
 from hlodiff.report.key_numbers import arrow
 from hlodiff.report.markdown_report import to_markdown
 from hlodiff.report.numbers import many
@@ -230,4 +230,4 @@ def upgrade_json(report: Report) -> str:
         "totals": totals(rows),
         "report": json.loads(to_json(report)),
     }  # fmt: skip
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    return json_text(value)

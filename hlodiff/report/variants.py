@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from hlodiff.diff.borders import REST, Calls, Kernel
-from hlodiff.report.escape import code, markdown, printable
+from hlodiff.report.escape import code, json_text, markdown, printable
 from hlodiff.report.numbers import bytes_in_words, count_in_words, many, seconds_in_words
 
 
@@ -233,7 +232,7 @@ def _markdown(comparison: Comparison) -> Iterator[str]:
 def variants_json(comparisons: Sequence[Comparison]) -> str:
     """Everything as JSON text."""
     value = {"format_version": "1.0", "command": "jit-report", "comparisons": [_json(each) for each in comparisons]}
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    return json_text(value)
 
 
 def _json(comparison: Comparison) -> dict[str, Any]:

@@ -166,6 +166,8 @@ def _text(content: bytes, where: str, key: Key) -> str:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise StoreError(f"is not UTF-8 text: byte {error.start}", where=where, hint=_again(key)) from None
+    if "\0" in text:
+        raise StoreError("is no text: it holds zero bytes", where=where, hint=_again(key))
     # Git for Windows checks text out with CRLF where .gitattributes does not say otherwise.
     text = text.replace("\r\n", "\n") if "\r\n" in text else text
     return text

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from hlodiff.config_policy import RuleUse
 from hlodiff.diff.classes import classes_of_edit
+from hlodiff.diff.displaced import displaced
 from hlodiff.diff.result import Edit, ModuleDiff
 from hlodiff.policy.programs import Both, Hit, hit_of
 
@@ -21,10 +22,17 @@ def violations(both: Both, use: RuleUse) -> Iterator[Hit]:
     """Edits of placement: as they are written, else as they are compiled. What is placed anew is allowed."""
     for program in (both.stablehlo, both.compiled):
         diff = program.diff if program is not None else None
-        found = [hit for edit in diff.edits for hit in _hits(edit, diff)] if diff else []
+        found = [*_displaced(diff), *(hit for edit in diff.edits for hit in _hits(edit, diff))] if diff else []
         yield from found
         if found:
             return
+
+
+def _displaced(diff: ModuleDiff) -> Iterator[Hit]:
+    for one in displaced(diff):
+        site = one.added.new
+        if site is not None:
+            yield hit_of(one.added, f"{site.opcode} %{site.name} runs on the {one.new}, it ran on the {one.old}")
 
 
 def _hits(edit: Edit, diff: ModuleDiff) -> Iterator[Hit]:
