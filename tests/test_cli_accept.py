@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -191,6 +192,15 @@ BOTH = (
     "HloModule jit_f\n\nENTRY e {\n  %p.1 = f32[8]{0} parameter(0)\n"
     "  %m.2 = f32[8]{0} exponential(%p.1)\n  ROOT %n.3 = f32[8]{0} negate(%m.2)\n}\n"
 )
+
+
+def test_a_narrow_window_cuts_no_pattern(changed: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed.answers["g", "large", "cpu"] = EXP
+    monkeypatch.setenv("COLUMNS", "44")
+    code, out, _ = said("check")
+    told = re.findall(r"pattern\s+([0-9a-f]{8})\n", out)
+    assert code == 1 and told
+    assert said("accept", "--pattern", told[0])[0] == 0
 
 
 def test_a_program_with_other_changes_is_left(changed: Compiler, said: Ask) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from hlodiff.capture import Captured, Discovery
 from hlodiff.config import Config
-from tests.test_cli_check import EXP, STABLEHLO, Ask, Compiler
+from tests.test_cli_check import EXP, STABLEHLO, TANH, Ask, Compiler
 from tests.test_cli_check import compiler as compiler  # a fixture
 
 BUDGET = '[[tool.hlodiff.budgets]]\ntargets = ["cpu"]\n'
@@ -163,6 +163,18 @@ def test_what_another_compiler_did_is_called_so_and_can_be_let_pass(compiler: Co
     assert said("check", "f", "--target", "cpu")[0] == 0
     policy('fail_on = ["toolchain"]\n')
     assert said("check", "f", "--target", "cpu")[0] == 1
+
+
+def test_many_programs_that_the_compiler_changed_are_accepted_as_that(compiler: Compiler, said: Ask) -> None:
+    for name in ("h", "i"):
+        compiler.answers[name, "", "cpu"] = TANH
+    said("update")
+    for key in compiler.answers:
+        compiler.answers[key] = EXP
+    assert said("check")[1].endswith("6 changed; next: hlodiff review\n")
+    compiler.toolchain = {"jax": "0.11.0", "x64": False}
+    assert said("check")[1].endswith("6 changed; next: hlodiff accept --class toolchain\n")
+    assert "6 accepted" in said("accept", "--class", "toolchain")[1]
 
 
 def lowered_otherwise(compiler: Compiler, *where: str) -> Captured:

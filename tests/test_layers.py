@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -69,9 +70,15 @@ def room(dotted: str) -> str:
     return dotted.split(".")[1] if "." in dotted else ""
 
 
+@cache
+def parsed(file: Path) -> tuple[ast.AST, ...]:
+    """All nodes of a source file; most tests look at each."""
+    return tuple(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+
+
 def imports(file: Path) -> Iterator[tuple[int, str]]:
     """Line and dotted name of every import, in functions and under TYPE_CHECKING too."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in parsed(file):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -147,7 +154,7 @@ def test_only_the_edges_touch_the_process() -> None:
         f"{inside(file)}:{node.lineno}: {ast.unparse(node)}"
         for file in sources()
         if not inside(file).startswith(free)
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for node in parsed(file)
         if isinstance(node, ast.Attribute) and ast.unparse(node) in touching
     ]
     assert wrong == []
@@ -221,7 +228,7 @@ def test_functions_and_files_stay_small() -> None:
         text = file.read_text(encoding="utf-8")
         if len(text.splitlines()) > 400:
             large.append(f"{inside(file)}: {len(text.splitlines())} lines")
-        for node in ast.walk(ast.parse(text)):
+        for node in parsed(file):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 length = (node.end_lineno or node.lineno) - node.lineno + 1
                 if length > 60:

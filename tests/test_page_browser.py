@@ -29,7 +29,7 @@ LAYERS = 2_000  # of five instructions
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    found = shutil.which("chromium")
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     assert found, _MISSING
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=found, args=_OPTIONS)

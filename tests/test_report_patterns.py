@@ -201,7 +201,7 @@ def test_too_many_changes_of_one_program_become_a_digest() -> None:
     assert whole.count("      changed  ") == 14
 
 
-def test_too_many_programs_become_an_overview_in_every_form() -> None:
+def test_too_many_programs_become_an_overview_in_every_form(monkeypatch: pytest.MonkeyPatch) -> None:
     programs = tuple(compared(*rewritten(), name=f"function{n:02}") for n in range(40))
     report = Report("diff", "a", "b", programs)
     text = to_terminal(report, width=140)
@@ -221,9 +221,13 @@ def test_too_many_programs_become_an_overview_in_every_form() -> None:
     assert "               40 functions on cpu: function00, function01, function02 and 37 more\n" in text
     assert "  function07 on cpu  compiled  59 %  57 %  structure: 15 changed of 37 instructions\n" in text
     assert "too long to list every change here (more than 300 lines), --all lists everything" in text
-    alike = to_terminal(replace(report, programs=(*programs[:2], *different[2:])), width=140)
-    assert "in short" in alike
-    assert "shared [" not in alike, "an overview does not list what is shared, so nothing refers to it"
+    alike = replace(report, programs=(*programs[:2], *different[2:]))
+    assert "in short" in to_terminal(alike, width=140)
+    assert "shared [" not in to_terminal(alike, width=140), "an overview does not list what is shared"
+    monkeypatch.setattr("hlodiff.report.markdown_report._MOST_CHARACTERS", 1000)
+    assert "Details would be longer" in to_markdown(alike)
+    assert "shared" not in to_markdown(alike)
+    monkeypatch.undo()
     markdown = to_markdown(report)
     assert len(markdown) < 65_000
     value = json.loads(to_json(report))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from hlodiff.diff import diff
 from hlodiff.diff.compared import Compared
@@ -59,6 +60,13 @@ def test_verdicts_and_sums() -> None:
         ("not_checked", 1),
     ]  # fmt: skip
     assert {title: (old, new) for title, _, old, new in sums(rows)}["temp"] == (4096, 4608)
+
+
+def test_the_same_code_on_both_sides_is_not_blamed() -> None:
+    text = upgrade_text(replace(REPORT, same_code=True), width=120, details=True)
+    assert "1 program differs in StableHLO too: this jax lowers it otherwise\n" in text
+    assert "  on cpu: StableHLO differs too: this jax lowers it otherwise\n" in text
+    assert "your code changed" not in text and "your code changed" in upgrade_text(REPORT, width=120, details=True)
 
 
 def test_text() -> None:

@@ -88,7 +88,11 @@ def _once_failed(programs: tuple[Compared, ...], findings: Sequence[Finding]) ->
     # What CI captured lies on CI's machine, and whoever reads its log sits at another one.
     if in_ci() or not all(p.id for p in programs if p.status in ("changed", "added")):
         return f"hlodiff update {names}".rstrip()
-    return f"hlodiff accept {names}" if names else "hlodiff review"
+    if names:
+        return f"hlodiff accept {names}"
+    changed = [program for program in programs if program.status in ("changed", "added")]
+    by_compiler = not waiting and all(one.by_compiler for one in changed)
+    return "hlodiff accept --class toolchain" if by_compiler else "hlodiff review"
 
 
 def _further(findings: Sequence[Finding]) -> list[Finding]:

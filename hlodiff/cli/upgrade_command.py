@@ -103,6 +103,7 @@ def _compared(
         programs=programs,
         toolchain=toolchain_changes(_toolchains(old, new)),
         root=str(config.root),
+        same_code=True,
     )
 
 

@@ -102,8 +102,12 @@ def _in_order(old: Side, new: Side, pairing: Pairing, held: Held, loop: tuple[in
     before, after = old.computation.instructions[one.operands[0]], new.computation.instructions[other.operands[0]]
     if before.opcode != "tuple" or after.opcode != "tuple" or pairing.old[one.operands[0]] != other.operands[0]:
         return None
-    partners = [pairing.old[operand] for operand in before.operands]
-    ours = [held.down[1][partner] if partner >= 0 else b"" for partner in partners]
+    # What equals of it became, for one that was left without a partner among them.
+    became = {held.down[0][a]: held.down[1][b] for a in before.operands if (b := pairing.old[a]) >= 0}
+    ours = [
+        held.down[1][pairing.old[a]] if pairing.old[a] >= 0 else became.get(held.down[0][a], b"")
+        for a in before.operands
+    ]
     theirs = [held.down[1][operand] for operand in after.operands]
     alike = _alike(held.modules, one, other)
     worth = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]

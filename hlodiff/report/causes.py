@@ -9,7 +9,9 @@ from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
 
 _COMPILER = "StableHLO is the same, so the compiler did this"
-_BOTH = "StableHLO differs too: your code changed, or the way jax lowers it"
+_BOTH = "StableHLO differs too: "
+_WHO = "your code changed, or the way jax lowers it"
+_JAX = "this jax lowers it otherwise"
 
 
 def causes_in_words(report: Report) -> tuple[str, ...]:
@@ -23,14 +25,16 @@ def causes_in_words(report: Report) -> tuple[str, ...]:
     said = [f"the compiler changed {many(len(compiler), 'program')} whose StableHLO is the same"] if compiler else []
     if both:
         differ = "program differs" if len(both) == 1 else "programs differ"
-        said.append(f"{len(both):,} {differ} in StableHLO too: your code changed, or the way jax lowers it")
+        said.append(f"{len(both):,} {differ} in StableHLO too: {_JAX if report.same_code else _WHO}")
     return tuple(said)
 
 
 def cause_lines(report: Report, programs: Sequence[Compared]) -> tuple[str, ...]:
     """What is to be said of the programs of one name: `on cpu: StableHLO is the same, so the compiler did this`."""
     lines = []
-    for words, found in zip((_COMPILER, _BOTH), _split(report, programs), strict=True):
+    for words, found in zip(
+        (_COMPILER, _BOTH + (_JAX if report.same_code else _WHO)), _split(report, programs), strict=True
+    ):
         targets = list(dict.fromkeys(program.target or "" for program in found))
         if targets:
             lines.append(f"on {', '.join(targets)}: {words}")

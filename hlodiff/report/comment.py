@@ -8,7 +8,7 @@ from hlodiff.report import blocks
 from hlodiff.report.escape import clip, markdown
 from hlodiff.report.markdown_report import closing
 from hlodiff.report.numbers import many
-from hlodiff.report.rows import MOST_ROWS, Row, functions_in, rows_of
+from hlodiff.report.rows import MOST_ROWS, Row, functions_in, rows_of, without_shared
 from hlodiff.report.sheet import Detail, Sheet
 from hlodiff.report.totals import totals_in_words
 
@@ -85,8 +85,10 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
 def _whole(sheet: Sheet, link: str, head: list[str], rows: tuple[Row, ...], details: list[list[str]], left: int) -> str:
     """Everything, but for details that are left out: so many."""
     lines = [*head, *blocks.title(sheet), *blocks.findings(sheet.further_findings(), _MOST_FINDINGS)]
+    is_listed = bool(details) or not left
+    rows = rows if is_listed else without_shared(rows)
     lines += [*blocks.table(rows[:MOST_ROWS], rows[MOST_ROWS:]), *blocks.not_checked(sheet, _MOST_FINDINGS)]
-    lines += blocks.shared(sheet) if details or not left else []
+    lines += blocks.shared(sheet) if is_listed else []
     lines += [line for detail in details for line in detail]
     lines += [f"Details of {many(left, 'more change')} do not fit here{_linked(link)}.", ""] if left else []
     return _text([*lines, *closing(sheet), blocks.totals(sheet, link)])
@@ -101,7 +103,7 @@ def _in_order(details: Iterable[Detail], rows: tuple[Row, ...]) -> list[Detail]:
 def _short(sheet: Sheet, link: str, head: list[str], rows: tuple[Row, ...], count: int) -> str:
     """No details, and so many rows."""
     lines = [*head, *blocks.title(sheet), *blocks.findings(sheet.further_findings(), _FEW)]
-    lines += blocks.table(rows[:count])
+    lines += blocks.table(without_shared(rows[:count]))
     left = functions_in(rows[count:])
     lines += [f"... and {many(left, 'more function')}{_linked(link)}", ""] if left else []
     lines += [*blocks.not_checked(sheet, _FEW), f"Details do not fit here{_linked(link)}.", ""]

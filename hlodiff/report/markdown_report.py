@@ -8,7 +8,7 @@ from hlodiff.report import blocks
 from hlodiff.report.escape import markdown
 from hlodiff.report.filling import sheet_of
 from hlodiff.report.record import Report
-from hlodiff.report.rows import MOST_ROWS, rows_of
+from hlodiff.report.rows import MOST_ROWS, rows_of, without_shared
 from hlodiff.report.sheet import Sheet
 from hlodiff.report.timings import timing_rows
 
@@ -49,13 +49,14 @@ def sheet_to_markdown(sheet: Sheet) -> str:
 
 def _lines(sheet: Sheet, everything: bool) -> Iterator[str]:
     yield from blocks.title(sheet)
-    rows = rows_of(sheet)
-    yield from blocks.table(rows[:MOST_ROWS], rows[MOST_ROWS:])
     details = [line for lines in blocks.all_details(sheet, blocks.listed(sheet.details)) for line in lines]
     listed = [*blocks.shared(sheet), *details]
+    rows = rows_of(sheet)
     if sum(map(len, listed)) > _MOST_CHARACTERS and not everything:
+        rows = without_shared(rows)
         listed = [line for told in sheet.overviews for line in blocks.overview(told)]
         listed += [f"Details would be longer than {_MOST_CHARACTERS:,} characters: {_MORE}.", ""]
+    yield from blocks.table(rows[:MOST_ROWS], rows[MOST_ROWS:])
     yield from listed
     yield from blocks.not_checked(sheet, MOST_FINDINGS)
     yield from blocks.findings(sheet.further_findings(), len(sheet.findings))

@@ -41,6 +41,7 @@ class Report:
         stacks: whether the whole Python call stack of each change is listed.
         timings: how long the programs took to make, where that was asked for.
         scenarios: every compared scenario.
+        same_code: whether both sides are the same code, as where only versions are exchanged.
         registered: file and line at which each function is registered, where that is known.
     """
 
@@ -57,6 +58,7 @@ class Report:
     stacks: bool = False
     timings: tuple[Timing, ...] = ()
     scenarios: tuple[ComparedTraces, ...] = ()
+    same_code: bool = False
     registered: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     def totals(self) -> dict[str, int]:

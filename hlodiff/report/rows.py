@@ -75,7 +75,7 @@ def rows_of(sheet: Sheet) -> tuple[Row, ...]:
     for (name, target), programs in both.items():
         is_failing = (name, target) in failing or (name, None) in failing
         row = _row(programs, sheet.command, is_failing, (name, target) in same_source)
-        row = replace(row, cells=_with_shared(row.cells, shared.get((name, target), {})))
+        row = replace(row, cells=_with_shared(row.cells, _listed(shared.get((name, target), {}), sheet)))
         if (name, target) in lets_pass and not is_failing:
             row = replace(row, change=f"{row.change}, passes")
         same = replace(row, targets=(), ids=())
@@ -91,6 +91,24 @@ def _shared(sheet: Sheet) -> dict[tuple[str, str | None], dict[str, None]]:
         for target in detail.targets or (None,):
             found.setdefault((detail.name, target), {}).update(dict.fromkeys(detail.shared.split()))
     return found
+
+
+def _listed(marks: Iterable[str], sheet: Sheet) -> tuple[str, ...]:
+    """The marks of what is listed; the rest counted."""
+    hidden = {f"[{len(sheet.shared) + 1 + number}]" for number in range(sheet.shared_more)}
+    marks = tuple(marks)
+    shown = tuple(mark for mark in marks if mark not in hidden)
+    return shown if len(shown) == len(marks) else (*shown, f"and {len(marks) - len(shown)} more")
+
+
+def without_shared(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Rows for an overview, which does not list what is shared.
+
+    Example:
+        >>> without_shared([Row("f", ("cpu",), "cost", "", (("shared", "[1]"),), False, 1)])[0].cells
+        ()
+    """
+    return tuple(replace(row, cells=tuple(cell for cell in row.cells if cell[0] != "shared")) for row in rows)
 
 
 def _with_shared(cells: tuple[tuple[str, str], ...], marks: Iterable[str]) -> tuple[tuple[str, str], ...]:

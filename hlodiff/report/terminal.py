@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from hlodiff.diff.compared import Compared
 from hlodiff.ir.frames import own_frame, shown_file
@@ -16,7 +15,7 @@ from hlodiff.report.filling import sheet_of
 from hlodiff.report.lines import Line, laid_out
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
-from hlodiff.report.rows import MOST_ROWS, functions_in, row_in_words, rows_of
+from hlodiff.report.rows import MOST_ROWS, functions_in, row_in_words, rows_of, without_shared
 from hlodiff.report.scenarios import checked_scenarios
 from hlodiff.report.sheet import Sheet
 from hlodiff.report.stories import (
@@ -144,7 +143,7 @@ def _shared(report: Report, told: Told, most: int) -> Iterator[Line]:
     yield Line(0, "the same in several programs", style="bold")
     for shared in told.shared[:most]:
         yield from _entry(shared.entry, report, f"[{shared.number}] ")
-        yield Line(_BELOW, shared_in_words(report, shared))
+        yield Line(_BELOW, shared_in_words(report, shared), wrap=True)
     if len(told.shared) > most:
         yield Line(6, f"... and {len(told.shared) - most} more, {_MORE}")
     yield Line(0, "")
@@ -269,10 +268,10 @@ def _in_short(report: Report, told: Told, overview: bool) -> Iterator[Line]:
     if len(changed) < _MANY and not folded:
         return
     rows = rows_of(sheet_of(report, told=told))
+    rows = without_shared(rows) if overview else rows
     yield Line(0, "in short", style="bold")
     for row in rows[:MOST_ROWS]:
-        cells = tuple(cell for cell in row.cells if not overview or cell[0] != "shared")
-        yield Line(2, row_in_words(replace(row, cells=cells)), (row.where,) if row.where else ())
+        yield Line(2, row_in_words(row), (row.where,) if row.where else ())
     if len(rows) > MOST_ROWS:
         yield Line(2, f"... and {functions_in(rows[MOST_ROWS:])} more")
     if folded:

@@ -18,6 +18,7 @@ from hlodiff.report.page.matching import Place
 from hlodiff.report.places import place
 
 _AROUND = 12
+_BESIDE = 0.7  # where fewer of the pairs can stand side by side, two orders are too many
 _NOTHING = Computation("", (), -1)
 
 
@@ -32,6 +33,8 @@ class Block:
         twins: pairs that are not side by side, by their places inside.
         is_equal: whether nothing in it was edited.
         is_again: whether one side calls once more what stands beside its partner in another block.
+        order: instructions of the old side as they are listed.
+        is_sorted: whether that is the order of the new side rather than its own.
     """
 
     sides: tuple[int, int]
@@ -39,7 +42,13 @@ class Block:
     runs: list[tuple[str, int]]
     twins: list[tuple[int, int]]
     is_equal: bool
+    order: Sequence[int]
+    is_sorted: bool
     is_again: bool = False
+
+    def place(self, side: int, at: int) -> Place:
+        """The instruction that is listed there."""
+        return self.sides[side], self.order[at] if side == 0 else at
 
 
 def blocks_of(script: Script, diff: ModuleDiff, edited: tuple[Container[int], Container[int]]) -> list[Block]:
@@ -59,12 +68,26 @@ def _block(pair: Pair, modules: tuple[Module, Module], edited: tuple[Container[i
     sides = pair.old, pair.new
     old, new = (m.computations[n] if n >= 0 else _NOTHING for m, n in zip(modules, sides, strict=True))
     partners = pair.partners or (-1,) * len(old.instructions)
+    order: Sequence[int] = range(len(partners))
     runs = runs_of(partners, len(new.instructions))
-    beside = set(_pairs_of(runs))
+    is_sorted = sum(count for sign, count in runs if sign == "=") < _BESIDE * sum(other >= 0 for other in partners)
+    if is_sorted:
+        order = _in_order_of_new(partners)
+        runs = runs_of([partners[n] for n in order], len(new.instructions))
+    beside = {(order[at], other) for at, other in _pairs_of(runs)}
     twins = [(a, b) for a, b in enumerate(partners) if b >= 0 and (a, b) not in beside]
     is_whole = not any(sign != "=" for sign, _ in runs) or len(twins) == len(old.instructions) - len(beside)
     quiet = not any(n in some for n, some in zip(sides, edited, strict=True)) and min(sides) >= 0
-    return Block(sides, (old, new), runs, twins, quiet and is_whole)
+    return Block(sides, (old, new), runs, twins, quiet and is_whole, order, is_sorted)
+
+
+def _in_order_of_new(partners: Sequence[int]) -> list[int]:
+    """Old lines as the new side has them; what has no partner stays behind the one that it stood behind."""
+    keys, last = [], -1
+    for partner in partners:
+        last = partner if partner >= 0 else last
+        keys.append(last)
+    return sorted(range(len(partners)), key=lambda n: (keys[n], n))
 
 
 def _pairs_of(runs: Sequence[tuple[str, int]]) -> Iterator[Place]:
@@ -153,7 +176,7 @@ def _near(block: Block, places: tuple[set[Place], set[Place]]) -> Block:
     for sign, count in block.runs:
         for step in range(count):
             marked = sign != "=" or any(
-                (block.sides[side], at + step) in places[side] for side, at in ((0, old), (1, new))
+                block.place(side, at + step) in places[side] for side, at in ((0, old), (1, new))
             )
             signs.append(sign)
             kept.append(marked)
@@ -204,7 +227,7 @@ class _Writer:
             for _ in range(count if sign != "~" else 0):
                 for side in (0, 1):
                     if sign != "+-"[side]:
-                        here[side][at[side]] = self.line(block, side, at[side], sign == "=")
+                        here[side][block.place(side, at[side])[1]] = self.line(block, side, at[side], sign == "=")
                         at[side] += 1
             if sign == "~":
                 at = [at[0] + count, at[1] + count]
@@ -219,14 +242,15 @@ class _Writer:
             "r": [[sign, count] for sign, count in block.runs],
             "equal": block.is_equal,
             "again": block.is_again,
+            "sorted": [block.bodies[0].instructions[n].line for n in block.order] if block.is_sorted else [],
             "entry": entry,
             "size": [len(body.instructions) for body in block.bodies],
         }
 
     def line(self, block: Block, side: int, at: int, beside: bool) -> int:
         """Write one line; its number on its side."""
-        place_ = block.sides[side], at
-        it = block.bodies[side].instructions[at]
+        place_ = block.place(side, at)
+        it = block.bodies[side].instructions[place_[1]]
         module = (self.diff.old, self.diff.new)[side]
         text = printable(print_instruction(module, *place_))
         self.cut += len(text) > self.limits.line

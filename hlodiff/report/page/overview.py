@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hlodiff.policy import over_programs
+from hlodiff.policy import PROGRAM_RULES, over_programs
 from hlodiff.report.alike import SEVERITIES
 from hlodiff.report.counts import outcomes
 from hlodiff.report.escape import printable
@@ -20,6 +20,7 @@ _STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
 # The order of the table and of the totals' colours: what a reviewer has to look at first.
 _WORST = ("broken", "over_budget", "changed", "removed", "added", "not_checked", "identical")
 _MOST_NUMBERS = 4
+_MOST_FINDINGS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +175,24 @@ def options_of(rows: Sequence[Row]) -> dict[str, list[str]]:
         "stage": list(dict.fromkeys(word for row in rows for word in row.differs)),
         "finding": [word for word in SEVERITIES if any(word in row.findings for row in rows)],
     }
+
+
+def columns_of(rows: Sequence[Row]) -> dict[str, bool]:
+    """Which columns of the table have anything in them."""
+    stages = {stage.word for row in rows for stage in row.stages}
+    return {
+        "target": any(row.main.program.target for row in rows),
+        "StableHLO": "StableHLO" in stages,
+        "compiled": "compiled" in stages,
+        "numbers": any(row.numbers or row.reasons for row in rows),
+        "where": any(row.where for row in rows),
+    }
+
+
+def told_findings(sheet: Sheet) -> list[Said]:
+    """The findings that stand apart, worst first: what the table does not say by the status of a program."""
+    own = [one for one in sheet.findings if one.severity == "broken" or one.rule not in PROGRAM_RULES]
+    return own[:_MOST_FINDINGS]
 
 
 def finding_of(finding: Said, rows: Sequence[Row]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -14,7 +15,16 @@ from markupsafe import Markup
 from hlodiff.report.filling import sheet_of
 from hlodiff.report.page.bodies import Bodies, bodies_of, embedded
 from hlodiff.report.page.bounds import PAGE_LIMITS, PageLimits
-from hlodiff.report.page.overview import finding_of, options_of, plain, rows_of, scenarios_of, tiles_of
+from hlodiff.report.page.overview import (
+    columns_of,
+    finding_of,
+    options_of,
+    plain,
+    rows_of,
+    scenarios_of,
+    tiles_of,
+    told_findings,
+)
 from hlodiff.report.record import Report
 from hlodiff.report.sheet import Sheet
 from hlodiff.report.totals import totals_in_words
@@ -58,15 +68,18 @@ def to_page(report: Report, sheet: Sheet | None = None, limits: PageLimits = PAG
 def _values(report: Report, sheet: Sheet, bodies: Bodies, limits: PageLimits) -> dict[str, Any]:
     rows = rows_of(report, sheet, bodies.of_program)
     shown = rows[: limits.programs]
+    told = told_findings(sheet)
     return {
         "sheet": sheet,
-        "totals": totals_in_words(sheet),
+        "totals": totals_in_words(replace(sheet, next="")),
         "tiles": tiles_of(rows),
         "rows": shown,
         "hidden_rows": len(rows) - len(shown),
         "options": options_of(shown),
+        "columns": columns_of(shown),
         "scenarios": scenarios_of(report),
-        "findings": [finding_of(finding, shown) for finding in sheet.findings],
+        "findings": [finding_of(finding, shown) for finding in told],
+        "further": [finding_of(finding, shown) for finding in sheet.findings if finding not in told],
     }
 
 

@@ -12,7 +12,9 @@ class Listing {
     this.side = 0;
     this.opened = new Set();
     this.unfolded = new Set();
+    this.listed = new Set();
     this.spread();
+    this.findQuiet();
     this.mark(changes);
     this.everything = this.rows[0].length <= FEW;
     this.build(place);
@@ -44,7 +46,9 @@ class Listing {
           for (const side of [0, 1]) {
             if (here[side] >= 0) {
               this.rowOf[side][here[side]] = row;
-              this.number[side][here[side]] = block.at[side] ? block.at[side] + here[side] - block.s[side] + left[side] : 0;
+              this.number[side][here[side]] = side === 0 && block.sorted.length
+                ? block.sorted[here[0] - block.s[0] + left[0]]
+                : block.at[side] ? block.at[side] + here[side] - block.s[side] + left[side] : 0;
               if (here[1 - side] >= 0) this.partner[side][here[side]] = here[1 - side];
             }
             rows[side].push(here[side]);
@@ -56,6 +60,18 @@ class Listing {
     });
     for (const [one, other] of twins) { this.partner[0][one] = other; this.partner[1][other] = one; }
     this.rows = rows;
+  }
+
+  // Three and more computations without a change, one after the other, are folded together.
+  findQuiet() {
+    const { blocks } = this.value;
+    this.quiet = new Map();
+    for (let first = 0; first < blocks.length; ) {
+      let end = first;
+      while (end < blocks.length && blocks[end].equal) end++;
+      for (let index = first; index < end; index++) this.quiet.set(index, end - first > 2);
+      first = end + 1;
+    }
   }
 
   // Which change each line belongs to.
@@ -117,6 +133,12 @@ class Listing {
     let start = 0;
     this.value.blocks.forEach((block, index) => {
       const end = this.ends[index];
+      const last = items[items.length - 1];
+      if (!this.everything && block.equal && this.quiet.get(index) && !this.listed.has(index)) {
+        if (last && last.blocks) last.blocks.push(index); else items.push({ blocks: [index] });
+        start = end;
+        return;
+      }
       const open = this.everything ? !this.opened.has(index) : this.opened.has(index) !== !block.equal;
       items.push({ head: index, open });
       if (open) this.foldRows(items, start, end);
@@ -152,6 +174,7 @@ class Listing {
     this.everything = everything;
     this.opened.clear();
     this.unfolded.clear();
+    this.listed.clear();
     this.fold();
     if (this.chosen[this.side] >= 0) this.select(this.side, this.chosen[this.side]);
   }
@@ -159,6 +182,7 @@ class Listing {
   reveal(row) {
     if (this.itemOf.has(row)) return;
     const block = this.blockOf[row];
+    if (!this.everything && this.quiet.get(block) && !this.listed.has(block)) { this.listed.add(block); this.fold(); }
     const head = this.items.find((item) => item.head === block);
     if (!head.open) { if (this.opened.has(block)) this.opened.delete(block); else this.opened.add(block); }
     for (let near = row - AROUND; near <= row + AROUND; near++) this.unfolded.add(near);
@@ -168,7 +192,8 @@ class Listing {
   toggle(item) {
     if (item.head !== undefined) {
       if (this.opened.has(item.head)) this.opened.delete(item.head); else this.opened.add(item.head);
-    } else for (let row = item.fold; row < item.until; row++) this.unfolded.add(row);
+    } else if (item.blocks) for (const index of item.blocks) this.listed.add(index);
+    else for (let row = item.fold; row < item.until; row++) this.unfolded.add(row);
     this.fold();
   }
 
@@ -212,7 +237,10 @@ class Listing {
     node.append(cell);
     if (this.cursor === at && this.cursorSide === side) node.classList.add("cursor");
     if (item.head !== undefined) this.shownHead(node, cell, side, item);
-    else if (item.fold !== undefined) {
+    else if (item.blocks) {
+      node.classList.add("fold", "several");
+      cell.append(`\u25b8 ${many(item.blocks.length, "computation")} without a change`);
+    } else if (item.fold !== undefined) {
       node.classList.add("fold");
       cell.append(`\u22ef ${many(item.until - item.fold, "row")} without a change`);
     } else this.shownRow(node, cell, side, item.row);
@@ -228,7 +256,8 @@ class Listing {
     const alone = block.n[1 - side] !== null ? "" : block.again ? ` \u00b7 called once more in the ${SIDES[side]} program`
       : ` \u00b7 only in the ${SIDES[side]} program`;
     cell.append(item.open ? "\u25be " : "\u25b8 ", make("b", {}, `${block.entry ? "ENTRY " : ""}%${name}`),
-      make("span", { class: "quiet" }, ` ${many(block.size[side], "instruction")}${block.equal ? " \u00b7 no change inside" : alone}`));
+      make("span", { class: "quiet" }, ` ${many(block.size[side], "instruction")}${block.equal ? " \u00b7 no change inside" : alone}`
+        + (side === 0 && block.sorted.length ? " \u00b7 in the order of the new program" : "")));
   }
 
   shownRow(node, cell, side, row) {

@@ -6,7 +6,8 @@ function numbersOf(tables) {
   const table = (title, rows) => make("table", { class: "numbers" }, make("caption", {}, title),
     make("thead", {}, make("tr", {}, ["", "old", "new", "change"].map((word) => make("th", { scope: "col" }, word)))),
     make("tbody", {}, rows.map(row)));
-  return tables.map(({ title, rows }) => {
+  const quiet = ({ rows }) => rows.every((one) => one[1] === one[2]);
+  return [...tables.filter((one) => !quiet(one)), ...tables.filter(quiet)].map(({ title, rows }) => {
     const changed = rows.filter((one) => one[1] !== one[2]), same = rows.filter((one) => one[1] === one[2]);
     return make("section", { class: "card" },
       changed.length ? table(title, changed) : make("h3", {}, title, make("span", { class: "quiet" }, " nothing changed")),
