@@ -10,6 +10,7 @@ import pytest
 
 from hlodiff.config import in_ci
 from hlodiff.pytest_cases import USED, snapshot_name, used_by
+from hlodiff.report.numbers import many
 from hlodiff.store import FolderTree, Key, list_snapshots, remove_snapshot, writing
 
 _NAME = "hlodiff-suite"
@@ -148,7 +149,8 @@ class Suite:
         if self.config.getoption("hlodiff_prune") and self.partial:
             yield f"nothing is deleted, because not the whole suite ran: {self.partial}"
         if self.unused:
-            yield f"{'deleted' if self.pruned else 'used by no test'}: {len(self.unused)} snapshots"
+            fails = "this fails in CI, used by no test" if in_ci() else "used by no test"
+            yield f"{'deleted' if self.pruned else fails}: {many(len(self.unused), 'snapshot')}"
             yield from (f"  {key.folder}" for key in self.unused[:_MOST])
             yield from ([f"  ... and {len(self.unused) - _MOST} more"] if len(self.unused) > _MOST else [])
             if not self.pruned:

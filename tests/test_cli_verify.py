@@ -64,3 +64,19 @@ def test_a_diff_that_hides_an_edit_is_an_internal_error(
     assert run(["diff", "old", "new", "--verify", "--format", "json"]) == 2
     programs = json.loads(capsys.readouterr().out)["programs"]
     assert {program["name"]: program["replayed"] for program in programs} == {"same": True, "step": False}
+
+
+def test_both_stages_of_a_program_are_one_program(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lowered = (
+        "module @m {\n  func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {\n"
+        "    return %a : tensor<8xf32>\n  }\n}\n"
+    )
+    for side in ("old", "new"):
+        for name in ("step", "same"):
+            (folder / side / f"{name}.mlir").write_text(lowered)
+    assert run(["diff", "old", "new", "--verify"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "note: step, stablehlo: replayed: the same edge by edge" in lines
+    assert "note: step, compiled: replayed: the 1 edit turns the old program into the new one" in lines
+    assert "note: replayed: 1 program without edits is the same edge by edge" in lines
+    assert lines[-1] == "1 changed, 1 unchanged"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -158,3 +159,21 @@ def many_copies(count: int) -> str:
     text = LOOP.format(table=TABLE, inner="copy", meta=META)
     lines = "".join(f"  %c{n} = f32[64]{{0}} copy(%{'q' if n == 0 else f'c{n - 1}'})\n" for n in range(count - 1))
     return text.replace("  ROOT %c = f32[64]{0} copy(%q)", f"{lines}  ROOT %c = f32[64]{{0}} copy(%c{count - 2})")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda program: program.assert_budget(temp_byte="1 KiB"), "assert_budget: unknown metric `temp_byte`"),
+        (lambda program: program.assert_budget(temp_bytes="much"), "assert_budget: temp_bytes: "),
+        (lambda program: program.assert_rule("custom-calls", onli=["x"]), "assert_rule: custom-calls: unknown key"),
+    ],
+)
+def test_what_was_typed_wrong_is_said_where_it_was_typed(call: Callable[[Any], None], words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        call(loop())
+    assert str(caught.value).startswith(words)
+    own = [entry for entry in caught.traceback if not entry.frame.f_locals.get("__tracebackhide__")]
+    assert {str(entry.path).rpartition("/")[2] for entry in own} == {"test_policy_assertions.py"}, (
+        "a test shows no frame of ours"
+    )

@@ -223,7 +223,7 @@ def test_ci_records_nothing_unless_told(suite: pytest.Pytester, monkeypatch: pyt
 
 # --- snapshots that no test uses -------------------------------------------------------------------------------------
 
-UNUSED = "used by no test: 1 snapshots"
+UNUSED = "used by no test: 1 snapshot"
 
 
 @pytest.fixture
@@ -250,7 +250,7 @@ def test_unused_snapshots_are_named_when_the_whole_suite_ran(recorded: pytest.Py
 def test_unused_snapshots_fail_in_ci(recorded: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "1")
     result = run(recorded)
-    result.stdout.fnmatch_lines([UNUSED])
+    result.stdout.fnmatch_lines([f"this fails in CI, {UNUSED}"])
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
@@ -298,7 +298,7 @@ def test_a_renamed_test(suite: pytest.Pytester) -> None:
     run(suite, "--hlodiff-update")
     edit(suite, "test_one", "test_first")
     result = run(suite, "--hlodiff-update", "--hlodiff-prune")
-    result.stdout.fnmatch_lines(["deleted: 1 snapshots", "  test_suite.test_one/cpu"])
+    result.stdout.fnmatch_lines(["deleted: 1 snapshot", "  test_suite.test_one/cpu"])
     assert folders(suite) == ["test_suite.test_first/cpu", *ALL[1:]]
 
 

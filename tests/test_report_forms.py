@@ -505,6 +505,18 @@ def assert_sarif(log: dict[str, Any]) -> None:
             assert where["artifactLocation"]["uriBaseId"] in run["originalUriBaseIds"]
 
 
+def test_code_scanning_takes_what_is_worst() -> None:
+    """GitHub refuses a run with more than 25,000 results."""
+    sheet = sheet_of(every_kind())
+    worst, least = sheet.findings[0], replace(sheet.findings[-1], severity="info")
+    log = json.loads(saved_to_form(replace(sheet, findings=(worst, *[least] * 25_000)), "sarif"))
+    assert_sarif(log)
+    run = log["runs"][0]
+    assert (len(run["results"]), run["properties"]["leftOut"]) == (25_000, 1)
+    assert run["results"][0]["level"] == "error"
+    assert "leftOut" not in json.loads(to_form(every_kind(), "sarif"))["runs"][0]["properties"]
+
+
 def test_a_finding_without_a_line_stands_where_its_function_is_registered() -> None:
     gone = report(Compared("f/small", "cpu", "compiled", "added"), registered={"f": ("programs.py", 7)})
     assert to_form(gone, "github").startswith("::error file=programs.py,line=7,title=f/small on cpu%3A new::")

@@ -155,18 +155,25 @@ def _verified(compared: Compared, old: Side, new: Side) -> Compared:
 
 
 def _replayed(programs: Sequence[Compared]) -> list[str]:
-    """One line for each program that was proved, those without an edit together."""
-    proved = [program for program in programs if program.replayed and program.diff]
+    """One line for each stage that was proved, those of programs without any edit together."""
+    counts = {(one.name, one.target, one.stage): _edits(one) for one in programs if one.replayed and one.diff}
+    edited = {(name, target) for (name, target, _), count in counts.items() if count}
     words = []
-    for program in proved:
-        channels = (program.diff.edits, program.diff.schedule, program.diff.tuning) if program.diff else ()
-        count = sum(edit.count for edits in channels for edit in edits)
-        many = f"the {count:,} edits turn" if count != 1 else "the 1 edit turns"
-        if count:
-            words.append(f"{program.label}, {program.stage}: replayed: {many} the old program into the new one")
-    same = len(proved) - len(words)
+    for program in programs:
+        count = counts.get((program.name, program.target, program.stage))
+        if count is None or (program.name, program.target) not in edited:
+            continue
+        many = f"the {count:,} edits turn" if count > 1 else "the 1 edit turns"
+        what = f"{many} the old program into the new one" if count else "the same edge by edge"
+        words.append(f"{program.label}, {program.stage}: replayed: {what}")
+    same = len({(name, target) for name, target, _ in counts} - edited)
     programs_are = "1 program without edits is" if same == 1 else f"{same:,} programs without edits are"
     return [*words, *([f"replayed: {programs_are} the same edge by edge"] if same else [])]
+
+
+def _edits(program: Compared) -> int:
+    channels = (program.diff.edits, program.diff.schedule, program.diff.tuning) if program.diff else ()
+    return sum(edit.count for edits in channels for edit in edits)
 
 
 def _one_sided(side: Side, status: str) -> Compared:

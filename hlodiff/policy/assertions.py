@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from hlodiff.config_policy import RuleUse, budgets, measured_as, rules
 from hlodiff.config_values import closest
@@ -22,6 +23,7 @@ from hlodiff.policy.rules import RULES
 from hlodiff.policy.rules.no_collective import over_axis
 
 _MOST_LINES = 8
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class Program:
             >>> program.assert_budget(fusions=3)  # doctest: +SKIP
         """
         __tracebackhide__ = True
-        (budget,) = budgets([limits], "assert_budget: ")
+        (budget,) = _typed(lambda: budgets([limits], ""), "assert_budget")
         growing = [limit.metric for limit in budget.limits if limit.growth is not None]
         if growing:
             hint = "use assert_grows_at_most, or a budget in the configuration"
@@ -106,7 +108,7 @@ class Program:
             >>> program.assert_rule("no-host-callback")  # doctest: +SKIP
         """
         __tracebackhide__ = True
-        (use,) = rules({rule: options}, "assert_rule: ")
+        (use,) = _typed(lambda: rules({rule: options}, ""), "assert_rule")
         self._fail_for(RULES[use.rule](self._both(), use))
 
     def assert_no_collective(
@@ -284,8 +286,21 @@ def _place(source: tuple[Frame, ...], root: str) -> str:
 
 
 def _known_metric(name: str) -> None:
+    __tracebackhide__ = True
     if measured_as(name) is None:
-        budgets([{name: 0}], "metric: ")  # which says what was meant
+        _typed(lambda: budgets([{name: 0}], ""), "metric")  # which says what was meant
+
+
+def _typed(read: Callable[[], T], call: str) -> T:
+    """What was typed as arguments of a call, read as configuration is; a mistake is shown where it was made."""
+    __tracebackhide__ = True
+    try:
+        return read()
+    except ConfigError as error:
+        what, hint = error.what, error.hint
+        of = error.where.strip(" 1.:")  # the metric or option, behind the number of a table
+    # Outside: how it was read says nothing to a test.
+    raise ConfigError(what, where=f"{call}: {of}" if of else call, hint=hint)
 
 
 def _meant(word: str, known: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 from hlodiff.report.escape import printable
 from hlodiff.report.key_numbers import number_in_words
 from hlodiff.report.rows import place_in_words
-from hlodiff.report.sheet import Detail, Program, Said, Sheet
+from hlodiff.report.sheet import Detail, Group, Program, Said, Sheet
 from hlodiff.report.totals import totals_in_words
 
 _STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
@@ -70,7 +70,7 @@ def _program(suite: ET.Element, program: Program, sheet: Sheet, detail: Detail |
     found = [f for f in sheet.findings if (f.program, f.target) == (program.name, program.target)]
     _outcome(case, program, sheet, found)
     if detail:
-        _text(case, "system-out", "\n".join(_lines(detail)))
+        _text(case, "system-out", "\n".join(_lines(detail, sheet)))
 
 
 def _case(suite: ET.Element, name: str, what: str, file: str = "") -> ET.Element:
@@ -113,11 +113,13 @@ def _text(parent: ET.Element, tag: str, text: str) -> None:
     ET.SubElement(parent, tag).text = printable(text, lines=True)
 
 
-def _lines(detail: Detail) -> Iterable[str]:
+def _lines(detail: Detail, sheet: Sheet) -> Iterable[str]:
     yield detail.headline
     for section in detail.sections:
         yield from (f"{section.title}: {line}" for line in section.lines)
-    for group in detail.groups:
+    marks = detail.shared.split()
+    shared = [change for change in sheet.shared if change.mark in marks]
+    for group in [*([Group("the same in several programs", tuple(shared))] if shared else []), *detail.groups]:
         yield from ([f"{group.title}:"] if group.title else [])
         for change in group.changes:
             words = [f"{change.kind} {change.count:,}x {change.what}", change.cost, *change.where]

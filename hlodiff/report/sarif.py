@@ -15,6 +15,7 @@ from hlodiff.report.totals import totals_in_words
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"broken": "error", "error": "error", "warning": "warning", "info": "note"}
 _FINGERPRINT = "hlodiffFinding/v1"
+_MOST_RESULTS = 25_000  # GitHub takes no file with more in one run, and shows 5,000
 # What the rules mean; what else was found (growth, parity, traces) is told by its name.
 _RULES = {
     "changed": "The function compiles to another program than the recorded one.",
@@ -41,16 +42,19 @@ def to_sarif(sheet: Sheet, link: str = "") -> str:
         >>> '"results": []' in to_sarif(Sheet("check", "a", "b", ()))
         True
     """
-    rules = list(dict.fromkeys(finding.rule for finding in sheet.findings))
+    told = sheet.findings[:_MOST_RESULTS]  # the worst ones stand first
+    rules = list(dict.fromkeys(finding.rule for finding in told))
     driver = {"name": "hlodiff", "semanticVersion": __version__, "rules": [_rule(name) for name in rules]}
     run: dict[str, Any] = {
         "tool": {"driver": driver},
         "automationDetails": {"id": f"hlodiff/{sheet.command}/"},
         "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "The top of the repository."}}},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(finding, rules.index(finding.rule), sheet) for finding in sheet.findings],
+        "results": [_result(finding, rules.index(finding.rule), sheet) for finding in told],
         "properties": {"totals": sheet.totals(), "summary": printable(totals_in_words(sheet))},
     }
+    if len(told) < len(sheet.findings):
+        run["properties"]["leftOut"] = len(sheet.findings) - len(told)
     if link:
         run["properties"]["link"] = link
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
