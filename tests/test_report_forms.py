@@ -470,7 +470,7 @@ def test_xml_and_sarif_read_back(told: Report) -> None:
         "testsuites", "testsuite", "testcase", "properties", "property", "failure", "error", "skipped", "system-out",
     }  # fmt: skip
     cases = list(root.iter("testcase"))
-    assert root.get("tests") == str(len(cases)) == str(len(told.programs) + len(told.further_findings()))
+    assert root.get("tests") == str(len(cases)) == str(told.totals()["programs"] + len(told.further_findings()))
     assert_sarif(json.loads(to_form(told, "sarif")))
 
 
