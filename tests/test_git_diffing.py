@@ -70,9 +70,8 @@ def test_git_log_lists_and_reports_where_it_is_asked_to(made: Project) -> None:
     listed = blocks(made.git("log", "-p", "-1"))
     assert LISTING in listed["compiled.hlo"]
     assert "-  temp: 64\n+  temp: 4096\n" in listed["summary.yaml"]
-    shown = blocks(made.git("show", "--format="))
-    assert shown == listed
-    reported = blocks(made.git("log", "-p", "-1", "--ext-diff"))
+    assert blocks(made.git("show", "--format=", "--", COMPILED)) == {"compiled.hlo": listed["compiled.hlo"]}
+    reported = blocks(made.git("log", "-p", "-1", "--ext-diff", "--", COMPILED))
     old, new = (made.git("rev-parse", f"{revision}:{COMPILED}")[:9] for revision in ("HEAD~1", "HEAD"))
     assert reported["compiled.hlo"] == REPORT.format(f"{old}..{new}")
 
@@ -139,9 +138,9 @@ def test_files_that_are_no_programs_are_told_and_nothing_stops(made: Project) ->
     assert "+HloModule \\x1b[31mm\n" in found
     assert "stablehlo.mlir" in found, "the others are still told"
     made.commit("markers")
-    assert "+hlodiff cannot list this program: compiled.hlo" in made.git("log", "-p", "-1")
+    assert "+hlodiff cannot list this program: compiled.hlo" in made.git("log", "-p", "-1", "--", COMPILED)
     path.write_bytes(b"\0\1" * 5000)
-    assert "binary files differ\n" in made.git("diff")
+    assert "binary files differ\n" in made.git("diff", "--", COMPILED)
     made.commit("binary")
     assert "+binary, 10,000 bytes, sha256 " in made.git("show")
     path.unlink()
@@ -171,8 +170,9 @@ def test_a_compressed_program_is_a_report_too(made: Project) -> None:
 def test_without_our_python_git_shows_what_it_shows_without_us(made: Project) -> None:
     for setting in settings("/gone/python"):
         made.git("config", setting.key, setting.value)
-    assert "+  ROOT %n = f32[8]{0} sine(%p)\n" in made.git("diff")
-    assert "hlodiff is not where it was any more: run hlodiff git install" in made.git("diff")
+    said = made.git("diff")
+    assert "+  ROOT %n = f32[8]{0} sine(%p)\n" in said
+    assert "hlodiff is not where it was any more: run hlodiff git install" in said
     made.commit("sine")
     assert "+  ROOT %n = f32[8]{0} sine(%p)\n" in made.git("log", "-p", "-1")
 
@@ -180,7 +180,7 @@ def test_without_our_python_git_shows_what_it_shows_without_us(made: Project) ->
 def test_a_module_of_the_repository_is_not_run(made: Project) -> None:
     for name in ("yaml", "click", "json", "hlodiff"):
         (made.top / f"{name}.py").write_text("raise SystemExit('taken over')\n")
-    assert "changed  tanh -> sine" in made.git("diff")
+    assert "changed  tanh -> sine" in made.git("diff", "--", COMPILED)
 
 
 def test_records_are_told_in_words(made: Project) -> None:
@@ -202,9 +202,9 @@ def test_a_report_names_lines_of_python_from_wherever_it_is_asked(made: Project)
         made.commit(opcode)
     made.record("f", "sine", line=9)
     report = "changed  {} -> {}  8 flops, 64 B  model.py:{} (step)\n"
-    assert report.format("tanh", "sine", 9) in made.git("diff")
-    assert report.format("tanh", "sine", 9) in made.git("diff", "--relative", at=made.snapshots)
-    assert report.format("tanh", "logistic", 5) in made.git("diff", "HEAD", "HEAD~1")
-    assert report.format("logistic", "cosine", 3) in made.git("diff", "HEAD~1", "HEAD~2")
-    made.git("add", ".")
-    assert report.format("tanh", "sine", 9) in made.git("diff", "--cached", "--relative", at=made.snapshots / "f")
+    assert report.format("tanh", "sine", 9) in made.git("diff", "--", COMPILED)
+    assert report.format("tanh", "sine", 9) in made.git(
+        "diff", "--relative", "--", "f/cpu/compiled.hlo", at=made.snapshots
+    )
+    assert report.format("tanh", "logistic", 5) in made.git("diff", "HEAD", "HEAD~1", "--", COMPILED)
+    assert report.format("logistic", "cosine", 3) in made.git("diff", "HEAD~1", "HEAD~2", "--", COMPILED)
