@@ -246,7 +246,7 @@ def test_a_comment_fits_whatever_happened(functions: int, edits: int, width: int
     assert len(saved_to_form(sheet, "summary").encode()) < 900 * 1024
 
 
-@pytest.mark.parametrize("character", ["x", "漢", "😀"])
+@pytest.mark.parametrize("character", ["x", "😀"])
 def test_each_step_of_leaving_out_keeps_the_limit(character: str) -> None:
     """From few to many functions with long names: details, rows and totals fit in characters and bytes."""
     one = sheet_of(large(1, 1, 40))
