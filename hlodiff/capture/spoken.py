@@ -7,8 +7,6 @@ import enum
 import re
 from typing import Any
 
-import numpy as np
-
 _ADDRESS = re.compile(r"(?: at)? 0x[0-9a-fA-F]{4,}|(?<=id=)\d{6,}")
 _LONGEST = 80
 _DEEPEST = 4
@@ -40,6 +38,8 @@ def _text(value: Any, depth: int) -> str:
         return f"{kind.__name__}.{value.name}"
     if isinstance(value, type):
         return value.__qualname__
+    import numpy as np  # a tenth of a second, and the parent process only asks for `without_addresses`
+
     if isinstance(value, np.dtype):
         return value.name
     if isinstance(value, np.ndarray | np.generic):

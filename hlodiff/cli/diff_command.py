@@ -14,7 +14,6 @@ from hlodiff.cli.output import emit_report
 from hlodiff.cli.pairing import Pair, pair
 from hlodiff.cli.progress import progress
 from hlodiff.cli.ranges import open_sides
-from hlodiff.cli.scenario_runs import compared_trees
 from hlodiff.cli.sides import Side, Sides
 from hlodiff.cli.trouble import foreseen
 from hlodiff.config import load_if_any
@@ -24,6 +23,7 @@ from hlodiff.errors import DiffError, UsageError
 from hlodiff.ir.model import Module
 from hlodiff.policy import judge_scenarios
 from hlodiff.report.record import Report, ToolchainChange, toolchain_changes
+from hlodiff.store import Tree
 from hlodiff.traces.compare import ComparedTraces
 
 _BUG = "this is a bug in hlodiff: please report it with both programs, {old} and {new}"
@@ -73,7 +73,7 @@ def command(
     sides = open_sides(old, new, project)
     chosen = [one for one in pair(*sides) if _is_chosen(one, names, targets)]
     trees = sides[0].tree, sides[1].tree
-    scenarios = compared_trees(*trees, names) if not targets else ()
+    scenarios = _scenarios(*trees, names) if not targets else ()
     if not any(side.programs for side in sides) and not scenarios:
         raise UsageError("; ".join(dict.fromkeys((*sides[0].notes, *sides[1].notes))) or "there is nothing to compare")
     if sides[0].single != sides[1].single and not any(before and after for before, after in chosen):
@@ -207,6 +207,14 @@ def _facts(old: Side, new: Side, before: Module, after: Module) -> tuple[dict[st
     from hlodiff.diff.metrics import raw_metrics
 
     return raw_metrics(before), raw_metrics(after)
+
+
+def _scenarios(old: Tree | None, new: Tree | None, names: Sequence[str]) -> tuple[ComparedTraces, ...]:
+    if old is None or new is None:
+        return ()
+    from hlodiff.cli.scenario_runs import compared_trees  # all that captures programs: two files need none of it
+
+    return compared_trees(old, new, names)
 
 
 def _toolchains(old: Sides, new: Sides, programs: Sequence[Compared]) -> tuple[ToolchainChange, ...]:

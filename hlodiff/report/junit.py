@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as ET
 
+from hlodiff.report.counts import outcomes
 from hlodiff.report.escape import printable
 from hlodiff.report.key_numbers import number_in_words
 from hlodiff.report.rows import place_in_words
@@ -38,9 +39,12 @@ def to_junit(sheet: Sheet, link: str = "") -> str:
         for target in detail.targets or ("",):
             details[detail.name, detail.stage, target] = detail
     suites: dict[str, ET.Element] = {}
-    for program in sheet.programs:
-        suite = _suite(suites, root, program.name)
-        _program(suite, program, sheet, details.get((program.name, program.stage, program.target or "")))
+    programs: dict[tuple[str, str | None], list[Program]] = {}
+    for stage in sheet.programs:
+        programs.setdefault((stage.name, stage.target), []).append(stage)
+    for (name, _), stages in programs.items():
+        told = [details.get((one.name, one.stage, one.target or "")) for one in stages]
+        _program(_suite(suites, root, name), stages, sheet, [detail for detail in told if detail])
     for finding in sheet.further_findings():
         _finding(_suite(suites, root, finding.program), finding)
     for suite in suites.values():
@@ -58,19 +62,27 @@ def _suite(suites: dict[str, ET.Element], root: ET.Element, name: str) -> ET.Ele
     return suites[name]
 
 
-def _program(suite: ET.Element, program: Program, sheet: Sheet, detail: Detail | None) -> None:
-    on = f" on {program.target}" if program.target else ""
-    case = _case(suite, program.name, f"{_STAGES[program.stage]}{on}", program.where.file if program.where else "")
+def _program(suite: ET.Element, stages: Sequence[Program], sheet: Sheet, details: Sequence[Detail]) -> None:
+    """One test case, whatever its stages are: they are judged together."""
+    first = stages[0]
+    where = next((one.where for one in stages if one.where), None)
+    case = _case(suite, first.name, f"on {first.target}" if first.target else "program", where.file if where else "")
+    (status,) = outcomes(stages).values()
     properties = ET.SubElement(case, "properties")
-    told = [("status", program.status), ("change", program.word), ("where", place_in_words(program.where))]
-    told += [(number.name, number_in_words(number)) for number in program.numbers]
-    for name, value in told:
+    for name, value in (("status", status), *(pair for one in stages for pair in _properties(one))):
         if value:
             ET.SubElement(properties, "property", name=printable(name), value=printable(value))
-    found = [f for f in sheet.findings if (f.program, f.target) == (program.name, program.target)]
-    _outcome(case, program, sheet, found)
-    if detail:
-        _text(case, "system-out", "\n".join(_lines(detail, sheet)))
+    found = [f for f in sheet.findings if (f.program, f.target) == (first.name, first.target)]
+    _outcome(case, next(one for one in stages if one.status == status), stages, sheet, found)
+    if details:
+        _text(case, "system-out", "\n".join(line for detail in details for line in _lines(detail, sheet)))
+
+
+def _properties(stage: Program) -> Iterable[tuple[str, str]]:
+    word = _STAGES[stage.stage]
+    yield f"{word} change", stage.word
+    yield f"{word} where", place_in_words(stage.where)
+    yield from ((f"{word} {number.name}", number_in_words(number)) for number in stage.numbers)
 
 
 def _case(suite: ET.Element, name: str, what: str, file: str = "") -> ET.Element:
@@ -80,16 +92,17 @@ def _case(suite: ET.Element, name: str, what: str, file: str = "") -> ET.Element
     return case
 
 
-def _outcome(case: ET.Element, program: Program, sheet: Sheet, findings: list[Said]) -> None:
-    """Why this one is not simply a pass."""
+def _outcome(case: ET.Element, program: Program, stages: Sequence[Program], sheet: Sheet, findings: list[Said]) -> None:
+    """Why this one is not simply a pass; `program` is the stage that decides."""
     worst = next((f for f in findings if f.severity in _FAILING), None)  # they stand worst first
+    changed = [f"{_STAGES[one.stage]}: {one.headline}" for one in stages if one.status == "changed" and one.headline]
     if program.status == "not_checked":
         kind = "error" if program.broken or program.recorded else "skipped"
         _told(case, kind, "broken" if program.broken else "not-checked", program.reason, program.advice)
     elif worst and program.status != "identical":
-        _told(case, _FAILING[worst.severity], worst.rule, program.headline or worst.what, worst.advice)
+        _told(case, _FAILING[worst.severity], worst.rule, "; ".join(changed) or worst.what, worst.advice)
     elif sheet.command == "diff" and program.status != "identical":
-        _told(case, "failure", program.status, program.headline or program.status, "")
+        _told(case, "failure", program.status, "; ".join(changed) or program.status, "")
 
 
 def _finding(suite: ET.Element, finding: Said) -> None:
@@ -114,7 +127,7 @@ def _text(parent: ET.Element, tag: str, text: str) -> None:
 
 
 def _lines(detail: Detail, sheet: Sheet) -> Iterable[str]:
-    yield detail.headline
+    yield f"{_STAGES[detail.stage]}: {detail.headline}"
     for section in detail.sections:
         yield from (f"{section.title}: {line}" for line in section.lines)
     marks = detail.shared.split()

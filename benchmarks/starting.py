@@ -1,0 +1,165 @@
+"""What the command line costs besides its work: start-up, a check of what did not change, and capture itself.
+
+Seconds of the processor of whole commands, the best of several; other work on the machine changes them little.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.programs import ROOT
+from benchmarks.speed import noisy_edit
+from benchmarks.writer import write
+from hlodiff.ir.hlo_reader import read_hlo
+
+# DESIGN.md section 10: milliseconds, those of `diff` over a bare interpreter; capture over bare lower().compile().
+MOST_HELP, MOST_DIFF = 120, 350
+MOST_CAPTURE = 1.05
+_PROGRAM = "mlp_gradient"  # of the examples; its compiled program has about 200 lines
+_HEAVY = ("jax", "jaxlib", "numpy", "scipy", "igraph", "jinja2")
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Milliseconds of the processor.
+
+    Args:
+        bare: an interpreter that does nothing.
+        help, diff: the commands, the interpreter included.
+        lines: of either file that is compared.
+        heavy: large packages that `diff` imported.
+    """
+
+    bare: float
+    help: float
+    diff: float
+    lines: int
+    heavy: tuple[str, ...]
+
+
+def measure_start(times: int = 7) -> Started:
+    """`hlodiff --help`, and `hlodiff diff` of a small program and itself with one edit and all noise."""
+    text = (ROOT / "snapshots" / _PROGRAM / "cpu" / "compiled.hlo").read_text()
+    with tempfile.TemporaryDirectory() as folder:
+        compiled = {
+            "PYTHONPYCACHEPREFIX": f"{folder}/cache",
+            "PYTHONDONTWRITEBYTECODE": "",
+        }  # as an installer leaves it
+        pair = [str(Path(folder) / name) for name in ("old.hlo", "new.hlo")]
+        Path(pair[0]).write_text(text)
+        Path(pair[1]).write_text(write(noisy_edit(read_hlo(text, at_once=True))))
+        commands = [["-c", ""], ["-m", "hlodiff", "--help"], ["-m", "hlodiff", "diff", *pair]]
+        turns = [[_seconds(words, compiled)[0] for words in commands] for _ in range(times)]
+        imported = _seconds(["-X", "importtime", *commands[2]], compiled)[1].stderr
+    bare, help_, diff = (1000 * min(turn[n] for turn in turns) for n in range(3))
+    names = {line.rpartition("|")[2].strip().partition(".")[0] for line in imported.splitlines()}
+    return Started(bare, help_, diff, text.count("\n"), tuple(name for name in _HEAVY if name in names))
+
+
+def compiled_by_check() -> tuple[list[str], list[str]]:
+    """Names of what XLA compiled for `check` of an unchanged program, and where it is told to compile all."""
+    names = []
+    for more in ([], ["--timings"]):
+        with tempfile.TemporaryDirectory() as folder:
+            flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_dump_to={folder}".strip()
+            _, done = _seconds(["-m", "hlodiff", "check", _PROGRAM, "--target", "cpu", *more], {"XLA_FLAGS": flags})
+            if done.returncode:
+                raise RuntimeError(f"`hlodiff check {_PROGRAM}` failed:\n{done.stdout}{done.stderr[-2000:]}")
+            names.append(sorted(path.name.split(".")[1] for path in Path(folder).glob("*after_optimizations.txt")))
+    return names[0], names[1]
+
+
+# Run in a process of its own: the same function compiled by JAX alone and captured, in turn, each time traced anew.
+_CAPTURE = """
+import os, sys, time
+from pathlib import Path
+import jax
+import hlodiff
+from benchmarks.functions import LARGE, JOBS
+from benchmarks.programs import _abstract
+from hlodiff.capture.devices import open_target
+from hlodiff.config import process_environment
+from hlodiff.capture.outcomes import Request
+from hlodiff.capture.program import Bench, capture_with
+from hlodiff.capture.targets import parse
+
+jax.config.update("jax_num_cpu_devices", 4)
+job = {**JOBS, **LARGE}["transformer_4_step"]
+target = open_target(parse("cpu"))
+bench = Bench(Path.cwd(), process_environment())
+arguments = jax.tree.map(lambda text: _abstract(text, target), job.arguments)
+
+def fresh():
+    return lambda *values: job.run(*values)
+
+def bare():
+    jax.jit(fresh(), donate_argnums=job.donate).lower(*arguments).compile()
+
+def captured():
+    case = hlodiff.Case(fresh(), *arguments, donate=job.donate)
+    found = capture_with(bench, Request("f", "", "cpu"), lambda target, keep: case)
+    assert found.compiled, found
+
+best = [1e9, 1e9]
+for _ in range(5):
+    for n, work in enumerate((bare, captured)):
+        started = time.process_time()
+        work()
+        best[n] = min(best[n], time.process_time() - started)
+print(*best)
+"""
+
+
+def measure_capture() -> tuple[float, float]:
+    """Seconds to lower and compile a program bare, and to capture it."""
+    _, done = _seconds(["-c", _CAPTURE], {"JAX_PLATFORMS": "cpu"})
+    if done.returncode:
+        raise RuntimeError(done.stderr[-2000:])
+    bare, captured = map(float, done.stdout.split())
+    return bare, captured
+
+
+def _seconds(
+    words: list[str], environment: dict[str, str] | None = None
+) -> tuple[float, subprocess.CompletedProcess[str]]:
+    """The processor's seconds of one Python process and all that it starts, and what it printed."""
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    everything = {**os.environ, "PYTHONPATH": path, **(environment or {})}
+    before = _spent()
+    done = subprocess.run([sys.executable, *words], cwd=ROOT, env=everything, capture_output=True, text=True)
+    return _spent() - before, done
+
+
+def _spent() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> int:
+    """Print one line for each."""
+    start = measure_start()
+    print(f"hlodiff --help: {start.help:.0f} ms (wanted: at most {MOST_HELP}; a bare interpreter {start.bare:.0f})")
+    heavy = ", ".join(start.heavy) or "none"
+    print(
+        f"hlodiff diff of two files of {start.lines} lines: {start.diff - start.bare:.0f} ms over a bare interpreter "
+        f"(wanted: at most {MOST_DIFF}); imported of {', '.join(_HEAVY)}: {heavy}"
+    )
+    unchanged, everything = compiled_by_check()
+    spared = [name for name in everything if name not in unchanged]
+    print(
+        f"hlodiff check, nothing changed: {1 - len(spared)} programs compiled by XLA (wanted: 0); only --timings "
+        f"compiles {', '.join(spared) or 'nothing more'}; both compile what makes the arguments: {', '.join(unchanged)}"
+    )
+    bare, captured = measure_capture()
+    print(f"capture: {captured / bare:.3f} of lower().compile(), {bare:.2f} s (wanted: at most {MOST_CAPTURE:.2f})")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
