@@ -50,7 +50,7 @@ def test_what_is_written_is_read_again_and_written_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"<<<<<<< HEAD\nformat_version: 1\n", "broken YAML"),
+        (b"<<<<<<< HEAD\nformat_version: 1\n", "holds git conflict markers"),
         (b"format_version: 99\n", "newer than this hlodiff reads"),
         (b"\xff\xfe", "not UTF-8"),
         (b"- 1\n", "expected `key: value` pairs"),

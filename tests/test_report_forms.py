@@ -246,6 +246,24 @@ def test_a_comment_fits_whatever_happened(functions: int, edits: int, width: int
     assert len(saved_to_form(sheet, "summary").encode()) < 900 * 1024
 
 
+@pytest.mark.parametrize("character", ["x", "😀"])
+def test_each_step_of_leaving_out_keeps_the_limit(character: str) -> None:
+    """From few to many functions with long names: details, rows and totals fit in characters and bytes."""
+    one = sheet_of(large(1, 1, 40))
+    said = set()
+    for functions in (5, 60, 140, 400, 1500):
+        names = [f"{character * 100}{n}" for n in range(functions)]
+        programs = (replace(one.programs[0], name=name, where=Place("m.py", n + 1)) for n, name in enumerate(names))
+        details = (replace(one.details[0], name=name) for name in names)
+        sheet = replace(one, programs=tuple(programs), details=tuple(details))
+        text, summary = saved_to_form(sheet, "comment"), saved_to_form(sheet, "summary")
+        assert len(text.encode("utf-16-le")) // 2 < 60_000
+        assert len(summary.encode()) < 900 * 1024
+        assert last_line(text) == last_line(summary) == f"{functions:,} changed"
+        said.add((text.count("<details>") > 0, "more function" in text, "not fit" in text))
+    assert len(said) >= 3, "whole, without some details, without details and rows"
+
+
 def test_details_go_first_then_rows_then_all_but_the_totals() -> None:
     def comment(functions: int, **more: Any) -> str:
         sheet = sheet_of(large(1, 1))

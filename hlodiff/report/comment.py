@@ -15,7 +15,7 @@ from hlodiff.report.totals import totals_in_words
 MARKER = "<!-- hlodiff -->"
 """The first line of a comment: by it a workflow finds its own comment again and changes it instead of adding one."""
 
-_COMMENT = 60_000  # characters; GitHub takes 65,536
+_COMMENT = 60_000  # UTF-16 units, so that nobody counts more characters; GitHub takes 65,536
 _SUMMARY = 900 * 1024  # bytes; GitHub takes 1 MiB for each step
 _MOST_FINDINGS = 10
 _FEW = 3  # reasons and findings where not even the table fits
@@ -41,7 +41,7 @@ def to_comment(sheet: Sheet, link: str = "") -> str:
         <BLANKLINE>
         nothing to compare
     """
-    return _fitted(sheet, link, [MARKER], lambda text: len(text) < _COMMENT)
+    return _fitted(sheet, link, [MARKER], lambda text: len(text.encode("utf-16-le", "surrogatepass")) // 2 < _COMMENT)
 
 
 def to_summary(sheet: Sheet, link: str = "") -> str:
