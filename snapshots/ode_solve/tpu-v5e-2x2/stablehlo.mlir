@@ -3,7 +3,7 @@ module @program attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1
     %c_0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
     %c_10 = stablehlo.constant dense<1.000000e+01> : tensor<f32>
     %call_d7dd = call @concatenate_e035f2(%c_0, %c_10) : (tensor<f32>, tensor<f32>) -> tensor<16xf32>
-    %call_a6ad = call @call_f5435e(%arg0, %arg1, %call_d7dd) : (tensor<2xf32>, tensor<4xf32>, tensor<16xf32>) -> tensor<16x2xf32>
+    %call_a6ad = call @call_5e462a(%arg0, %arg1, %call_d7dd) : (tensor<2xf32>, tensor<4xf32>, tensor<16xf32>) -> tensor<16x2xf32>
     return %call_a6ad : tensor<16x2xf32>
   }
   func.func private @concatenate_e035f2(%arg0: tensor<f32>, %arg1: tensor<f32>) -> tensor<16xf32> {
@@ -27,7 +27,7 @@ module @program attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1
     %concatenate = stablehlo.concatenate %add, %broadcast_in_dim_2128, dim = 0 : (tensor<15xf32>, tensor<1xf32>) -> tensor<16xf32>
     return %concatenate : tensor<16xf32>
   }
-  func.func private @call_f5435e(%arg0: tensor<2xf32>, %arg1: tensor<4xf32>, %arg2: tensor<16xf32>) -> tensor<16x2xf32> {
+  func.func private @call_5e462a(%arg0: tensor<2xf32>, %arg1: tensor<4xf32>, %arg2: tensor<16xf32>) -> tensor<16x2xf32> {
     %c_true_c865 = stablehlo.constant dense<true> : tensor<i1>
     %c_true_4661 = stablehlo.constant dense<true> : tensor<i1>
     %c_table_bd5b = stablehlo.constant dense<[[0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00], [1.610000e-01, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00], [-0.00848065502, 0.33548066, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00], [2.89715314, -6.35944843, 4.36229563, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00], [5.32586479, -11.7488832, 7.49553919, -0.0924950689, 0.000000e+00, 0.000000e+00, 0.000000e+00], [5.86145544, -12.920969, 8.15936756, -0.0715849697, -0.0282690506, 0.000000e+00, 0.000000e+00], [0.096460767, 0.00999999977, 0.479889661, 1.37900853, -3.29006958, 2.32471061, 0.000000e+00]]> : tensor<7x7xf32>
