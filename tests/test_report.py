@@ -87,7 +87,7 @@ def test_the_whole_report_of_one_change() -> None:
         "  hint: pip install libtpu\n"
         "\n"
         "flops and bytes of changes are computed from shapes, cycles are XLA's estimates\n"
-        "checked 2 programs: 2 functions on cpu, StableHLO and compiled HLO of each\n"
+        "checked 2 programs: 2 functions on cpu, StableHLO of 1 and compiled HLO of 2\n"
         "1 changed, 1 not checked, 1 unchanged; next: hlodiff update f\n"
     )
 

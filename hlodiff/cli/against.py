@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -19,7 +20,7 @@ from hlodiff.config import TABLE, Config, load_if_any
 from hlodiff.diff.compared import Compared
 from hlodiff.diff.limits import Limits
 from hlodiff.errors import ConfigError, HlodiffError, UsageError
-from hlodiff.policy import Finding, judge
+from hlodiff.policy import Finding, judge, of_policy
 from hlodiff.report.record import Report, toolchain_changes
 from hlodiff.store import Key
 
@@ -79,7 +80,7 @@ def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequ
         findings=findings,
         toolchain=toolchain_changes(_toolchains(old, new)),
         notes=notes,
-        next=_following(programs, findings, spec),
+        next=_following(programs, findings, spec, config.snapshots.is_dir()),
         root=str(config.root),
         scenarios=scenarios,
         registered={found.name: (found.file, found.line) for found in here.functions},
@@ -93,9 +94,21 @@ def _reworded(finding: Finding, spec: str) -> Finding:
     return replace(finding, what=finding.what.replace("than the snapshot", f"than at {spec}"), advice="")
 
 
-def _following(programs: Sequence[Compared], findings: Sequence[Finding], spec: str) -> str:
+def _following(programs: Sequence[Compared], findings: Sequence[Finding], spec: str, recorded: bool) -> str:
+    """The command to type next: to accept what changed one has to check it against the snapshots, if there are any."""
+    again = f"hlodiff check --against {shlex.quote(spec)}"
     broken = [*(one.name for one in programs if one.broken), *(f.program for f in findings if f.severity == "broken")]
-    return f"hlodiff check --against {spec} {broken[0]}, once it is repaired" if broken else ""
+    if broken:
+        return f"{again} {broken[0]}, once it is repaired"
+    over = dict.fromkeys(f.program for f in findings if f.severity == "error" and of_policy(f))
+    if over:
+        return f"{again} {' '.join(list(over)[:3])}, once within limits"
+    names = dict.fromkeys(one.name for one in programs if one.status == "changed")
+    names |= dict.fromkeys(f.program for f in findings if f.severity == "error")
+    chosen = f" {' '.join(names)}" if len(names) <= 3 else ""
+    if not names:
+        return ""
+    return f"hlodiff check{chosen}" if recorded else f"{again}{chosen} --stacks"
 
 
 def _toolchains(old: Taken, new: Taken) -> list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:

@@ -32,7 +32,7 @@ from hlodiff.report.stories import (
     told_of,
 )
 from hlodiff.report.timings import timing_lines
-from hlodiff.report.totals import checked_in_words, totals_in_words
+from hlodiff.report.totals import checked_in_words, looked_at, totals_in_words
 
 _MOST_EDITS = 12
 _MOST_MORE_EDITS = 6  # of each further story: what was written comes first, then what each compiler made of it
@@ -111,8 +111,7 @@ def _lines(report: Report, legend: bool) -> Iterator[Line]:
 
 
 def _checked(report: Report) -> Iterator[Line]:
-    checked = any(program.status != "not_checked" for program in report.programs) or checked_scenarios(report.scenarios)
-    if report.command == "check" and checked:
+    if report.command == "check" and (looked_at(report) or checked_scenarios(report.scenarios)):
         yield Line(0, f"checked {checked_in_words(report)}", wrap=True)
 
 
@@ -282,12 +281,13 @@ def _in_short(report: Report, told: Told, overview: bool) -> Iterator[Line]:
 
 def _not_checked(report: Report) -> Iterator[Line]:
     """Reasons with the programs they hold for; one reason often holds for all programs of a target."""
-    reasons: dict[tuple[bool, str, str, str], list[Compared]] = {}
+    reasons: dict[tuple[bool, str, str], list[Compared]] = {}
     for program in report.programs:
         if program.status == "not_checked":
-            key = (not program.broken, program.reason, program.advice, program.log)
+            key = (not program.broken, program.reason, program.advice)
             reasons.setdefault(key, []).append(program)
-    for (fine, reason, advice, log), programs in sorted(reasons.items(), key=lambda item: item[0][0]):
+    for (fine, reason, advice), programs in sorted(reasons.items(), key=lambda item: item[0][0]):
+        log = programs[0].log
         labels = list(dict.fromkeys(program.label for program in programs))
         many = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
         head = "not checked" if fine else "could not be judged"
