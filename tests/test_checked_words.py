@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 
 from hlodiff.cli.against import _following
+from hlodiff.cli.renamed import renamed
 from hlodiff.diff.compared import Compared, Status, with_compiler
+from hlodiff.ir import read_text
 from hlodiff.policy import Finding
 from hlodiff.report import to_terminal
 from hlodiff.report.causes import cause_lines, causes_in_words
+from hlodiff.report.edits import _ranges
 from hlodiff.report.record import Report, ToolchainChange
+from hlodiff.report.rows import Row
 from hlodiff.report.totals import checked_in_words
 
 Ask = Callable[..., tuple[int, str, str]]
@@ -105,7 +109,14 @@ def finding(severity: str, rule: str) -> Finding:
 def test_what_follows_a_comparison_with_a_revision(
     programs: tuple[Compared, ...], findings: tuple[Finding, ...], recorded: bool, following: str
 ) -> None:
-    assert _following(programs, findings, "HEAD@{1}", recorded) == following
+    assert _following(programs, findings, (), "HEAD@{1}", recorded) == following
+
+
+def test_what_the_revision_did_wrong_is_not_to_be_repaired() -> None:
+    programs = (Compared("f", "cpu", "compiled", "not_checked", broken=True), *both("g", "changed"))
+    found = (finding("broken", "broken"),)
+    assert _following(programs, found, (), "HEAD~3", True) == "hlodiff check g"
+    assert _following(programs, found, ["f"], "HEAD~3", True) == "hlodiff check --against HEAD~3 f, once it is repaired"
 
 
 def test_the_command_of_a_revision_is_kept_in_a_saved_result(tmp_path: Path, said: Ask) -> None:
@@ -116,3 +127,33 @@ def test_the_command_of_a_revision_is_kept_in_a_saved_result(tmp_path: Path, sai
     assert said("report", str(tmp_path / "r.json"))[1].endswith("; next: hlodiff check --against HEAD~3^ f --stacks\n")
     (tmp_path / "r.json").write_text(to_json(replace(report, next="hlodiff check; rm x")))
     assert "rm x" not in said("report", str(tmp_path / "r.json"))[1]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [((1,), "1"), ((2, 1), "1, 2"), ((1, 2, 3), "1 to 3"), ((9, 0, 4, 3, 5, 8), "0, 3 to 5, 8, 9"), ((), "")],
+)
+def test_numbers_of_arguments_are_ranges(numbers: tuple[int, ...], words: str) -> None:
+    assert _ranges(numbers) == words
+
+
+def test_what_has_one_line_stands_together() -> None:
+    programs = (*both("a", "added"), *both("b", "removed"), *both("c", "added"))
+    lines = to_terminal(Report("check", "a", "b", programs)).split("\n")
+    assert lines[:4] == [
+        "a  new: no snapshot on cpu",
+        "b  orphaned: no such function any more on cpu",
+        "c  new: no snapshot on cpu",
+        "",
+    ]
+
+
+def test_two_functions_in_one_row_are_both_named() -> None:
+    assert Row("f", ("cpu",), "cost", "", (), False, 1, also=("g",)).label == "f, g on cpu"
+    assert Row("f", ("cpu",), "cost", "", (), False, 1, also=("g", "h")).label == "f and 2 more on cpu"
+
+
+def test_a_function_that_was_renamed_since_a_revision() -> None:
+    module = read_text(PROGRAM)
+    programs = tuple(Compared(n, "cpu", "compiled", s, module=module) for n, s in (("f", "removed"), ("g", "added")))
+    assert renamed(programs, recorded=False) == ("g compiles to what f was: it may have been renamed",)

@@ -122,17 +122,26 @@ def _listed(report: Report, told: Told) -> Iterator[Line]:
     limits = limits_of(told, folded)
     yield from (Line(0, f"limits: {words}", wrap=True) for words in limits)
     yield from [Line(0, "")] if limits else []
+    bare = False  # what is new or gone has one line; such lines stand together
     for name, programs in report.by_name().items():
         if any(map(_is_told, programs)) and name not in folded:
+            body = list(_body(name, programs, report, told))
+            yield from [Line(0, "")] if bare and body else []
             yield from _one(name, programs, report)
-            for words in (*passing_lines(report, name), *cause_lines(report, programs)):
-                yield Line(2, words, wrap=True)
-            first = True
-            for story in told.stories:
-                if story.name == name:
-                    yield from _story(story, told, report, _MOST_EDITS if first else _MOST_MORE_EDITS)
-                    first = False
-            yield Line(0, "")
+            yield from [*body, Line(0, "")] if body else []
+            bare = not body
+    yield from [Line(0, "")] if bare else []
+
+
+def _body(name: str, programs: list[Compared], report: Report, told: Told) -> Iterator[Line]:
+    """What is told below the name of a function or file."""
+    for words in (*passing_lines(report, name), *cause_lines(report, programs)):
+        yield Line(2, words, wrap=True)
+    most = _MOST_EDITS
+    for story in told.stories:
+        if story.name == name:
+            yield from _story(story, told, report, most)
+            most = _MOST_MORE_EDITS
 
 
 def _shared(report: Report, told: Told, most: int) -> Iterator[Line]:
