@@ -155,8 +155,7 @@ def test_what_any_opcode_can_have_is_told_beside_another_opcode() -> None:
     old, new = (ADD.replace("add(p0, p1)", body) for body in ("add(p0, p1)", DOT + OF_NO_OPCODE))
     (edit,) = compare(old, new).edits
     assert edit.fields == ("opcode", "sharding", "attribute:frontend_attributes.mine")
-    both = (DOT + ", operand_precision={%s,highest}" % word for word in ("high", "highest"))
-    before, after = (ADD.replace("add(p0, p1)", body) for body in both)
-    found = compare(before, after.replace(" dot(", " ragged-dot("))
+    before = ADD.replace("add(p0, p1)", DOT + ", operand_precision={high,highest}")
+    found = compare(before, before.replace("{high,", "{highest,").replace(" dot(", " ragged-dot("))
     assert [edit.fields for edit in found.edits] == [("opcode", "precision")]
     assert found.replay().complete

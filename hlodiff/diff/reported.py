@@ -104,11 +104,11 @@ def settings(said: Said, old: Instruction, new: Instruction) -> Iterator[Setting
         yield Setting(f"attribute:{TUNING}", new.attribute(TUNING))
         return
     fields = said.edit.fields
-    both = (old.opcode, new.opcode)
     if "opcode" in fields:
         yield Setting("opcode", new.opcode)
     turned = "opcode" in fields and old.opcode != new.opcode
-    if "literal" in fields or (turned and (old.literal is None or new.literal is None or "parameter" in both)):
+    came_or_went = (old.literal is None) != (new.literal is None)
+    if "literal" in fields or (turned and (came_or_went or "parameter" in (old.opcode, new.opcode))):
         yield Setting("literal", new.literal)
     if "attribute:parameter_number" in fields:
         yield Setting("number", new.literal)
