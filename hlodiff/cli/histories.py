@@ -98,15 +98,15 @@ def find(asked: Asked, project: Path, snapshots: Path) -> Found:
         StoreError: no repository, no such revision, or git fails.
     """
     of_tests = replace(asked, name=asked.name.removeprefix(f"{PYTEST}/"))
-    tests = _place(of_tests, project, snapshots / PYTEST, of_tests=True)
     is_test = of_tests.name != asked.name
-    places = (tests,) if is_test else (_place(asked, project, snapshots), tests)
-    found = places[0].histories()
-    if not is_test and (not found or asked.name == "*"):
-        found += tests.histories()
+    places = [] if is_test else [_place(asked, project, snapshots)]
+    found = places[0].histories() if places else ()
+    if not found or asked.name == "*":  # asking git twice takes time
+        places.append(_place(of_tests, project, snapshots / PYTEST, of_tests=True))
+        found += places[-1].histories()
     if not found:
         _refuse_unknown(asked, places)
-    return Found(_measured(asked, found, places[0].repository), places)
+    return Found(_measured(asked, found, places[0].repository), tuple(places))
 
 
 def _place(asked: Asked, project: Path, folder: Path, *, of_tests: bool = False) -> _Place:
