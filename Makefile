@@ -16,7 +16,7 @@ check: $(STAMP) ## compile the examples for every target and compare with snapsh
 	$(BIN)/hlodiff check
 
 test: $(STAMP) browser ## run the tests, fast ones first
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # What the tests of the HTML page drive; where it cannot be installed, those tests fail and say so.
 browser:

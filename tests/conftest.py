@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -40,8 +41,8 @@ _HEAVIEST = ("test_examples", "test_pytest_cases", "test_parity", "test_profile"
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Fast tests first, and those of a file that share what they compiled in one process (`--dist loadgroup`)."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Fast tests first."""
 
     def order(item: pytest.Item) -> int:
         if not item.get_closest_marker("slow"):
@@ -50,7 +51,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return 1 + (_HEAVIEST.index(stem) if stem in _HEAVIEST else len(_HEAVIEST))
 
     items.sort(key=order)
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            slow = " slow" if item.get_closest_marker("slow") else ""
-            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}{slow}"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """`--dist loadfile` keeps the fast tests of a file in one process, and its slow ones in one."""
+    from tests.scheduling import scheduling
+
+    return scheduling(config, log) if config.getoption("dist") == "loadfile" else None

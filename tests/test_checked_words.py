@@ -155,5 +155,6 @@ def test_two_functions_in_one_row_are_both_named() -> None:
 
 def test_a_function_that_was_renamed_since_a_revision() -> None:
     module = read_text(PROGRAM)
-    programs = tuple(Compared(n, "cpu", "compiled", s, module=module) for n, s in (("f", "removed"), ("g", "added")))
+    gone = Compared("f", "cpu", "compiled", "removed", module=module)
+    programs = (gone, replace(gone, name="g", status="added"))
     assert renamed(programs, recorded=False) == ("g compiles to what f was: it may have been renamed",)

@@ -7,6 +7,7 @@ import pty
 import select
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -25,22 +26,19 @@ def review(keys: str, *arguments: str) -> tuple[int, str]:
     command = [sys.executable, "-m", "hlodiff", "review", *arguments]
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, close_fds=True)
     os.close(theirs)
-    said, answered, pressed, end = "", 0, 0.0, time.monotonic() + 60
+    said, answered, end = b"", 0, time.monotonic() + 240
     while time.monotonic() < end:
-        if select.select([ours], [], [], 0.1)[0]:
+        if select.select([ours], [], [], 0.02)[0]:
             try:
-                chunk = os.read(ours, 65536).decode()
+                said += os.read(ours, 65536)
             except OSError:  # the other end is closed
                 break
-            said += chunk
-            continue
-        asked = said.count("q quit ")
-        # A key that comes before the terminal is set to single keys is dropped, so it is pressed until it is taken.
-        if (keys[:asked] and asked > answered) or (asked == answered and asked and time.monotonic() - pressed > 2):
-            answered, pressed = asked, time.monotonic()
-            os.write(ours, keys[asked - 1 : asked].encode())
+        # What is typed before the terminal is set to single keys is dropped; afterwards one key is one answer.
+        elif said.count(b"q quit ") > answered < len(keys) and not termios.tcgetattr(ours)[3] & termios.ICANON:
+            os.write(ours, keys[answered : answered + 1].encode())
+            answered += 1
     os.close(ours)
-    return process.wait(timeout=60), said.replace("\r\n", "\n")
+    return process.wait(timeout=60), said.decode().replace("\r\n", "\n")
 
 
 def test_each_key(changed: Compiler, said: Ask) -> None:  # noqa: F811

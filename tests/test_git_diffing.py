@@ -76,6 +76,22 @@ def test_git_log_lists_and_reports_where_it_is_asked_to(made: Project) -> None:
     assert reported["compiled.hlo"] == REPORT.format(f"{old}..{new}")
 
 
+def test_lines_of_python_are_no_noise(made: Project) -> None:
+    """source.json only helps reports: `git diff` is silent about it, lists say one line of a new one."""
+    made.record("f", "cosine", line=3)
+    made.git("add", "-A")
+    assert "source.json" not in made.git("diff", "--cached")
+    made.commit("a line")
+    one = "+(Python lines of the programs beside it)\n"
+    assert blocks(made.git("show"))["source.json"].endswith(f"@@ -0,0 +1 @@\n{one}")
+    made.record("f", "sine", line=4)
+    made.commit("another")
+    for command in (["show"], ["log", "-p", "-1"], ["show", "--ext-diff"], ["diff", "HEAD~1"]):
+        assert "source.json" not in made.git(*command)
+    assert "snapshots/f/cpu/source.json" in made.git("diff", "HEAD~1", "--name-only")
+    assert '+{"compiled":' in made.git("format-patch", "--stdout", "-1")
+
+
 def test_what_has_to_be_exact_is_git_s_own(made: Project) -> None:
     """Patches can be applied and hunks be staged; a report that somebody takes for a patch is refused aloud."""
     assert " snapshots/f/cpu/compiled.hlo   | 2 +-\n" in made.git("diff", "--stat")

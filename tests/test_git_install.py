@@ -59,7 +59,7 @@ def test_attributes_are_those_of_every_kind_of_file(made: Project) -> None:
         "snapshots/**/*.mlir text eol=lf diff=hlodiff merge=hlodiff linguist-generated\n"
         "snapshots/**/*.hlo.gz -text diff=hlodiff merge=hlodiff linguist-generated\n"
         "snapshots/**/*.mlir.gz -text diff=hlodiff merge=hlodiff linguist-generated\n"
-        "snapshots/**/source.json text eol=lf -diff merge=hlodiff linguist-generated\n"
+        "snapshots/**/source.json text eol=lf diff=hlodiff-source merge=hlodiff linguist-generated\n"
         "snapshots/**/summary.yaml text eol=lf diff=hlodiff-facts merge=hlodiff\n"
         "snapshots/**/traces.yaml text eol=lf diff=hlodiff-facts merge=hlodiff\n"
         "snapshots/**/growth.yaml text eol=lf diff=hlodiff-facts merge=hlodiff\n"
@@ -137,12 +137,25 @@ def test_lines_that_no_longer_fit_are_rewritten_in_their_place(made: Project) ->
     path = made.root / ".gitattributes"
     path.write_text(path.read_text() + "*.jpg binary\n")
     (made.root / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\nsnapshots = "elsewhere"\n')
-    assert "attributes    stale: .gitattributes names other files, or names them otherwise\n" in made.hlodiff(
-        "git", "status", code=1
+    assert (
+        "attributes    stale: .gitattributes has lines of another version of hlodiff or for another folder\n"
+        in made.hlodiff("git", "status", code=1)
     )
     assert made.hlodiff("git", "install").startswith("rewrote 8 lines in .gitattributes\n")
     assert path.read_text().count("elsewhere/**/") == 8
     assert path.read_text().endswith("install: end\n*.jpg binary\n")
+
+
+def test_lines_and_keys_of_an_older_version_are_seen_and_repaired(made: Project) -> None:
+    made.hlodiff("git", "install")
+    path = made.root / ".gitattributes"
+    current = path.read_text()
+    path.write_text(current.replace("diff=hlodiff-source", "-diff"))
+    made.git("config", "--remove-section", "diff.hlodiff-source")
+    said = made.hlodiff("git", "status", code=1)
+    assert "diff driver   missing\ntextconv      missing\nmerge driver  installed\nattributes    stale: " in said
+    assert made.hlodiff("git", "install").startswith("rewrote 8 lines in .gitattributes\n")
+    assert (path.read_text(), made.hlodiff("git", "status")) == (current, WELL)
 
 
 def test_attributes_that_others_override_are_told(made: Project) -> None:
@@ -151,6 +164,8 @@ def test_attributes_that_others_override_are_told(made: Project) -> None:
     said = made.hlodiff("git", "status", code=1)
     assert "attributes    overridden: other lines decide about snapshots/f/cpu/summary.yaml\n" in said
     assert "next: git check-attr --all snapshots/f/cpu/summary.yaml\n" in said
+    (made.top / ".git/info/attributes").write_text("source.json -diff\n")
+    assert "other lines decide about snapshots/f/cpu/source.json\n" in made.hlodiff("git", "status", code=1)
 
 
 @pytest.mark.parametrize(

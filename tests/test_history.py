@@ -26,7 +26,7 @@ from tests.past import Past
 
 def history(past: Past, name: str, *metrics: str, target: str = "cpu", revision: str = "HEAD") -> History:
     asked = Asked(name, (target,), metrics, "compiled", revision)
-    (found,) = find(asked, past.project, past.project / "snapshots")[1]
+    (found,) = find(asked, past.project, past.project / "snapshots").histories
     return found
 
 
@@ -258,7 +258,7 @@ def test_a_shallow_clone_says_where_it_ends(past: Past, tmp_path: Path) -> None:
         past.commit(f"temp {temp}")
     past.git("clone", "-q", "--depth", "2", past.top.as_uri(), str(tmp_path / "shallow"))
     asked = Asked("step", (), (), "compiled", "HEAD")
-    (one,) = find(asked, tmp_path / "shallow", tmp_path / "shallow/snapshots")[1]
+    (one,) = find(asked, tmp_path / "shallow", tmp_path / "shallow/snapshots").histories
     ends = "history ends here: this clone is shallow; `git fetch --unshallow` brings the rest"
     assert told(past, one) == [("temp 400", 400, ""), ("temp 300", 300, ends)]
     with pytest.raises(StoreError, match="HEAD~3: no git revision or range") as error:

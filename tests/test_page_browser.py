@@ -182,6 +182,31 @@ def test_keys_alone_lead_to_an_edit_and_back(tab: Tab, small: Path) -> None:
     assert tab.evaluate("document.activeElement.getAttribute('href')") == "#program-1"
 
 
+def seen(tab: Tab) -> list[str]:
+    """Lines with an edit that are on the screen."""
+    lines: list[str] = tab.eval_on_selector_all(
+        ".pane .row.edited",
+        """rows => rows.filter(row => {
+            const pane = row.closest('.pane').getBoundingClientRect(), here = row.getBoundingClientRect();
+            return here.top >= pane.top && here.bottom <= Math.min(pane.bottom, innerHeight);
+        }).map(row => row.querySelector('[role=gridcell]').textContent)""",
+    )
+    return lines
+
+
+def test_the_first_edit_is_in_view(tab: Tab, folder: Path) -> None:
+    """Programs that are short enough to be shown whole do not hide their only edit below."""
+    found = diff(read_hlo(long_program(50)), read_hlo(long_program(50, 40, "sine")))
+    report = Report("diff", "a", "b", (Compared("m", None, "compiled", "changed", found),))
+    opened(tab, written(folder / "short.html", report), "#program-0")
+    assert tab.locator("#everything[aria-pressed=true]").count() == 1
+    assert [line.split("(")[0].split(" ")[-1] for line in seen(tab)] == ["tanh", "sine"]
+    assert chosen(tab) == []
+    for _ in range(2):  # to what is near an edit, and back
+        tab.click("#everything")
+        assert len(seen(tab)) == 2
+
+
 def test_a_match_is_followed_from_either_side(tab: Tab, small: Path) -> None:
     opened(tab, small, "#program-1")
     tab.locator(".pane.old .row", has_text="ROOT %r = ").click()

@@ -92,7 +92,7 @@ def command(
     revision = f"{start}..{end}" if start else end
     config = load(project)
     asked = Asked(name, targets, (metric,), stage, revision)
-    _, found = find(asked, project, config.snapshots)
+    found = find(asked, project, config.snapshots).histories
     if not found:
         tell(f"no commit of {revision} touched the snapshots of {name}")
     done = [_bisected(one, metric, stage, wanted, config, project) for one in found]
@@ -170,8 +170,8 @@ def _culprit(one: History, change: Change, config: Config, project: Path) -> Cul
     step, row = change.row.step, change.row
     old = row.since.short if row.since else f"{row.commit.short}~1"
     new = row.commit.short
-    if step.was:
-        command = ["hlodiff", "diff", f"{old}:{step.was}", f"{new}:{step.folder}"]
+    if step.was or one.of_tests:
+        command = ["hlodiff", "diff", f"{old}:{step.was or step.folder}", f"{new}:{step.folder}"]
     else:
         command = ["hlodiff", "diff", old, new, "--name", step.key.name]
         command += ["--target", step.key.target] if step.key.target else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hlodiff.cli.git_drivers import FACTS, PROGRAMS
+from hlodiff.cli.git_drivers import FACTS, PROGRAMS, SOURCES
 
 _BEGIN = "# hlodiff git install: begin (`hlodiff git uninstall` takes these lines out)"
 _END = "# hlodiff git install: end"
@@ -20,20 +20,17 @@ _ROWS = (
     ("*.mlir", _TEXT),
     ("*.hlo.gz", _PACKED),
     ("*.mlir.gz", _PACKED),
-    ("source.json", f"text eol=lf -diff merge={PROGRAMS} linguist-generated"),
+    ("source.json", f"text eol=lf diff={SOURCES} merge={PROGRAMS} linguist-generated"),
     ("summary.yaml", _FACTS),
     ("traces.yaml", _FACTS),
     ("growth.yaml", _FACTS),
 )
-PROBES = tuple(
-    (name, f"{folder}/{name}")
-    for name, folder in (
-        ("compiled.hlo", "f/cpu"), ("stablehlo.mlir", "f/cpu"), ("compiled.hlo.gz", "f/cpu"),
-        ("stablehlo.mlir.gz", "f/cpu"), ("source.json", "f/cpu"), ("summary.yaml", "f/cpu"), ("traces.yaml", "f"),
-        ("growth.yaml", "f"),
-    )
-)  # fmt: skip
-"""Files of a snapshots folder of which git is asked what it takes their attributes to be."""
+PROBES = {
+    "f/cpu/compiled.hlo": PROGRAMS, "f/cpu/stablehlo.mlir": PROGRAMS, "f/cpu/compiled.hlo.gz": PROGRAMS,
+    "f/cpu/stablehlo.mlir.gz": PROGRAMS, "f/cpu/source.json": SOURCES, "f/cpu/summary.yaml": FACTS,
+    "f/traces.yaml": FACTS, "f/growth.yaml": FACTS,
+}  # fmt: skip
+"""Files of a snapshots folder of which git is asked what it takes their attributes to be, and their diff drivers."""
 
 
 def rows(below: str) -> tuple[str, ...]:

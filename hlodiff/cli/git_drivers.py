@@ -9,15 +9,18 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-PROGRAMS, FACTS = "hlodiff", "hlodiff-facts"
-"""What .gitattributes calls the drivers: of programs, and of the YAML files beside them."""
+PROGRAMS, FACTS, SOURCES = "hlodiff", "hlodiff-facts", "hlodiff-source"
+"""What .gitattributes calls the drivers: of programs, of the YAML files beside them, and of source.json."""
 # The function's name is how a value is known as ours. Git runs values by its shell, with the arguments behind them.
 _FUNCTION = "hlodiff_driver"
-_OURS = re.compile(rf"{_FUNCTION}\(\) \{{ p=(?P<python>'(?:[^']|'\"'\"')*'|[^\s';]+); ")
+_OURS = re.compile(rf"{_FUNCTION}\(\) \{{ (?:p=(?P<python>'(?:[^']|'\"'\"')*'|[^\s';]+); |: source.json; )")
 # Where our Python is gone, git must not stop in the middle of a diff: what it would show without us is shown.
 _PLAIN_DIFF = '[ $# -lt 7 ] || git --no-pager diff --no-index --no-ext-diff --no-textconv -- "$2" "$5" || :'
 _TELL = "echo 'hlodiff is not where it was any more: run hlodiff git install, or hlodiff git uninstall' >&2"
 _PLAIN_TEXT = 'gzip -cdf "$1" 2>/dev/null || cat "$1"'
+# Reports say what is in it, and nobody compares it: no line in `git diff`, one where `git log -p` shows a new file.
+_SILENCE = f"{_FUNCTION}() {{ : source.json; }}; {_FUNCTION}"
+_ONE_LINE = f"{_FUNCTION}() {{ : source.json; echo '(Python lines of the programs beside it)'; }}; {_FUNCTION}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,9 @@ def settings(python: str = sys.executable) -> tuple[Setting, ...]:
     return (
         Setting(f"diff.{PROGRAMS}.command", diff, "diff driver"),
         Setting(f"diff.{FACTS}.command", diff, "diff driver"),
+        Setting(f"diff.{SOURCES}.command", _SILENCE, "diff driver"),
         Setting(f"diff.{PROGRAMS}.textconv", text, "textconv"),
+        Setting(f"diff.{SOURCES}.textconv", _ONE_LINE, "textconv"),
         Setting(f"merge.{PROGRAMS}.name", "hlodiff: keep ours and mark the snapshot stale", "merge driver"),
         Setting(f"merge.{PROGRAMS}.driver", f"{merge} %O %A %B %P", "merge driver"),
         # Between two bases of a criss-cross merge nobody has to be told anything.
@@ -94,7 +99,7 @@ def python_of(value: str) -> str:
         '/a b/python'
     """
     found = _OURS.match(value)
-    return shlex.split(found["python"])[0] if found else ""
+    return shlex.split(found["python"])[0] if found and found["python"] else ""
 
 
 def runs(python: str, folder: Path) -> bool:

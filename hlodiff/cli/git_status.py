@@ -88,7 +88,12 @@ def _attributes(repository: Repository) -> Part:
     if block is None:
         return Part(name, "missing", f"not in {file}", _INSTALL)
     if block != rows(repository.below):
-        return Part(name, "stale", f"{file} names other files, or names them otherwise", _INSTALL)
+        return Part(
+            name,
+            "stale",
+            f"{file} has lines of another version of hlodiff or for another folder",
+            _INSTALL,
+        )
     others = list(_overridden(repository))
     if others:
         return Part(name, "overridden", f"other lines decide about {others[0]}", f"git check-attr --all {others[0]}")
@@ -100,11 +105,13 @@ def _overridden(repository: Repository) -> Iterator[str]:
     """Files of which git, asked, says other than our lines do."""
     top = os.path.realpath(repository.top)
     below = repository.snapshots.relative_to(top).as_posix()
-    paths = [f"{below}/{path}" if below != "." else path for _, path in PROBES]
-    said = repository.ask(["check-attr", "-z", "merge", "--", *paths]).split(b"\0")
-    for path, value in zip(said[0::3], said[2::3], strict=False):
-        if value != PROGRAMS.encode():
-            yield os.fsdecode(path)
+    drivers = {f"{below}/{path}" if below != "." else path: driver for path, driver in PROBES.items()}
+    said = [
+        os.fsdecode(word) for word in repository.ask(["check-attr", "-z", "diff", "merge", "--", *drivers]).split(b"\0")
+    ]
+    for path, kind, value in zip(said[0::3], said[1::3], said[2::3], strict=False):
+        if value != (PROGRAMS if kind == "merge" else drivers[path]):
+            yield path
 
 
 def _snapshots(repository: Repository) -> Part:

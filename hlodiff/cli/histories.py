@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hlodiff.cli.output import near
@@ -13,7 +14,7 @@ from hlodiff.config import closest
 from hlodiff.errors import UsageError
 from hlodiff.history import History, check_metrics, completed, folders_of, histories, key_of
 from hlodiff.ir.model import Stage
-from hlodiff.store import FolderTree, GitTree, Key, list_snapshots, open_revision, scenarios_of
+from hlodiff.store import PYTEST, FolderTree, GitTree, Key, list_snapshots, open_revision, scenarios_of
 from hlodiff.store.commits import Repository, open_repository, revisions_of
 from hlodiff.store.git import git
 
@@ -45,8 +46,44 @@ class Asked:
         return selected(key if key.target else Key(key.function, "", _TARGET_OF_SCENARIOS), [self.name], self.targets)
 
 
-def find(asked: Asked, project: Path, snapshots: Path) -> tuple[Repository, tuple[History, ...]]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found.
+
+    Args:
+        histories: in order, those of tests last.
+        places: each folder of snapshots that was looked into, with what was asked of it.
+    """
+
+    histories: tuple[History, ...]
+    places: tuple[_Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A folder of snapshots: of registered functions, or of tests."""
+
+    asked: Asked
+    repository: Repository
+    tree: GitTree
+    folder: Path
+    of_tests: bool = False
+
+    def histories(self) -> tuple[History, ...]:
+        """What is asked for and lies here."""
+        asked, repository = self.asked, self.repository
+        revisions = revisions_of(repository, asked.revision)
+        prefix = f"{repository.below}/" if repository.below else ""
+        tip = {f"{prefix}{name}": oid for name, (oid, _) in self.tree.entries.items()}
+        options = ["--first-parent"] if asked.first_parent else []
+        found = histories(repository, revisions, [asked.name], tip, asked.wants, asked.stage, options)
+        return tuple(replace(one, of_tests=True) for one in found) if self.of_tests else found
+
+
+def find(asked: Asked, project: Path, snapshots: Path) -> Found:
     """The histories that are asked for, with every metric that is asked for.
+
+    A name that no function has may be that of a test's snapshot, which `pytest/` in front of it says too.
 
     Args:
         asked: what the command line says.
@@ -60,17 +97,22 @@ def find(asked: Asked, project: Path, snapshots: Path) -> tuple[Repository, tupl
         UsageError: nothing of this name was ever recorded in these commits, or an unknown metric.
         StoreError: no repository, no such revision, or git fails.
     """
-    repository = open_repository(project, snapshots)
-    revisions = revisions_of(repository, asked.revision)
-    newest = next((one for one in revisions if not one.startswith("^")), "HEAD")
-    tree = open_revision(project, newest, snapshots)
-    prefix = f"{repository.below}/" if repository.below else ""
-    tip = {f"{prefix}{name}": oid for name, (oid, _) in tree.entries.items()}
-    options = ["--first-parent"] if asked.first_parent else []
-    found = histories(repository, revisions, [asked.name], tip, asked.wants, asked.stage, options)
+    of_tests = replace(asked, name=asked.name.removeprefix(f"{PYTEST}/"))
+    is_test = of_tests.name != asked.name
+    places = [] if is_test else [_place(asked, project, snapshots)]
+    found = places[0].histories() if places else ()
+    if not found or asked.name == "*":  # asking git twice takes time
+        places.append(_place(of_tests, project, snapshots / PYTEST, of_tests=True))
+        found += places[-1].histories()
     if not found:
-        _refuse_unknown(asked, tree, snapshots)
-    return repository, _measured(asked, found, repository)
+        _refuse_unknown(asked, places)
+    return Found(_measured(asked, found, places[0].repository), tuple(places))
+
+
+def _place(asked: Asked, project: Path, folder: Path, *, of_tests: bool = False) -> _Place:
+    repository = open_repository(project, folder)
+    newest = next((one for one in revisions_of(repository, asked.revision) if not one.startswith("^")), "HEAD")
+    return _Place(asked, repository, open_revision(project, newest, folder), folder, of_tests)
 
 
 def _measured(asked: Asked, found: tuple[History, ...], repository: Repository) -> tuple[History, ...]:
@@ -87,30 +129,36 @@ def _measured(asked: Asked, found: tuple[History, ...], repository: Repository) 
     return tuple(scenarios)
 
 
-def _refuse_unknown(asked: Asked, tree: GitTree, snapshots: Path) -> None:
+def _refuse_unknown(asked: Asked, places: Sequence[_Place]) -> None:
     """Say what is wrong with a name of which no commit says anything; nothing, where it only was not touched."""
-    keys = _keys(tree)
-    if any(asked.wants(key) for key in keys):
+    keys = [(place, key) for place in places for key in _keys(place.tree)]
+    if any(place.asked.wants(key) for place, key in keys):
         return
-    same = [key for key in keys if selected(key, [asked.name], [])]
+    same = [key for place, key in keys if selected(key, [place.asked.name], [])]
     if same:
         on = ", ".join(dict.fromkeys(key.target or _TARGET_OF_SCENARIOS for key in same))
         raise UsageError(f"no target of {asked.name} matches `{asked.targets[0]}`", hint=f"it is recorded on {on}")
-    if any(asked.wants(key) for key in _keys(FolderTree(snapshots))):
+    if any(place.asked.wants(key) for place in places for key in _keys(FolderTree(place.folder))):
         if asked.revision != "HEAD":
             hint = f"it came later, or had another name: `hlodiff log {asked.name}` tells"
             raise UsageError(f"nothing called `{asked.name}` was recorded in {asked.revision}", hint=hint)
-        hint = f"git add {near(snapshots)}, then git commit"
+        hint = f"git add {near(places[0].folder)}, then git commit"
         raise UsageError(f"the snapshot of {asked.name} was never committed", hint=hint)
-    known = dict.fromkeys(name for key in keys for name in (key.function, key.name))
+    known = dict.fromkeys(
+        f"{PYTEST}/{name}" if place.of_tests else name for place, key in keys for name in (key.function, key.name)
+    )
     guess = closest(asked.name, known) or next((name for name in known if asked.name in name), "")
     hint = f"did you mean `{guess}`? " if guess else ""
     what = f"nothing called `{asked.name}` was recorded in {asked.revision}"
-    raise UsageError(what, hint=f"{hint}`hlodiff list` shows what there is")
+    raise UsageError(what, hint=f"{hint}`hlodiff log` shows what there is")
 
 
-def uncommitted(asked: Asked, repository: Repository) -> bool:
+def uncommitted(found: Found) -> bool:
     """Whether the work tree holds snapshots of these names that no commit has."""
+    return any(_is_uncommitted(place.asked, place.repository) for place in found.places)
+
+
+def _is_uncommitted(asked: Asked, repository: Repository) -> bool:
     if asked.revision != "HEAD":
         return False
     paths = folders_of([asked.name], repository.below)

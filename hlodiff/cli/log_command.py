@@ -48,20 +48,21 @@ def command(
 ) -> int:
     """Show the numbers of a recorded program over the commits that changed its snapshot.
 
-    NAME is a function, a case (`function/case`), a scenario or a pattern; also one that is there no more. REV-RANGE is
-    one of git's: `main..HEAD`, `v1.2..`. All is read from git: nothing is compiled or checked out. Text and Markdown
-    list the newest 30 commits, JSON and CSV all. Without NAME, text is a line for each function.
+    NAME is a function, a case (`function/case`), a scenario, a test (`pytest/test_model.test_step`) or a pattern; also
+    one that is there no more. REV-RANGE is one of git's: `main..HEAD`, `v1.2..`. All is read from git: nothing is
+    compiled or checked out. Text and Markdown list the newest 30 commits, JSON and CSV all. Without NAME, text is a
+    line for each.
     """
     overview = name is None and form == "text"
     name = name or "*"
     asked = Asked(name, targets, metrics, stage, revision, first_parent)
-    repository, found = find(asked, project, load(project).snapshots)
+    found = find(asked, project, load(project).snapshots)
     if most is None:
         most = _MOST if form in _FOR_PEOPLE else 0
-    shown = [Shown(one, shown_metrics(metrics, one, stage), stage, most) for one in found]
+    shown = [Shown(one, shown_metrics(metrics, one, stage), stage, most) for one in found.histories]
     if not shown:
         tell(f"no commit of {revision} touched the snapshots of {name if name != '*' else 'any function'}")
-    if uncommitted(asked, repository):
+    if uncommitted(found):
         tell(f"not shown: snapshots{f' of {name}' if name != '*' else ''} in the work tree that are not committed")
     emit(_report(shown, "overview" if overview else form, revision, output), output)
     return 0

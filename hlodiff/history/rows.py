@@ -11,6 +11,7 @@ from hlodiff.history.steps import Line, Step, folders_of, followed, kind_of, lin
 from hlodiff.ir.model import Stage
 from hlodiff.store import Key
 from hlodiff.store.commits import Commit, Repository, touching
+from hlodiff.store.names import PYTEST
 
 Status = Literal["new", "changed", "removed", "unreadable"]
 Ends = Literal["begins", "shallow", "range"]
@@ -90,12 +91,14 @@ class History:
         rows: newest first.
         successor: what it was renamed to, where it is gone at the newer end.
         predecessors: names that were removed in the commit in which it begins, with other programs.
+        of_tests: whether it is a snapshot of a test, which lies in a folder of its own.
     """
 
     key: Key
     rows: tuple[Row, ...]
     successor: str = ""
     predecessors: tuple[str, ...] = ()
+    of_tests: bool = False
 
     @property
     def kind(self) -> Kind:
@@ -103,9 +106,14 @@ class History:
         return kind_of(self.key)
 
     @property
+    def name(self) -> str:
+        """How people select it: `train_step`, of a test `pytest/test_model.test_step`."""
+        return f"{PYTEST}/{self.key.name}" if self.of_tests else self.key.name
+
+    @property
     def label(self) -> str:
         """How reports call it: `train_step on cpu`."""
-        return f"{self.key.name} on {self.key.target}" if self.key.target else self.key.name
+        return f"{self.name} on {self.key.target}" if self.key.target else self.name
 
     def line(self) -> tuple[Row, ...]:
         """The rows whose versions led to the newest one, oldest first: without those a merge did not take."""

@@ -8,7 +8,7 @@ equal ones differ. Operands of commutative operations are visited in an order th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -112,12 +112,15 @@ def with_callees(module: Module, indices: Iterable[int]) -> dict[int, None]:
     return wanted
 
 
-def renumbered_hash(computation: Computation, hashes: Sequence[str], renumber: Sequence[int]) -> str:
+_Hashes = Sequence[str] | Mapping[int, str]
+
+
+def renumbered_hash(computation: Computation, hashes: _Hashes, renumber: Sequence[int]) -> str:
     """The hash that a computation would have if its parameters had other numbers; see `renumbered`."""
     return renumbered(computation, hashes, renumber).hash
 
 
-def renumbered(computation: Computation, hashes: Sequence[str], renumber: Sequence[int]) -> Content:
+def renumbered(computation: Computation, hashes: _Hashes, renumber: Sequence[int]) -> Content:
     """The content that a computation would have if its parameters had other numbers.
 
     Args:
@@ -125,8 +128,9 @@ def renumbered(computation: Computation, hashes: Sequence[str], renumber: Sequen
         hashes: `computation_hashes` of its module, for what it calls.
         renumber: the new number of each parameter by its old one.
     """
-    parameters = {p: str(renumber[n]) for n, p in enumerate(computation.parameters())}
-    changed = (replace(it, literal=parameters.get(n, it.literal)) for n, it in enumerate(computation.instructions))
+    changed = list(computation.instructions)
+    for n, position in enumerate(computation.parameters()):
+        changed[position] = replace(changed[position], literal=str(renumber[n]))
     return _content(replace(computation, instructions=tuple(changed)), hashes.__getitem__, True, False)
 
 

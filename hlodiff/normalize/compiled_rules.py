@@ -95,7 +95,8 @@ COMPILED_RULES: tuple[Rule, ...] = (
     ),
     _rule(
         fusion_parameters,
-        "The order of a fusion's parameters, where its call operands are permuted alike.",
+        "The order of a fusion's parameters, where its call operands are permuted alike, and of operands that it "
+        "does not tell apart.",
         "Nothing: no memory layout depends on it.",
     ),
     _rule(

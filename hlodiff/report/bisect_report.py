@@ -220,7 +220,7 @@ def bisect_json(found: Sequence[Bisected], revision: str, root: str = "") -> str
 def _json(one: Bisected, root: str) -> dict[str, Any]:
     history = one.history
     return {
-        "name": history.key.name,
+        "name": history.name,
         "target": history.key.target or None,
         "stage": one.shown.stage if history.kind == "program" else None,
         "metric": one.metric,

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable
 from hlodiff.diff.result import Edit, FieldChange, FusionChange
 from hlodiff.diff.words import precision_in_words, sharding_in_words
 from hlodiff.report.headline import NOT_DONATED
-from hlodiff.report.instructions import added_in_words, named
+from hlodiff.report.instructions import added_in_words, named, short_attribute
 from hlodiff.report.literals import literal_in_words
 from hlodiff.report.numbers import bytes_in_words, many
 
 PLACEMENT_FIELDS = ("memory_space", "sharding", "compute_type", "replica_groups", "alias", "execution_thread")
 _WITH_LAYOUT = ("element_type", "shape", "memory_space", "compute_type")  # the layout goes with them
+_BY_OPCODE = ("literal", "precision", "fusion_kind", "custom_call_target", "backend_config")
 _ONE_FUSION = ("added", "removed", "dissolved", "formed", "grew", "shrank")
 _PARAMETER = re.compile(r"parameter\((\d+)\)")
 _FIELD_WORDS = {
@@ -57,6 +58,8 @@ def change_in_words(change: FieldChange, edit: Edit | None = None) -> str:
         old, new = told if told[0] != told[1] else (old, new)  # where words do not tell them apart, as they are printed
     if change.field == "memory_space":
         old, new = old.strip('"'), new.strip('"')
+    shortened = short_attribute(old), short_attribute(new)
+    old, new = shortened if shortened[0] != shortened[1] else (old, new)
     name = _FIELD_WORDS.get(change.field, change.field.removeprefix("attribute:"))
     return f"{name}: {old} -> {new}"
 
@@ -103,7 +106,7 @@ def edit_in_words(edit: Edit) -> str:
         return "; ".join(words)
     if edit.kind == "moved" and edit.old and edit.new:
         words.append(f"from {edit.old.computation_name} to {edit.new.computation_name}")
-    if not words:
+    if not words and not edit.changes:
         words = [field.replace("_", " ") for field in edit.fields if field != "opcode"]
     opcode = next((change for change in edit.changes if change.field == "opcode"), None)
     head = f"{opcode.old} -> {opcode.new}" if opcode else named(site)
@@ -124,10 +127,34 @@ def told_changes(edit: Edit) -> list[FieldChange]:
         >>> told_changes(Edit("changed", ("layout",), changes=(FieldChange("layout", "{0}", "{1}"),)))[0].new
         '{1}'
     """
-    told = [change for change in edit.changes if change.field not in ("opcode", "computation")]
+    beside = {"opcode", "computation", *_of_one_opcode(edit)}
+    told = [change for change in edit.changes if change.field not in beside]
     if any(change.field in _WITH_LAYOUT for change in told):
         told = [change for change in told if change.field != "layout"]
     return sorted(told, key=lambda change: change.field not in PLACEMENT_FIELDS)
+
+
+def told_fields(edit: Edit) -> tuple[str, ...]:
+    """The names of all changed fields, without those that only one of two opcodes has.
+
+    Example:
+        >>> told_fields(Edit("changed", ("layout", "shape")))
+        ('layout', 'shape')
+    """
+    left_out = _of_one_opcode(edit)
+    return tuple(field for field in edit.fields if field not in left_out)
+
+
+def _of_one_opcode(edit: Edit) -> set[str]:
+    """Fields that an operation lost or got only because it is another one now: the opcodes say that already."""
+    if "opcode" not in edit.fields:
+        return set()
+    return {
+        change.field
+        for change in edit.changes
+        if (change.field in _BY_OPCODE or change.field.startswith("attribute:"))
+        and ("none" in (change.old, change.new) or not (change.old and change.new))
+    }
 
 
 def fusion_lines(changes: tuple[FusionChange, ...]) -> list[str]:

@@ -13,7 +13,7 @@ from hashlib import sha256
 from hlodiff.diff.costs import added_up
 from hlodiff.diff.patterns import weight_of
 from hlodiff.diff.result import Cost, Edit, Site
-from hlodiff.report.edits import change_in_words, edit_in_words, told_changes
+from hlodiff.report.edits import change_in_words, edit_in_words, told_changes, told_fields
 from hlodiff.report.instructions import attributes_in_words, shape_in_words
 from hlodiff.report.numbers import many
 from hlodiff.report.places import place, shown_stack
@@ -139,7 +139,7 @@ def entry_of(key: Key, members: Sequence[Member], root: str = "") -> Entry:
         _follows(first.kind, followers),
         (old, new),
         min(map(weight_of, edits)),
-        (first.kind, *_opcodes(first), first.fields),
+        (first.kind, *_opcodes(first), told_fields(first)),
         tuple((member.program, member.index) for member in members),
     )
 

@@ -35,7 +35,7 @@ def history_json(shown: Sequence[Shown], revision: str) -> str:
 def _history(one: Shown) -> dict[str, Any]:
     history = one.history
     return {
-        "name": history.key.name,
+        "name": history.name,
         "target": history.key.target or None,
         "kind": history.kind,
         "stage": one.stage if history.kind == "program" else None,

@@ -18,6 +18,9 @@ _UNTOLD = (
     "mhlo.frontend_attributes",
     "frontend_attributes",
 )
+# `#stablehlo<precision HIGH>`, and what holds several values: `#stablehlo.dot<lhs_contracting_dimensions = [1]>`.
+_ENUM = re.compile(r"#stablehlo<\w+ (\w+)>")
+_NESTED = re.compile(r"#stablehlo\.\w+<([^<>]*)>")
 
 
 def named(site: Site | None) -> str:
@@ -54,7 +57,19 @@ def attributes_in_words(site: Site) -> list[str]:
         >>> attributes_in_words(Site(0, 0, "main", "t", "transpose", "%t = f32[2]{0} transpose(%p), dimensions={0}"))
         ['dimensions={0}']
     """
-    return [part for part in _parts(site)[1] if _is_told(site, part)]
+    return [short_attribute(part) for part in _parts(site)[1] if _is_told(site, part)]
+
+
+def short_attribute(text: str) -> str:
+    """An attribute without MLIR's names of StableHLO's own kinds of values.
+
+    Example:
+        >>> short_attribute("comparison_direction=#stablehlo<comparison_direction LT>")
+        'comparison_direction=LT'
+        >>> short_attribute("#stablehlo.dot<lhs_contracting_dimensions = [1]>")
+        'lhs_contracting_dimensions = [1]'
+    """
+    return _NESTED.sub(r"\1", _ENUM.sub(r"\1", text))
 
 
 def shape_in_words(site: Site) -> str:

@@ -181,7 +181,7 @@ def _row(programs: Sequence[Program], command: str, failing: bool, same_source: 
 def _classes(programs: Sequence[Program]) -> str:
     """The kinds of change of both stages, most severe first."""
     words = dict.fromkeys(word for program in programs for word in program.word.split(", ") if word)
-    places = {name: place for place, name in enumerate(CLASSES)}
+    places: dict[str, int] = {name: place for place, name in enumerate(CLASSES)}
     return ", ".join(sorted(words, key=lambda word: places.get(word, -1)))
 
 

@@ -30,7 +30,7 @@ from hlodiff.report.sheet import Sheet
 from hlodiff.report.totals import totals_in_words
 
 # In this order, as one script.
-_SCRIPTS = ("dom", "table", "tokens", "listing", "changes", "drawing", "numbers", "program", "start")
+_SCRIPTS = ("dom", "table", "tokens", "rows", "folds", "listing", "changes", "drawing", "numbers", "program", "start")
 
 
 def to_page(report: Report, sheet: Sheet | None = None, limits: PageLimits = PAGE_LIMITS) -> str:

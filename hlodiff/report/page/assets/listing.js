@@ -1,109 +1,16 @@
 // Both programs side by side. Only rows that can be seen are in the document, however long the programs are.
-const ROW = 20, BEYOND = 12, AROUND = 4, FEW = 300;
-const SIDES = ["old", "new"];
+const ROW = 20, BEYOND = 12;
 
-class Listing {
+class Listing extends Folds {
   constructor(place, value, changes, onSelect) {
-    this.value = value;
+    super(value, changes);
     this.onSelect = onSelect;
     this.lead = 0;
     this.shift = 0;
     this.chosen = [-1, -1];
     this.side = 0;
-    this.opened = new Set();
-    this.unfolded = new Set();
-    this.listed = new Set();
-    this.spread();
-    this.findQuiet();
-    this.mark(changes);
-    this.everything = this.rows[0].length <= FEW;
     this.build(place);
     this.fold();
-  }
-
-  // Every row of every block: which line stands there on either side, -1 for none, -2 for a gap.
-  spread() {
-    const { blocks, old, new: now, twins } = this.value;
-    const rows = [[], []];
-    this.partner = [new Int32Array(old.length).fill(-1), new Int32Array(now.length).fill(-1)];
-    this.rowOf = [new Int32Array(old.length), new Int32Array(now.length)];
-    this.number = [new Int32Array(old.length), new Int32Array(now.length)];
-    this.blockOf = [];
-    this.ends = [];
-    this.gaps = new Map();
-    blocks.forEach((block, index) => {
-      const at = [...block.s];
-      const left = [0, 0];
-      for (const [kind, count] of block.r) {
-        if (kind === "~") {
-          this.gaps.set(rows[0].length, count);
-          left[0] += count;
-          left[1] += count;
-        }
-        for (let n = 0; n < (kind === "~" ? 1 : count); n++) {
-          const row = rows[0].length;
-          const here = [0, 1].map((side) => (kind === "~" ? -2 : kind === "+-"[side] ? -1 : at[side]++));
-          for (const side of [0, 1]) {
-            if (here[side] >= 0) {
-              this.rowOf[side][here[side]] = row;
-              this.number[side][here[side]] = side === 0 && block.sorted.length
-                ? block.sorted[here[0] - block.s[0] + left[0]]
-                : block.at[side] ? block.at[side] + here[side] - block.s[side] + left[side] : 0;
-              if (here[1 - side] >= 0) this.partner[side][here[side]] = here[1 - side];
-            }
-            rows[side].push(here[side]);
-          }
-          this.blockOf.push(index);
-        }
-      }
-      this.ends.push(rows[0].length);
-    });
-    for (const [one, other] of twins) { this.partner[0][one] = other; this.partner[1][other] = one; }
-    this.rows = rows;
-  }
-
-  // Three and more computations without a change, one after the other, are folded together.
-  findQuiet() {
-    const { blocks } = this.value;
-    this.quiet = new Map();
-    for (let first = 0; first < blocks.length; ) {
-      let end = first;
-      while (end < blocks.length && blocks[end].equal) end++;
-      for (let index = first; index < end; index++) this.quiet.set(index, end - first > 2);
-      first = end + 1;
-    }
-  }
-
-  // Which change each line belongs to.
-  mark(changes) {
-    this.marks = [new Map(), new Map()];
-    const note = (sites, mark) => {
-      for (const site of sites) {
-        for (const side of [0, 1]) {
-          if (site[side] < 0) continue;
-          const known = this.marks[side].get(site[side]);
-          if (!known || (known.follows && !mark.follows)) this.marks[side].set(site[side], mark);
-        }
-        if (site[0] >= 0 && site[1] >= 0) {
-          if (this.partner[0][site[0]] < 0) this.partner[0][site[0]] = site[1];
-          if (this.partner[1][site[1]] < 0) this.partner[1][site[1]] = site[0];
-        }
-      }
-    };
-    for (const change of changes) {
-      note(change.sites, { kind: change.kind, change, follows: false });
-      for (const one of change.followers) note(one.sites, { kind: one.kind, change, follows: true });
-    }
-    this.stops = [];
-    for (let row = 0; row < this.rows[0].length; row++) {
-      const here = [0, 1].map((side) => this.marks[side].get(this.rows[side][row]));
-      if (here.some((mark) => mark && !mark.follows)) this.stops.push(row);
-    }
-  }
-
-  text(side, line) {
-    const text = this.value[SIDES[side]][line];
-    return text === 0 ? this.value.old[this.partner[1][line]] : text;
   }
 
   build(place) {
@@ -127,74 +34,31 @@ class Listing {
     new ResizeObserver(() => this.render()).observe(place);
   }
 
-  // What is listed: heads of computations, rows, and folds that stand for several rows.
   fold() {
-    const items = [];
-    let start = 0;
-    this.value.blocks.forEach((block, index) => {
-      const end = this.ends[index];
-      const last = items[items.length - 1];
-      if (!this.everything && block.equal && this.quiet.get(index) && !this.listed.has(index)) {
-        if (last && last.blocks) last.blocks.push(index); else items.push({ blocks: [index] });
-        start = end;
-        return;
-      }
-      const open = this.everything ? !this.opened.has(index) : this.opened.has(index) !== !block.equal;
-      items.push({ head: index, open });
-      if (open) this.foldRows(items, start, end);
-      start = end;
-    });
-    this.items = items;
-    this.itemOf = new Map();
-    items.forEach((item, at) => { if (item.row !== undefined) this.itemOf.set(item.row, at); });
+    super.fold();
     for (const { pane, canvas } of this.panes) {
-      canvas.style.height = `${items.length * ROW}px`;
-      pane.setAttribute("aria-rowcount", items.length);
+      canvas.style.height = `${this.items.length * ROW}px`;
+      pane.setAttribute("aria-rowcount", this.items.length);
     }
     this.render(true);
   }
 
-  foldRows(items, start, end) {
-    const near = (row) => [0, 1].some((side) => this.marks[side].has(this.rows[side][row]));
-    const keep = new Uint8Array(end - start);
-    for (let row = start; row < end; row++) {
-      if (this.everything || this.unfolded.has(row)) { keep[row - start] = 1; continue; }
-      if (!near(row)) continue;
-      keep.fill(1, Math.max(row - AROUND, start) - start, Math.min(row + AROUND + 1, end) - start);
-    }
-    for (let row = start; row < end; ) {
-      let last = row;
-      while (last < end && !keep[last - start]) last++;
-      if (last - row > 2) { items.push({ fold: row, until: last }); row = last; }
-      else for (last = Math.max(last, row + 1); row < last; row++) items.push({ row });
-    }
-  }
-
   showEverything(everything) {
-    this.everything = everything;
-    this.opened.clear();
-    this.unfolded.clear();
-    this.listed.clear();
-    this.fold();
-    if (this.chosen[this.side] >= 0) this.select(this.side, this.chosen[this.side]);
+    super.showEverything(everything);
+    if (this.any) this.select(this.side, this.chosen[this.side]);
+    else this.start();
   }
 
-  reveal(row) {
-    if (this.itemOf.has(row)) return;
-    const block = this.blockOf[row];
-    if (!this.everything && this.quiet.get(block) && !this.listed.has(block)) { this.listed.add(block); this.fold(); }
-    const head = this.items.find((item) => item.head === block);
-    if (!head.open) { if (this.opened.has(block)) this.opened.delete(block); else this.opened.add(block); }
-    for (let near = row - AROUND; near <= row + AROUND; near++) this.unfolded.add(near);
-    this.fold();
-  }
-
-  toggle(item) {
-    if (item.head !== undefined) {
-      if (this.opened.has(item.head)) this.opened.delete(item.head); else this.opened.add(item.head);
-    } else if (item.blocks) for (const index of item.blocks) this.listed.add(index);
-    else for (let row = item.fold; row < item.until; row++) this.unfolded.add(row);
-    this.fold();
+  // The first edit is in view before anybody has chosen anything.
+  start() {
+    const row = this.stops[0];
+    if (row === undefined) return;
+    this.reveal(row);
+    const top = this.itemOf.get(row) * ROW;
+    for (const { pane } of this.panes) {
+      if (top > pane.clientHeight - 4 * ROW) pane.scrollTop = top - pane.clientHeight / 3;
+    }
+    this.render(true);
   }
 
   scrolled(side) {
@@ -395,11 +259,5 @@ class Listing {
       }
     }
     return false;
-  }
-
-  // Scope and line of Python of an instruction.
-  note(side, line) {
-    const { notes, scopes, wheres } = this.value;
-    return [scopes[notes[side][2 * line]] || "", wheres[notes[side][2 * line + 1]] || ""];
   }
 }

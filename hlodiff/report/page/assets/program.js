@@ -70,6 +70,10 @@ class ProgramView {
     if (name === "listing" && this.listing) this.listing.render(true);
   }
 
+  start() {
+    if (this.listing && this.now === "listing") this.listing.start();
+  }
+
   tabKey(event, tab) {
     const shown = this.tabs.filter((one) => !one.hidden);
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];

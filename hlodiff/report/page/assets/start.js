@@ -8,7 +8,7 @@ function route() {
   byId("overview").hidden = open;
   byId("program").hidden = !open;
   document.body.classList.toggle("in-program", open);
-  if (open) { view.tab(view.now); byId("program-name").focus(); } else if (view.link) view.link.closest("tr").querySelector("a.main").focus();
+  if (open) { view.tab(view.now); view.start(); byId("program-name").focus(); } else if (view.link) view.link.closest("tr").querySelector("a.main").focus();
   if (!open) view.link = null;
   window.scrollTo(0, 0);
 }
