@@ -128,3 +128,34 @@ def test_aliases_of_a_kernel_that_are_numbered_anew_are_nothing() -> None:
     assert lines(compare(old, new)) == ["added tanh"]
     moved = old.replace('["0","2"]', '["1","2"]')
     assert lines(compare(old, moved)) == ["changed fusion backend_config"]
+
+
+DOT = "dot(p0, p1), lhs_contracting_dims={0}, rhs_contracting_dims={0}"
+OF_NO_OPCODE = ', sharding={replicated}, frontend_attributes={mine="1"}'
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("add(p0, p1)", DOT),
+        ("add(p0, p1)", 'custom-call(p0, p1), custom_call_target="kernel", backend_config={"a":1}'),
+        (DOT, "convolution(p0, p1), window={size=1}, dim_labels=bf_io->bf"),
+        ("broadcast(p0), dimensions={0}", "reduce-precision(p0), exponent_bits=5, mantissa_bits=10"),
+    ],
+)
+@pytest.mark.parametrize("rest", ["", OF_NO_OPCODE])
+def test_another_opcode_brings_its_own_attributes_along(one: str, other: str, rest: str) -> None:
+    old, new = (ADD.replace("add(p0, p1)", body) for body in (one + rest, other + rest))
+    for found in (compare(old, new), compare(new, old)):
+        assert [(edit.kind, edit.fields) for edit in found.edits] == [("changed", ("opcode",))]
+        assert found.replay().complete
+
+
+def test_what_any_opcode_can_have_is_told_beside_another_opcode() -> None:
+    old, new = (ADD.replace("add(p0, p1)", body) for body in ("add(p0, p1)", DOT + OF_NO_OPCODE))
+    (edit,) = compare(old, new).edits
+    assert edit.fields == ("opcode", "sharding", "attribute:frontend_attributes.mine")
+    before = ADD.replace("add(p0, p1)", DOT + ", operand_precision={high,highest}")
+    found = compare(before, before.replace("{high,", "{highest,").replace(" dot(", " ragged-dot("))
+    assert [edit.fields for edit in found.edits] == [("opcode", "precision")]
+    assert found.replay().complete

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hlodiff.diff.edits import Place, RawEdit
-from hlodiff.diff.fields import field_changes, in_order
+from hlodiff.diff.fields import in_order, told_changes
 from hlodiff.diff.pairs import Correspondence, Program
 from hlodiff.diff.result import FieldChange
 from hlodiff.diff.walk import at, equal_callees, outside, paired_places
@@ -110,8 +110,8 @@ def _change(old: Module, new: Module, split: _Split, plain: int, count: int) -> 
         *(at(modules[1 - plain], p) for p in (split.start, split.done)),
     )
     pairs = ((one, start), (one, done)) if plain == 0 else ((start, one), (done, one))
-    changes = [c for c in field_changes(*pairs[0]) if c.field not in _BY_NATURE]
-    changes += [c for c in field_changes(*pairs[1]) if c.field in _BY_NATURE - {"opcode"}]
+    changes = [c for c in told_changes(*pairs[0]) if c.field not in _BY_NATURE]
+    changes += [c for c in told_changes(*pairs[1]) if c.field in _BY_NATURE - {"opcode"}]
     words = ("no", "yes") if plain == 0 else ("yes", "no")
     changes.append(FieldChange("attribute:asynchronous", *words))
     places = (split.plain, split.start) if plain == 0 else (split.start, split.plain)

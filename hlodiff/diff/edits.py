@@ -10,7 +10,7 @@ from hlodiff.diff.aliasing import only_renumbered
 from hlodiff.diff.arguments import is_misbound
 from hlodiff.diff.arguments import through as through_call
 from hlodiff.diff.elements import with_elements
-from hlodiff.diff.fields import field_changes, in_order
+from hlodiff.diff.fields import in_order, told_changes
 from hlodiff.diff.flatten import flattened
 from hlodiff.diff.operands import operands_changed, root_changed
 from hlodiff.diff.pairs import Correspondence, PairedComputations, Program, paired_calls
@@ -81,7 +81,7 @@ def _inside(
                 yield RawEdit("removed", place, None, count=pair.count)
             continue
         other = pair.new_side.computation.instructions[partner]
-        changes = field_changes(one, other, platform) + numbers.get(position, [])
+        changes = told_changes(one, other, platform) + numbers.get(position, [])
         if pair.elements and one.operands and one.operands[0] in pair.elements:
             changes = with_elements(changes, one, other, pair.elements[one.operands[0]])
         changes += _called_changes(old, new, one, other)

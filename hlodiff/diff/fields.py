@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, TypeVar
 
 from hlodiff.diff.result import FieldChange
@@ -42,7 +42,44 @@ _NAMED = {
 }
 _T = TypeVar("_T")
 _FRONTEND = frozenset(["frontend_attributes", "mhlo.frontend_attributes"])
+# Attributes that an instruction of any opcode can have.
+_OF_ANY = frozenset(["sharding", "compute_type"])
 _COMPUTE_TYPE = "_xla_compute_type"
+
+
+def told_changes(old: Instruction, new: Instruction, platform: str = "") -> list[FieldChange]:
+    """What an edit says: `field_changes` without fields that only one of two different opcodes has.
+
+    Example:
+        >>> iota = Instruction("a", "iota", Shape("f32"), attributes=(("iota_dimension", "0"),))
+        >>> tanh = Instruction("a", "tanh", Shape("f32"))
+        >>> [change.field for change in told_changes(iota, tanh)]
+        ['opcode']
+    """
+    changes = field_changes(old, new, platform)
+    if old.opcode == new.opcode or len(changes) < 2:
+        return changes
+    ours, theirs = flat_attributes(old), flat_attributes(new)
+    silent = {field_of(name) for name in (*ours, *theirs) if goes_with_opcode(name, ours, theirs)}
+    silent -= {field_of(name) for name in ours if name in theirs}
+    if (old.literal is None) != (new.literal is None):
+        silent.add("literal")
+    return [change for change in changes if change.field not in silent]
+
+
+def goes_with_opcode(name: str, old: Collection[str], new: Collection[str]) -> bool:
+    """Whether an attribute comes or goes with the opcode of a changed instruction, of itself.
+
+    Args:
+        name: of the attribute.
+        old, new: names of all attributes on both sides, frontend attributes one by one.
+    """
+    return (name in old) != (name in new) and field_of(name) not in _OF_ANY and not _is_frontend(name)
+
+
+def _is_frontend(name: str) -> bool:
+    """Whether an attribute is one that users or JAX gave, whatever the opcode."""
+    return name.startswith("frontend_attributes.") and field_of(name) != "literal"
 
 
 def field_changes(old: Instruction, new: Instruction, platform: str = "") -> list[FieldChange]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from hlodiff.diff.edits import Place, RawEdit
-from hlodiff.diff.fields import field_changes, in_order
+from hlodiff.diff.fields import in_order, told_changes
 from hlodiff.diff.limits import Limits
 from hlodiff.diff.pairs import Correspondence, Program
 from hlodiff.diff.result import FieldChange
@@ -231,7 +231,7 @@ def _replaced(
 def _move(sides: tuple[_Side, _Side], platform: str, source: Place, target: Place, count: int) -> RawEdit:
     (old, ours), (new, theirs) = sides
     names = old.computations[source[0]].name, new.computations[target[0]].name
-    changes = field_changes(at(old, source), at(new, target), platform)
+    changes = told_changes(at(old, source), at(new, target), platform)
     threads = ours.get(source[0], "device"), theirs.get(target[0], "device")
     if threads[0] != threads[1]:
         changes = in_order([*changes, FieldChange("compute_type", *threads)])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from hlodiff.diff.compared_form import CHANNEL, TUNING
 from hlodiff.diff.edits import Place
-from hlodiff.diff.fields import field_of
+from hlodiff.diff.fields import field_of, goes_with_opcode
 from hlodiff.diff.placement import Donated, donated_parts
 from hlodiff.diff.result import Edit, ModuleDiff
 from hlodiff.diff.script import Channel, Charge, Setting
@@ -106,13 +106,16 @@ def settings(said: Said, old: Instruction, new: Instruction) -> Iterator[Setting
     fields = said.edit.fields
     if "opcode" in fields:
         yield Setting("opcode", new.opcode)
-    if "literal" in fields or ("opcode" in fields and "parameter" in (old.opcode, new.opcode)):
+    turned = "opcode" in fields and old.opcode != new.opcode
+    came_or_went = (old.literal is None) != (new.literal is None)
+    if "literal" in fields or (turned and (came_or_went or "parameter" in (old.opcode, new.opcode))):
         yield Setting("literal", new.literal)
     if "attribute:parameter_number" in fields:
         yield Setting("number", new.literal)
     yield from _shape_settings(fields, old.shape, new.shape)
-    for name in dict.fromkeys([*(k for k, _ in old.attributes), *(k for k, _ in new.attributes)]):
-        if field_of(name) in fields and name != TUNING:
+    ours, theirs = dict(old.attributes), dict(new.attributes)
+    for name in dict.fromkeys([*ours, *theirs]):
+        if (field_of(name) in fields or (turned and goes_with_opcode(name, ours, theirs))) and name != TUNING:
             yield Setting(f"attribute:{name}", new.attribute(name))
     assert CHANNEL == "channel_id"
 
