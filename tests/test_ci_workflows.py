@@ -55,7 +55,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def pretending(runner: Runner, code: int = 0) -> Path:
-    """Stand in for hlodiff: keep its arguments, write what a check writes, and end with a code."""
+    """Stand in for pip, and for hlodiff: keep its arguments, write what a check writes, and end with a code."""
     seen = runner.home / "arguments"
     script = f"""[ "$1" != --version ] || exit 0
 for one; do printf '%s\\n' "$one"; done > '{seen}'
@@ -64,6 +64,7 @@ for one; do case "$one" in json=*) echo '{{}}' > "${{one#json=}}";; *upgrade.md)
 env > '{runner.home / "variables"}'
 exit {code}"""
     runner.program("hlodiff", script)
+    runner.program("python", f'[ "$*" = "-m pip install -e ." ] || exec "{sys.executable}" "$@"')
     return seen
 
 

@@ -76,8 +76,13 @@ def parsed(file: Path) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
 
 
-def imports(file: Path) -> Iterator[tuple[int, str]]:
+@cache
+def imports(file: Path) -> tuple[tuple[int, str], ...]:
     """Line and dotted name of every import, in functions and under TYPE_CHECKING too."""
+    return tuple(_imports(file))
+
+
+def _imports(file: Path) -> Iterator[tuple[int, str]]:
     for node in parsed(file):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.capture import Captured, capture, discover
+from hlodiff.capture import Captured, capture, discover, one_worker_for_both
 from hlodiff.config import Config
 from hlodiff.ir import read_text
 from hlodiff.normalize import normalize, to_text
@@ -22,7 +22,9 @@ def programs(folder: Path, source: str) -> dict[str, tuple[str, str]]:
     (folder / "pallas_kernel.py").write_text(source)
     config = Config(folder, modules=("pallas_kernel.py",), targets=THREE, jobs=1)
     found = {}
-    for outcome in capture(config, discover(config).requests()):
+    with one_worker_for_both():
+        outcomes = list(capture(config, discover(config).requests()))
+    for outcome in outcomes:
         assert isinstance(outcome, Captured), outcome
         stages = (outcome.stablehlo, outcome.compiled or "")
         texts = [to_text(normalize(read_text(text))) for text in stages]

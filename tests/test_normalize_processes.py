@@ -87,14 +87,11 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> str:
     return text
 
 
-def test_other_folder_seed_lines_helpers_and_functions_traced_before(first: str, tmp_path: Path) -> None:
-    other = run(tmp_path / "a" / "longer path", seed="77", helper="renamed_helper", shift=40, others=True)
+def test_other_folder_seed_lines_helpers_cores_and_functions_traced_before(first: str, tmp_path: Path) -> None:
+    one_core = shutil.which("taskset") is not None
+    folder = tmp_path / "a" / "longer path"
+    other = run(folder, seed="77", helper="renamed_helper", shift=40, others=True, one_core=one_core)
     assert other == first
-
-
-@pytest.mark.skipif(shutil.which("taskset") is None, reason="taskset is not installed")
-def test_one_core(first: str, tmp_path: Path) -> None:
-    assert run(tmp_path / "one", seed="1", one_core=True) == first
 
 
 def test_targets_of_this_machine_are_said() -> None:

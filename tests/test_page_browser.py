@@ -272,6 +272,7 @@ def test_widths(tab: Tab, small: Path, large: Path, width: int) -> None:
 def test_ten_thousand_instructions_a_side(tab: Tab, large: Path) -> None:
     """However far one goes, no more rows than fit on the screen and a little beyond are made."""
     opened(tab, large, "#program-0")
+    assert tab.locator("script[type='application/zlib']").count() == 1  # packed, so what follows was unpacked
     assert in_document(tab) < 100
     tab.click("#everything")
     tab.keyboard.press("j")

@@ -127,7 +127,10 @@ class Runner:
             (self.home / name).mkdir(parents=True, exist_ok=True)
         (self.home / "files/event.json").write_text(json.dumps(self.event))
         self.program("hlodiff", f'exec "{sys.executable}" -m hlodiff "$@"')
-        self.program("python", f'exec "{sys.executable}" "$@"')
+        # What a step installs must not end in the Python that runs the tests.
+        apart = f'set -- "$@" --ignore-installed --prefix "{self.home}/installed"'
+        apart = f'case "$*" in "-m pip install"*) {apart};; esac'
+        self.program("python", f'{apart}\nexec "{sys.executable}" "$@"')
 
     def program(self, name: str, line: str) -> None:
         """Put a program on the PATH of all steps."""

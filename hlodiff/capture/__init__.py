@@ -18,6 +18,7 @@ from hlodiff.capture.outcomes import (
 from hlodiff.capture.parity_outcomes import Called, CalledProgram, ParityRequest
 from hlodiff.capture.pool import Answer, Job, capture, discover
 from hlodiff.capture.scenario_runs import ran
+from hlodiff.capture.spare import one_worker_for_both
 
 __all__ = [
     "Answer",
@@ -41,6 +42,7 @@ __all__ = [
     "TargetStatus",
     "capture",
     "discover",
+    "one_worker_for_both",
     "ran",
     "targets",
 ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -12,49 +11,20 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, Pipe, wait
+from multiprocessing.connection import Pipe, wait
 from pathlib import Path
 from typing import Any
 
 from hlodiff.capture.environment import Purpose, Setting, worker_environment
 from hlodiff.capture.outcomes import Event, Failed
+from hlodiff.capture.spare import leave, taken
+from hlodiff.capture.worker_process import Worker
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError
 
 _PACKAGE_PARENT = Path(__file__).resolve().parent.parent.parent
 # The package is found even where it is not installed, after everything else, so that it shadows nothing.
 _START = f"import sys; sys.path.append({str(_PACKAGE_PARENT)!r}); from hlodiff.capture.worker import main; main({{}})"
-_TAIL = 4000
-# What absl says before anything has gone wrong: its own start, and lines of severity I (INFO).
-_CHATTER = re.compile(
-    r"WARNING: (All log messages before|Logging before InitGoogle)|I\d{4} \d\d:\d\d:\d\d|I0000 00:00:"
-)
-
-
-@dataclass(slots=True, eq=False)
-class Worker:
-    """A process, the connection to it and what it is doing."""
-
-    setting: Setting
-    process: subprocess.Popen[bytes]
-    connection: Connection[Any, Any]
-    log: Path
-    request: Any = None
-    log_start: int = 0  # where the log of the request begins
-
-    def log_tail(self) -> str:
-        with self.log.open("rb") as stream:
-            stream.seek(max(self.log_start, self.log.stat().st_size - _TAIL))
-            text = stream.read().decode(errors="replace")
-        return "\n".join(line for line in text.splitlines() if not _CHATTER.match(line)).strip()
-
-    def death(self) -> str:
-        """How the process ended, in words."""
-        code = self.process.wait()
-        if code >= 0:
-            return f"the worker left with exit code {code}"
-        name = signal.Signals(-code).name if -code in signal.valid_signals() else f"signal {-code}"
-        return f"the worker was ended by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")
 
 
 @dataclass(slots=True)
@@ -67,6 +37,7 @@ class Crew:
         default_factory=lambda: tempfile.TemporaryDirectory(prefix="hlodiff-", ignore_cleanup_errors=True)
     )
     started: int = 0
+    folder_is_left: bool = False  # to a worker that goes on
 
     def __enter__(self) -> Crew:
         return self
@@ -74,7 +45,8 @@ class Crew:
     def __exit__(self, *_: object) -> None:
         for worker in list(self.workers):
             self.dismiss(worker)
-        self.folder.cleanup()
+        if not self.folder_is_left:
+            self.folder.cleanup()
 
     def end(self) -> None:
         """End all workers from another thread: the one that waits for an answer finds its worker dead."""
@@ -106,10 +78,7 @@ class Crew:
 
     def dismiss(self, worker: Worker) -> None:
         self.workers.remove(worker)
-        worker.connection.close()
-        with contextlib.suppress(ProcessLookupError):  # it is gone already
-            os.killpg(worker.process.pid, signal.SIGKILL)
-        worker.process.wait()
+        worker.end()
 
     def staff(self, queues: Mapping[Setting, deque[Any]], jobs: int) -> None:
         """Start workers for what waits, as long as there is room."""
@@ -118,7 +87,19 @@ class Crew:
             busy = sum(worker.setting == setting for worker in self.workers)
             wanted = len(queue) - idle if not setting.attached else int(bool(queue) and not busy)
             for _ in range(min(wanted, jobs - len(self.workers))):
-                self.hire(setting, "capture")
+                self._recall(setting) or self.hire(setting, "capture")
+
+    def _recall(self, setting: Setting) -> Worker | None:
+        worker = taken(self.config, setting)
+        if worker is not None:
+            self.workers.append(worker)
+        return worker
+
+    def leave_worker(self) -> None:
+        """Leave the worker that was asked to the next crew of this command, where that wants it."""
+        if self.workers and leave(self.config, self.workers[0], self.folder):
+            self.workers.pop(0)
+            self.folder_is_left = True
 
     def wait(self) -> list[Worker]:
         ready = wait([worker.connection for worker in self.workers])

@@ -47,7 +47,9 @@ def discover(config: Config) -> Discovery:
             error.where = f"[{TABLE}] targets"
             raise
     with Crew(config) as crew:
-        return cast(Discovery, crew.ask(_REHEARSAL, "discover", None))
+        found = cast(Discovery, crew.ask(_REHEARSAL, "discover", None))
+        crew.leave_worker()
+    return found
 
 
 def probe(config: Config, names: Sequence[TargetName]) -> dict[str, str]:

@@ -78,7 +78,31 @@ class _Server:
 
         self.bench = Bench(config.root, process_environment(), config.large_constants)
         if purpose == "capture":
-            _start_xla(self.bench.environment)
+            self.start(None)
+
+    def start(self, _: None) -> None:
+        """Flags that XLA does not know end the process: here, before any program is blamed for it."""
+        import jax
+
+        if self.bench.environment.get("JAX_PLATFORMS") == "cpu":
+            jax.devices("cpu")
+
+    def has_devices(self, wanted: str) -> bool:
+        """Whether XLA will start with so many CPU devices; a worker that discovers is started with more."""
+        import jax
+
+        from hlodiff.capture.program import Bench
+
+        name = "JAX_NUM_CPU_DEVICES"
+        if str(getattr(jax.config, name.lower())) != os.environ.get(name):
+            return False  # the user's modules have chosen
+        try:
+            jax.config.update("jax_num_cpu_devices", int(wanted))
+        except (RuntimeError, ValueError):  # it has started
+            return False
+        os.environ[name] = wanted
+        self.bench = Bench(self.config.root, process_environment(), self.config.large_constants)
+        return True
 
     def capture(self, request: Any) -> Any:
         if isinstance(request, GrowthRequest):
@@ -175,14 +199,6 @@ class _Server:
         except Exception as error:
             frame = user_frame(error, self.config.root)
             return {}, f"{frame}: {one_line(error)}" if frame else one_line(error)
-
-
-def _start_xla(environment: dict[str, str]) -> None:
-    """Flags that XLA does not know end the process: here, before any program is blamed for it."""
-    import jax
-
-    if environment.get("JAX_PLATFORMS") == "cpu":
-        jax.devices("cpu")
 
 
 def _check_target(registration: Registration, name: str, place: str) -> None:

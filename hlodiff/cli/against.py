@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from hlodiff.capture import Discovery, discover
+from hlodiff.capture import Discovery, discover, one_worker_for_both
 from hlodiff.cli.against_records import Side, compared_scenarios, judged_growth, judged_scenarios, scenario_names
 from hlodiff.cli.parity import check_parity
 from hlodiff.cli.registered import with_budgets
@@ -31,6 +31,7 @@ _SHARED = (
 _MODULES = ("modules", "path", "targets", "root")
 
 
+@one_worker_for_both()
 def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequence[str], jobs: int | None) -> Report:
     """Capture a revision and the work tree in one run and compare them.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from hlodiff.capture import discover
+from hlodiff.capture import discover, one_worker_for_both
 from hlodiff.cli import options
 from hlodiff.cli.against import check_against
 from hlodiff.cli.checking import Run, with_ids
@@ -101,6 +101,7 @@ def command(
     return exit_code(report.findings)
 
 
+@one_worker_for_both()
 def _check_snapshots(
     run: Run, names: tuple[str, ...], targets: tuple[str, ...], everything: bool, jobs: int | None
 ) -> Report:

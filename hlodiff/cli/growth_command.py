@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from hlodiff.anatomy.growth import Growth
-from hlodiff.capture import Discovery, GrowthRequest, discover
+from hlodiff.capture import Discovery, GrowthRequest, discover, one_worker_for_both
 from hlodiff.cli import options
 from hlodiff.cli.growing import growing_keys, grown
 from hlodiff.cli.output import emit, near, tell
@@ -38,6 +38,7 @@ _FORMS = {"text": growth_text, "json": growth_json, "markdown": growth_markdown}
 @options.output
 @options.jobs
 @options.project
+@one_worker_for_both()
 def command(
     names: tuple[str, ...],
     sizes: tuple[str, ...],

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from hlodiff.capture import Captured, NotChecked, Outcome, discover
+from hlodiff.capture import Captured, NotChecked, Outcome, discover, one_worker_for_both
 from hlodiff.cli import options
 from hlodiff.cli.capturing import captured
 from hlodiff.cli.growth_checking import update_growth
@@ -40,6 +40,7 @@ _STATUSES = (*_RECORDED, "unchanged", "orphaned", "deleted", "not checked", "fai
 @options.ci_write
 @options.jobs
 @options.project
+@one_worker_for_both()
 def command(
     names: tuple[str, ...],
     targets: tuple[str, ...],
