@@ -16,6 +16,7 @@ from hlodiff.ir.hlo_reader import read_hlo
 from hlodiff.policy import Finding, judge
 from hlodiff.report import Report
 from hlodiff.report.page import to_page
+from hlodiff.report.page.bounds import PAGE_LIMITS, PageLimits
 from tests.page_parts import long_program
 from tests.test_report import HOSTILE, NEW, OLD
 
@@ -69,8 +70,8 @@ def large(folder: Path) -> Path:
     )
 
 
-def written(path: Path, report: Report) -> Path:
-    path.write_text(to_page(report).encode("utf-8", "backslashreplace").decode(), encoding="utf-8")
+def written(path: Path, report: Report, limits: PageLimits = PAGE_LIMITS) -> Path:
+    path.write_text(to_page(report, limits=limits).encode("utf-8", "backslashreplace").decode(), encoding="utf-8")
     return path
 
 
@@ -238,6 +239,20 @@ def test_the_graph_shows_what_was_made_of_an_instruction(tab: Tab, small: Path) 
     tab.click("#tab-drawing")
     tab.select_option("#drawing-pick", label="~  tanh -> sine")
     assert tab.locator(".graph.new .node.changed text.op").first.text_content() == "sine"
+
+
+def test_an_open_change_without_a_drawing_is_said(tab: Tab, folder: Path) -> None:
+    found = diff(read_hlo(long_program(4)), read_hlo(long_program(4, 2, "sine", more=1)))
+    report = Report("diff", "a", "b", (Compared("m", None, "compiled", "changed", found),))
+    opened(tab, written(folder / "few.html", report, PageLimits(drawings=1)), "#program-0")
+    says = []
+    for _ in range(tab.locator("button.change").count()):
+        tab.keyboard.press("j")
+        tab.click("#tab-drawing")
+        says.append(tab.locator(".missing").is_visible())
+        tab.click("#tab-listing")
+    assert sorted(says) == [False] + [True] * (len(says) - 1)
+    assert len(says) > 1
 
 
 def test_numbers_and_tabs_by_keys(tab: Tab, small: Path) -> None:
