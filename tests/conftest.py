@@ -37,7 +37,10 @@ def said(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, st
 
 
 # Slow files that take longest begin first, so that no process is left alone with one of them in the end.
-_HEAVIEST = ("test_examples", "test_pytest_cases", "test_parity", "test_profile", "test_cli_capture", "test_cli_growth")
+_HEAVIEST = (
+    "test_examples", "test_cli_against", "test_cli_growth", "test_pytest_cases", "test_recompiles_page", "test_record",
+    "test_profile", "test_parity", "test_cli_capture", "test_cli_upgrade", "test_cli_scenarios", "test_page_browser",
+)  # fmt: skip
 
 
 @pytest.hookimpl(trylast=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
@@ -56,12 +58,20 @@ class Page(HTMLParser):
 
     def bodies(self) -> list[dict[str, Any]]:
         """What is shown of single programs."""
-        return [json.loads(e.text) for e in self.all("script", type="application/json")]
+        found = [e for e in self.all("script") if e.attributes.get("type", "").startswith("application/")]
+        return [json.loads(unpacked(e)) for e in found]
 
     def policy(self) -> str:
         """What the page may load."""
         (found,) = self.all("meta", http_equiv="Content-Security-Policy")
         return found.attributes["content"]
+
+
+def unpacked(element: Element) -> str:
+    """JSON that is held by an element, as a browser takes it out."""
+    if element.attributes["type"] == "application/json":
+        return element.text
+    return zlib.decompress(base64.b64decode(element.text)).decode()
 
 
 def parsed(text: str) -> Page:

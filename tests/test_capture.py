@@ -357,13 +357,14 @@ def test_xla_is_not_asked_where_the_stablehlo_and_the_toolchain_are_known(projec
     known = fingerprint(normalize(read_stablehlo(first.stablehlo)))
     toolchain = first.facts["toolchain"]
 
-    second = only(config, [Request("f", "", "cpu", known, toolchain)])
+    others = ("0" * 64, toolchain), (known, {"jax": "0.9.2"})
+    requests = [Request("f", "", "cpu", *stored) for stored in ((known, toolchain), *others)]
+    second, *asked = capture(config, requests)
     assert isinstance(second, Captured)
     assert (second.unchanged, second.compiled) == (True, None) and "compile" not in second.seconds
-
-    for request in (Request("f", "", "cpu", "0" * 64, toolchain), Request("f", "", "cpu", known, {"jax": "0.9.2"})):
-        asked = only(config, [request])
-        assert isinstance(asked, Captured) and not asked.unchanged and asked.compiled == first.compiled
+    assert len(asked) == len(others)
+    for one in asked:
+        assert isinstance(one, Captured) and not one.unchanged and one.compiled == first.compiled
 
 
 # --- three compilers ------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ def OLD():
     return hlodiff.Case(lambda x: jnp.cos(x), hlodiff.abstract((8,), "float32"))
 """
 LAYER = "import jax.numpy as jnp\n\n\ndef layer(x):\n    return jnp.tanh(x)\n"
-TABLE = '[tool.hlodiff]\nmodules = ["programs.py"]\n'
+TABLE = '[tool.hlodiff]\nmodules = ["programs.py"]\njobs = 1\n'
 
 
 def run(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:

@@ -50,7 +50,7 @@ def run(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProce
 def project(tmp_path: Path) -> Path:
     folder = tmp_path / "a project"
     folder.mkdir()
-    (folder / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')
+    (folder / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\njobs = 1\n')
     (folder / "programs.py").write_text(PROGRAM)
     return folder
 

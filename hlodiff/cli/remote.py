@@ -77,12 +77,13 @@ def main() -> None:
 
 
 def _answer(job: dict[str, Any], out: Path) -> dict[str, Any]:
-    from hlodiff.capture import discover
+    from hlodiff.capture import discover, one_worker_for_both
 
     config = load(Path(job["project"]))
-    keys = [Key(r.function, r.case, r.target) for r in discover(config).requests()]
-    chosen = [key for key in keys if selected(key, job["names"], job["targets"])]
-    taken = take(config, chosen, job["jobs"])
+    with one_worker_for_both():
+        keys = [Key(r.function, r.case, r.target) for r in discover(config).requests()]
+        chosen = [key for key in keys if selected(key, job["names"], job["targets"])]
+        taken = take(config, chosen, job["jobs"])
     for snapshot in taken.snapshots.values():
         write_snapshot(out, snapshot)
     troubles = [{"key": _parts(key), "trouble": asdict(trouble)} for key, trouble in taken.troubles.items()]

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from hlodiff.capture import discover
+from hlodiff.capture import discover, one_worker_for_both
 from hlodiff.cli import options
 from hlodiff.cli.environments import Elsewhere, elsewhere, with_plugins
 from hlodiff.cli.output import color, emit, tell, width
@@ -40,6 +40,7 @@ from hlodiff.store import Key
 @options.output
 @options.jobs
 @options.project
+@one_worker_for_both()
 def command(
     requirements: tuple[str, ...],
     names: tuple[str, ...],

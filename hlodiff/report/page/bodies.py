@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+import zlib
 from dataclasses import dataclass, field
 
 from hlodiff.diff.compared import Compared
@@ -13,13 +14,29 @@ from hlodiff.report.record import Report
 
 _SHARE = 8  # how much more than its equal share a program may take
 _LEAST = 100_000
+_PACKED = 20_000  # characters of JSON from which on it is packed
+_SMALLER = 6  # by what listings and drawings become smaller then, with room to spare
+_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What is shown of one program, as it stands in the page.
+
+    Args:
+        type: of the `script` element: "application/json", or "application/zlib" for the same, packed, in base64.
+        text: which can stand inside of such an element.
+    """
+
+    type: str
+    text: str
 
 
 @dataclass(slots=True)
 class Bodies:
-    """Texts of JSON, and for each program of the report which of them is its own; -1 for none."""
+    """What is stored, and for each program of the report which of it is its own; -1 for none."""
 
-    texts: list[str] = field(default_factory=list)
+    stored: list[Stored] = field(default_factory=list)
     of_program: list[int] = field(default_factory=list)
 
 
@@ -36,15 +53,25 @@ def bodies_of(report: Report, limits: PageLimits) -> Bodies:
     sources = Sources(report.root, limits.excerpt)
     numbers = [number for number, program in enumerate(report.programs) if has_body(program)]
     numbers.sort(key=lambda n: (report.programs[n].status == "identical", size_of(report.programs[n]), n))
-    texts: dict[str, int] = {}
+    known: dict[Stored, int] = {}
     found = [-1] * len(report.programs)
     room = limits.page_bytes
     for at, number in enumerate(numbers):
         share = min(room, max(room // (len(numbers) - at) * _SHARE, _LEAST))
-        text = body_of(Subject(report.programs[number], report.root, sources, limits), share)
-        room -= len(text) if text not in texts else 0
-        found[number] = texts.setdefault(text, len(texts))
-    return Bodies(list(texts), found)
+        body = _fitting(Subject(report.programs[number], report.root, sources, limits), share)
+        room -= len(body.text) if body not in known else 0
+        found[number] = known.setdefault(body, len(known))
+    return Bodies(list(known), found)
+
+
+def _fitting(subject: Subject, room: int) -> Stored:
+    """The longest account that fits as it stands in the page."""
+    most = room * _SMALLER if room * _SMALLER > _PACKED else room
+    while True:
+        body = stored(body_of(subject, most))
+        if len(body.text) <= room or most <= room:
+            return body
+        most = max(room, most * room // len(body.text) * 9 // 10)
 
 
 def has_body(program: Compared) -> bool:
@@ -52,12 +79,17 @@ def has_body(program: Compared) -> bool:
     return program.diff is not None or bool(program.op_count_pairs()) or bool(program.log)
 
 
-def embedded(texts: Sequence[str]) -> list[str]:
-    """JSON that can stand inside of a `script` element, and holds no line end that JavaScript does not know.
+def stored(text: str) -> Stored:
+    """JSON as it stands in the page: it cannot end its element, and holds no line end that JavaScript does not know.
+
+    Args:
+        text: JSON.
 
     Example:
-        >>> embedded(['"</script>"'])
-        ['"\\\\u003c/script\\\\u003e"']
+        >>> stored('"</script>"')
+        Stored(type='application/json', text='"\\u003c/script\\u003e"')
     """
-    escapes = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
-    return [text.translate(escapes) for text in texts]
+    if len(text) <= _PACKED:
+        return Stored("application/json", text.translate(_ESCAPES))
+    packed = zlib.compress(text.encode("utf-8", "backslashreplace"), 6)
+    return Stored("application/zlib", base64.b64encode(packed).decode())

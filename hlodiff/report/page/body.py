@@ -52,7 +52,7 @@ def body_of(subject: Subject, room: int) -> str:
 
     Args:
         subject: the program.
-        room: for how many characters.
+        room: for how many characters, before they are packed.
 
     Returns:
         JSON; the shortest account says that nothing fits.

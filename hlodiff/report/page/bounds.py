@@ -10,7 +10,7 @@ class PageLimits:
     """Bounds of a page.
 
     Args:
-        page_bytes: of what programs are shown with, all of them together.
+        page_bytes: of what programs are shown with, all of them together, packed as they are in the page.
         instructions: of the larger side of a program that is shown line by line.
         line: characters of one instruction.
         programs: rows of the table.
@@ -27,7 +27,7 @@ class PageLimits:
     programs: int = 3_000
     changes: int = 400
     sites: int = 500
-    drawings: int = 24
+    drawings: int = 60
     drawn: int = 28
     excerpt: int = 4
 

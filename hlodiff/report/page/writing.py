@@ -13,7 +13,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from hlodiff.report.filling import sheet_of
-from hlodiff.report.page.bodies import Bodies, bodies_of, embedded
+from hlodiff.report.page.bodies import Bodies, bodies_of
 from hlodiff.report.page.bounds import PAGE_LIMITS, PageLimits
 from hlodiff.report.page.overview import (
     columns_of,
@@ -58,7 +58,7 @@ def to_page(report: Report, sheet: Sheet | None = None, limits: PageLimits = PAG
             policy=content_policy(style, script),
             style=Markup(style),  # our own files
             script=Markup(script),
-            bodies=[Markup(text) for text in embedded(bodies.texts)],
+            bodies=[(one.type, Markup(one.text)) for one in bodies.stored],
             **_values(report, sheet, bodies, limits),
         )
     )

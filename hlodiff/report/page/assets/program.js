@@ -1,4 +1,15 @@
 // One program: its changes, both sides line by line, drawings and numbers.
+// Long accounts are packed; every browser since 2023 unpacks them by itself.
+async function unpacked(body) {
+  if (body.type === "application/json") return JSON.parse(body.textContent);
+  if (!("DecompressionStream" in window)) {
+    return { tables: [], limits: [], left_out: ["This browser is too old to unpack what is shown of this program."] };
+  }
+  const bytes = Uint8Array.from(atob(body.textContent), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(stream).text());
+}
+
 class ProgramView {
   constructor() {
     this.tabs = [...document.querySelectorAll("[role=tab]")];
@@ -12,11 +23,14 @@ class ProgramView {
     byId("next").addEventListener("click", () => this.step(1));
   }
 
-  open(index) {
+  // What there is to show of a program, and the link that leads to it; null where there is nothing.
+  async load(index) {
     const link = document.querySelector(`a.open[data-program="${index}"]`);
     const body = link ? byId(`body-${link.dataset.body}`) : null;
-    if (!body) return false;
-    const value = JSON.parse(body.textContent);
+    return body ? { link, value: await unpacked(body) } : null;
+  }
+
+  open({ link, value }) {
     this.value = value;
     this.link = link;
     this.head(link, value);
@@ -29,7 +43,6 @@ class ProgramView {
     empty(byId("chosen"));
     empty(byId("numbers"), numbersOf(value.tables), value.log ? make("section", { class: "card" }, make("h3", {}, "Log"), make("pre", { class: "text" }, value.log)) : null);
     this.available(value, all);
-    return true;
   }
 
   head(link, value) {
@@ -100,7 +113,7 @@ class ProgramView {
 
   draw(change) {
     const number = ((this.value.changes || {}).edits || { list: [] }).list.indexOf(change);
-    if (this.drawings && number >= 0) this.drawings.showChange(number);
+    if (this.drawings) this.drawings.showChange(number);
   }
 
   fromDrawing(name, node) {

@@ -2,9 +2,15 @@
 const table = startTable();
 const view = new ProgramView();
 
-function route() {
+let turn = 0;
+
+async function route() {
+  const mine = ++turn;
   const found = /^#program-(\d+)$/.exec(location.hash);
-  const open = Boolean(found && view.open(found[1]));
+  const loaded = found ? await view.load(found[1]) : null;
+  if (mine !== turn) return; // somebody went on meanwhile
+  const open = loaded !== null;
+  if (open) view.open(loaded);
   byId("overview").hidden = open;
   byId("program").hidden = !open;
   document.body.classList.toggle("in-program", open);
@@ -41,5 +47,4 @@ byId("theme").addEventListener("click", () => theme());
 byId("help").addEventListener("click", () => { byId("keys").hidden = !byId("keys").hidden; });
 addEventListener("keydown", key);
 addEventListener("hashchange", route);
-document.documentElement.classList.add("ready");
-route();
+route().then(() => document.documentElement.classList.add("ready"));
