@@ -158,6 +158,9 @@ def test_colour_changes_nothing_but_colour() -> None:
             FieldChange("precision", "[#stablehlo<precision DEFAULT>]", ""),
             "precision: [DEFAULT] -> none",
         ),
+        (FieldChange("operands", "%a, %b", "%b, %a"), "operands: %a, %b -> %b, %a"),
+        (FieldChange("operands", ", ".join("a" * 33), ", ".join("b" * 33)), "operands: other values among 33"),
+        (FieldChange("operands", ", ".join("a" * 33), "%a"), "operands: 33 -> 1"),
     ],
 )
 def test_fields_in_words(change: FieldChange, words: str) -> None:

@@ -198,7 +198,8 @@ def call_in_progress() -> tuple[Any, Any, tuple[Any, ...], dict[str, Any]] | Non
     while frame is not None:
         if frame.f_code.co_name == "cache_miss" and frame.f_code.co_filename.endswith("pjit.py"):
             here = frame.f_locals
-            if {"fun", "jit_info", "args", "kwargs"} <= here.keys():
+            # From Python 3.13 on these are no dictionary, and their keys are a list.
+            if {"fun", "jit_info", "args", "kwargs"} <= set(here):
                 return here["fun"], here["jit_info"], here["args"], here["kwargs"]
         frame = frame.f_back
     return None

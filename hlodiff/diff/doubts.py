@@ -12,6 +12,7 @@ from hlodiff.diff.narrow import Narrowed
 from hlodiff.diff.pairs import is_embedded
 from hlodiff.diff.walk import at
 from hlodiff.ir.model import Computation, Module
+from hlodiff.ir.outline import Chunk
 from hlodiff.ir.sketch import called_names
 
 
@@ -31,6 +32,7 @@ def reopened(narrowed: Narrowed, edits: Iterable[RawEdit]) -> Narrowed | None:
     if any(_is_in_doubt_everywhere(narrowed, side, edits) for side in (0, 1)) or any(map(_exchanges_branches, edits)):
         return None
     keys: set[int] = set()
+    twins = _Twins(narrowed, 0), _Twins(narrowed, 1)
     for edit in edits:
         for side, place in enumerate((edit.old, edit.new)):
             if place is None:
@@ -42,7 +44,7 @@ def reopened(narrowed: Narrowed, edits: Iterable[RawEdit]) -> Narrowed | None:
             if it.opcode == LEAF or (it.calls and _is_about_calls(edit)):
                 keys |= set(_closed(narrowed, side, (place[0],) if it.opcode == LEAF else it.called))
             if it.calls and edit.kind != "changed":
-                keys |= set(_twins(narrowed, side, it.called))
+                keys.update(twins[side].of(it.called))
     return narrowed.wider({*keys, *narrowed.reopened}) if keys else narrowed
 
 
@@ -68,20 +70,33 @@ def _closed(narrowed: Narrowed, side: int, called: Iterable[int]) -> Iterator[in
         waiting += [c for it in computation.instructions for c in it.called if c not in waiting]
 
 
-def _twins(narrowed: Narrowed, side: int, called: Iterable[int]) -> Iterator[int]:
-    """Keys of what was left out though it holds the same as one of these computations."""
-    module, sketch = narrowed.modules[side], narrowed.sketches[side]
-    chunks = [sketch.chunks.get(computation.name) for computation in module.computations]
-    closed = [(n, chunk) for n, chunk in enumerate(chunks) if chunk and _is_closed(module.computations[n])]
-    for index in called:
-        ours = chunks[index]
-        if ours is None or _is_closed(module.computations[index]):
-            continue
-        for n, theirs in closed:
-            if theirs.lines == ours.lines and _held(narrowed, side, n) == _held(narrowed, side, index):
-                key = sketch.keys[theirs.name]
-                assert key is not None  # only what has a key was left out
-                yield key
+class _Twins:
+    """What was left out of one side of a pair though it holds the same as something that is there."""
+
+    def __init__(self, narrowed: Narrowed, side: int) -> None:
+        self._narrowed, self._side = narrowed, side
+        self._chunks: list[Chunk | None] = []
+        self._closed: list[tuple[int, Chunk]] = []
+
+    def of(self, called: Iterable[int]) -> Iterator[int]:
+        """Keys of those that hold the same as one of these computations."""
+        module, sketch = self._narrowed.modules[self._side], self._narrowed.sketches[self._side]
+        if not self._chunks:
+            self._chunks = [sketch.chunks.get(computation.name) for computation in module.computations]
+            numbered = enumerate(self._chunks)
+            self._closed = [(n, chunk) for n, chunk in numbered if chunk and _is_closed(module.computations[n])]
+        for index in called:
+            ours = self._chunks[index]
+            if ours is None or _is_closed(module.computations[index]):
+                continue
+            for n, theirs in self._closed:
+                if theirs.lines == ours.lines and self._hold_the_same(n, index):
+                    key = sketch.keys[theirs.name]
+                    assert key is not None  # only what has a key was left out
+                    yield key
+
+    def _hold_the_same(self, one: int, other: int) -> bool:
+        return _held(self._narrowed, self._side, one) == _held(self._narrowed, self._side, other)
 
 
 def _held(narrowed: Narrowed, side: int, index: int) -> Counter[object]:

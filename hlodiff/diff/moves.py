@@ -193,13 +193,14 @@ def _by_neighbour(around: Around, places: Sequence[Place]) -> dict[tuple[int, Pl
 
 def _in_common(
     around: Around, a: Place, partners: Mapping[Place, Place], places: Mapping[tuple[int, Place, int], list[int]]
-) -> Counter[int]:
+) -> dict[int, int]:
     """With how many partners of its neighbours each of some places stands together."""
-    scores: Counter[int] = Counter()
+    scores: dict[int, int] = {}
     for kind, neighbours in enumerate((around.operands, around.users)):
         for neighbour, slot in neighbours.get(a, ()):
             if neighbour in partners:
-                scores.update(places.get((kind, partners[neighbour], slot), ()))
+                for n in places.get((kind, partners[neighbour], slot), ()):
+                    scores[n] = scores.get(n, 0) + 1
     return scores
 
 

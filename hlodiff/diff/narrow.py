@@ -74,7 +74,7 @@ class Narrowed:
         stand_ins = self.modules[side].computations[site.computation].instructions[site.instruction].called
         whole = self.whole[side].computations
         if not stand_ins or not isinstance(whole, Unread):
-            return replace(site, computation=place, instruction=position)
+            return Site(place, position, site.computation_name, site.name, site.opcode, site.text)
         called = whole[place].instructions[position].called
         # The text with the names of what is really called, not of the equal computation that stands for it.
         ours = [self.modules[side].computations[n].name for n in stand_ins]

@@ -87,6 +87,6 @@ def _first_callers(module: Module) -> dict[int, tuple[int, int]]:
     callers: dict[int, tuple[int, int]] = {}
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
-            for callee in it.called:
+            for callee in it.called if it.calls else ():
                 callers.setdefault(callee, (index, position))
     return callers

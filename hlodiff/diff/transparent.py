@@ -50,7 +50,7 @@ def _single_sites(module: Module, closed: Container[int]) -> dict[int, Place | N
     sites: dict[int, Place | None] = {}
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
-            for callee in it.called:
+            for callee in it.called if it.calls else ():
                 fits = _is_step(it) and callee not in sites and callee not in closed
                 sites[callee] = (index, position) if fits else None
     return sites
@@ -87,7 +87,7 @@ def _behind(module: Module, sites: dict[int, Place | None], place: Place) -> Pla
         return place[0], it.operands[0]
     if it.opcode == "copy-start":
         return place[0], it.operands[0]
-    if len(it.called) == 1 and _is_step(it) and sites.get(it.called[0]) is not None:
+    if it.calls and len(it.called) == 1 and _is_step(it) and sites.get(it.called[0]) is not None:
         return it.called[0], module.computations[it.called[0]].root
     if it.opcode == "get-tuple-element" and (it.attribute("index") or "").isdigit():
         source = _resolve(module, sites, (place[0], it.operands[0]))

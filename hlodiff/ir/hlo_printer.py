@@ -40,7 +40,7 @@ def callees_first(module: Module) -> tuple[int, ...]:
     """All computations, each after those it calls, in the order of calls from the entry; unreachable ones first."""
     done: dict[int, None] = {}
     roots = [n for n in range(len(module.computations)) if n != module.entry]
-    called = {c for computation in module.computations for i in computation.instructions for c in i.called}
+    called = {c for computation in module.computations for i in computation.instructions if i.calls for c in i.called}
     for start in [*(n for n in roots if n not in called), module.entry, *roots]:
         _post_order(module, start, done)
     order = [n for n in done if n != module.entry]
@@ -49,10 +49,10 @@ def callees_first(module: Module) -> tuple[int, ...]:
 
 def _post_order(module: Module, start: int, done: dict[int, None]) -> None:
     """Depth first without recursion: programs nest as deep as they like."""
-    open_: dict[int, None] = {start: None}
-    stack = [(start, iter(_called(module, start)))]
     if start in done:
         return
+    open_: dict[int, None] = {start: None}
+    stack = [(start, iter(_called(module, start)))]
     while stack:
         index, callees = stack[-1]
         for callee in callees:
@@ -66,7 +66,7 @@ def _post_order(module: Module, start: int, done: dict[int, None]) -> None:
 
 
 def _called(module: Module, index: int) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(c for i in module.computations[index].instructions for c in i.called))
+    return tuple(dict.fromkeys(c for i in module.computations[index].instructions if i.calls for c in i.called))
 
 
 def _print_computation(module: Module, index: int) -> str:

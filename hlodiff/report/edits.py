@@ -15,6 +15,7 @@ from hlodiff.report.numbers import bytes_in_words, many
 PLACEMENT_FIELDS = ("memory_space", "sharding", "compute_type", "replica_groups", "alias", "execution_thread")
 _WITH_LAYOUT = ("element_type", "shape", "memory_space", "compute_type")  # the layout goes with them
 _BY_OPCODE = ("literal", "precision", "fusion_kind", "custom_call_target", "backend_config")
+_MOST_OPERANDS = 8
 _ONE_FUSION = ("added", "removed", "dissolved", "formed", "grew", "shrank")
 _PARAMETER = re.compile(r"parameter\((\d+)\)")
 _FIELD_WORDS = {
@@ -52,7 +53,13 @@ def change_in_words(change: FieldChange, edit: Edit | None = None) -> str:
     if change.field == "alias":
         return _donation(old, new, edit)
     if change.field == "operands" and old == new:
-        return f"operands: other values of the same names ({old})"
+        return f"operands: other values of the same names ({old if old.count(',') < _MOST_OPERANDS else '...'})"
+    if change.field == "operands" and max(counts := (old.count(",") + 1, new.count(",") + 1)) > _MOST_OPERANDS:
+        return (
+            f"operands: other values among {counts[0]}"
+            if counts[0] == counts[1]
+            else f"operands: {counts[0]} -> {counts[1]}"
+        )
     if spoken := _SPOKEN.get(change.field):
         told = spoken(change.old or ""), spoken(change.new or "")
         old, new = told if told[0] != told[1] else (old, new)  # where words do not tell them apart, as they are printed

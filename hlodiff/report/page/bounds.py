@@ -27,7 +27,7 @@ class PageLimits:
     programs: int = 3_000
     changes: int = 400
     sites: int = 500
-    drawings: int = 24
+    drawings: int = 60
     drawn: int = 28
     excerpt: int = 4
 

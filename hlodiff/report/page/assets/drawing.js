@@ -68,11 +68,12 @@ class Drawings {
     this.place = place;
     this.list = list;
     this.onGo = onGo;
-    this.pick = make("select", { id: "drawing-pick", onchange: () => this.show(Number(this.pick.value)) },
+    this.pick = make("select", { id: "drawing-pick", onchange: () => { this.missing.hidden = true; this.show(Number(this.pick.value)); } },
       list.map((one, n) => make("option", { value: n }, `${one.change < 0 ? "\u25a2" : SIGNS[one.kind]}  ${one.what}`)));
     const on = (event) => this.together(event, true), off = (event) => this.together(event, false);
     this.scene = make("div", { class: "graphs", onpointerover: on, onfocusin: on, onpointerout: off, onfocusout: off });
-    empty(place, make("p", { class: "toolbar" }, make("label", { class: "grow" }, make("span", { class: "skip" }, "Which change"), this.pick)), this.scene, legend());
+    this.missing = make("p", { class: "quiet missing", role: "status", hidden: true }, "The open change is not drawn in this page. Below is another one.");
+    empty(place, make("p", { class: "toolbar" }, make("label", { class: "grow" }, make("span", { class: "skip" }, "Which change"), this.pick)), this.missing, this.scene, legend());
     this.show(0);
   }
 
@@ -96,6 +97,7 @@ class Drawings {
   // Shows the drawing of a change; false where there is none.
   showChange(number) {
     const index = this.list.findIndex((one) => one.change === number);
+    this.missing.hidden = index >= 0;
     if (index >= 0) this.show(index);
     return index >= 0;
   }

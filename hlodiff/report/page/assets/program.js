@@ -113,7 +113,7 @@ class ProgramView {
 
   draw(change) {
     const number = ((this.value.changes || {}).edits || { list: [] }).list.indexOf(change);
-    if (this.drawings && number >= 0) this.drawings.showChange(number);
+    if (this.drawings) this.drawings.showChange(number);
   }
 
   fromDrawing(name, node) {
