@@ -84,6 +84,9 @@ def test_text() -> None:
         "1 the same, 2 changed by the compiler alone, 1 with other StableHLO, 1 only there, 1 could not be judged, "
         "1 not checked; next: the same with --details\n"
     )
+    narrow = upgrade_text(REPORT, width=70).split("\n")
+    at = next(n for n, line in enumerate(narrow) if line.startswith("compiler  cpu"))
+    assert narrow[at + 1].startswith("    temp 1.0 KiB -> 2.0 KiB"), "no number that moved is cut off"
     assert all(len(line) <= 50 for line in upgrade_text(REPORT, width=50).split("\n")[2:9])
     assert "tanh -> exponential" in upgrade_text(REPORT, details=True)
     assert "tanh" not in text

@@ -62,12 +62,13 @@ def arrow(old: float, new: float, unit: Unit) -> str:
 
     Example:
         >>> arrow(2, 3, "count"), arrow(40962, 40960, "bytes"), arrow(8, 8, "bytes")
-        ('2 -> 3', '40,962 -> 40,960', '8 B')
+        ('2 -> 3', '40,962 B -> 40,960 B', '8 B')
     """
     show = bytes_in_words if unit == "bytes" else count_in_words
     before, after = show(old), show(new)
     if before == after and old != new:
-        before, after = f"{old:,.15g}", f"{new:,.15g}"
+        end = " B" if unit == "bytes" else ""
+        before, after = f"{old:,.15g}{end}", f"{new:,.15g}{end}"
     return f"{before} -> {after}" if old != new else before
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any, Literal
 
 from hlodiff.diff.compared import Compared
@@ -130,9 +131,23 @@ def _is_compared(row: Moved) -> bool:
 def _table(rows: Sequence[Moved], width: int) -> Iterator[str]:
     head = ("program", "target", "StableHLO", "compiled", *(title for _, title, _ in _NUMBERS))
     cells = [head, *(_cells(row) for row in rows if _is_compared(row))]
-    widths = [max(len(row[n]) for row in cells) for n in range(len(head))]
-    for row in cells:
-        yield clip("  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip(), width)
+    lines = _aligned(cells)
+    if all(len(line) <= width for line in lines):
+        yield from lines
+        return
+    # Numbers are what the table is for: in a narrow window those that moved stand below their program.
+    compared = [row for row in rows if _is_compared(row)]
+    first, *names = _aligned([row[: -len(_NUMBERS)] for row in cells])
+    yield clip(first, width)
+    for line, row in zip(names, compared, strict=True):
+        yield clip(line, width)
+        moved_ = [f"{title} {_number(unit, old, new)}" for title, unit, old, new in row.numbers if old != new]
+        yield from wrap(", ".join(moved_), width, initial_indent="    ", subsequent_indent="    ")
+
+
+def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[n]) for row in cells) for n in range(len(cells[0]))]
+    return ["  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in cells]
 
 
 def _cells(row: Moved) -> tuple[str, ...]:
