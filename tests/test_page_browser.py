@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -253,6 +254,58 @@ def test_an_open_change_without_a_drawing_is_said(tab: Tab, folder: Path) -> Non
         tab.click("#tab-listing")
     assert sorted(says) == [False] + [True] * (len(says) - 1)
     assert len(says) > 1
+
+
+def test_tab_passes_a_long_list_of_changes_by(tab: Tab, small: Path) -> None:
+    opened(tab, small, "#program-1")
+    changes = tab.locator("button.change")
+    assert changes.count() > 1
+    changes.first.focus()
+    tab.keyboard.press("ArrowDown")
+    assert changes.nth(1).evaluate("one => one === document.activeElement")
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.id") == "tab-listing"
+    tab.keyboard.press("Shift+Tab")
+    assert changes.nth(1).evaluate("one => one === document.activeElement")
+
+
+def contrasts(tab: Tab) -> dict[str, float]:
+    """Words whose colour is too near to what is behind them, by their classes."""
+    found: dict[str, float] = tab.evaluate(
+        """() => {
+            const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
+            const parts = (color) => [...numbers(color).slice(0, 3), numbers(color)[3] ?? 1];
+            const light = (color) => color.slice(0, 3).map((one) => one / 255)
+                .map((one) => one <= .03928 ? one / 12.92 : ((one + .055) / 1.055) ** 2.4)
+                .reduce((sum, one, at) => sum + one * [.2126, .7152, .0722][at], .05);
+            const found = {};
+            for (const node of document.querySelectorAll('body *:not(svg *)')) {
+                const words = [...node.childNodes].some((one) => one.nodeType === 3 && one.data.trim());
+                if (!words || !node.checkVisibility()) continue;
+                let behind = node, opacity = 1;
+                const clear = (one) => parts(getComputedStyle(one).backgroundColor)[3] < 1;
+                while (clear(behind) && behind.parentElement) behind = behind.parentElement;
+                for (let one = node; one; one = one.parentElement) opacity *= getComputedStyle(one).opacity;
+                const back = parts(getComputedStyle(behind).backgroundColor), own = parts(getComputedStyle(node).color);
+                const seen = own.map((one, at) => one * opacity + back[at] * (1 - opacity));
+                const [low, high] = [light(back), light(seen)].sort((one, other) => one - other);
+                if (high / low < 4.5) found[`${node.tagName}.${node.className}`] = high / low;
+            }
+            return found;
+        }"""
+    )
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_word_stands_out(tab: Tab, small: Path, scheme: Literal["light", "dark"]) -> None:
+    tab.emulate_media(color_scheme=scheme)
+    assert contrasts(opened(tab, small)) == {}
+    opened(tab, small, "#program-1")
+    for name in ("listing", "drawing", "numbers"):
+        tab.click(f"#tab-{name}")
+        tab.keyboard.press("j")
+        assert contrasts(tab) == {}
 
 
 def test_numbers_and_tabs_by_keys(tab: Tab, small: Path) -> None:

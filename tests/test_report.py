@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from hlodiff.diff import diff
 from hlodiff.diff.compared import Compared, Status
-from hlodiff.diff.result import Edit, FieldChange, ModuleDiff
+from hlodiff.diff.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.ir.hlo_reader import read_hlo
 from hlodiff.ir.model import Module
 from hlodiff.policy import Finding, exit_code, judge
 from hlodiff.report import Report, ToolchainChange, to_json, to_markdown, to_terminal, toolchain_changes
 from hlodiff.report.edits import change_in_words, edit_in_words, told_fields
 from hlodiff.report.escape import clip, printable
+from hlodiff.report.instructions import shape_in_words
 from hlodiff.report.numbers import bytes_in_words, count_in_words
 from hlodiff.report.numbers import change_in_words as by_how_much
+from hlodiff.report.totals import checked_in_words
 
 HEAD = """HloModule m
 
@@ -165,6 +168,23 @@ def test_colour_changes_nothing_but_colour() -> None:
 )
 def test_fields_in_words(change: FieldChange, words: str) -> None:
     assert change_in_words(change) == words
+
+
+def test_files_of_any_folder_are_no_functions() -> None:
+    files = [Compared(f"cpu/{name}", None, "compiled", "identical") for name in "abc"]
+    assert checked_in_words(Report("diff", "a", "b", tuple(files))) == "3 programs"
+    both = [replace(one, stage=stage) for one in files for stage in ("stablehlo", "compiled")]
+    assert checked_in_words(Report("diff", "a", "b", tuple(both))) == "3 programs, StableHLO and compiled HLO of each"
+    recorded = Compared("f", "cpu", "compiled", "identical")
+    assert checked_in_words(Report("check", "a", "b", (recorded,))).startswith("1 program: 1 function on cpu")
+
+
+def test_a_long_tuple_is_not_spelled_out() -> None:
+    elements = ["f32[]", "(s32[], pred[2]{0})", "f32[8]{0:S(5)}", *["f32[256,64]{1,0}"] * 190]
+    site = Site(0, 0, "main", "t", "tuple", f"%t = ({', '.join(elements)}) tuple(%p)")
+    assert shape_in_words(site) == "(f32[], (s32[], pred[2]), f32[8]{0:S(5)}, f32[256,64] and 189 more)"
+    few = Site(0, 0, "main", "t", "tuple", f"%t = ({', '.join(elements[:8])}) tuple(%p)")
+    assert "more" not in shape_in_words(few)
 
 
 def test_another_opcode_says_what_goes_with_it() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import jax
@@ -192,9 +193,6 @@ def is_traced(leaf: Any) -> bool:
 
 
 def module_type() -> tuple[type, ...]:
-    """Equinox's modules, for `isinstance`; nothing where Equinox is not installed."""
-    try:
-        import equinox as eqx
-    except ImportError:
-        return ()
-    return (eqx.Module,)
+    """Equinox's modules, for `isinstance`; nothing where nobody has imported Equinox, which takes long."""
+    eqx = sys.modules.get("equinox")
+    return (eqx.Module,) if eqx is not None else ()

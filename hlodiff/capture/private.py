@@ -14,12 +14,9 @@ from hlodiff.ir import bindings
 
 
 def filter_jit_type() -> type | None:
-    """The type of `eqx.filter_jit(f)`, or None without Equinox. Equinox does not export it."""
-    try:
-        import equinox as eqx
-    except ImportError:
-        return None
-    return type(eqx.filter_jit(lambda: None))
+    """The type of `eqx.filter_jit(f)`, or None where nobody has imported Equinox. Equinox does not export it."""
+    eqx = sys.modules.get("equinox")
+    return type(eqx.filter_jit(lambda: None)) if eqx is not None else None
 
 
 def filter_jit_call(

@@ -8,6 +8,7 @@ from hlodiff.diff.result import Site
 
 # Layouts that say no more than the order of dimensions and tiles; a memory space (`S(1)`) stays.
 _LAYOUT = re.compile(r"(?<=\])\{(?![^{}]*S\()[^{}]*\}")
+_MOST_ELEMENTS, _SHOWN_ELEMENTS = 8, 4
 # What no reviewer reads: numbers of channels and the compiler's notes; nor the names of computations (`%inner`).
 _UNTOLD = (
     "channel_id",
@@ -94,7 +95,21 @@ def _is_sdy(site: Site, part: str) -> bool:
 def _shape(site: Site) -> str:
     head = site.text.partition(f" {site.opcode}(")[0]
     shape = head.partition(" = ")[2] if " = " in head else ""
-    return _LAYOUT.sub("", shape)
+    return _few_elements(_LAYOUT.sub("", shape))
+
+
+def _few_elements(shape: str) -> str:
+    """The shape of a tuple without most of its elements, where nobody would read them all."""
+    if not shape.startswith("(") or shape.count("[") <= _MOST_ELEMENTS:
+        return shape
+    depth, ends = 0, []
+    for index, char in enumerate(shape[1:-1], 1):
+        depth += (char in "([{") - (char in ")]}")
+        if char == "," and depth == 0:
+            ends.append(index)
+    if len(ends) < _MOST_ELEMENTS:
+        return shape
+    return f"{shape[: ends[_SHOWN_ELEMENTS - 1]]} and {len(ends) + 1 - _SHOWN_ELEMENTS} more)"
 
 
 def _parts(site: Site) -> tuple[str, list[str]]:

@@ -60,11 +60,15 @@ def checked_in_words(report: Report) -> str:
     scenarios = checked_scenarios(report.scenarios)
     if not compared:
         return scenarios or words
-    functions = dict.fromkeys(program.name.partition("/")[0] for program in compared)
-    on = f" on {', '.join(report.targets())}" if report.targets() else ""
     stages = {(program.name, program.target, program.stage) for program in compared}
-    compiled = {(name, target) for name, target, stage in stages if stage == "compiled"}
-    only_lowered = any((name, target) not in compiled for name, target, _ in stages)
-    each = ", StableHLO and compiled HLO of each" if compiled and not only_lowered else ""
-    words = f"{words}: {many(len(functions), 'function')}{on}{each}"
+    lowered, compiled = (
+        {(name, target) for name, target, stage in stages if stage == wanted} for wanted in ("stablehlo", "compiled")
+    )
+    # Files of any folder are no functions, and there may be one stage of them; a snapshot has both.
+    recorded = any(program.target for program in compared)
+    both = compiled and lowered <= compiled and (recorded or lowered == compiled)
+    if recorded:
+        functions = dict.fromkeys(program.name.partition("/")[0] for program in compared)
+        words = f"{words}: {many(len(functions), 'function')} on {', '.join(report.targets())}"
+    words += ", StableHLO and compiled HLO of each" if both else ""
     return f"{words}; {scenarios}" if scenarios else words

@@ -14,7 +14,8 @@ class Changes {
 
   item(change) {
     const id = `change-${this.items.length}`;
-    const button = make("button", { class: "change", "aria-expanded": "false", "aria-controls": id, onclick: () => this.toggle(change, true) },
+    const button = make("button", { class: "change", "aria-expanded": "false", "aria-controls": id, tabindex: this.items.length ? -1 : 0,
+      onclick: () => this.toggle(change, true), onfocus: () => this.rove(change), onkeydown: (event) => this.move(event, change) },
       sign(change.kind),
       make("span", { class: "what" }, change.what),
       change.count > 1 ? make("b", { class: "times", title: `${number(change.count)} instructions` }, `\u00d7 ${number(change.count)}`) : null,
@@ -24,6 +25,18 @@ class Changes {
     this.items.push({ change, button, more, node });
     this.at.set(change, this.items.length - 1);
     return node;
+  }
+
+  // `Tab` leads to one of the changes, and on to the listing; the arrow keys lead to the others.
+  rove(change) {
+    for (const item of this.items) item.button.tabIndex = item.change === change ? 0 : -1;
+  }
+
+  move(event, change) {
+    const step = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[event.key];
+    if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    this.items[Math.min(Math.max(this.at.get(change) + step, 0), this.items.length - 1)].button.focus();
   }
 
   toggle(change, go) {
@@ -43,7 +56,9 @@ class Changes {
       item.node.classList.toggle("open", open);
       if (open) this.into(item.node);
     }
-    if (change) this.onDraw(change);
+    if (!change) return;
+    this.rove(change);
+    this.onDraw(change);
   }
 
   // Scrolls the list and nothing around it.
