@@ -184,7 +184,7 @@ def test_classes_and_patterns(changed: Compiler, said: Ask) -> None:
     code, said_of, _ = said("accept", "--pattern", pattern["id"], "--class", "structure")
     assert code == 0 and "2 accepted, 2 still pending" in said_of
     assert pending() == ["g/small/cpu", "h/cpu"], "what is new has no pattern"
-    assert said("accept", "--class", "placement")[:2] == (0, "2 still pending; next: hlodiff check\n")
+    assert said("accept", "--class", "placement")[:2] == (0, "2 still pending; next: hlodiff review\n")
     assert pending() == ["g/small/cpu", "h/cpu"]
 
 
@@ -210,7 +210,7 @@ def test_a_program_with_other_changes_is_left(changed: Compiler, said: Ask) -> N
     shared = next(own for own, names in owners.items() if "g/large" in names and "f" in names)
     code, text, _ = said("accept", "--pattern", shared)
     assert code == 0
-    assert "g/large  cpu" in text and "left pending" in text and "has other changes too: patterns" in text
+    assert "left pending: g/large on cpu\n  has other changes too: pattern" in text
     assert "g/large/cpu" in pending()
 
 

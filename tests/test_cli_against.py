@@ -124,7 +124,9 @@ def test_scenarios_and_growth_of_both_sides(project: Path) -> None:
     assert "  instructions: 4, 8, 16, 32 (at HEAD: 7, 7, 7, 7)\n" in done.stdout
     assert "training on cpu  traces: `training.<lambda>` is traced 2 times, before 1 time" in done.stdout
     assert "      `x` is f32[5], before f32[4]\n" in done.stdout and "hint: hlodiff update" not in done.stdout
-    assert done.stdout.endswith("1 changed; scenarios: 1 changed, 1 growth finding\n")
+    assert done.stdout.endswith(
+        "1 changed; scenarios: 1 changed, 1 growth finding; next: hlodiff check --against HEAD deep training --stacks\n"
+    )
     (project / "programs.py").write_text(RUNS.replace("jnp.ones", "jnp.nope"))
     done = run(project, "check", "--against", "HEAD", "training")
     assert done.returncode == 2

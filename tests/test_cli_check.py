@@ -172,6 +172,16 @@ def test_one_failed_compile_does_not_stop_the_others(compiler: Compiler, said: A
     assert len(files()) == 12
 
 
+def test_one_line_that_fails_many_functions_is_told_once(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    for where in (("f", "", "cpu"), ("g", "small", "cpu"), ("g", "large", "cpu")):
+        compiler.answers[where] = Failed(*where, "layers.py:3: KeyError: 'w'", f"layers.py:3 in layer\nof {where[0]}")
+    for command, said_of in (("update", 1), ("check", 1)):
+        out = said(command)[1]
+        assert (out.count("KeyError"), out.count("    | layers.py:3 in layer")) == (said_of, said_of), command
+    assert "could not be judged: f on cpu, g/small on cpu, g/large on cpu\n" in out
+
+
 def test_update_repairs_broken_snapshots(compiler: Compiler, said: Ask) -> None:
     said("update")
     whole = Path("snapshots/f/cpu/compiled.hlo").read_text()

@@ -68,7 +68,7 @@ def test_new_scenarios_are_accepted_all_at_once(runner: Runner, said: Ask) -> No
 
 def test_names_classes_and_targets(runner: Runner, said: Ask) -> None:  # noqa: F811
     said("check")
-    assert said("accept", "--class", "structure")[1] == "2 still pending; next: hlodiff check\n"
+    assert said("accept", "--class", "structure")[1] == "2 still pending; next: hlodiff review\n"
     code, _, err = said("accept", "--class", "trace")
     assert code == 2 and "did you mean `traces`?" in err
     assert "nothing is pending for target `tpu-v5e-2x2`" in said("accept", "--target", "tpu-v5e-2x2")[2]

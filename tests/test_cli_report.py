@@ -82,6 +82,16 @@ def test_a_saved_result_in_every_form_is_what_the_first_run_said(form: str, said
         assert said("report", "result.json", "--format", form, "--link", LINK) == direct
 
 
+@pytest.mark.parametrize("option", [("--format", "html"), ("--report", "html=page.html")], ids=" ".join)
+def test_a_page_of_a_saved_result_names_what_makes_one(option: tuple[str, ...], said: Ask) -> None:
+    saved(said)
+    code, out, err = said("report", "result.json", *option)
+    assert (code, out, Path("page.html").exists()) == (2, "", False)
+    assert "make it in the run itself: `hlodiff check` or `hlodiff diff` with --report html=FILE" in " ".join(
+        err.split()
+    )
+
+
 def test_a_saved_result_as_text_fits_the_window_it_is_shown_in(said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     saved(said)
     monkeypatch.setenv("COLUMNS", "60")

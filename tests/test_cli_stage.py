@@ -59,7 +59,8 @@ def test_a_changed_program_fails_and_its_compiled_one_is_not_looked_at(lowering:
     assert "  StableHLO on cpu: structure: 1 added of 2 instructions\n" in out
     assert "note: compiled HLO was not looked at: f on cpu; `hlodiff check` without --stage compiles\n" in out
     assert out.endswith(
-        "checked 4 programs: 2 functions on cpu, tpu-v5e-2x2\n1 changed, 3 unchanged; next: hlodiff update f\n"
+        "checked 4 programs: 2 functions on cpu, tpu-v5e-2x2, StableHLO of 4 and compiled HLO of 3\n"
+        "1 changed, 3 unchanged; next: hlodiff update f\n"
     )
     assert (files(), Path(".hlodiff").exists()) == (before, False), "nothing recorded, nothing pending"
     table = json.loads(said(*LOWER, "--format", "json")[1])
@@ -147,7 +148,7 @@ jax.stages.Lowered.compile = no
     assert " ".join(out.split()).endswith(
         "note: compiled HLO was not looked at: first_gradient on cpu; `hlodiff check` without --stage compiles "
         "note: not run, so not looked at: scenario steps; `hlodiff check` without --stage runs them "
-        "checked 1 program: 1 function on cpu "
+        "checked 1 program: 1 function on cpu, StableHLO of each "
         "1 new; next: hlodiff update first_gradient"
     ), out
     assert "was compiled" in hlodiff("check")[1], "what the test stands on"

@@ -116,6 +116,16 @@ def test_zero_bytes_are_refused_at_once(said: Said) -> None:
     assert "is no text: it holds zero bytes" in out + err
 
 
+@pytest.mark.parametrize("name", ["compiled.hlo", "stablehlo.mlir"])
+@pytest.mark.parametrize("line", [b"\n", b" \t\n", b"//\n"], ids=["blank", "spaces", "comments"])
+def test_millions_of_empty_lines_are_refused_at_once(name: str, line: bytes, said: Said) -> None:
+    path = Path("snapshots/f/cpu", name)
+    path.write_bytes(path.read_bytes() + line * (20 * 1024**2 // len(line)))
+    code, out, err = said("diff", "snapshots", "other")
+    assert code == 2
+    assert "lines of fewer than 16 characters on average" in out + err
+
+
 def test_numbers_without_bounds() -> None:
     huge = 10**400
     assert (bytes_in_words(huge), count_in_words(huge)) == ("9.09e+287 TiB", "1e+288 T")

@@ -90,7 +90,7 @@ def test_the_whole_report_of_one_change() -> None:
         "  hint: pip install libtpu\n"
         "\n"
         "flops and bytes of changes are computed from shapes, cycles are XLA's estimates\n"
-        "checked 2 programs: 2 functions on cpu, StableHLO and compiled HLO of each\n"
+        "checked 2 programs: 2 functions on cpu, StableHLO of 1 and compiled HLO of 2\n"
         "1 changed, 1 not checked, 1 unchanged; next: hlodiff update f\n"
     )
 
@@ -172,7 +172,7 @@ def test_fields_in_words(change: FieldChange, words: str) -> None:
 
 def test_files_of_any_folder_are_no_functions() -> None:
     files = [Compared(f"cpu/{name}", None, "compiled", "identical") for name in "abc"]
-    assert checked_in_words(Report("diff", "a", "b", tuple(files))) == "3 programs"
+    assert checked_in_words(Report("diff", "a", "b", tuple(files))) == "3 programs, compiled HLO of each"
     both = [replace(one, stage=stage) for one in files for stage in ("stablehlo", "compiled")]
     assert checked_in_words(Report("diff", "a", "b", tuple(both))) == "3 programs, StableHLO and compiled HLO of each"
     recorded = Compared("f", "cpu", "compiled", "identical")

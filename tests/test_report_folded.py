@@ -42,7 +42,7 @@ in short
     --all lists each
 
 flops and bytes of changes are computed from shapes, cycles are XLA's estimates
-checked 62 programs: 50 functions on cpu, tpu-v5e, StableHLO and compiled HLO of each
+checked 62 programs: 50 functions on cpu, tpu-v5e, compiled HLO of each
 24 changed, 38 unchanged; next: hlodiff review
 """
 

@@ -221,7 +221,7 @@ def test_what_one_line_did_to_many_functions_is_one_row_and_one_annotation() -> 
 
 def test_a_quiet_repository_is_two_lines() -> None:
     told = report(*(same(f"f{n}") for n in range(50)))
-    assert to_terminal(told) == "checked 50 programs: 50 functions on cpu\n50 unchanged\n"
+    assert to_terminal(told) == "checked 50 programs: 50 functions on cpu, StableHLO of each\n50 unchanged\n"
     assert to_form(told, "github") == "50 unchanged\n"
 
 

@@ -18,7 +18,8 @@ def program(name: str, stage: str, new: str = TANH, temp: float = 8) -> Compared
     found = diff(read_text(TANH), read_text(new))
     status = "identical" if found.identical else "changed"
     facts = {"memory.temp": 1024.0}, {"memory.temp": temp}
-    return Compared(name, "cpu", stage, status, found, *facts)  # type: ignore[arg-type]
+    other = status == "changed"
+    return Compared(name, "cpu", stage, status, found, *facts, other_toolchain=other)  # type: ignore[arg-type]
 
 
 EXP = TANH.replace("tanh", "exponential")

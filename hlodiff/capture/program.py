@@ -120,7 +120,8 @@ def _failed(bench: Bench, request: Request, error: BaseException) -> Failed:
     place = user_frame(error, bench.root)
     what = f"{place}: {one_line(error)}" if place else one_line(error)
     registration = next((r for r in registrations() if r.name == request.function), None)
-    if registration is not None:
+    # What one line does to many functions reads the same in all of them, so that it is told once.
+    if registration is not None and not place:
         what += f" (`{request.function}` is registered at {relative(registration.where, bench.root)})"
     return Failed(request.function, request.case, request.target, what, user_traceback(error, bench.root))
 

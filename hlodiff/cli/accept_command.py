@@ -68,7 +68,9 @@ def command(
     decisions += found.left
     remaining = len(list_waiting(root)) if folder is None else 0
     recorded = any(one.status == "accepted" for one in decisions)
-    following = f"git add {near(config.snapshots)}" if recorded else "hlodiff check"
+    refused = any(one.status == "refused" for one in decisions)
+    undecided = "hlodiff review" if remaining and not refused else "hlodiff check"
+    following = f"git add {near(config.snapshots)}" if recorded else undecided
     text = decisions_json(decisions, remaining) if form == "json" else decisions_text(decisions, remaining, following)
     emit(text, output)
-    return 2 if any(one.status == "refused" for one in decisions) else 0
+    return 2 if refused else 0

@@ -200,16 +200,27 @@ def decisions_text(decisions: Sequence[Decision], remaining: int, following: str
 
 def _lines(decisions: Sequence[Decision], remaining: int, following: str) -> Iterator[str]:
     wide = max((len(f"{one.key.name}  {one.key.target}") for one in decisions), default=0)
+    left: dict[tuple[str, ...], list[Decision]] = {}
     for one in decisions:
+        if one.status == "left":
+            left.setdefault(one.what, []).append(one)
+            continue
         head = f"{f'{one.key.name}  {one.key.target}':<{wide}}  {_WORDS.get(one.status, one.status)}"
         if one.status == "accepted":
             yield f"{head} ({', '.join(one.what)})"
         else:
             yield head
             yield from (f"  {printable(line)}" for line in one.what)
+    for what, group in left.items():
+        more = f" and {len(group) - 3:,} more" if len(group) > 3 else ""
+        yield f"left pending: {', '.join(f'{one.key.name} on {one.key.target}' for one in group[:3])}{more}"
+        yield from (f"  {printable(line)}" for line in what)
     counts = [(status, sum(one.status == status for one in decisions)) for status in _STATUSES]
     said = [f"{count} {_WORDS.get(status, status)}" for status, count in counts if count]
-    said += [f"{remaining} still pending"] if remaining else []
+    if remaining and left:
+        said += [f"{remaining} pending in all"] if remaining != dict(counts)["left"] else []
+    elif remaining:
+        said += [f"{remaining} still pending"]
     yield f"{', '.join(said) or 'nothing to do'}; next: {following}"
 
 

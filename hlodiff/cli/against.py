@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -12,6 +14,7 @@ from hlodiff.capture import Discovery, discover, one_worker_for_both
 from hlodiff.cli.against_records import Side, compared_scenarios, judged_growth, judged_scenarios, scenario_names
 from hlodiff.cli.parity import check_parity
 from hlodiff.cli.registered import with_budgets
+from hlodiff.cli.renamed import renamed
 from hlodiff.cli.selecting import select
 from hlodiff.cli.taking import Names, Taken, compare_taken, take
 from hlodiff.cli.worktree import Checkout, checked_out
@@ -19,7 +22,7 @@ from hlodiff.config import TABLE, Config, load_if_any
 from hlodiff.diff.compared import Compared
 from hlodiff.diff.limits import Limits
 from hlodiff.errors import ConfigError, HlodiffError, UsageError
-from hlodiff.policy import Finding, judge
+from hlodiff.policy import PROGRAM_RULES, Finding, judge, of_policy
 from hlodiff.report.record import Report, toolchain_changes
 from hlodiff.store import Key
 
@@ -27,6 +30,7 @@ from hlodiff.store import Key
 _SHARED = (
     "jobs", "limits", "large_constants", "max_file_bytes", "snapshots", "fail_on", "changes", "budgets", "rules",
 )  # fmt: skip
+_PLAIN = re.compile(r"[\w./@:+~^-]+")  # what a shell takes as it is, inside of a word
 # These may differ: each side is what its own revision registers and how it has it compiled.
 _MODULES = ("modules", "path", "targets", "root")
 
@@ -64,7 +68,9 @@ def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequ
         after = Side(config, here, new_keys, with_name.new)
         scenarios = compared_scenarios(before, after, names, targets, jobs)
         grown = judged_growth(before, after, jobs, spec)
-        notes = (*checkout.notes, *_settings(there_config, config, checkout.label))
+        settings = _settings(there_config, config, checkout.label)
+        notes = (*checkout.notes, *renamed(programs, recorded=False), *settings)
+        repairable = [key.name for key, trouble in new.troubles.items() if trouble.broken]
     judged = [one for one in judge(programs, policy) if one.rule not in ("new", "orphaned")]
     findings = (
         *(_reworded(finding, spec) for finding in judged),
@@ -80,7 +86,7 @@ def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequ
         findings=findings,
         toolchain=toolchain_changes(_toolchains(old, new)),
         notes=notes,
-        next=_following(programs, findings, spec),
+        next=_following(programs, findings, repairable, spec, config.snapshots.is_dir()),
         root=str(config.root),
         scenarios=scenarios,
         registered={found.name: (found.file, found.line) for found in here.functions},
@@ -94,9 +100,25 @@ def _reworded(finding: Finding, spec: str) -> Finding:
     return replace(finding, what=finding.what.replace("than the snapshot", f"than at {spec}"), advice="")
 
 
-def _following(programs: Sequence[Compared], findings: Sequence[Finding], spec: str) -> str:
-    broken = [*(one.name for one in programs if one.broken), *(f.program for f in findings if f.severity == "broken")]
-    return f"hlodiff check --against {spec} {broken[0]}, once it is repaired" if broken else ""
+def _following(
+    programs: Sequence[Compared], findings: Sequence[Finding], repairable: Sequence[str], spec: str, recorded: bool
+) -> str:
+    """The command to type next: to accept what changed one has to check it against the snapshots, if there are any."""
+    again = f"hlodiff check --against {spec if _PLAIN.fullmatch(spec) else shlex.quote(spec)}"
+    # What the revision did wrong nobody can repair any more.
+    further = [f for f in findings if f.severity == "broken" and f.rule not in PROGRAM_RULES]
+    broken = [*repairable, *(f.program for f in further if not f.what.startswith("at "))]
+    if broken:
+        return f"{again} {broken[0]}, once it is repaired"
+    over = dict.fromkeys(f.program for f in findings if f.severity == "error" and of_policy(f))
+    if over:
+        return f"{again} {' '.join(list(over)[:3])}, once within limits"
+    names = dict.fromkeys(one.name for one in programs if one.status == "changed")
+    names |= dict.fromkeys(f.program for f in findings if f.severity == "error")
+    chosen = f" {' '.join(names)}" if len(names) <= 3 else ""
+    if not names:
+        return ""
+    return f"hlodiff check{chosen}" if recorded else f"{again}{chosen} --stacks"
 
 
 def _toolchains(old: Taken, new: Taken) -> list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:

@@ -176,8 +176,15 @@ def _by_pattern(config: Config, asked: Sequence[str], seen: Mapping[Key, _Seen])
         rest = made if not written or not one.same_toolchain else {}
         others = [own for own in {**written, **rest} if own not in chosen]
         touched = bool(chosen & {*written, *made})
-        found[key] = (f"has other changes too: patterns {', '.join(others[:5])}" if others else "") if touched else None
+        found[key] = _others(others) if touched else None
     return found
+
+
+def _others(patterns: Sequence[str]) -> str:
+    if not patterns:
+        return ""
+    more = f" and {len(patterns) - 5:,} more" if len(patterns) > 5 else ""
+    return f"has other changes too: pattern{'s' * (len(patterns) > 1)} {', '.join(patterns[:5])}{more}"
 
 
 def _refuse_unknown(classes: Sequence[str]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -22,11 +23,12 @@ from hlodiff.diff.limits import DEFAULTS, Limits
 from hlodiff.errors import DiffError, UsageError
 from hlodiff.ir.model import Module
 from hlodiff.policy import judge_scenarios
-from hlodiff.report.record import Report, ToolchainChange, toolchain_changes
+from hlodiff.report.record import Report, toolchain_changes
 from hlodiff.store import Tree
 from hlodiff.traces.compare import ComparedTraces
 
 _BUG = "this is a bug in hlodiff: please report it with both programs, {old} and {new}"
+Toolchain = Mapping[str, Any]
 _WHOLE = "see whether the file is whole; `hlodiff diff --help` lists what can be read"
 
 
@@ -85,11 +87,12 @@ def command(
         for one in chosen:
             programs.append(_compare(one, verify, limits))
             step(programs[-1].label, 1)
-    upgraded = {(new.name, new.target) for old, new in chosen if old and new and old.toolchain != new.toolchain}
+    toolchains = _toolchains(chosen)
+    upgraded = {label for label, (old_one, new_one) in toolchains.items() if old_one != new_one}
     programs = list(with_compiler(programs, lambda program: (program.name, program.target) in upgraded))
     report = Report(
         "diff", sides[0].label, sides[1].label, tuple(programs),
-        toolchain=_toolchains(*sides, programs),
+        toolchain=toolchain_changes([(target or "", *both) for (_, target), both in toolchains.items()]),
         notes=(*sides[0].notes, *sides[1].notes, *_replayed(programs)),
         root=str(config.root if config else project.absolute()),
         all=everything,
@@ -217,11 +220,10 @@ def _scenarios(old: Tree | None, new: Tree | None, names: Sequence[str]) -> tupl
     return compared_trees(old, new, names)
 
 
-def _toolchains(old: Sides, new: Sides, programs: Sequence[Compared]) -> tuple[ToolchainChange, ...]:
-    compared = dict.fromkeys(program.target for program in programs)
-    both = [
-        (target, table, new.toolchains[target])
-        for target, table in old.toolchains.items()
-        if target in new.toolchains and target in compared
-    ]
-    return toolchain_changes(both)
+def _toolchains(chosen: Sequence[Pair]) -> dict[tuple[str, str | None], tuple[Toolchain, Toolchain]]:
+    """What made both sides of each program, where that is known and both are of one target."""
+    return {
+        (new.name, new.target): (old.toolchain, new.toolchain)
+        for old, new in chosen
+        if old and new and old.target == new.target and old.toolchain is not None and new.toolchain is not None
+    }

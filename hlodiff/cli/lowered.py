@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hlodiff.cli.recording import Stored
 from hlodiff.cli.summary import stage_facts
 from hlodiff.config import Config
-from hlodiff.diff.compared import Compared
+from hlodiff.diff.compared import Compared, Status
 from hlodiff.diff.limits import Limits
 from hlodiff.ir.model import Module
 from hlodiff.store import Key, attach_source, numbered, restored, source_of
@@ -41,7 +41,10 @@ def compare_lowered(captured: Captured, old: Stored | None, config: Config, limi
         return Compared(key.name, key.target, "stablehlo", "added", op_counts=op_counts(new), module=new)
     found = diff(old.modules["stablehlo"], new, limits=limits)
     facts = stage_facts(old.snapshot.summary, "stablehlo")
-    return Compared(key.name, key.target, "stablehlo", "identical" if found.identical else "changed", found, facts)
+    status: Status = "identical" if found.identical else "changed"
+    other = (old.snapshot.summary.get("toolchain") or {}) != (captured.facts.get("toolchain") or {})
+    is_other = other and status == "changed"
+    return Compared(key.name, key.target, "stablehlo", status, found, facts, other_toolchain=is_other)
 
 
 def _normalized(captured: Captured, config: Config) -> Module:

@@ -73,11 +73,16 @@ def form(command: F) -> F:
     )(command)
 
 
-def further_forms(forms: Sequence[str]) -> Callable[[F], F]:
-    """`--report FORM=FILE` and `--link`: kept with click's context, where `output.emit_report` finds them."""
+def further_forms(forms: Sequence[str], instead: Callable[[str], str] = lambda form: "") -> Callable[[F], F]:
+    """`--report FORM=FILE` and `--link`: kept with click's context, where `output.emit_report` finds them.
+
+    Args:
+        forms: those that the command can make.
+        instead: why it cannot make another one, where there is more to say than that.
+    """
 
     def reports(context: click.Context, _: click.Parameter, values: tuple[str, ...]) -> None:
-        context.meta[REPORTS] = tuple(_form_and_file(value, forms) for value in values)
+        context.meta[REPORTS] = tuple(_form_and_file(value, forms, instead) for value in values)
 
     def link(context: click.Context, _: click.Parameter, value: str | None) -> None:
         if value and not is_link(value):
@@ -106,8 +111,10 @@ def is_link(value: str) -> bool:
     return _LINK.fullmatch(value) is not None
 
 
-def _form_and_file(value: str, forms: Sequence[str]) -> tuple[str, str]:
+def _form_and_file(value: str, forms: Sequence[str], instead: Callable[[str], str]) -> tuple[str, str]:
     form, equals, file = value.partition("=")
+    if words := instead(form):
+        raise click.BadParameter(words)
     if not equals or not file or form not in forms:
         raise click.BadParameter(f"`{printable(value)}` is not FORM=FILE with FORM one of {', '.join(forms)}")
     # A run may compile for minutes: what cannot be written in the end is said before.

@@ -10,14 +10,16 @@ from hlodiff.ir.content import fingerprint
 _Label = tuple[str, str | None]
 
 
-def renamed(programs: Iterable[Compared]) -> tuple[str, ...]:
+def renamed(programs: Iterable[Compared], *, recorded: bool = True) -> tuple[str, ...]:
     """What a report says of new programs that are equal to orphaned ones.
 
     Args:
         programs: of a check.
+        recorded: whether the old ones are snapshots, so that there is something to type.
 
     Returns:
-        a note for each pair of names, with the command that records the new one and deletes the old one.
+        a note for each pair of names; where there are snapshots, with the command that records the new one and
+        deletes the old one.
 
     Example:
         >>> renamed([Compared("f", "cpu", "compiled", "added")])
@@ -32,7 +34,8 @@ def renamed(programs: Iterable[Compared]) -> tuple[str, ...]:
         if len(olds) == 1:
             pairs[olds[0], name] = None
     return tuple(
-        f"{new} compiles to what {old} was: if it was renamed, `hlodiff update --prune {new} {old}`"
+        f"{new} compiles to what {old} was: "
+        + (f"if it was renamed, `hlodiff update --prune {new} {old}`" if recorded else "it may have been renamed")
         for old, new in pairs
     )
 

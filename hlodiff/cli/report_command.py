@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,15 +14,35 @@ from hlodiff.errors import UsageError
 
 # FORMS_OF_SAVED of hlodiff.report, which is not imported for `--help`.
 _FORMS = ("text", "markdown", "junit", "sarif", "codequality", "github", "summary", "comment")
+# What people ask for too, and what to type instead.
+_OTHERS = {
+    "html": "a page shows the programs themselves, and a saved result holds only what is said of them",
+    "json": "a saved result is JSON already",
+}
 _LARGEST = 64 * 1024**2  # bytes; what 500 changed programs need is a tenth of it
+
+
+def _instead(form: str) -> str:
+    """Why a form cannot be made here, and what makes it; "" where nothing is known of it."""
+    if form not in _OTHERS:
+        return ""
+    made = "; make it in the run itself: `hlodiff check` or `hlodiff diff` with --report html=FILE"
+    return _OTHERS[form] + (made if form == "html" else "")
+
+
+class _Form(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
+    """One of the forms; what is made elsewhere is said with the command that makes it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if words := _instead(str(value)):
+            self.fail(words, param, ctx)
+        return super().convert(value, param, ctx)
 
 
 @click.command("report")
 @click.argument("result", metavar="RESULT.json", type=click.Path(path_type=Path))
-@click.option(
-    "--format", "form", type=click.Choice(_FORMS), default="text", show_default=True, help="Form of the report."
-)
-@options.further_forms(_FORMS)
+@click.option("--format", "form", type=_Form(_FORMS), default="text", show_default=True, help="Form of the report.")
+@options.further_forms(_FORMS, _instead)
 @options.output
 def command(result: Path, form: str, output: str | None) -> int:
     """Show a result that `check` or `diff` has saved with `--format json`, in another form.

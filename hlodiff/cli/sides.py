@@ -48,11 +48,10 @@ class Side:
 
 @dataclass(slots=True)
 class Sides:
-    """All programs of one side, what it is called, its toolchains by target, what must be said of it, and its files."""
+    """All programs of one side, what it is called, what must be said of it, and its files."""
 
     label: str
     programs: list[Side] = field(default_factory=list)
-    toolchains: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     single: bool = False
     tree: Tree | None = None
@@ -192,8 +191,6 @@ def _add_snapshot(sides: Sides, tree: Tree, key: Key, folder: str) -> None:
         return
     toolchain = snapshot.summary.get("toolchain")
     toolchain = toolchain if isinstance(toolchain, Mapping) else None
-    if toolchain is not None:
-        sides.toolchains.setdefault(key.target, toolchain)
 
     def add(stage: Stage, text: str, name: str) -> None:
         source = (snapshot.source or {}).get(stage)

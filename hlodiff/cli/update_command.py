@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -161,11 +161,16 @@ def _difference(key: Key, old: Stored, new: Stored, limits: Limits) -> _Row:
 def _text(rows: list[_Row], notes: tuple[str, ...], config: Config) -> Iterator[str]:
     wide = max((len(f"{row.key.name}  {row.key.target}") for row in rows), default=0)
     same: dict[tuple[str, ...], list[_Row]] = {}
+    failed: dict[tuple[str, ...], list[_Row]] = {}
     for row in rows:
         if row.status == "not checked":
             same.setdefault(row.what, []).append(row)
+        elif row.status == "failed":
+            failed.setdefault(row.what, []).append(row)
         elif row.status != "unchanged":
-            yield from _told(row, wide)
+            yield from _told([row], wide)
+    for group in failed.values():
+        yield from _told(group, wide)
     for reason, group in same.items():
         more = f" and {len(group) - 3} more" if len(group) > 3 else ""
         yield f"not checked: {', '.join(f'{row.key.name} on {row.key.target}' for row in group[:3])}{more}"
@@ -174,13 +179,16 @@ def _text(rows: list[_Row], notes: tuple[str, ...], config: Config) -> Iterator[
     yield _totals(rows, config)
 
 
-def _told(row: _Row, wide: int) -> Iterator[str]:
+def _told(rows: Sequence[_Row], wide: int) -> Iterator[str]:
+    """Programs of which the same is to be said, with the log of the first."""
+    row = rows[0]
     words = {
         "facts": "same program, other toolchain or figures",
         "repaired": "recorded anew: the old one was broken",
         "healed": "recorded anew: a merge had left it stale",
     }
-    yield f"{f'{row.key.name}  {row.key.target}':<{wide}}  {words.get(row.status, row.status)}"
+    for one in rows:
+        yield f"{f'{one.key.name}  {one.key.target}':<{wide}}  {words.get(one.status, one.status)}"
     yield from (f"  {printable(line)}" for line in row.what)
     yield from (f"    | {printable(line)}" for line in row.log.rstrip().split("\n")[-12:] if row.log)
 

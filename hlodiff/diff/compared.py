@@ -38,6 +38,7 @@ class Compared:
         replayed: whether the edits were seen to turn the old program into the new one; None where nobody asked.
         module: the program of the only side there is, or of both where they are known to be the same, for policies.
         by_compiler: whether the StableHLO is the same and the toolchain is not, so that the compiler made the change.
+        other_toolchain: whether it changed and both sides were not made by one toolchain.
         donated: entry parameters that the case donates. JAX leaves the mark out of the program where no result fits.
     """
 
@@ -57,6 +58,7 @@ class Compared:
     id: str = ""
     replayed: bool | None = None
     by_compiler: bool = False
+    other_toolchain: bool = False
     donated: tuple[int, ...] = ()
     module: Module | None = field(default=None, repr=False, compare=False)
     # Every report and every policy asks for the classes, and thousands of edits are looked at to tell them.
@@ -112,7 +114,7 @@ class Compared:
 
 
 def with_compiler(programs: Iterable[Compared], other: Callable[[Compared], bool]) -> tuple[Compared, ...]:
-    """Mark what the compiler did by itself: the compiled program changed and its StableHLO did not.
+    """Mark what changed under another toolchain, and of it what the compiler did: its StableHLO did not change.
 
     Args:
         programs: both stages of some programs; a program whose StableHLO is not among them is never marked.
@@ -128,12 +130,12 @@ def with_compiler(programs: Iterable[Compared], other: Callable[[Compared], bool
     """
     programs = tuple(programs)
     same = {(p.name, p.target) for p in programs if p.stage == "stablehlo" and p.status == "identical"}
-    return tuple(
-        replace(p, by_compiler=True)
-        if p.stage == "compiled" and p.status == "changed" and (p.name, p.target) in same and other(p)
-        else p
-        for p in programs
-    )
+    return tuple(_marked(p, (p.name, p.target) in same) if p.status == "changed" and other(p) else p for p in programs)
+
+
+def _marked(program: Compared, same_stablehlo: bool) -> Compared:
+    by_compiler = program.stage == "compiled" and same_stablehlo
+    return replace(program, by_compiler=by_compiler, other_toolchain=True)
 
 
 def donated_parameters(summary: Mapping[str, Any]) -> tuple[int, ...]:

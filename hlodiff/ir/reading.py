@@ -16,6 +16,10 @@ _STABLEHLO = re.compile(r'(?:#\w+ = |module\b|"builtin\.module"|func\.func\b|!\w
 _COMMENT = re.compile(r"(?:\s+|//[^\n]*\n?)*")
 # A program of 1M instructions has 150 MB of text; what is beyond this is no program but an accident or an attack.
 MAX_BYTES = 2 * 1024**3
+# Nothing is read line by line that is made of lines only: in every program we have seen, a line has more than 30
+# characters on average, and 200 MB of blank lines would be looked at for minutes.
+_LARGE = 16 * 1024**2
+_SHORTEST = 16  # characters of a line, on average
 
 
 def read(path: str | PathLike[str]) -> Module:
@@ -84,9 +88,17 @@ def _decode(data: bytes) -> str | None:
 
 def read_text(text: str, *, path: str = "") -> Module:
     """Read a program from text: StableHLO where it looks like MLIR, else compiled HLO; see `read`."""
+    _refuse_lines(text, path)
     start = _COMMENT.match(text)
     if path.endswith(".mlir") or _STABLEHLO.match(text, start.end() if start else 0):
         from hlodiff.ir.stablehlo_reader import read_stablehlo
 
         return read_stablehlo(text, path=path)
     return read_hlo(text, path=path)
+
+
+def _refuse_lines(text: str, path: str) -> None:
+    lines = text.count("\n") if len(text) > _LARGE else 0
+    if lines * _SHORTEST > len(text):
+        what = f"{lines:,} lines of fewer than {_SHORTEST} characters on average: no program is written so"
+        raise ReadError(what, path=path, hint="most of them are blank: capture or dump the program again")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from hlodiff.config import Config
 from hlodiff.config_policy import FAIL_ON, RuleUse
+from hlodiff.diff.classes import CLASSES
 from hlodiff.diff.compared import Compared
 from hlodiff.policy.budgets import over_budget
 from hlodiff.policy.findings import Finding, Judged, Severity, of_policy, told_as
@@ -106,7 +107,8 @@ def _changed(both: Both, fails: Iterable[str]) -> Finding:
     what = "compiles to another program than the snapshot"
     if any(name in fails for name in classes):
         return Finding("error", "changed", both.name, both.target, what)
-    only = f"{what}, but only in {' and '.join(classes) or 'nothing'}, which `fail_on` does not name"
+    own = " and ".join(sorted(classes, key=CLASSES.index)) or "nothing"
+    only = f"{what}, but only in {own}, which `fail_on` does not name"
     return Finding("info", "changed", both.name, both.target, only, f"hlodiff update {both.name}")
 
 

@@ -21,7 +21,7 @@ def causes_in_words(report: Report) -> tuple[str, ...]:
         >>> causes_in_words(Report("check", "a", "b", ()))
         ()
     """
-    compiler, both = _split(report, report.programs)
+    compiler, both = _split(report.programs)
     said = [f"the compiler changed {many(len(compiler), 'program')} whose StableHLO is the same"] if compiler else []
     if both:
         differ = "program differs" if len(both) == 1 else "programs differ"
@@ -32,9 +32,7 @@ def causes_in_words(report: Report) -> tuple[str, ...]:
 def cause_lines(report: Report, programs: Sequence[Compared]) -> tuple[str, ...]:
     """What is to be said of the programs of one name: `on cpu: StableHLO is the same, so the compiler did this`."""
     lines = []
-    for words, found in zip(
-        (_COMPILER, _BOTH + (_JAX if report.same_code else _WHO)), _split(report, programs), strict=True
-    ):
+    for words, found in zip((_COMPILER, _BOTH + (_JAX if report.same_code else _WHO)), _split(programs), strict=True):
         targets = list(dict.fromkeys(program.target or "" for program in found))
         if targets:
             lines.append(f"on {', '.join(targets)}: {words}")
@@ -60,12 +58,11 @@ def _on(targets: Sequence[str]) -> str:
     return f" on {', '.join(targets)}" if any(targets) else ""
 
 
-def _split(report: Report, programs: Sequence[Compared]) -> tuple[list[Compared], list[Compared]]:
-    """Compiled programs that the compiler alone changed, and those whose StableHLO came to another compiler changed."""
-    upgraded = {target for change in report.toolchain for target in change.targets}
-    changed = [one for one in programs if one.stage == "compiled" and one.status == "changed"]
-    compiler = [one for one in changed if one.by_compiler]
-    # The same StableHLO and not the compiler's doing: this one's own snapshot was made by the toolchain of now.
-    same = {(p.name, p.target) for p in programs if p.stage == "stablehlo" and p.status == "identical"}
-    both = [one for one in changed if not one.by_compiler and (one.name, one.target) not in same]
-    return compiler, [one for one in both if one.target in upgraded]
+def _split(programs: Sequence[Compared]) -> tuple[list[Compared], list[Compared]]:
+    """Programs that the compiler alone changed, and those that another toolchain got as other StableHLO.
+
+    A program whose own snapshot was made by the toolchain of now belongs to neither.
+    """
+    compiler = [one for one in programs if one.by_compiler]
+    both = [one for one in programs if one.stage == "stablehlo" and one.other_toolchain]
+    return compiler, both

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from hlodiff.diff.result import Edit, FieldChange, FusionChange
 from hlodiff.diff.words import precision_in_words, sharding_in_words
@@ -73,9 +73,9 @@ def change_in_words(change: FieldChange, edit: Edit | None = None) -> str:
 
 def _donation(old: str, new: str, edit: Edit | None) -> str:
     sites = [site for pair in (edit.sites if edit else ()) for site in pair[:1] if site]
-    numbers = [match.group(1) for site in sites if (match := _PARAMETER.search(site.text))]
+    numbers = [int(match.group(1)) for site in sites if (match := _PARAMETER.search(site.text))]
     many_ = len(numbers) > 1
-    who = f"argument{'s' * many_} {', '.join(numbers)}" if numbers else "an argument"
+    who = f"argument{'s' * many_} {_ranges(numbers)}" if numbers else "an argument"
     if edit and edit.op_name and len(numbers) == 1:
         who += f" ({edit.op_name})"
     verb = "are" if many_ else "is"
@@ -84,6 +84,18 @@ def _donation(old: str, new: str, edit: Edit | None) -> str:
     if old in NOT_DONATED:
         return f"{who} {verb} donated now"
     return f"{who} {verb} donated to {new} instead of {old}"
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """`0, 3 to 7`."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    pairs = (", ".join(map(str, run)) if len(run) < 3 else f"{run[0]} to {run[-1]}" for run in runs)
+    return ", ".join(pairs)
 
 
 def edit_in_words(edit: Edit) -> str:

@@ -19,7 +19,7 @@ from hlodiff.report.sheet import Sheet
 _MOST_TEXT = 20_000  # characters of one text; reasons and logs are the longest
 _MOST_ITEMS = 200_000  # of one list
 _DEEPEST = 30
-_COMMAND = re.compile(r"hlodiff [\w ./*?@=:,'-]{1,1000}")
+_COMMAND = re.compile(r"hlodiff [\w ./*?@=:,'~^{}-]{1,1000}")
 
 
 def read_sheet(text: str, where: str = "the result") -> Sheet:

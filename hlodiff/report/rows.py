@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from hlodiff.diff.classes import CLASSES
 from hlodiff.ir.collectives import FAMILIES
 from hlodiff.report.counts import passing
 from hlodiff.report.key_numbers import arrow, number_in_words
@@ -49,7 +50,8 @@ class Row:
     @property
     def label(self) -> str:
         """`train_step on cpu, tpu-v5e`, `loss and 7 more on cpu`."""
-        words = self.name + (f" and {len(self.also):,} more" if self.also else "")
+        words = self.name + (f" and {len(self.also):,} more" if len(self.also) > 1 else "")
+        words = f"{self.name}, {self.also[0]}" if len(self.also) == 1 else words
         return f"{words} on {', '.join(self.targets)}" if self.targets else words
 
 
@@ -166,8 +168,7 @@ def columns_of(rows: Sequence[Row]) -> tuple[str, ...]:
 
 def _row(programs: Sequence[Program], command: str, failing: bool, same_source: bool) -> Row:
     last = programs[-1]  # the compiled program where there is one: it is what runs
-    words = list(dict.fromkeys(word for program in programs for word in program.word.split(", ") if word))
-    change = ", ".join(words) or _STATUS[command][last.status]
+    change = _classes(programs) or _STATUS[command][last.status]
     if last.status == "changed" and last.stage == "compiled" and same_source:
         change += " (StableHLO is the same)"
     where = next((program.where for program in programs if program.where), None)
@@ -175,6 +176,13 @@ def _row(programs: Sequence[Program], command: str, failing: bool, same_source: 
     edited = max(program.edited for program in programs)
     ids = (last.id,) if last.target else ()
     return Row(last.name, targets, change, place_in_words(where), _cells(last), failing, edited, ids)
+
+
+def _classes(programs: Sequence[Program]) -> str:
+    """The kinds of change of both stages, most severe first."""
+    words = dict.fromkeys(word for program in programs for word in program.word.split(", ") if word)
+    places: dict[str, int] = {name: place for place, name in enumerate(CLASSES)}
+    return ", ".join(sorted(words, key=lambda word: places.get(word, -1)))
 
 
 def _cells(program: Program) -> tuple[tuple[str, str], ...]:

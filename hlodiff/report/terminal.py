@@ -32,7 +32,7 @@ from hlodiff.report.stories import (
     told_of,
 )
 from hlodiff.report.timings import timing_lines
-from hlodiff.report.totals import checked_in_words, totals_in_words
+from hlodiff.report.totals import checked_in_words, looked_at, totals_in_words
 
 _MOST_EDITS = 12
 _MOST_MORE_EDITS = 6  # of each further story: what was written comes first, then what each compiler made of it
@@ -111,8 +111,7 @@ def _lines(report: Report, legend: bool) -> Iterator[Line]:
 
 
 def _checked(report: Report) -> Iterator[Line]:
-    checked = any(program.status != "not_checked" for program in report.programs) or checked_scenarios(report.scenarios)
-    if report.command == "check" and checked:
+    if report.command == "check" and (looked_at(report) or checked_scenarios(report.scenarios)):
         yield Line(0, f"checked {checked_in_words(report)}", wrap=True)
 
 
@@ -123,17 +122,26 @@ def _listed(report: Report, told: Told) -> Iterator[Line]:
     limits = limits_of(told, folded)
     yield from (Line(0, f"limits: {words}", wrap=True) for words in limits)
     yield from [Line(0, "")] if limits else []
+    bare = False  # what is new or gone has one line; such lines stand together
     for name, programs in report.by_name().items():
         if any(map(_is_told, programs)) and name not in folded:
+            body = list(_body(name, programs, report, told))
+            yield from [Line(0, "")] if bare and body else []
             yield from _one(name, programs, report)
-            for words in (*passing_lines(report, name), *cause_lines(report, programs)):
-                yield Line(2, words, wrap=True)
-            first = True
-            for story in told.stories:
-                if story.name == name:
-                    yield from _story(story, told, report, _MOST_EDITS if first else _MOST_MORE_EDITS)
-                    first = False
-            yield Line(0, "")
+            yield from [*body, Line(0, "")] if body else []
+            bare = not body
+    yield from [Line(0, "")] if bare else []
+
+
+def _body(name: str, programs: list[Compared], report: Report, told: Told) -> Iterator[Line]:
+    """What is told below the name of a function or file."""
+    for words in (*passing_lines(report, name), *cause_lines(report, programs)):
+        yield Line(2, words, wrap=True)
+    most = _MOST_EDITS
+    for story in told.stories:
+        if story.name == name:
+            yield from _story(story, told, report, most)
+            most = _MOST_MORE_EDITS
 
 
 def _shared(report: Report, told: Told, most: int) -> Iterator[Line]:
@@ -282,12 +290,13 @@ def _in_short(report: Report, told: Told, overview: bool) -> Iterator[Line]:
 
 def _not_checked(report: Report) -> Iterator[Line]:
     """Reasons with the programs they hold for; one reason often holds for all programs of a target."""
-    reasons: dict[tuple[bool, str, str, str], list[Compared]] = {}
+    reasons: dict[tuple[bool, str, str], list[Compared]] = {}
     for program in report.programs:
         if program.status == "not_checked":
-            key = (not program.broken, program.reason, program.advice, program.log)
+            key = (not program.broken, program.reason, program.advice)
             reasons.setdefault(key, []).append(program)
-    for (fine, reason, advice, log), programs in sorted(reasons.items(), key=lambda item: item[0][0]):
+    for (fine, reason, advice), programs in sorted(reasons.items(), key=lambda item: item[0][0]):
+        log = programs[0].log
         labels = list(dict.fromkeys(program.label for program in programs))
         many = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
         head = "not checked" if fine else "could not be judged"

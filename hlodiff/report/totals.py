@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
+from hlodiff.diff.compared import Compared
 from hlodiff.policy import SCENARIO_RULES, of_policy
 from hlodiff.report.counts import outcomes
 from hlodiff.report.numbers import many
@@ -49,26 +51,41 @@ def totals_in_words(report: Report | Sheet) -> str:
 
 
 def checked_in_words(report: Report) -> str:
-    """How much was compared; a program is a function, case and target, in both stages.
+    """How much was looked at; a program is a function, case and target, in both stages.
 
     Example:
         >>> checked_in_words(Report("check", "a", "b", ()))
         '0 programs'
     """
-    compared = [program for program in report.programs if program.status != "not_checked"]
+    compared = looked_at(report)
     words = many(len(outcomes(compared)), "program")
     scenarios = checked_scenarios(report.scenarios)
     if not compared:
         return scenarios or words
-    stages = {(program.name, program.target, program.stage) for program in compared}
-    lowered, compiled = (
-        {(name, target) for name, target, stage in stages if stage == wanted} for wanted in ("stablehlo", "compiled")
-    )
-    # Files of any folder are no functions, and there may be one stage of them; a snapshot has both.
-    recorded = any(program.target for program in compared)
-    both = compiled and lowered <= compiled and (recorded or lowered == compiled)
-    if recorded:
-        functions = dict.fromkeys(program.name.partition("/")[0] for program in compared)
-        words = f"{words}: {many(len(functions), 'function')} on {', '.join(report.targets())}"
-    words += ", StableHLO and compiled HLO of each" if both else ""
+    # Files of a diff stand for themselves: no function is known.
+    functions = dict.fromkeys(program.name.partition("/")[0] for program in compared if program.target)
+    on = list(dict.fromkeys(program.target for program in compared if program.target))
+    said = [words, f"{many(len(functions), 'function')} on {', '.join(on)}" if functions else ""]
+    words = f"{': '.join(filter(None, said))}, {_stages_in_words(compared)}"
     return f"{words}; {scenarios}" if scenarios else words
+
+
+def looked_at(report: Report) -> list[Compared]:
+    """Programs that were captured or read: nobody made those whose function is gone.
+
+    Example:
+        >>> looked_at(Report("check", "a", "b", (Compared("f", "cpu", "compiled", "removed"),)))
+        []
+    """
+    gone = ("not_checked", "removed") if report.command == "check" else ("not_checked",)
+    return [program for program in report.programs if program.status not in gone]
+
+
+def _stages_in_words(compared: Sequence[Compared]) -> str:
+    """`StableHLO and compiled HLO of each`, or of how many."""
+    every = {(program.name, program.target) for program in compared}
+    words = {"stablehlo": "StableHLO", "compiled": "compiled HLO"}
+    counts = {word: len({(p.name, p.target) for p in compared if p.stage == stage}) for stage, word in words.items()}
+    if all(count in (0, len(every)) for count in counts.values()):
+        return f"{' and '.join(word for word, count in counts.items() if count)} of each"
+    return " and ".join(f"{word} of {count:,}" for word, count in counts.items())

@@ -1,0 +1,160 @@
+"""What reports say was looked at, and who changed it, where some programs are gone, not compiled, or made otherwise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hlodiff.cli.against import _following
+from hlodiff.cli.renamed import renamed
+from hlodiff.diff.compared import Compared, Status, with_compiler
+from hlodiff.ir import read_text
+from hlodiff.policy import Finding
+from hlodiff.report import to_terminal
+from hlodiff.report.causes import cause_lines, causes_in_words
+from hlodiff.report.edits import _ranges
+from hlodiff.report.record import Report, ToolchainChange
+from hlodiff.report.rows import Row
+from hlodiff.report.totals import checked_in_words
+
+Ask = Callable[..., tuple[int, str, str]]
+PROGRAM = "HloModule m\n\nENTRY e {\n  ROOT %p = f32[8]{0} parameter(0)\n}\n"
+
+
+def both(name: str, stablehlo: Status, compiled: Status | None = None) -> tuple[Compared, ...]:
+    stages = (Compared(name, "cpu", "stablehlo", stablehlo), Compared(name, "cpu", "compiled", compiled or stablehlo))
+    return stages if compiled else stages[:1]
+
+
+GONE = both("gone", "removed", "removed")
+
+
+@pytest.mark.parametrize(
+    ("programs", "words"),
+    [
+        (
+            (*both("f", "identical", "identical"), *both("g", "added", "added"), *GONE),
+            "2 programs: 2 functions on cpu, StableHLO and compiled HLO of each",
+        ),
+        (both("f", "identical"), "1 program: 1 function on cpu, StableHLO of each"),
+        (
+            (*both("f", "identical", "identical"), *both("g", "changed")),
+            "2 programs: 2 functions on cpu, StableHLO of 2 and compiled HLO of 1",
+        ),
+        (GONE, "0 programs"),
+    ],
+    ids=["orphaned", "lowered", "some lowered", "nothing"],
+)
+def test_only_what_was_captured_was_checked(programs: tuple[Compared, ...], words: str) -> None:
+    assert checked_in_words(Report("check", "snapshots", "this work tree", programs)) == words
+
+
+def test_orphans_alone_are_not_called_checked() -> None:
+    text = to_terminal(Report("check", "snapshots", "this work tree", GONE))
+    assert "checked" not in text and text.endswith("1 orphaned\n")
+
+
+def test_a_file_is_no_function_and_has_one_stage(tmp_path: Path, said: Ask) -> None:
+    for name in ("a.hlo", "b.hlo"):
+        (tmp_path / name).write_text(PROGRAM)
+    out = said("diff", str(tmp_path / "a.hlo"), str(tmp_path / "b.hlo"), "--format", "json")[1]
+    assert json.loads(out)["sheet"]["checked"] == "1 program, compiled HLO of each"
+
+
+def test_whose_change_it_is_hangs_on_each_program_s_own_toolchain() -> None:
+    """One snapshot of two was made by the old jax; the other one was made today, and its code changed."""
+    upgraded = ("old", "compiler")
+    programs = with_compiler(
+        (
+            *both("old", "changed", "changed"),
+            *both("today", "changed", "changed"),
+            *both("compiler", "identical", "changed"),
+        ),
+        lambda program: program.name in upgraded,
+    )
+    report = Report("check", "a", "b", programs, toolchain=(ToolchainChange("jax", "1", "2", ("cpu",)),))
+    assert causes_in_words(report) == (
+        "the compiler changed 1 program whose StableHLO is the same",
+        "1 program differs in StableHLO too: your code changed, or the way jax lowers it",
+    )
+    lines = {name: cause_lines(report, found) for name, found in report.by_name().items()}
+    assert lines["today"] == ()
+    assert lines["old"] == ("on cpu: StableHLO differs too: your code changed, or the way jax lowers it",)
+    assert lines["compiler"] == ("on cpu: StableHLO is the same, so the compiler did this",)
+
+
+def finding(severity: str, rule: str) -> Finding:
+    return Finding(severity, rule, "f", "cpu", "what")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("programs", "findings", "recorded", "following"),
+    [
+        (both("f", "identical", "identical"), (), True, ""),
+        (both("f", "added", "added"), (), True, ""),
+        (both("f", "changed", "changed"), (), True, "hlodiff check f"),
+        (both("f", "changed", "changed"), (), False, "hlodiff check --against 'HEAD@{1}' f --stacks"),
+        (tuple(p for n in "abcd" for p in both(n, "changed")), (), True, "hlodiff check"),
+        (both("f", "identical"), (finding("error", "growth"),), True, "hlodiff check f"),
+        (both("f", "changed"), (finding("error", "budget"),), True,
+         "hlodiff check --against 'HEAD@{1}' f, once within limits"),
+        (both("f", "changed"), (finding("broken", "growth"),), True,
+         "hlodiff check --against 'HEAD@{1}' f, once it is repaired"),
+    ],
+)  # fmt: skip
+def test_what_follows_a_comparison_with_a_revision(
+    programs: tuple[Compared, ...], findings: tuple[Finding, ...], recorded: bool, following: str
+) -> None:
+    assert _following(programs, findings, (), "HEAD@{1}", recorded) == following
+
+
+def test_what_the_revision_did_wrong_is_not_to_be_repaired() -> None:
+    programs = (Compared("f", "cpu", "compiled", "not_checked", broken=True), *both("g", "changed"))
+    found = (finding("broken", "broken"),)
+    assert _following(programs, found, (), "HEAD~3", True) == "hlodiff check g"
+    assert _following(programs, found, ["f"], "HEAD~3", True) == "hlodiff check --against HEAD~3 f, once it is repaired"
+
+
+def test_the_command_of_a_revision_is_kept_in_a_saved_result(tmp_path: Path, said: Ask) -> None:
+    from hlodiff.report.json_report import to_json
+
+    report = Report("diff", "a", "b", both("f", "changed"), next="hlodiff check --against HEAD~3^ f --stacks")
+    (tmp_path / "r.json").write_text(to_json(report))
+    assert said("report", str(tmp_path / "r.json"))[1].endswith("; next: hlodiff check --against HEAD~3^ f --stacks\n")
+    (tmp_path / "r.json").write_text(to_json(replace(report, next="hlodiff check; rm x")))
+    assert "rm x" not in said("report", str(tmp_path / "r.json"))[1]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [((1,), "1"), ((2, 1), "1, 2"), ((1, 2, 3), "1 to 3"), ((9, 0, 4, 3, 5, 8), "0, 3 to 5, 8, 9"), ((), "")],
+)
+def test_numbers_of_arguments_are_ranges(numbers: tuple[int, ...], words: str) -> None:
+    assert _ranges(numbers) == words
+
+
+def test_what_has_one_line_stands_together() -> None:
+    programs = (*both("a", "added"), *both("b", "removed"), *both("c", "added"))
+    lines = to_terminal(Report("check", "a", "b", programs)).split("\n")
+    assert lines[:4] == [
+        "a  new: no snapshot on cpu",
+        "b  orphaned: no such function any more on cpu",
+        "c  new: no snapshot on cpu",
+        "",
+    ]
+
+
+def test_two_functions_in_one_row_are_both_named() -> None:
+    assert Row("f", ("cpu",), "cost", "", (), False, 1, also=("g",)).label == "f, g on cpu"
+    assert Row("f", ("cpu",), "cost", "", (), False, 1, also=("g", "h")).label == "f and 2 more on cpu"
+
+
+def test_a_function_that_was_renamed_since_a_revision() -> None:
+    module = read_text(PROGRAM)
+    gone = Compared("f", "cpu", "compiled", "removed", module=module)
+    programs = (gone, replace(gone, name="g", status="added"))
+    assert renamed(programs, recorded=False) == ("g compiles to what f was: it may have been renamed",)
