@@ -42,6 +42,7 @@ def test_install_says_what_it_does_once(made: Project) -> None:
     )
     assert made.hlodiff("git", "install") == (
         "added 8 lines in .gitattributes\n"
+        "added 1 line in .git/info/attributes\n"
         "set up in this clone's git configuration: diff driver, textconv, merge driver\n"
         "installed; next: git add .gitattributes\n"
     )
@@ -59,7 +60,7 @@ def test_attributes_are_those_of_every_kind_of_file(made: Project) -> None:
         "snapshots/**/*.mlir text eol=lf diff=hlodiff merge=hlodiff linguist-generated\n"
         "snapshots/**/*.hlo.gz -text diff=hlodiff merge=hlodiff linguist-generated\n"
         "snapshots/**/*.mlir.gz -text diff=hlodiff merge=hlodiff linguist-generated\n"
-        "snapshots/**/source.json text eol=lf diff=hlodiff-source merge=hlodiff linguist-generated\n"
+        "snapshots/**/source.json text eol=lf -diff merge=hlodiff linguist-generated\n"
         "snapshots/**/summary.yaml text eol=lf diff=hlodiff-facts merge=hlodiff\n"
         "snapshots/**/traces.yaml text eol=lf diff=hlodiff-facts merge=hlodiff\n"
         "snapshots/**/growth.yaml text eol=lf diff=hlodiff-facts merge=hlodiff\n"
@@ -150,21 +151,36 @@ def test_lines_and_keys_of_an_older_version_are_seen_and_repaired(made: Project)
     made.hlodiff("git", "install")
     path = made.root / ".gitattributes"
     current = path.read_text()
-    path.write_text(current.replace("diff=hlodiff-source", "-diff"))
+    path.write_text(current.replace("linguist-generated", "linguist-vendored"))
     made.git("config", "--remove-section", "diff.hlodiff-source")
+    own = made.top / ".git/info/attributes"
+    own.unlink()
     said = made.hlodiff("git", "status", code=1)
     assert "diff driver   missing\ntextconv      missing\nmerge driver  installed\nattributes    stale: " in said
-    assert made.hlodiff("git", "install").startswith("rewrote 8 lines in .gitattributes\n")
+    path.write_text(current)
+    assert "attributes    missing: source.json is not in .git/info/attributes\n" in made.hlodiff(
+        "git", "status", code=1
+    )
+    own.write_text("*.png binary")
+    assert made.hlodiff("git", "install") == (
+        "added 1 line in .git/info/attributes\n"
+        "set up in this clone's git configuration: diff driver, textconv\n"
+        "installed\n"
+    )
     assert (path.read_text(), made.hlodiff("git", "status")) == (current, WELL)
+    made.hlodiff("git", "uninstall")
+    assert own.read_text() == "*.png binary"
 
 
 def test_attributes_that_others_override_are_told(made: Project) -> None:
     made.hlodiff("git", "install")
-    (made.top / ".git/info/attributes").write_text("*.yaml -merge\n")
+    own = made.top / ".git/info/attributes"
+    ours = own.read_text()
+    own.write_text(f"{ours}*.yaml -merge\n")
     said = made.hlodiff("git", "status", code=1)
     assert "attributes    overridden: other lines decide about snapshots/f/cpu/summary.yaml\n" in said
     assert "next: git check-attr --all snapshots/f/cpu/summary.yaml\n" in said
-    (made.top / ".git/info/attributes").write_text("source.json -diff\n")
+    own.write_text(f"{ours}source.json -diff\n")
     assert "other lines decide about snapshots/f/cpu/source.json\n" in made.hlodiff("git", "status", code=1)
 
 
@@ -200,7 +216,9 @@ def test_two_projects_in_one_repository(tmp_path: Path) -> None:
     (other / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')
     made.hlodiff("git", "install")
     assert made.hlodiff("git", "install", "--project", "two", at=made.top) == (
-        "added 8 lines in two/.gitattributes\ninstalled; next: git add two/.gitattributes\n"
+        "added 8 lines in two/.gitattributes\n"
+        "added 1 line in .git/info/attributes\n"
+        "installed; next: git add two/.gitattributes\n"
     )
     assert "attributes    installed: in two/.gitattributes" in made.hlodiff(
         "git", "status", "--project", "two", at=made.top
@@ -215,8 +233,11 @@ def test_a_worktree_a_shallow_clone_and_a_detached_head(made: Project, tmp_path:
     made.git("worktree", "add", "-q", "--detach", str(tree))
     made.git("clone", "-q", "--depth", "1", f"file://{made.top}", str(clone))
     assert "all is well" in made.hlodiff("git", "status", at=tree)  # a worktree has its repository's configuration
-    assert "attributes    installed: in .gitattributes\n" in made.hlodiff("git", "status", at=clone, code=1)
+    assert "attributes    missing: source.json is not in .git/info/attributes\n" in made.hlodiff(
+        "git", "status", at=clone, code=1
+    )
     assert made.hlodiff("git", "install", at=clone) == (
+        "added 1 line in .git/info/attributes\n"
         "set up in this clone's git configuration: diff driver, textconv, merge driver\ninstalled\n"
     )
     for folder in (tree, clone):

@@ -178,3 +178,46 @@ def test_f3_an_operation_leaves_a_fusion() -> None:
 
 def test_f4_a_fusion_of_another_kind() -> None:
     assert lines(compare(SPLIT, SPLIT.replace("kLoop", "kInput"))) == ["changed fusion fusion_kind"]
+
+
+APART = """
+constants {
+  c = f32[] constant(0.001)
+  ROOT b = f32[8]{0} broadcast(c), dimensions={}
+}
+
+fused {
+  p = f32[8]{0} parameter(0)
+  q = f32[8]{0} parameter(1)
+  a = f32[8]{0} abs(p)
+  m = f32[8]{0} multiply(a, q)
+  ROOT s = f32[8]{0} add(m, q)
+}
+
+ENTRY main {
+  x = f32[8]{0} parameter(0)
+  k = f32[8]{0} fusion(), kind=kLoop, calls=constants
+  ROOT f = f32[8]{0} fusion(x, k), kind=kLoop, calls=fused
+}
+"""
+WITH_CONSTANTS = """
+fused {
+  p = f32[8]{0} parameter(0)
+  a = f32[8]{0} abs(p)
+  c = f32[] constant(0.001)
+  b = f32[8]{0} broadcast(c), dimensions={}
+  m = f32[8]{0} multiply(a, b)
+  ROOT s = f32[8]{0} add(m, b)
+}
+
+ENTRY main {
+  x = f32[8]{0} parameter(0)
+  ROOT f = f32[8]{0} fusion(x), kind=kLoop, calls=fused
+}
+"""
+
+
+def test_constants_that_two_readers_share_move_into_the_fusion_that_was_called_with_them() -> None:
+    moves = ["moved constant computation", "moved broadcast computation"]
+    assert lines(compare(APART, WITH_CONSTANTS)) == ["removed fusion", *moves]
+    assert lines(compare(WITH_CONSTANTS, APART)) == ["added fusion", *moves]

@@ -20,7 +20,7 @@ _ROWS = (
     ("*.mlir", _TEXT),
     ("*.hlo.gz", _PACKED),
     ("*.mlir.gz", _PACKED),
-    ("source.json", f"text eol=lf diff={SOURCES} merge={PROGRAMS} linguist-generated"),
+    ("source.json", f"text eol=lf -diff merge={PROGRAMS} linguist-generated"),
     ("summary.yaml", _FACTS),
     ("traces.yaml", _FACTS),
     ("growth.yaml", _FACTS),
@@ -49,6 +49,41 @@ def rows(below: str) -> tuple[str, ...]:
         '"my \\\\\\\\[old] snapshots/**/summary.yaml" text eol=lf diff=hlodiff-facts merge=hlodiff'
     """
     return tuple(f"{_pattern(below, name)} {attributes}" for name, attributes in _ROWS)
+
+
+def own_row(below: str) -> str:
+    """The line of this clone alone: whoever has no driver sees of source.json that it differs, not its one long line.
+
+    Args:
+        below: the snapshots folder below the top of the work tree.
+
+    Example:
+        >>> own_row("snapshots")
+        'snapshots/**/source.json diff=hlodiff-source'
+    """
+    return f"{_pattern(below, 'source.json')} diff={SOURCES}"
+
+
+def with_row(text: str, row: str) -> str:
+    """The text of .git/info/attributes with a line of ours as its last.
+
+    Example:
+        >>> with_row("*.png binary", "a b")
+        '*.png binary\\na b'
+    """
+    return f"{text}\n{row}" if text and not text.endswith("\n") else f"{text}{row}\n"
+
+
+def without_row(text: str, row: str) -> str:
+    """The same as it was before us.
+
+    Example:
+        >>> without_row(with_row("*.png binary", "a b"), "a b")
+        '*.png binary'
+    """
+    if text.endswith(f"\n{row}"):
+        return text.removesuffix(f"\n{row}")
+    return "".join(line for line in text.splitlines(keepends=True) if line.rstrip("\r\n") != row)
 
 
 def _pattern(below: str, name: str) -> str:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from hlodiff.cli.git_attributes import block_of, with_block, without_block
+from hlodiff.cli.git_attributes import block_of, own_row, with_block, with_row, without_block, without_row
 from hlodiff.cli.git_drivers import Setting, is_ours, runs, settings
 from hlodiff.cli.git_repository import Repository
 from hlodiff.cli.output import near
@@ -41,11 +41,32 @@ def install(repository: Repository) -> Iterator[str]:
         _write(repository.attributes, after)
         verb = "rewrote" if block_of(before) is not None else "added"
         yield f"{verb} {len(block_of(after) or ())} lines in {near(repository.attributes)}"
+    yield from _install_own(repository)
     for one in changes:
         repository.set(one.key, one.value)
     if changes:
         drivers = ", ".join(dict.fromkeys(one.driver for one in changes))
         yield f"set up in this clone's git configuration: {drivers}"
+
+
+def _install_own(repository: Repository) -> Iterator[str]:
+    path, row = repository.own_attributes, own_row(repository.below_top)
+    text = read_attributes(path)
+    if row not in text.splitlines():
+        _write(path, with_row(text, row))
+        yield f"added 1 line in {near(path)}"
+
+
+def _uninstall_own(repository: Repository) -> Iterator[str]:
+    path = repository.own_attributes
+    before = read_attributes(path)
+    after = without_row(before, own_row(repository.below_top))
+    if after != before:
+        if after:
+            _write(path, after)
+        else:
+            path.unlink()
+        yield f"took our line out of {near(path)}"
 
 
 def _refuse_others(repository: Repository, setting: Setting) -> None:
@@ -77,6 +98,7 @@ def uninstall(repository: Repository) -> Iterator[str]:
         else:
             repository.attributes.unlink()
             yield f"deleted {near(repository.attributes)}, which held nothing else{_for_all(repository)}"
+    yield from _uninstall_own(repository)
     mine = [one for one in settings() if any(is_ours(one, value) for value in repository.values(one.key))]
     for one in mine:
         foreign = [value for value in repository.values(one.key) if not is_ours(one, value)]

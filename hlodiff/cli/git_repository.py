@@ -39,6 +39,18 @@ class Repository:
         relative = self.snapshots.relative_to(root).as_posix()
         return "" if relative == "." else relative
 
+    @property
+    def own_attributes(self) -> Path:
+        """The attributes of this clone and its worktrees, which nobody else gets."""
+        path = os.fsdecode(self.ask(["rev-parse", "--git-path", "info/attributes"])).rstrip("\n")
+        return self.top / path
+
+    @property
+    def below_top(self) -> str:
+        """The snapshots folder below the top of the work tree, with `/`; "" where it is that folder."""
+        relative = self.snapshots.relative_to(os.path.realpath(self.top)).as_posix()
+        return "" if relative == "." else relative
+
     def values(self, key: str) -> tuple[str, ...]:
         """What the repository's own configuration says of a key; not the user's, not the system's."""
         found = self.ask(["config", "--local", "-z", "--get-all", key], accept=(0, 1))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from hlodiff.cli.git_attributes import PROBES, block_of, rows
+from hlodiff.cli.git_attributes import PROBES, block_of, own_row, rows
 from hlodiff.cli.git_drivers import PROGRAMS, is_ours, python_of, runs, settings
 from hlodiff.cli.git_installing import read_attributes
 from hlodiff.cli.git_repository import Repository
@@ -94,6 +94,9 @@ def _attributes(repository: Repository) -> Part:
             f"{file} has lines of another version of hlodiff or for another folder",
             _INSTALL,
         )
+    own = repository.own_attributes
+    if own_row(repository.below_top) not in read_attributes(own).splitlines():
+        return Part(name, "missing", f"source.json is not in {near(own)}", _INSTALL)
     others = list(_overridden(repository))
     if others:
         return Part(name, "overridden", f"other lines decide about {others[0]}", f"git check-attr --all {others[0]}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hlodiff.diff.elements import Elements, element_of, with_elements
 from hlodiff.diff.features import CALLS, EXACT, OWN, Pairing, Side
 from hlodiff.diff.fields import field_changes
-from hlodiff.diff.operands import operands_changed, same_operands_in_any_order, same_value, trades_names
+from hlodiff.diff.operands import operands_changed, same_operands_in_any_order, same_value
 from hlodiff.diff.parameters import Expectation
 from hlodiff.ir.model import Computation, Instruction
 
@@ -197,14 +197,12 @@ class Ledger:
         partners = pairing.old
         partner = partners[position]
         ours, theirs = old.operands[position], new.operands[partner]
-        is_other = len(ours) != len(theirs)
-        for (a, result), (b, other) in zip(ours, theirs, strict=False):
-            if partners[a] != b or result != other:
-                if partners[a] < 0 and trades_names(old, new, pairing, a, b):
-                    return True
-                is_other = True
-        if not is_other:
-            return False
+        if len(ours) == len(theirs):
+            for (a, result), (b, other) in zip(ours, theirs, strict=True):
+                if partners[a] != b or result != other:
+                    break
+            else:
+                return False
         if self._is_opened(position, partner):
             return not same_operands_in_any_order(old, new, pairing, position)
         return operands_changed(old, new, pairing, position, None, None)

@@ -135,14 +135,6 @@ def _subsequence(old: Side, new: Side, pairing: Pairing, ours: Sequence[Slot], t
     )
 
 
-def trades_names(old: Side, new: Side, pairing: Pairing, one: int, other: int) -> bool:
-    """True where a paired instruction reads a free parameter on one side and something else that is free on the other.
-
-    Replay asks for an edit where nothing outside tells of it, so a search had better not go there.
-    """
-    return pairing.old[one] < 0 and pairing.new[other] < 0 and (old.names[one] or new.names[other])
-
-
 def keeps_operands(old: Side, new: Side, pairing: Pairing, position: int) -> bool:
     """True where operands came to a paired instruction or went, each with an edit of its own, and the others stayed."""
     ours = slots_of(old.computation.instructions[position])
