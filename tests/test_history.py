@@ -383,6 +383,26 @@ def test_words() -> None:
     assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").trouble.startswith("is no record of traces")
 
 
+def test_where_a_shallow_clone_ends_in_a_branch_nothing_is_recorded_again(past: Past, tmp_path: Path) -> None:
+    past.record("step", "sine", temp=100)
+    past.commit("one")
+    past.git("checkout", "-q", "-b", "side")
+    past.record("step", "sine", "copy", temp=200)
+    past.commit("on the side")
+    past.git("checkout", "-q", "main")
+    past.record("step", "cosine", temp=300)
+    past.commit("on main")
+    past.git("merge", "-q", "side", check=False)
+    past.record("step", "cosine", "copy", temp=400)
+    past.commit("merged")
+    past.git("clone", "-q", "--depth", "2", past.top.as_uri(), str(tmp_path / "shallow"))
+    asked = Asked("step", (), (), "compiled", "HEAD")
+    (one,) = find(asked, tmp_path / "shallow", tmp_path / "shallow/snapshots").histories
+    assert {row.commit.subject: row.again for row in one.rows} == {
+        "merged": False, "on the side": False, "on main": False,
+    }  # fmt: skip
+
+
 def test_as_many_processes_for_many_commits_as_for_two(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[object] = []
     actual = subprocess.run

@@ -205,4 +205,6 @@ def _row(
     if older is None and not step.aside:
         ends = "range" if step.old else "shallow" if step.commit.id in repository.shallow else "begins"
     status: Status = "removed" if now is None else "unreadable" if now.trouble else "changed" if step.old else "new"
-    return Row(step, status, before, now, since, status == "new" and older is not None, ends)
+    # Where a shallow clone ends, every file looks new.
+    again = status == "new" and older is not None and step.commit.id not in repository.shallow
+    return Row(step, status, before, now, since, again, ends)
