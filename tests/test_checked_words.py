@@ -11,6 +11,7 @@ import pytest
 
 from hlodiff.cli.against import _following
 from hlodiff.cli.renamed import renamed
+from hlodiff.diff import diff
 from hlodiff.diff.compared import Compared, Status, with_compiler
 from hlodiff.ir import read_text
 from hlodiff.policy import Finding
@@ -85,6 +86,21 @@ def test_whose_change_it_is_hangs_on_each_program_s_own_toolchain() -> None:
     assert lines["today"] == ()
     assert lines["old"] == ("on cpu: StableHLO differs too: your code changed, or the way jax lowers it",)
     assert lines["compiler"] == ("on cpu: StableHLO is the same, so the compiler did this",)
+
+
+def test_that_stablehlo_is_the_same_is_said_once() -> None:
+    negated = PROGRAM.replace(
+        "  ROOT %p = f32[8]{0} parameter(0)", "  %p = f32[8]{0} parameter(0)\n  ROOT %n = f32[8]{0} negate(%p)"
+    )
+    stages = (("stablehlo", PROGRAM), ("compiled", negated))
+    pairs = [(stage, diff(read_text(PROGRAM), read_text(new))) for stage, new in stages]
+    programs = tuple(
+        Compared("f", "cpu", stage, "identical" if found.identical else "changed", found)  # type: ignore[arg-type]
+        for stage, found in pairs
+    )
+    assert "  StableHLO on cpu: the same program\n" in to_terminal(Report("check", "a", "b", programs))
+    text = to_terminal(Report("check", "a", "b", with_compiler(programs, lambda program: True)))
+    assert "on cpu: StableHLO is the same, so the compiler did this\n" in text and "the same program" not in text
 
 
 def finding(severity: str, rule: str) -> Finding:

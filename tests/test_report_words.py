@@ -245,7 +245,7 @@ def test_counts_that_mean_little_are_left_out() -> None:
         "    collectives  all-reduce 2 (68.0 KiB -> 32.0 KiB), all-gather 0 -> 1 (0 B -> 512 B)",
         "    moves        copies 3 -> 10 (1.0 KiB -> 4.0 KiB)",
         "    other        topk 0 -> 2",
-        "    memory       output 40,962 -> 40,960 (-2)",
+        "    memory       output 40,962 B -> 40,960 B (-2)",
         "    cost         estimated cycles 100 -> 301 (+201 %)",
         "    edits",
     ]

@@ -145,7 +145,8 @@ def _count(pair: tuple[float, float]) -> str:
 def _arrow(pair: tuple[float, float], show: Callable[[float], str]) -> str:
     old, new = show(pair[0]), show(pair[1])
     if old == new and pair[0] != pair[1]:  # 40,962 B and 40,960 B are 40.0 KiB both
-        old, new = f"{pair[0]:,.15g}", f"{pair[1]:,.15g}"
+        end = " B" if show is bytes_in_words else ""
+        old, new = f"{pair[0]:,.15g}{end}", f"{pair[1]:,.15g}{end}"
     return f"{old} -> {new}" if pair[0] != pair[1] else old
 
 

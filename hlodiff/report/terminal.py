@@ -42,6 +42,7 @@ _MOST_LINES = 300  # what a reviewer still scrolls through; more becomes an over
 _MOST_LINES_OF_LOG = 12
 _MOST_FINDINGS = 10  # that say different things, the worst first
 _BELOW = 15  # what is said further of an edit stands below its words
+_SAME = "the same program"  # of `headline`
 _MORE = "--all lists everything"
 _COSTS = "flops and bytes of changes are computed from shapes, cycles are XLA's estimates"
 _STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan"}
@@ -138,8 +139,10 @@ def _body(name: str, programs: list[Compared], report: Report, told: Told) -> It
     for words in (*passing_lines(report, name), *cause_lines(report, programs)):
         yield Line(2, words, wrap=True)
     most = _MOST_EDITS
+    compilers = {program.target for program in programs if program.by_compiler}  # said already: StableHLO is the same
     for story in told.stories:
-        if story.name == name:
+        is_said = story.headline == _SAME and story.stage == "stablehlo" and compilers.issuperset(story.targets)
+        if story.name == name and not (is_said and compilers):
             yield from _story(story, told, report, most)
             most = _MOST_MORE_EDITS
 
