@@ -50,6 +50,26 @@ COPY = """
 }}
 """
 
+# A gradient arrives along two ways that differ in a weight alone; a constant stands far above both.
+FAR = """HloModule far, entry_computation_layout={{({layout})->f32[4,4]{{1,0}}}}
+
+%sum (a: f32[4,4], b: f32[4,4]) -> f32[4,4] {{
+  %a = f32[4,4]{{1,0}} parameter(0)
+  %b = f32[4,4]{{1,0}} parameter(1)
+  ROOT %c = f32[4,4]{{1,0}} add(%a, %b)
+}}
+
+ENTRY %main ({arguments}) -> f32[4,4] {{
+  {parameters}
+  %epsilon = f32[] constant({epsilon})
+  %wide = f32[4,4]{{1,0}} broadcast(%epsilon), dimensions={{}}
+  %norm = f32[4,4]{{1,0}} divide(%x, %wide)
+  %left = f32[4,4]{{1,0}} dot(%norm, %v), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}
+  %right = f32[4,4]{{1,0}} dot(%norm, %w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}
+  ROOT %both = f32[4,4]{{1,0}} fusion(%right, %left), kind=kLoop, calls=%sum
+}}
+"""
+
 
 def normal(inside: str, second: str, copy: str = "") -> str:
     other = COPY.format(inside=copy) if copy else ""
@@ -72,6 +92,27 @@ def test_calls_of_twins_in_either_order_are_the_same_program() -> None:
 def test_the_order_counts_where_it_is_told_apart() -> None:
     assert normal("subtract(%a, %b)", "%x, %y") != normal("subtract(%a, %b)", "%y, %x")
     assert normal("subtract(%a, %b)", "%x, %y") == normal("subtract(%a, %b)", "%y, %x", copy="subtract(%e, %d)")
+
+
+def order_of_twins(epsilon: str, arguments: str) -> str:
+    """Which of the two weights comes first where both ways are added."""
+    names = arguments.split()
+    parameters = [f"%{name} = f32[4,4]{{1,0}} parameter({n})" for n, name in enumerate(names)]
+    text = FAR.format(
+        layout=", ".join(["f32[4,4]{1,0}"] * len(names)),
+        arguments=", ".join(f"{name}: f32[4,4]" for name in names),
+        parameters="\n  ".join(parameters),
+        epsilon=epsilon,
+    )
+    main = normalize(read_hlo(text)).computations[-1].instructions
+    dots = [main[operand] for operand in main[-1].operands]
+    assert [dot.opcode for dot in dots] == ["dot", "dot"]
+    return " ".join(names[int(main[dot.operands[1]].literal or "")] for dot in dots)
+
+
+def test_an_edit_far_from_twins_does_not_exchange_them() -> None:
+    assert {order_of_twins(str(number), "x v w") for number in range(1, 17)} == {"v w"}
+    assert {order_of_twins("1", f"{first} x v w") for first in ("a", "a b", "a b c")} == {"v w"}
 
 
 @pytest.mark.parametrize("path", [*COMMITTED, *STABLEHLO], ids=lambda path: "-".join(path.parts[-3:]))

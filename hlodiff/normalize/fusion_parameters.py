@@ -33,7 +33,7 @@ def fusion_parameters(module: Module, kept: Container[int] = (), *, see_callers:
     passed: dict[Place, list[int]] = {}
     changed: dict[int, None] = {}
     bodies = list(module.computations)
-    twins = Twins(bodies)
+    twins = Twins(bodies, fused)
     for index in callees_first(module):  # a fusion in a fusion first: its operands are what the outer walk follows
         if not fused[index] or index in kept:
             continue

@@ -11,8 +11,9 @@ from hashlib import blake2b
 
 from hlodiff.ir.content import renumbered_hash
 from hlodiff.ir.model import Computation
-from hlodiff.normalize.first_uses import first_uses, has_tie, outline
+from hlodiff.normalize.first_uses import first_uses, has_tie
 from hlodiff.normalize.loose import down
+from hlodiff.normalize.near import LEVELS, Neighbourhood, ranked
 
 # The computation that calls, and the position of the calling instruction.
 Place = tuple[int, int]
@@ -50,9 +51,14 @@ def call_orders(
     for caller, at in places:
         owner = bodies[caller]
         operands = owner.instructions[at].operands
-        outlines = [outline(owner, operand).encode() for operand in operands]
+        below = twins.neighbourhood(caller).below
+        near = [[below(operand, levels) for operand in operands] for levels in range(LEVELS + 1)]
         passed = [hashes[caller][operand] for operand in operands]
-        deep = [*inside, *(_coloured(computation, inside[0], those, fused) for those in (outlines, passed))]
+        deep = [
+            *inside,
+            *(ranked(computation, those) for those in near),
+            _coloured(computation, inside[0], passed, fused),
+        ]
         own = first_uses(computation, deep, by_number=False)
         if own != order and twins.same(index, order, own):
             found[caller, at] = own
@@ -74,12 +80,20 @@ class Twins:
 
     Args:
         bodies: all computations; what is called is asked for only after it got its final form.
+        fused: for each computation whether only fusions call it.
     """
 
-    def __init__(self, bodies: Sequence[Computation]) -> None:
-        self._bodies = bodies
+    def __init__(self, bodies: Sequence[Computation], fused: Sequence[bool]) -> None:
+        self._bodies, self._fused = bodies, fused
+        self._near: dict[int, Neighbourhood] = {}
         self._found: dict[int, str] = {}
         self._known: dict[tuple[str, tuple[int, ...]], bool] = {}
+
+    def neighbourhood(self, caller: int) -> Neighbourhood:
+        """What stands below the operands of calls in a computation."""
+        if caller not in self._near:
+            self._near[caller] = Neighbourhood(self._bodies[caller], self._fused[caller])
+        return self._near[caller]
 
     def same(self, index: int, order: Sequence[int], other: Sequence[int]) -> bool:
         """Whether the computation is the same with its parameters numbered in either order."""
