@@ -75,6 +75,54 @@ def test_operands_that_a_fusion_cannot_tell_apart_may_swap() -> None:
     assert lines(compare(old, old.replace("(sin, p1)", "(p1, sin)"))) == []
 
 
+# The same two gradients added in several fusions, each with something else on top.
+GRADIENTS = """
+
+%sum (a: f32[4,4], b: f32[4,4]) -> f32[4,4] {{
+  a = f32[4,4]{{1,0}} parameter(0)
+  b = f32[4,4]{{1,0}} parameter(1)
+  ROOT s = f32[4,4]{{1,0}} add(a, b)
+}}
+
+%wave (c: f32[4,4], d: f32[4,4]) -> f32[4,4] {{
+  c = f32[4,4]{{1,0}} parameter(0)
+  d = f32[4,4]{{1,0}} parameter(1)
+  t = f32[4,4]{{1,0}} add(c, d)
+  ROOT w = f32[4,4]{{1,0}} sine(t)
+}}
+
+%slope (e: f32[4,4], f: f32[4,4]) -> f32[4,4] {{
+  e = f32[4,4]{{1,0}} parameter(0)
+  f = f32[4,4]{{1,0}} parameter(1)
+  u = f32[4,4]{{1,0}} add(e, f)
+  ROOT o = f32[4,4]{{1,0}} cosine(u)
+}}
+
+ENTRY %main (x: f32[4,4], v: f32[4,4], w: f32[4,4]) -> (f32[4,4], f32[4,4], f32[4,4]) {{
+  x = f32[4,4]{{1,0}} parameter(0)
+  v = f32[4,4]{{1,0}} parameter(1)
+  w = f32[4,4]{{1,0}} parameter(2)
+  epsilon = f32[] constant({epsilon})
+  wide = f32[4,4]{{1,0}} broadcast(epsilon), dimensions={{}}
+  y = f32[4,4]{{1,0}} divide(x, wide)
+  left = f32[4,4]{{1,0}} dot(y, v), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}
+  right = f32[4,4]{{1,0}} dot(y, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}
+  one = f32[4,4]{{1,0}} fusion({both}), kind=kLoop, calls=%sum
+  two = f32[4,4]{{1,0}} fusion({both}), kind=kLoop, calls=%wave
+  three = f32[4,4]{{1,0}} fusion({both}), kind=kLoop, calls=%slope
+  ROOT all = (f32[4,4]{{1,0}}, f32[4,4]{{1,0}}, f32[4,4]{{1,0}}) tuple(one, two, three)
+}}
+"""
+
+
+@pytest.mark.parametrize(("epsilon", "expected"), [("1e-06", []), ("1e-05", ["changed constant literal"])])
+def test_operands_may_swap_in_every_fusion_that_cannot_tell_them_apart(epsilon: str, expected: list[str]) -> None:
+    old = GRADIENTS.format(epsilon="1e-06", both="left, right")
+    found = compare(old, GRADIENTS.format(epsilon=epsilon, both="right, left"))
+    assert lines(found) == expected
+    assert found.replay().complete
+
+
 def test_r5_swapped_operands_of_a_subtraction_are_one_change() -> None:
     old = """
   p = f32[4]{0} parameter(0)

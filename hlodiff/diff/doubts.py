@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from hlodiff.diff.branches import ORDER
 from hlodiff.diff.edits import RawEdit
@@ -20,7 +20,8 @@ def reopened(narrowed: Narrowed, edits: Iterable[RawEdit]) -> Narrowed | None:
     """The pair with more of it opened, or itself where nothing is in doubt; None where all has to be.
 
     What is called is in doubt where a call came, went or has other operands: operands in another order are no edit
-    where what is called cannot tell them apart. A reducer that came or went is still there where computations call it
+    where what is called cannot tell them apart. So is what uses an instruction that did: it may have taken another one
+    for it where it cannot tell them apart. A reducer that came or went is still there where computations call it
     that both programs hold as they are, so that it takes all of them to know. And where a call came or went, which one
     did hangs on all that hold the same, with their parameters in whatever order.
 
@@ -33,6 +34,7 @@ def reopened(narrowed: Narrowed, edits: Iterable[RawEdit]) -> Narrowed | None:
         return None
     keys: set[int] = set()
     twins = _Twins(narrowed, 0), _Twins(narrowed, 1)
+    users = _Users(narrowed.modules[0]), _Users(narrowed.modules[1])
     for edit in edits:
         for side, place in enumerate((edit.old, edit.new)):
             if place is None:
@@ -43,6 +45,8 @@ def reopened(narrowed: Narrowed, edits: Iterable[RawEdit]) -> Narrowed | None:
                 return None  # a leaf of a hollow computation: not as equal as it looked
             if it.opcode == LEAF or (it.calls and _is_about_calls(edit)):
                 keys |= set(_closed(narrowed, side, (place[0],) if it.opcode == LEAF else it.called))
+            if _is_about_calls(edit):
+                keys.update(key for called in users[side].called_with(place) for key in _closed(narrowed, side, called))
             if it.calls and edit.kind != "changed":
                 keys.update(twins[side].of(it.called))
     return narrowed.wider({*keys, *narrowed.reopened}) if keys else narrowed
@@ -68,6 +72,27 @@ def _closed(narrowed: Narrowed, side: int, called: Iterable[int]) -> Iterator[in
             assert key is not None  # only what has a key was left out
             yield key
         waiting += [c for it in computation.instructions for c in it.called if c not in waiting]
+
+
+class _Users:
+    """Who takes what an instruction of a module gives; looked for once in each computation."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._found: dict[int, Sequence[Sequence[int]]] = {}
+
+    def called_with(self, place: tuple[int, int]) -> Iterator[tuple[int, ...]]:
+        """What fusions call that have an instruction and another one like it as operands."""
+        owner = self._module.computations[place[0]]
+        if place[0] not in self._found:
+            self._found[place[0]] = owner.users()
+        it = owner.instructions[place[1]]
+        for position in self._found[place[0]][place[1]]:
+            user = owner.instructions[position]
+            if user.opcode == "fusion" and any(
+                operand != place[1] and owner.instructions[operand].shape == it.shape for operand in user.operands
+            ):
+                yield user.called
 
 
 class _Twins:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -11,12 +11,10 @@ from hlodiff.diff.arguments import is_misbound
 from hlodiff.diff.arguments import through as through_call
 from hlodiff.diff.elements import with_elements
 from hlodiff.diff.fields import in_order, told_changes
-from hlodiff.diff.flatten import flattened
 from hlodiff.diff.operands import operands_changed, root_changed
 from hlodiff.diff.pairs import Correspondence, PairedComputations, Program, paired_calls
 from hlodiff.diff.result import Cost, FieldChange, Kind
 from hlodiff.diff.words import platform_of
-from hlodiff.ir.content import idle_parameters, renumbered_hash
 from hlodiff.ir.hlo_printer import print_instruction
 from hlodiff.ir.model import Instruction, Module
 
@@ -89,7 +87,7 @@ def _inside(
             through = through_call(one, other, pairs)
             if any(change.field == "backend_config" for change in changes) and only_renumbered(one, other, through):
                 changes = [change for change in changes if change.field != "backend_config"]
-            blind = partial(_cannot_tell, before, one, other)
+            blind = partial(before.cannot_tell, one, other)
             rewired = operands_changed(pair.old_side, pair.new_side, pair.pairing, position, through, blind)
             if rewired or is_misbound(one, other, pairs):
                 changes.append(FieldChange("operands", *_operand_texts(old, new, pair, position, partner)))
@@ -102,26 +100,6 @@ def _inside(
         it = pair.new_side.computation.instructions[position]
         if partner < 0 and not (plumbing and it.opcode == "parameter"):
             yield RawEdit("added", None, (pair.new, position), count=pair.count)
-
-
-def _cannot_tell(old: Program, one: Instruction, other: Instruction, order: Sequence[int]) -> bool:
-    """True where a fusion computes the same with its operands in that order: xor(p0, p1) called with (b, a).
-
-    What nothing reads has no value that could be the same, only a place: there another operand is another program.
-    """
-    if one.opcode != "fusion" or other.opcode != "fusion" or len(one.called) != 1:
-        return False
-    (callee,) = one.called
-    body = old.module.computations[callee]
-    if len(body.parameters()) != len(order):  # it was not opened: in doubt, until it is
-        return False
-    flat = flattened(old.module, callee)
-    if any(number != order[number] for number in idle_parameters(flat)):
-        return False
-    if old.hashes[callee] == renumbered_hash(body, old.hashes, order):
-        return True
-    plain = renumbered_hash(flat, old.hashes, range(len(order)))
-    return flat is not body and plain == renumbered_hash(flat, old.hashes, order)
 
 
 def _operand_texts(old: Module, new: Module, pair: PairedComputations, position: int, partner: int) -> tuple[str, str]:

@@ -8,12 +8,13 @@ which equal computations are stored once and one in which they are printed many 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from hlodiff.diff import parameters
 from hlodiff.diff.elements import CARRIERS, Elements, Held, are_all_known, carried, of_tuple, pair_elements, pair_twins
 from hlodiff.diff.features import OWN, Intern, Pairing, Side, side_of
+from hlodiff.diff.flatten import flattened
 from hlodiff.diff.ledger import Bodies, Ledger
 from hlodiff.diff.leftovers import assign
 from hlodiff.diff.limits import Limits
@@ -22,7 +23,7 @@ from hlodiff.diff.operands import keeps_operands, same_operands_in_any_order, sa
 from hlodiff.diff.prepare import Hashed
 from hlodiff.diff.repair import repair
 from hlodiff.diff.script import BINDS
-from hlodiff.ir.content import Content
+from hlodiff.ir.content import Content, idle_parameters, renumbered_hash
 from hlodiff.ir.model import Computation, Instruction, Module
 
 # Called for each element, not as a step of the program: XLA prints one or many of them as it pleases.
@@ -41,6 +42,7 @@ class Program:
     hashes: tuple[str, ...]
     bodies: Bodies
     _sites: dict[int, int] = field(default_factory=dict)
+    _blind: dict[tuple[int, tuple[int, ...]], bool] = field(default_factory=dict)
 
     def call_sites(self, index: int) -> int:
         """How many calls of a computation there are."""
@@ -48,6 +50,31 @@ class Program:
             called = (callee for owner in self.module.computations for it in owner.instructions for callee in it.called)
             self._sites.update(Counter(called))
         return self._sites.get(index, 0)
+
+    def cannot_tell(self, one: Instruction, other: Instruction, order: Sequence[int]) -> bool:
+        """Whether a fusion of this side, equal to another, computes the same with its operands in an order.
+
+        `xor(p0, p1)` called with (b, a) does. What nothing reads has no value that could be the same, only a place:
+        there another operand is another program.
+        """
+        if one.opcode != "fusion" or other.opcode != "fusion" or len(one.called) != 1:
+            return False
+        key = (one.called[0], tuple(order))
+        if key not in self._blind:
+            self._blind[key] = self._is_blind(*key)
+        return self._blind[key]
+
+    def _is_blind(self, callee: int, order: Sequence[int]) -> bool:
+        body = self.module.computations[callee]
+        if len(body.parameters()) != len(order):  # it was not opened: in doubt, until it is
+            return False
+        flat = flattened(self.module, callee)
+        if any(number != order[number] for number in idle_parameters(flat)):
+            return False
+        if self.hashes[callee] == renumbered_hash(body, self.hashes, order):
+            return True
+        plain = renumbered_hash(flat, self.hashes, range(len(order)))
+        return flat is not body and plain == renumbered_hash(flat, self.hashes, order)
 
     @staticmethod
     def of(hashed: Hashed, whole: Callable[[int], Computation] | None = None) -> Program:
@@ -143,7 +170,9 @@ def _open(
     if call and call.elements is not None:
         elements[pair.old_side.computation.parameters()[0]] = call.elements
     expected = parameters.expectation(pair.old_side, pair.new_side, call)
-    ledger = Ledger(pair.old_side, pair.new_side, pair.pairing, (old.bodies, new.bodies), expected, elements)
+    ledger = Ledger(
+        pair.old_side, pair.new_side, pair.pairing, (old.bodies, new.bodies), expected, elements, old.cannot_tell
+    )
     if not repair(ledger, limits):
         pair.limits_hit.append("search")
     if entry:
