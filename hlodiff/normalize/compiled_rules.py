@@ -96,7 +96,7 @@ COMPILED_RULES: tuple[Rule, ...] = (
     _rule(
         fusion_parameters,
         "The order of a fusion's parameters, where its call operands are permuted alike, and of operands that it "
-        "does not tell apart.",
+        "does not tell apart: these stand by what is near them, then by all that they are computed from.",
         "Nothing: no memory layout depends on it.",
     ),
     _rule(
