@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 
 from hlodiff.diff.aliasing import only_renumbered
 from hlodiff.diff.arguments import is_misbound
@@ -87,7 +86,7 @@ def _inside(
             through = through_call(one, other, pairs)
             if any(change.field == "backend_config" for change in changes) and only_renumbered(one, other, through):
                 changes = [change for change in changes if change.field != "backend_config"]
-            blind = partial(before.cannot_tell, one, other)
+            blind = before.blind(one, other)
             rewired = operands_changed(pair.old_side, pair.new_side, pair.pairing, position, through, blind)
             if rewired or is_misbound(one, other, pairs):
                 changes.append(FieldChange("operands", *_operand_texts(old, new, pair, position, partner)))

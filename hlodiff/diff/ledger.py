@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from hlodiff.diff.elements import Elements, element_of, with_elements
 from hlodiff.diff.features import CALLS, EXACT, OWN, Pairing, Side
 from hlodiff.diff.fields import field_changes
-from hlodiff.diff.operands import operands_changed, same_operands_in_any_order, same_value
+from hlodiff.diff.operands import Blind, operands_changed, same_operands_in_any_order, same_value
 from hlodiff.diff.parameters import Expectation
 from hlodiff.ir.model import Computation, Instruction
 
@@ -75,7 +74,7 @@ class Ledger:
         bodies: of both modules, to know what pairing two calls will cost inside.
         expected: what is outside says of the parameters.
         elements: of tuples, by their old positions, which element is which where numbers changed.
-        cannot_tell: whether a fusion, equal on both sides, cannot tell its operands in another order apart.
+        blind: for a fusion, equal on both sides, what to ask whether it can tell its operands in another order apart.
 
     `total` is the price of the whole (a root that is another instruction now included); `work` counts the prices that
     were worked out, the measure of effort.
@@ -89,13 +88,13 @@ class Ledger:
         bodies: tuple[Bodies, Bodies],
         expected: Expectation,
         elements: Mapping[int, Elements],
-        cannot_tell: Callable[[Instruction, Instruction, Sequence[int]], bool],
+        blind: Callable[[Instruction, Instruction], Blind | None],
     ) -> None:
         self.old, self.new, self.pairing, self.bodies, self._expected = old, new, pairing, bodies, expected
         self._parameters = old.computation.parameters()
         self._is_parameter = [it.opcode == "parameter" and not it.operands for it in old.computation.instructions]
         self._exact = old.labels[EXACT], new.labels[EXACT]
-        self._elements, self._cannot_tell = elements, cannot_tell
+        self._elements, self._blind = elements, blind
         self.work = 0
         self._size = old.size
         self._prices_alone: tuple[dict[int, int], dict[int, int]] = ({}, {})
@@ -209,7 +208,7 @@ class Ledger:
         if self._is_opened(position, partner):
             return not same_operands_in_any_order(old, new, pairing, position)
         calls = old.computation.instructions[position], new.computation.instructions[partner]
-        return operands_changed(old, new, pairing, position, None, partial(self._cannot_tell, *calls))
+        return operands_changed(old, new, pairing, position, None, self._blind(*calls))
 
     def _is_opened(self, position: int, partner: int) -> bool:
         """True for calls of computations that differ: their operands correspond as the parameters inside do."""

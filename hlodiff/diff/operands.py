@@ -9,6 +9,8 @@ from hlodiff.ir.model import Instruction
 
 Slot = tuple[int, int]
 """An operand: the instruction's index and which of its results."""
+Blind = Callable[[Sequence[int]], bool]
+"""Whether what is called cannot tell its operands in another order apart."""
 
 
 def slots_of(it: Instruction) -> list[Slot]:
@@ -22,7 +24,7 @@ def operands_changed(
     pairing: Pairing,
     position: int,
     through: Sequence[tuple[int, int]] | None,
-    interchangeable: Callable[[Sequence[int]], bool] | None,
+    interchangeable: Blind | None,
 ) -> bool:
     """True where an operand was swapped or rewired.
 

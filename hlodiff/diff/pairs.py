@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from hlodiff.diff import parameters
 from hlodiff.diff.elements import CARRIERS, Elements, Held, are_all_known, carried, of_tuple, pair_elements, pair_twins
@@ -19,7 +20,7 @@ from hlodiff.diff.ledger import Bodies, Ledger
 from hlodiff.diff.leftovers import assign
 from hlodiff.diff.limits import Limits
 from hlodiff.diff.matching import match
-from hlodiff.diff.operands import keeps_operands, same_operands_in_any_order, same_value, slots_of
+from hlodiff.diff.operands import Blind, keeps_operands, same_operands_in_any_order, same_value, slots_of
 from hlodiff.diff.prepare import Hashed
 from hlodiff.diff.repair import repair
 from hlodiff.diff.script import BINDS
@@ -51,15 +52,18 @@ class Program:
             self._sites.update(Counter(called))
         return self._sites.get(index, 0)
 
-    def cannot_tell(self, one: Instruction, other: Instruction, order: Sequence[int]) -> bool:
-        """Whether a fusion of this side, equal to another, computes the same with its operands in an order.
+    def blind(self, one: Instruction, other: Instruction) -> Blind | None:
+        """Asks whether a fusion of this side, equal to another, computes the same with its operands in an order.
 
         `xor(p0, p1)` called with (b, a) does. What nothing reads has no value that could be the same, only a place:
-        there another operand is another program.
+        there another operand is another program. None for all but fusions: they can tell.
         """
         if one.opcode != "fusion" or other.opcode != "fusion" or len(one.called) != 1:
-            return False
-        key = (one.called[0], tuple(order))
+            return None
+        return partial(self._cannot_tell, one.called[0])
+
+    def _cannot_tell(self, callee: int, order: Sequence[int]) -> bool:
+        key = (callee, tuple(order))
         if key not in self._blind:
             self._blind[key] = self._is_blind(*key)
         return self._blind[key]
@@ -171,7 +175,7 @@ def _open(
         elements[pair.old_side.computation.parameters()[0]] = call.elements
     expected = parameters.expectation(pair.old_side, pair.new_side, call)
     ledger = Ledger(
-        pair.old_side, pair.new_side, pair.pairing, (old.bodies, new.bodies), expected, elements, old.cannot_tell
+        pair.old_side, pair.new_side, pair.pairing, (old.bodies, new.bodies), expected, elements, old.blind
     )
     if not repair(ledger, limits):
         pair.limits_hit.append("search")
