@@ -174,9 +174,7 @@ def _open(
     if call and call.elements is not None:
         elements[pair.old_side.computation.parameters()[0]] = call.elements
     expected = parameters.expectation(pair.old_side, pair.new_side, call)
-    ledger = Ledger(
-        pair.old_side, pair.new_side, pair.pairing, (old.bodies, new.bodies), expected, elements, old.blind
-    )
+    ledger = Ledger(pair.old_side, pair.new_side, pair.pairing, (old.bodies, new.bodies), expected, elements, old.blind)
     if not repair(ledger, limits):
         pair.limits_hit.append("search")
     if entry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 
 from hlodiff.report import blocks
 from hlodiff.report.escape import clip, markdown
@@ -60,8 +61,13 @@ def _fitted(sheet: Sheet, link: str, head: list[str], fits: Callable[[str], bool
     ordered = _in_order(blocks.listed(sheet.details), rows)
     details = blocks.all_details(sheet, ordered, unfolded=len(ordered) <= _UNFOLDED)
 
+    @cache
+    def table(is_listed: bool) -> list[str]:
+        shown = rows if is_listed else without_shared(rows)
+        return blocks.table(shown[:MOST_ROWS], shown[MOST_ROWS:])
+
     def with_details(count: int) -> str:
-        return _whole(sheet, link, head, rows, details[:count], len(details) - count)
+        return _whole(sheet, link, head, table, details[:count], len(details) - count)
 
     def with_rows(count: int) -> str:
         return _short(sheet, link, head, rows, count)
@@ -82,12 +88,13 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
-def _whole(sheet: Sheet, link: str, head: list[str], rows: tuple[Row, ...], details: list[list[str]], left: int) -> str:
+def _whole(
+    sheet: Sheet, link: str, head: list[str], table: Callable[[bool], list[str]], details: list[list[str]], left: int
+) -> str:
     """Everything, but for details that are left out: so many."""
     lines = [*head, *blocks.title(sheet), *blocks.findings(sheet.further_findings(), _MOST_FINDINGS)]
     is_listed = bool(details) or not left
-    rows = rows if is_listed else without_shared(rows)
-    lines += [*blocks.table(rows[:MOST_ROWS], rows[MOST_ROWS:]), *blocks.not_checked(sheet, _MOST_FINDINGS)]
+    lines += [*table(is_listed), *blocks.not_checked(sheet, _MOST_FINDINGS)]
     lines += blocks.shared(sheet) if is_listed else []
     lines += [line for detail in details for line in detail]
     lines += [f"Details of {many(left, 'more change')} do not fit here{_linked(link)}.", ""] if left else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from hlodiff.diff.compared import Compared
@@ -29,7 +30,7 @@ _LINES, _DRAWN = 0.6, 0.25
 _FEWER = (60, 6)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Subject:
     """One program, and what is needed to tell of it."""
 
@@ -37,6 +38,12 @@ class Subject:
     root: str
     sources: Sources
     limits: PageLimits
+
+    @cached_property
+    def matching(self) -> Matching:
+        """Which instruction is which, worked out once for all accounts that are tried."""
+        assert self.program.diff
+        return Matching.of(self.program.diff)
 
 
 def size_of(program: Compared) -> int:
@@ -91,9 +98,8 @@ def _accounts(subject: Subject, room: int) -> Iterator[dict[str, Any]]:
 def _with_both_sides(
     subject: Subject, diff: ModuleDiff, bare: dict[str, Any], room: int, words: str
 ) -> Iterator[dict[str, Any]]:
-    matching = Matching.of(diff)
-    places = places_of(diff)
-    listing = listing_of(matching.script, diff, places, subject.root, int(room * _LINES), subject.limits)
+    matching = subject.matching
+    listing = listing_of(matching.script, diff, places_of(diff), subject.root, int(room * _LINES), subject.limits)
     for shown in (listing, None) if listing else (None,):
         drawings, missing = drawings_of(
             diff, subject.program.stage, subject.root, matching, shown, subject.limits, int(room * _DRAWN)
