@@ -7,11 +7,13 @@ import importlib
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
+from itertools import cycle
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -89,6 +91,7 @@ def test_training_steps_lower_the_loss() -> None:
 # processes that compile take longer to start than most of these programs take to compile.
 
 TARGETS = (CPU, TPU, CUDA)
+KINDS = tuple(target.split("-")[0] for target in TARGETS)
 FOUR = ("cpu-4", TPU, CUDA)
 RETURN = '    return hidden @ weights["down"]'
 EDITS = {  # file -> old line, new line
@@ -144,13 +147,22 @@ def registered() -> tuple[capture.Discovered, ...]:
     return capture.discover(config.load(ROOT)).functions
 
 
-def captured(folder: Path, files: Iterable[str]) -> Texts:
-    """Every program of these examples, by function and target: its StableHLO, and what XLA made of it."""
+def captured(folder: Path, files: Iterable[str], only: Mapping[str, str] = MappingProxyType({})) -> Texts:
+    """Programs of these examples, by function and target: their StableHLO, and what XLA made of it.
+
+    Args:
+        folder: a copy of the project.
+        files: which examples.
+        only: of a file, the kind of target that is compiled for; all where it says nothing.
+    """
     modules = tuple(f"examples.{file}" for file in files)
     settings = replace(config.load(folder), modules=modules, jobs=1)
     functions = tuple(found for found in registered() if found.module in modules)
     texts = {}
-    for outcome in capture.capture(settings, capture.Discovery(functions).requests()):
+    files_of = {found.name: found.module.removeprefix("examples.") for found in functions}
+    requests = capture.Discovery(functions).requests()
+    wanted = [it for it in requests if it.target.startswith(only.get(files_of[it.function], ""))]
+    for outcome in capture.capture(settings, wanted):
         if (outcome.function, outcome.target) in UNCHECKED:
             assert isinstance(outcome, capture.NotChecked) and "ignores the memory kind" in outcome.reason
             continue
@@ -189,7 +201,10 @@ def edited(tmp_path_factory: pytest.TempPathFactory) -> Programs:
 
 @pytest.fixture(scope="module")
 def renamed(tmp_path_factory: pytest.TempPathFactory) -> Programs:
-    """The examples in a folder of another name, forty lines further down, each with one helper function renamed."""
+    """The examples in a folder of another name, forty lines further down, each with one helper function renamed.
+
+    Each for one kind of target, in turn: what JAX writes of names is the same for all, and compiling takes long.
+    """
     folder = project(tmp_path_factory.mktemp("renamed") / "another folder")
     for module, helper in HELPERS.items():
         file = folder / "examples" / f"{module}.py"
@@ -198,7 +213,7 @@ def renamed(tmp_path_factory: pytest.TempPathFactory) -> Programs:
         text, count = re.subn(rf"(?<!\.)\b{helper}\b(?=\(|,|\))", f"another_{helper}", text)
         assert count >= 2, f"{module}.py names {helper} {count} times"
         file.write_text(text, encoding="utf-8")
-    return read(captured(folder, HELPERS))
+    return read(captured(folder, HELPERS, dict(zip(HELPERS, cycle(KINDS), strict=False))))
 
 
 def differences(
@@ -290,6 +305,7 @@ def test_renamed_helpers_and_shifted_lines_are_nothing(before: Programs, renamed
                 other_program.append((function, target, old.stage))
             if to_text(hlodiff.normalize(old)) != to_text(hlodiff.normalize(new)):
                 other_text.append((function, target, old.stage))
+    assert {target.split("-")[0] for _, target in renamed} == set(KINDS)
     assert other_program == []
     assert other_text == []
 
