@@ -201,8 +201,14 @@ def test_diff_of_two_hlo_files_imports_no_jax(tmp_path: Path) -> None:
     names, done = modules_after(command, tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "cosine" in done.stdout
-    assert not {"jax", "jaxlib", "equinox", "igraph", "jinja2"} & set(heavy(names))
+    assert not {"jax", "jaxlib", "equinox", "networkx", "igraph", "jinja2"} & set(heavy(names))
     assert not {"numpy", "scipy", "hlodiff.capture"} & names  # 0.1 s and more, before anything is read
+
+
+def test_only_who_looks_at_a_graph_imports_networkx() -> None:
+    """A tenth of a second, in the process of the command and in every worker, for a fingerprint that needs none."""
+    wrong = [f"{inside(file)}:{line}" for file in sources() for line, name in imports(file) if name == "hlodiff.graph"]
+    assert wrong == []
 
 
 def test_diff_is_a_function_whatever_was_imported_first(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def fingerprint_of(program: Program) -> str:
     Conversions to the type that a value has already are left out: JAX writes them for weakly typed arguments, and XLA
     drops them first of all.
     """
-    from hlodiff.graph import fingerprint
+    from hlodiff.ir.content import fingerprint
     from hlodiff.ir.stablehlo_reader import read_stablehlo
     from hlodiff.normalize import normalize
 

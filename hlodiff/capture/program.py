@@ -182,7 +182,7 @@ def _facts(traced: Traced, lowered: Any, stablehlo: str, toolchain: dict[str, An
 def _is_known(request: Request, stablehlo: str, toolchain: dict[str, Any], large_constants: Constants) -> bool:
     if not request.known_stablehlo or request.known_toolchain != toolchain:
         return False
-    from hlodiff.graph import fingerprint
+    from hlodiff.ir.content import fingerprint
     from hlodiff.ir.stablehlo_reader import read_stablehlo
     from hlodiff.normalize import normalize
 

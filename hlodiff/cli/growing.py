@@ -83,8 +83,8 @@ def growth_of(config: Config, key: Key, sized: Sized, in_loop: PythonLoops) -> G
         sized: its programs.
         in_loop: whether a line lies in a loop of Python.
     """
-    from hlodiff.graph import fingerprint
     from hlodiff.ir import read_text
+    from hlodiff.ir.content import fingerprint
 
     sizes = tuple(program.size for program in sized.programs)
     label = f"{key.name}: {sized.parameter}="

@@ -29,8 +29,8 @@ def record(captured: Captured, root: str, large_constants: Literal["hash", "igno
     Returns:
         normalized text of both stages, summary and provenance.
     """
-    from hlodiff.graph import fingerprint
     from hlodiff.ir import read_text
+    from hlodiff.ir.content import fingerprint
     from hlodiff.normalize import normalize, to_text
 
     label = f"{captured.function} on {captured.target}"
@@ -97,7 +97,7 @@ def parse(snapshot: Snapshot, where: str, verify: bool = False) -> Stored:
 
 
 def _fingerprints(modules: Mapping[str, Module]) -> dict[str, str]:
-    from hlodiff.graph import fingerprint
+    from hlodiff.ir.content import fingerprint
 
     return {stage: fingerprint(module) for stage, module in modules.items()}
 
