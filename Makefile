@@ -6,6 +6,9 @@ STAMP := $(VENV)/.installed
 # Two processes: tests that compile are bound by memory before they are bound by cores.
 WORKERS ?= 2
 
+# Tests start hundreds of processes, and each would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help check test browser update bench lint clean
 
