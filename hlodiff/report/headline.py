@@ -13,6 +13,9 @@ from hlodiff.report.places import place_in_words
 from hlodiff.report.unrolled import unrolled_in_words
 
 Metrics = Mapping[str, tuple[float, float]]
+SAME = "the same program"
+"""The whole headline of a program without edits, where its schedule and tuning are the same too."""
+
 _MOST_SENTENCES = 3
 _COUNTED = (
     ("copies", "copy", "copies", "copy_bytes"),
@@ -37,7 +40,7 @@ def headline(program: Compared) -> str:
     """
     diff = program.diff
     if diff is None or diff.identical:
-        return "the same program" + _other_channels(diff)
+        return SAME + _other_channels(diff)
     counts = [f"{count:,} {kind}" for kind, count in diff.summary.items() if count]
     size = f"{', '.join(counts)} of {many(max(diff.old.instruction_count(), 1), 'instruction')}"
     said = list(_sentences(diff, program.metrics()))[:_MOST_SENTENCES]

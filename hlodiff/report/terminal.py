@@ -12,6 +12,7 @@ from hlodiff.report.costs import cost_in_words
 from hlodiff.report.digest import Digest, digest_of, share, share_in_words, shares_in_words
 from hlodiff.report.entries import Entry, follows_in_words
 from hlodiff.report.filling import sheet_of
+from hlodiff.report.headline import SAME
 from hlodiff.report.lines import Line, laid_out
 from hlodiff.report.numbers import many
 from hlodiff.report.record import Report
@@ -42,7 +43,6 @@ _MOST_LINES = 300  # what a reviewer still scrolls through; more becomes an over
 _MOST_LINES_OF_LOG = 12
 _MOST_FINDINGS = 10  # that say different things, the worst first
 _BELOW = 15  # what is said further of an edit stands below its words
-_SAME = "the same program"  # of `headline`
 _MORE = "--all lists everything"
 _COSTS = "flops and bytes of changes are computed from shapes, cycles are XLA's estimates"
 _STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan"}
@@ -141,7 +141,7 @@ def _body(name: str, programs: list[Compared], report: Report, told: Told) -> It
     most = _MOST_EDITS
     compilers = {program.target for program in programs if program.by_compiler}  # said already: StableHLO is the same
     for story in told.stories:
-        is_said = story.headline == _SAME and story.stage == "stablehlo" and compilers.issuperset(story.targets)
+        is_said = story.headline == SAME and story.stage == "stablehlo" and compilers.issuperset(story.targets)
         if story.name == name and not (is_said and compilers):
             yield from _story(story, told, report, most)
             most = _MOST_MORE_EDITS
