@@ -10,7 +10,7 @@ WORKERS ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help check test browser update bench lint clean
+.PHONY: help check test browser update docs bench lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,10 @@ browser:
 
 update: $(STAMP) ## record the examples anew in snapshots/
 	$(BIN)/hlodiff update
+
+docs: $(STAMP) ## make the page of normalizer passes and the picture of the rooms from the code
+	$(BIN)/python -m tests.normalizer_page
+	$(BIN)/python -m tests.rooms
 
 bench: $(STAMP) ## speed, memory and size, as ratios measured in one run
 	$(BIN)/python -m benchmarks

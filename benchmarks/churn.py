@@ -16,8 +16,8 @@ from benchmarks.noise import QUIET
 from benchmarks.pairs import make_pair
 from benchmarks.programs import Program, corpus
 from benchmarks.scorer import is_no_edit
-from hlodiff.ir.model import Module
-from hlodiff.normalize import normalize, to_text
+from hlodiff.hlo.model import Module
+from hlodiff.normalizer import normalize, to_text
 
 MOST = 4
 """Lines, in the median over single edits."""

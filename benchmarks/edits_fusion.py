@@ -8,7 +8,7 @@ from dataclasses import replace
 from benchmarks.edits_dataflow import FLOAT_UNARY
 from benchmarks.truth import Bench, Made, TrueEdit, around
 from benchmarks.workbench import Body, Node, topological
-from hlodiff.ir.model import Computation, Instruction
+from hlodiff.hlo.model import Computation, Instruction
 
 _ELEMENTWISE = (*FLOAT_UNARY, "not", "convert", "copy", "logistic")
 _ENTRY = re.compile(r"\{[\d, ]*\}: \(\d+, \{[\d, ]*\}(?:, [\w-]+)?\)")

@@ -21,13 +21,13 @@ from benchmarks.noise import Noise
 from benchmarks.pairs import Pair, make_pair
 from benchmarks.programs import Program, corpus
 from benchmarks.writer import write
-from hlodiff.diff import diff
-from hlodiff.diff.differ import work_out
-from hlodiff.diff.limits import DEFAULTS
-from hlodiff.diff.prepare import prepared
-from hlodiff.ir.content import computation_hashes, is_commutative
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.ir.model import Computation, Instruction, Module
+from hlodiff.differ import diff
+from hlodiff.differ.limits import DEFAULTS
+from hlodiff.differ.pipeline import diff_in_canonical_direction
+from hlodiff.differ.prepare import prepare_pair
+from hlodiff.hlo.fingerprint import computation_hashes, is_commutative
+from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.parser import read_hlo
 
 LARGEST = 12  # instructions a side: a few hundred binary variables, well under a second
 
@@ -195,8 +195,8 @@ def upgraded(old: Path, new: Path) -> Iterator[tuple[str, int, int]]:
         if not other.exists():
             continue
         modules = read_hlo(path.read_text()), read_hlo(other.read_text())
-        ready = prepared(*modules)
-        for pair in work_out(ready, DEFAULTS).found.pairs:
+        ready = prepare_pair(*modules)
+        for pair in diff_in_canonical_direction(ready, DEFAULTS).found.pairs:
             if pair.old_side is None or pair.new_side is None:
                 continue
             small = [Module("small", "compiled", (side.computation,), 0) for side in (pair.old_side, pair.new_side)]

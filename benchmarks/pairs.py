@@ -11,8 +11,8 @@ from benchmarks.noise import QUIET, Noise, add_noise
 from benchmarks.truth import Made, TrueEdit
 from benchmarks.workbench import Node, Place, Workpiece, put_together, take_apart
 from benchmarks.writer import write
-from hlodiff.ir import read_text
-from hlodiff.ir.model import Module
+from hlodiff.hlo import read_text
+from hlodiff.hlo.model import Module
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from benchmarks.noise import Noise, random_noise
 from benchmarks.pairs import Pair, make_pair
 from benchmarks.programs import ROOT, TARGETS, Program, corpus, snapshots
 from benchmarks.verdict import Score, judge
-from hlodiff.diff import diff
-from hlodiff.ir.content import fingerprint
-from hlodiff.normalize import normalize
+from hlodiff.differ import diff
+from hlodiff.hlo.fingerprint import fingerprint
+from hlodiff.normalizer import normalize
 
 FAILURES = ROOT / ".hlodiff" / "bench-failures"
 # Programs of the corpus that are too large for hundreds of pairs; asked for by name.

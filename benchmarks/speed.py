@@ -25,9 +25,9 @@ from benchmarks.noise import QUIET, Noise, add_noise
 from benchmarks.programs import ROOT, corpus
 from benchmarks.workbench import Node, Workpiece, put_together, take_apart
 from benchmarks.writer import write
-from hlodiff.diff import diff
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.ir.model import Instruction, Module, Shape
+from hlodiff.differ import diff
+from hlodiff.hlo.model import Instruction, Module, Shape
+from hlodiff.hlo.parser import read_hlo
 
 # DESIGN.md section 10.
 MOST_ONE_EDIT = 0.5
@@ -189,8 +189,8 @@ _CHILD = """
 import resource, sys, time
 from pathlib import Path
 import scipy.optimize  # the differ imports it where it has to
-from hlodiff.diff import diff
-from hlodiff.ir.hlo_reader import read_hlo
+from hlodiff.differ import diff
+from hlodiff.hlo.parser import read_hlo
 
 def peak():  # what resource says may be the parent's: the kernel hands it on to a child
     if Path("/proc/self/status").exists():

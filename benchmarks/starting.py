@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.programs import ROOT
 from benchmarks.speed import noisy_edit
 from benchmarks.writer import write
-from hlodiff.ir.hlo_reader import read_hlo
+from hlodiff.hlo.parser import read_hlo
 
 # DESIGN.md section 10: milliseconds, those of `diff` over a bare interpreter; capture over bare lower().compile().
 MOST_HELP, MOST_DIFF = 120, 350
@@ -85,7 +85,7 @@ from benchmarks.functions import LARGE, JOBS
 from benchmarks.programs import _abstract
 from hlodiff.capture.devices import open_target
 from hlodiff.config import process_environment
-from hlodiff.capture.outcomes import Request
+from hlodiff.capture.records import Request
 from hlodiff.capture.program import Bench, capture_with
 from hlodiff.capture.targets import parse
 

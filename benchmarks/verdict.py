@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from benchmarks.pairs import Pair, PlacedEdit
 from benchmarks.workbench import Place, colours
-from hlodiff.diff.result import Edit, ModuleDiff, Site
-from hlodiff.ir.model import Module
+from hlodiff.differ.result import Edit, ModuleDiff, Site
+from hlodiff.hlo.model import Module
 
 # What a fusion that splits or merges drags along, beyond the instructions that moved.
 _PLUMBING = ("parameter", "fusion", "tuple", "get-tuple-element")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from hlodiff.ir.model import Computation, Frame, Instruction, Module, Shape, Stage
+from hlodiff.hlo.model import Computation, Frame, Instruction, Module, Shape, Stage
 
 Place = tuple[int, int]  # index of the computation, index of the instruction
 

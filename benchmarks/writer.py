@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from hlodiff.ir.hlo_printer import print_instruction
-from hlodiff.ir.model import Instruction, Module
+from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.printer import print_instruction
 
 
 def write(module: Module) -> str:
     """The program as text of its stage.
 
-    `hlodiff.ir.hlo_printer` always writes callees in the order of calls and no metadata; noise needs both otherwise.
+    `hlodiff.hlo.printer` always writes callees in the order of calls and no metadata; noise needs both otherwise.
     """
     if module.stage == "stablehlo":
-        from hlodiff.ir.stablehlo_printer import print_stablehlo
+        from hlodiff.hlo.stablehlo_printer import print_stablehlo
 
         return print_stablehlo(module)
     head = [f"HloModule {module.name}", *(f"{k}={v}" if v else k for k, v in module.attributes)]

@@ -1,6 +1,6 @@
-"""Records what JAX functions compile to, and tells what a change did to the compiled programs.
+"""Records what JAX functions compile to, and shows what a change did to the compiled programs.
 
-The one door: every public name stands in `_HOME`. A name is imported when it is first used, so that
+The one door: every public name is listed in `_HOME`. A name is imported when it is first used, so that
 `import hlodiff` costs milliseconds and imports neither jax, jaxlib, networkx, rich nor click.
 
 Example:
@@ -12,60 +12,73 @@ Example:
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` does the same, later
+if TYPE_CHECKING:
     from hlodiff.capture.devices import Target as Target
-    from hlodiff.diff import diff as diff
-    from hlodiff.diff.limits import LimitHit as LimitHit
-    from hlodiff.diff.limits import Limits as Limits
-    from hlodiff.diff.result import Edit as Edit
-    from hlodiff.diff.result import FusionChange as FusionChange
-    from hlodiff.diff.result import ModuleDiff as ModuleDiff
+    from hlodiff.differ import diff as diff
+    from hlodiff.differ.limits import LimitHit as LimitHit
+    from hlodiff.differ.limits import Limits as Limits
+    from hlodiff.differ.result import Edit as Edit
+    from hlodiff.differ.result import FusionChange as FusionChange
+    from hlodiff.differ.result import ModuleDiff as ModuleDiff
     from hlodiff.errors import HlodiffError as HlodiffError
-    from hlodiff.ir import read as read
-    from hlodiff.ir import read_text as read_text
-    from hlodiff.ir.model import Module as Module
-    from hlodiff.normalize import normalize as normalize
+    from hlodiff.hlo import read as read
+    from hlodiff.hlo import read_text as read_text
+    from hlodiff.hlo.model import Module as Module
+    from hlodiff.normalizer import normalize as normalize
     from hlodiff.policy.assertions import Program as Program
-    from hlodiff.programs import capture_program as capture_program
     from hlodiff.registry import Case as Case
     from hlodiff.registry import abstract as abstract
     from hlodiff.registry import register as register
+    from hlodiff.registry import scenario as scenario
     from hlodiff.registry import variants as variants
-    from hlodiff.scenarios import scenario as scenario
-    from hlodiff.watching import watch as watch
+    from hlodiff.tracing.watch import watch as watch
+    from hlodiff.workflows.accept import AcceptResult as AcceptResult
+    from hlodiff.workflows.accept import accept as accept
+    from hlodiff.workflows.capture_program import capture_program as capture_program
+    from hlodiff.workflows.check import CheckResult as CheckResult
+    from hlodiff.workflows.check import check as check
+    from hlodiff.workflows.progress import Progress as Progress
+    from hlodiff.workflows.update import UpdateResult as UpdateResult
+    from hlodiff.workflows.update import update as update
+
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "AcceptResult": "hlodiff.workflows.accept",
     "Case": "hlodiff.registry",
-    "Edit": "hlodiff.diff.result",
-    "FusionChange": "hlodiff.diff.result",
+    "CheckResult": "hlodiff.workflows.check",
+    "Edit": "hlodiff.differ.result",
+    "FusionChange": "hlodiff.differ.result",
     "HlodiffError": "hlodiff.errors",
-    "LimitHit": "hlodiff.diff.limits",
-    "Limits": "hlodiff.diff.limits",
-    "Module": "hlodiff.ir.model",
-    "ModuleDiff": "hlodiff.diff.result",
+    "LimitHit": "hlodiff.differ.limits",
+    "Limits": "hlodiff.differ.limits",
+    "Module": "hlodiff.hlo.model",
+    "ModuleDiff": "hlodiff.differ.result",
     "Program": "hlodiff.policy.assertions",
+    "Progress": "hlodiff.workflows.progress",
     "Target": "hlodiff.capture.devices",
+    "UpdateResult": "hlodiff.workflows.update",
     "abstract": "hlodiff.registry",
-    "capture_program": "hlodiff.programs",
-    "diff": "hlodiff.diff",
-    "normalize": "hlodiff.normalize",
-    "read": "hlodiff.ir",
-    "read_text": "hlodiff.ir",
+    "accept": "hlodiff.workflows.accept",
+    "capture_program": "hlodiff.workflows.capture_program",
+    "check": "hlodiff.workflows.check",
+    "diff": "hlodiff.differ",
+    "normalize": "hlodiff.normalizer",
+    "read": "hlodiff.hlo",
+    "read_text": "hlodiff.hlo",
     "register": "hlodiff.registry",
-    "scenario": "hlodiff.scenarios",
+    "scenario": "hlodiff.registry",
+    "update": "hlodiff.workflows.update",
     "variants": "hlodiff.registry",
-    "watch": "hlodiff.watching",
+    "watch": "hlodiff.tracing.watch",
 }
 
 
-if not TYPE_CHECKING:  # else a type checker would take every misspelt name for one that exists
+if not TYPE_CHECKING:  # a type checker would accept every misspelt name
 
     def __getattr__(name: str) -> object:
         if name not in _HOME:
@@ -77,14 +90,3 @@ if not TYPE_CHECKING:  # else a type checker would take every misspelt name for 
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_HOME])
-
-
-class _Door(ModuleType):
-    """Keeps `hlodiff.diff` the function: importing any part of the room `hlodiff.diff` would bind the room here."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _HOME and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Door

@@ -1,46 +1,784 @@
-"""`[tool.hlodiff]` of pyproject.toml, and the process environment: this file is the only reader of both."""
+"""`[tool.hlodiff]` of pyproject.toml, and the process environment: this file is the only reader of both.
+
+The table is defined once: the fields of `Config` are its keys. How each is read, what its mistakes say, the JSON Schema
+(`schema`) and the table in docs/configuration.md (`table_of_keys`) are made from them. A library such as msgspec would
+decode the same records, but not say in our words what is wrong: file, table and key, what was expected, and the nearest
+name that would do; and budgets, whose keys are names with dots, are beyond its types. So a kind of value is a record of
+our own, `Kind`, with its reader and its schema side by side.
+
+The graph rules stand above this file, in `hlodiff.policy.rules`: who loads the table hands them in.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, TypeAlias, cast, get_type_hints
 
-from hlodiff.config_policy import FAIL_ON, Budget, Changes, RuleUse, budgets, changes, fail_on, rules
-from hlodiff.config_values import closest as closest
-from hlodiff.config_values import constants, count, flag, flags, folder, reject_unknown_keys, strings, wrong
 from hlodiff.errors import ConfigError
 
 TABLE = "tool.hlodiff"
 
+# ---- what a policy says: names and records
+
+Severity = Literal["error", "warn", "info"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warn", "info")
+# The classes of `differ/classify.py` that can fail, which this file may not know; a test holds the two together.
+FAIL_ON = ("toolchain", "interface", "placement", "numerics", "structure", "cost")
+
+# What a budget may limit: metrics by their names, facts each with the name that the comparison gives it. A test holds
+# them to what is counted.
+COUNTED = (
+    "instructions", "ops", "ops_in_loops", "fusions", "copies", "copies_in_loops", "copy_bytes", "transposes",
+    "converts", "broadcasts", "loops", "collectives", "async_collectives", "collective_bytes", "memory_moves",
+    "memory_move_bytes", "host_transfers", "host_callbacks", "custom_calls", "large_literals", "large_literal_bytes",
+)  # fmt: skip
+FACTS = {
+    "temp_bytes": "memory.temp",
+    "argument_bytes": "memory.argument",
+    "output_bytes": "memory.output",
+    "alias_bytes": "memory.alias",
+    "peak_bytes": "memory.peak",
+    "code_bytes": "memory.generated_code",
+    "host_temp_bytes": "memory.host_temp",
+    "host_argument_bytes": "memory.host_argument",
+    "host_output_bytes": "memory.host_output",
+    "flops": "cost.flops",
+    "bytes_accessed": "cost.bytes_accessed",
+    "transcendentals": "cost.transcendentals",
+    "estimated_cycles": "estimated_cycles",
+    "rematerialized": "rematerialized",
+    "lowered_functions": "functions",
+}
+FAMILIES = (
+    "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "ragged-all-to-all", "collective-permute",
+    "collective-broadcast",
+)  # fmt: skip
+KINDS = ("entry", "fusion", "loop", "branch", "reduction", "other")
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What one metric may be.
+
+    Args:
+        metric: the name in the configuration, such as "temp_bytes" or "collectives.all-gather".
+        most, least: absolute limits.
+        growth: by how much it may be above the snapshot, as a share (0.02) or in its own unit.
+        relative: whether `growth` is a share.
+    """
+
+    metric: str
+    most: float | None = None
+    least: float | None = None
+    growth: float | None = None
+    relative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits for some programs.
+
+    Args:
+        limits: in the order of the table.
+        functions, targets: patterns of names; all where empty.
+        stage: which of the two programs is counted.
+        severity: of what is over it.
+        where: what messages call it: `[[tool.hlodiff.budgets]] 2`.
+    """
+
+    limits: tuple[Limit, ...]
+    functions: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    stage: Literal["compiled", "stablehlo"] = "compiled"
+    severity: Severity = "error"
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Which classes of change fail some programs, in the place of what holds for all.
+
+    Args:
+        fail_on: the classes; () lets every change pass.
+        functions, targets: patterns of names; all where empty.
+    """
+
+    fail_on: tuple[str, ...]
+    functions: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+
+
+OptionValue: TypeAlias = str | int | float | bool | tuple[str, ...]
+# The records of the graph rules by name; their fields are their options.
+RuleTypes: TypeAlias = Mapping[str, type[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleUse:
+    """A graph rule for some programs.
+
+    Args:
+        rule: its name.
+        functions, targets: patterns of names; all where empty.
+        severity: of what it finds.
+        options: those of the rule that are given, in the order of its fields.
+    """
+
+    rule: str
+    functions: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    severity: Severity = "error"
+    options: tuple[tuple[str, OptionValue], ...] = ()
+
+
+def option(*, default: Any = MISSING, among: tuple[str, ...] = (), noun: str = "", example: OptionValue = "") -> Any:
+    """A field of a graph rule of which more is to be said than its type.
+
+    Args:
+        default: what holds where it is not given; without it, it has to be given.
+        among: the words that it may be, all where empty.
+        noun: what messages call such a word.
+        example: a value for the message that says that it is missing.
+    """
+    return field(default=default, metadata={"among": among, "noun": noun, "example": example})
+
+
+def measured_as(metric: str) -> tuple[str, str] | None:
+    """What a metric of a budget is called in a comparison.
+
+    Args:
+        metric: the name in the configuration.
+
+    Returns:
+        the kind of computation ("" for the whole program) and the name; None where there is no such metric.
+
+    Example:
+        >>> measured_as("temp_bytes"), measured_as("loop.collectives.all-gather.bytes"), measured_as("tempbytes")
+        (('', 'memory.temp'), ('loop', 'collective_bytes.all-gather'), None)
+    """
+    kind, _, rest = metric.partition(".")
+    if kind in KINDS and rest:
+        name = _counted_name(rest)
+        return (kind, name) if name else None
+    name = FACTS.get(metric) or _counted_name(metric)
+    return ("", name) if name else None
+
+
+def _counted_name(metric: str) -> str:
+    head, _, rest = metric.partition(".")
+    if not rest:
+        return head if head in COUNTED else ""
+    family = rest.removesuffix(".bytes")
+    if head == "collectives" and family in FAMILIES:
+        return f"collectives.{family}" if family == rest else f"collective_bytes.{family}"
+    return metric if head in ("op", "fusions", "custom_calls") else ""
+
+
+def is_bytes(metric: str) -> bool:
+    """Whether a metric is an amount of memory, so that its limits may have units."""
+    return metric.endswith(("_bytes", ".bytes")) or metric == "bytes_accessed"
+
+
+# ---- mistakes
+
+
+def closest(word: str, options: Iterable[str]) -> str:
+    """The option a mistyped word most likely means.
+
+    Args:
+        word: what was typed.
+        options: what could have been meant.
+
+    Returns:
+        the nearest option, or "" where none is within a third of the word (at least two) in edits.
+
+    Example:
+        >>> closest("tagets", ["modules", "targets"])
+        'targets'
+    """
+    ranked = sorted((_edits(word.lower(), option.lower()), option) for option in options)
+    return ranked[0][1] if ranked and ranked[0][0] <= max(2, len(word) // 3) else ""
+
+
+def _edits(a: str, b: str) -> int:
+    """Levenshtein distance."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        previous, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (x != y))
+    return row[-1]
+
+
+def reject_unknown_keys(table: Mapping[str, object], known: Iterable[str], name: str, where: str) -> None:
+    known = list(known)
+    for key in table:
+        if key not in known:
+            near = closest(key, known)
+            hint = f"did you mean `{near}`?" if near else f"known keys: {', '.join(known)}"
+            raise ConfigError(f"unknown key `{key}` in [{name}]", where=where, hint=hint)
+
+
+def wrong(value: object, where: str, expected: str) -> ConfigError:
+    return ConfigError(f"expected {expected}, found {type(value).__name__} {value!r}", where=where)
+
+
+def _unknown(what: str, word: str, known: list[str] | tuple[str, ...], where: str) -> ConfigError:
+    near = closest(word, known)
+    return ConfigError(what, where=where, hint=f"did you mean `{near}`?" if near else f"known: {', '.join(known)}")
+
+
+def _reject(table: Mapping[str, object], known: Iterable[str], where: str) -> None:
+    """Unknown keys, with the table as TOML calls it: `[tool.hlodiff.rules.no-f64]`."""
+    file, _, name = where.partition(": ")
+    reject_unknown_keys(table, known, name.replace("[tool.hlodiff] ", "tool.hlodiff."), file)
+
+
+# ---- kinds of values
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of value.
+
+    Args:
+        read: makes the value of what stands in the table, or raises a ConfigError; gets where it stands, too.
+        schema: the same as JSON Schema; both refuse the same.
+        words: what docs/configuration.md calls it.
+        example: such a value.
+    """
+
+    read: Callable[[object, str], Any]
+    schema: Mapping[str, Any]
+    words: str = ""
+    example: OptionValue = ""
+
+
+def strings(value: object, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
+        raise wrong(value, where, 'a list of strings, as in ["a", "b"]')
+    return tuple(cast(list[str], value))
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise wrong(value, where, "a string that is not empty")
+    return value
+
+
+def _flags(value: object, where: str) -> tuple[str, ...]:
+    flags = tuple(value.split()) if isinstance(value, str) else strings(value, where)
+    for flag in flags:
+        if not flag.startswith("--") or len(flag.split()) != 1:
+            raise ConfigError(f"expected a flag, as in --name=value, found {flag!r}", where=where)
+    return flags
+
+
+def _whole(least: int) -> Kind:
+    def read(value: object, where: str) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise wrong(value, where, f"a whole number of at least {least}")
+        return value
+
+    return Kind(read, {"type": "integer", "minimum": least}, "integer", 1)
+
+
+def _number(value: object, where: str) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < float("inf"):
+        raise wrong(value, where, "a number of at least 0")
+    return float(value)
+
+
+def _boolean(value: object, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise wrong(value, where, "true or false")
+    return value
+
+
+def _one_of(among: tuple[str, ...], expected: str, words: str) -> Kind:
+    def read(value: object, where: str) -> str:
+        if value not in among:
+            raise wrong(value, where, expected)
+        return str(value)
+
+    return Kind(read, {"enum": list(among)}, words, among[0])
+
+
+_OWNED = {"XLA_FLAGS": "xla_flags", "LIBTPU_INIT_ARGS": "libtpu_init_args", "JAX_ENABLE_X64": "x64"}
+
+
+def _variables(value: object, where: str) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+        raise wrong(value, where, 'a table of strings, as in {NAME = "value"}')
+    for name, owner in _OWNED.items():
+        if name in value:
+            raise ConfigError(f"{name} cannot be set here", where=where, hint=f"use the key `{owner}`")
+    return tuple(sorted(value.items()))
+
+
+# The fields of `hlodiff.Limits`, which this file may not know; a test holds the two together.
+LIMITS = ("assignment", "search", "moves", "move_rounds")
+
+
+def _limits(value: object, where: str) -> tuple[tuple[str, int], ...]:
+    if not isinstance(value, dict):
+        raise wrong(value, where, "a table of whole numbers, as in {search = 400}")
+    reject_unknown_keys(value, LIMITS, f"{TABLE}.limits", where)
+    return tuple((name, _COUNT.read(value[name], f"{where}.{name}")) for name in LIMITS if name in value)
+
+
+# What JAX takes for `jax_default_matmul_precision`, from its documentation.
+_PRECISIONS = (
+    "default", "high", "highest", "bfloat16", "tensorfloat32", "float32",
+    "ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY", "ANY_F8_ANY_F8_ANY_FAST_ACCUM",
+    "F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16", "BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6",
+    "BF16_BF16_F32_X9", "TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64",
+)  # fmt: skip
+_STRINGS = Kind(strings, {"$ref": "#/$defs/strings"}, "list of strings", ("...",))
+_TEXT = Kind(_text, {"type": "string", "pattern": r"\S"}, "string", "...")
+_FOLDER = replace(_TEXT, read=lambda value, where: Path(_text(value, where)))
+_FLAGS = Kind(
+    _flags,
+    {
+        "anyOf": [
+            {"type": "string", "pattern": r"^\s*(--\S+\s*)*$"},
+            {"type": "array", "items": {"type": "string", "pattern": r"^--\S+$"}},
+        ]
+    },
+    "list of strings, or one string",
+)
+_COUNT = _whole(1)
+_BOOLEAN = Kind(_boolean, {"type": "boolean"}, "boolean", True)
+_PRECISION = _one_of(_PRECISIONS, f"one of {', '.join(_PRECISIONS[:6])} or a dot algorithm of JAX", "string")
+_CONSTANTS = _one_of(("hash", "ignore"), '"hash" or "ignore"', '`"hash"` or `"ignore"`')
+_VARIABLES = Kind(
+    _variables,
+    {
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+        "propertyNames": {"not": {"enum": list(_OWNED)}},
+    },
+    "table of strings",
+)
+_LIMITS = Kind(
+    _limits,
+    {"type": "object", "additionalProperties": False, "properties": dict.fromkeys(LIMITS, _COUNT.schema)},
+    "table of integers",
+)
+
+
+# ---- changes and budgets
+
+_SCOPE = ("functions", "targets", "severity")
+LIMIT_KEYS = ("max", "min", "max_increase", "ratchet")
+_UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+
+
+def fail_on(value: object, where: str) -> tuple[str, ...]:
+    """Classes of change that fail.
+
+    Raises:
+        ConfigError: something else than a class that can fail.
+    """
+    words = strings(value, where)
+    for word in words:
+        if word in ("identical", "schedule"):
+            raise ConfigError(f"`{word}` never fails", where=where, hint=f"classes that can: {', '.join(FAIL_ON)}")
+        if word not in FAIL_ON:
+            raise _unknown(f"unknown class `{word}`", word, FAIL_ON, where)
+    return words
+
+
+def changes(value: object, where: str) -> tuple[Changes, ...]:
+    """The tables `[[tool.hlodiff.changes]]`.
+
+    Raises:
+        ConfigError: an unknown key, a table without `fail_on` or without a pattern, or no class that can fail.
+    """
+    if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
+        raise wrong(value, where, "tables [[tool.hlodiff.changes]]")
+    return tuple(_changes(table, f"{where} {number}") for number, table in enumerate(value, 1))
+
+
+def _changes(table: Mapping[str, object], where: str) -> Changes:
+    _reject(table, ("functions", "targets", "fail_on"), where)
+    if "fail_on" not in table:
+        raise ConfigError("`fail_on` is missing", where=where, hint='fail_on = ["interface", "numerics"]')
+    functions, targets, _ = _scope(table, where)
+    if not functions and not targets:
+        hint = f"name functions or targets, or write `fail_on` in [{TABLE}]"
+        raise ConfigError("is for every program", where=where, hint=hint)
+    return Changes(fail_on(table["fail_on"], f"{where}.fail_on"), functions, targets)
+
+
+def budgets(value: object, where: str) -> tuple[Budget, ...]:
+    """The tables `[[tool.hlodiff.budgets]]`.
+
+    Raises:
+        ConfigError: an unknown key or metric, or a limit that is none.
+    """
+    if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
+        raise wrong(value, where, "tables [[tool.hlodiff.budgets]]")
+    return tuple(_budget(table, f"{where} {number}") for number, table in enumerate(value, 1))
+
+
+def budget_of(function: str, table: object, where: str) -> Budget:
+    """The budget that a function is registered with.
+
+    Args:
+        function: its name; the budget is for it alone.
+        table: what was written: limits, and `targets`, `stage` and `severity` where they are wanted.
+        where: the file and line of the function.
+
+    Raises:
+        ConfigError: an unknown key or metric, or a limit that is none.
+
+    Example:
+        >>> budget_of("f", {"fusions": 3}, "m.py:7").where
+        'the budget at m.py:7'
+    """
+    if not isinstance(table, Mapping) or "functions" in table:
+        raise wrong(table, where, 'a budget of this function, as in {"temp_bytes": "1 MiB"}')
+    return replace(_budget({**table, "functions": [function]}, f"{where}: budget"), where=f"the budget at {where}")
+
+
+def _budget(table: Mapping[str, object], where: str) -> Budget:
+    stage = table.get("stage", "compiled")
+    if stage != "compiled" and stage != "stablehlo":
+        raise wrong(stage, f"{where}.stage", '"compiled" or "stablehlo"')
+    own = {key: value for key, value in table.items() if key not in (*_SCOPE, "stage")}
+    limits = tuple(_limit(name, found, where) for name, found in _flat(own, "", where))
+    if not limits:
+        raise ConfigError("has no limit", where=where, hint='add one, such as temp_bytes = { max_increase = "2%" }')
+    functions, targets, severity = _scope(table, where)
+    return Budget(limits, functions, targets, stage, severity, where.partition(": ")[2])
+
+
+def _scope(table: Mapping[str, object], where: str) -> tuple[tuple[str, ...], tuple[str, ...], Severity]:
+    functions, targets = (
+        strings(table[key], f"{where}.{key}") if key in table else () for key in ("functions", "targets")
+    )
+    return functions, targets, _severity(table.get("severity", "error"), f"{where}.severity")
+
+
+def _severity(value: object, where: str) -> Severity:
+    if value not in SEVERITIES:
+        raise wrong(value, where, '"error", "warn" or "info"')
+    return value
+
+
+def _flat(table: Mapping[str, object], prefix: str, where: str) -> Iterator[tuple[str, object]]:
+    """Metrics and limits; TOML reads `collectives.all-gather = ...` without quotes as tables in tables."""
+    for key, value in table.items():
+        name = prefix + key
+        inner = {k: v for k, v in value.items() if k not in LIMIT_KEYS} if isinstance(value, dict) else {}
+        if inner and _leads_on(name):
+            yield from _flat(inner, f"{name}.", where)
+            value = {k: v for k, v in cast(dict[str, object], value).items() if k in LIMIT_KEYS}
+            if not value:
+                continue
+        yield name, value
+
+
+def _leads_on(name: str) -> bool:
+    """Whether a name is the beginning of longer ones, as `collectives` is."""
+    tail = name.rpartition(".")[2]
+    return tail in (*KINDS, "op", "fusions", "collectives", "custom_calls", *FAMILIES)
+
+
+def _limit(metric: str, value: object, where: str) -> Limit:
+    if measured_as(metric) is None:
+        known = [*COUNTED, *FACTS, *(f"collectives.{family}" for family in FAMILIES)]
+        if "." not in metric:
+            known += [*_SCOPE, "stage"]
+        raise _unknown(f"unknown metric `{metric}`", metric, known, where)
+    place = f"{where}.{metric}"
+    if not isinstance(value, dict):
+        return Limit(metric, most=amount(value, metric, place))
+    _reject(value, LIMIT_KEYS, place)
+    most, least = (amount(value[key], metric, f"{place}.{key}") if key in value else None for key in ("max", "min"))
+    growth, relative = _growth(value["max_increase"], metric, place) if "max_increase" in value else (None, False)
+    if "ratchet" in value:
+        if value["ratchet"] is not True or "max_increase" in value:
+            raise ConfigError("`ratchet` is true and stands without `max_increase`", where=place)
+        growth = 0.0
+    if most is least is growth is None:
+        raise ConfigError("has no limit", where=place, hint=f"use {', '.join(LIMIT_KEYS)}")
+    return Limit(metric, most, least, growth, relative)
+
+
+def _growth(value: object, metric: str, where: str) -> tuple[float, bool]:
+    share = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
+    return (
+        (float(share[1]) / 100, True) if share else (amount(value, metric, f"{where}.max_increase", ' or "2%"'), False)
+    )
+
+
+def amount(value: object, metric: str, where: str, further: str = "") -> float:
+    """A limit as a number; one of memory may have a unit.
+
+    Raises:
+        ConfigError: it is no number of at least 0.
+
+    Example:
+        >>> amount("2 KiB", "temp_bytes", "here")
+        2048.0
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
+        return value
+    if isinstance(value, str) and is_bytes(metric):
+        size = _SIZE.fullmatch(value.strip())
+        if size and size[2] in _UNITS:
+            return float(size[1]) * _UNITS[size[2]]
+    limit = closest(metric.rpartition(".")[2], LIMIT_KEYS)
+    if limit:  # a name may stand behind `fusions`, and so a mistyped limit looks like one
+        raise ConfigError(f"{value!r} is no limit", where=where, hint=f"did you mean `{limit}`?")
+    expected = 'bytes, as in 1024 or "64 MiB"' if is_bytes(metric) else "a number of at least 0"
+    raise wrong(value, where, expected + further)
+
+
+# ---- graph rules: read by the fields of their records
+
+_SCOPE_SCHEMA = {"functions": _STRINGS.schema, "targets": _STRINGS.schema, "severity": {"$ref": "#/$defs/severity"}}
+# Kinds of options, by the type of the field.
+_OPTIONS: Mapping[object, Kind] = {
+    str: _TEXT,
+    tuple[str, ...]: _STRINGS,
+    int: _whole(0),
+    float: Kind(_number, {"type": "number", "minimum": 0}, "number", 0.5),
+    bool: _BOOLEAN,
+}
+
+
+def rules(value: object, where: str, known: RuleTypes) -> tuple[RuleUse, ...]:
+    """The table `[tool.hlodiff.rules]`.
+
+    Args:
+        value: what stands there.
+        where: file and table, for messages.
+        known: the records of the rules by name.
+
+    Raises:
+        ConfigError: an unknown rule, severity or option.
+    """
+    if not isinstance(value, dict):
+        raise wrong(value, where, 'a table, as in no-f64 = "error"')
+    reject_unknown_keys(value, known, f"{TABLE}.rules", where.partition(": ")[0])
+    uses = []
+    for name, used in value.items():
+        several = used if isinstance(used, list) else [used]
+        uses += [_rule(name, known[name], one, f"{where}.{name}") for one in several]
+    return tuple(uses)
+
+
+def _rule(name: str, rule: type[Any], used: object, where: str) -> RuleUse:
+    if isinstance(used, str):
+        used = {"severity": used}
+    if not isinstance(used, dict):
+        raise wrong(used, where, 'a severity, as in "error", or a table')
+    options = _options(rule)
+    _reject(used, [*_SCOPE, *(option.name for option, _ in options)], where)
+    for option, kind in options:
+        if _is_required(option) and option.name not in used:
+            example = json.dumps(option.metadata.get("example") or kind.example)
+            hint = f"{name} = {{ {option.name} = {example} }}"
+            raise ConfigError(f"`{option.name}` is missing", where=where, hint=hint)
+    given = tuple(
+        (option.name, _option(option, kind, used[option.name], where))
+        for option, kind in options
+        if option.name in used
+    )
+    functions, targets, severity = _scope(used, where)
+    return RuleUse(name, functions, targets, severity, given)
+
+
+def _options(rule: type[Any]) -> list[tuple[Field[Any], Kind]]:
+    types = get_type_hints(rule)
+    return [(option, _OPTIONS[types[option.name]]) for option in fields(rule)]
+
+
+def _is_required(option: Field[Any]) -> bool:
+    return option.default is MISSING and option.default_factory is MISSING
+
+
+def _option(option: Field[Any], kind: Kind, value: object, where: str) -> OptionValue:
+    read: OptionValue = kind.read(value, f"{where}.{option.name}")
+    among = option.metadata.get("among")
+    if among and read not in among:
+        raise _unknown(f"unknown {option.metadata['noun']} `{read}`", str(read), among, where)
+    return read
+
+
+def _rule_schema(options: Mapping[str, Any], required: list[str]) -> dict[str, Any]:
+    table = {"type": "object", "additionalProperties": False, "properties": {**_SCOPE_SCHEMA, **options}}
+    one = {**table, "required": required} if required else {"anyOf": [_SCOPE_SCHEMA["severity"], table]}
+    return {"anyOf": [one, {"type": "array", "items": one}]}
+
+
+def _rules_schema(known: RuleTypes) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    for name, rule in known.items():
+        options = _options(rule)
+        schemas = {
+            option.name: {"enum": list(among)} if (among := option.metadata.get("among")) else kind.schema
+            for option, kind in options
+        }
+        required = [option.name for option, _ in options if _is_required(option)]
+        properties[name] = _rule_schema(schemas, required) if options else _ref("rule")
+    return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+# ---- the schema of a budget: the names of metrics, with dots or as tables in tables
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _limit_schema(amount: str, names: Mapping[str, Any], others: Any = False) -> dict[str, Any]:
+    """An amount, or a table of limits in which further names of metrics may stand."""
+    share = {"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*%\s*$"}
+    limits = {
+        "max": _ref(amount),
+        "min": _ref(amount),
+        "max_increase": {"anyOf": [_ref(amount), share]},
+        "ratchet": {"const": True},
+    }
+    table = {
+        "type": "object",
+        "additionalProperties": others,
+        "minProperties": 1,
+        "properties": {**limits, **names},
+        "not": {"required": ["ratchet", "max_increase"]},
+    }
+    return {"anyOf": [_ref(amount), table]}
+
+
+def _metric_schema(metric: str) -> dict[str, str]:
+    if metric == "collectives":
+        return _ref("collectives")
+    if metric in ("fusions", "custom_calls"):
+        return _ref("by_name")
+    return _ref("bytes_limit" if is_bytes(metric) else "count_limit")
+
+
+def _dotted_schema() -> dict[str, Any]:
+    """Quoted names, `"collectives.all-gather"`, which TOML leaves in one piece."""
+    families, kinds = ("|".join(words) for words in (FAMILIES, KINDS))
+    count, size = _ref("count_limit"), _ref("bytes_limit")
+    counted = [name for name in COUNTED if not is_bytes(name)]
+    sizes = [name for name in COUNTED if is_bytes(name)]
+    names = {
+        rf"collectives\.({families})$": count,
+        rf"collectives\.({families})\.bytes$": size,
+        r"(op|fusions|custom_calls)\.[^.].*$": count,
+    }
+    whole = {rf"({'|'.join(counted)})$": count, rf"({'|'.join(sizes)})$": size}
+    in_kind = {rf"^({kinds})\.{pattern}": limit for pattern, limit in {**whole, **names}.items()}
+    return {**{f"^{pattern}": limit for pattern, limit in names.items()}, **in_kind}
+
+
+def _budget_schema() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "not": {"propertyNames": {"enum": [*_SCOPE, "stage"]}},
+        "properties": {
+            **_SCOPE_SCHEMA,
+            "stage": {"enum": ["compiled", "stablehlo"]},
+            **{metric: _metric_schema(metric) for metric in (*COUNTED, *FACTS)},
+            "op": _ref("op"),
+            **{kind: _ref("kind") for kind in KINDS},
+        },
+        "patternProperties": _dotted_schema(),
+    }
+
+
+def _definitions() -> dict[str, Any]:
+    number = {"type": "number", "minimum": 0}
+    size = {"type": "string", "pattern": rf"^\s*\d+(\.\d+)?\s*({'|'.join(filter(None, _UNITS))})?\s*$"}
+    in_kind = {name: limit for name, limit in _dotted_schema().items() if not name.startswith("^(" + KINDS[0])}
+    return {
+        "strings": {"type": "array", "items": _TEXT.schema},
+        "severity": {"enum": list(SEVERITIES)},
+        "rule": _rule_schema({}, []),
+        "count_amount": number,
+        "bytes_amount": {"anyOf": [number, size]},
+        "count_limit": _limit_schema("count_amount", {}),
+        "bytes_limit": _limit_schema("bytes_amount", {}),
+        "family": _limit_schema("count_amount", {"bytes": _ref("bytes_limit")}),
+        "collectives": _limit_schema("count_amount", {family: _ref("family") for family in FAMILIES}),
+        "op": {"type": "object", "minProperties": 1, "additionalProperties": _ref("count_limit")},
+        "by_name": _limit_schema("count_amount", {}, _ref("count_limit")),
+        "kind": {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": False,
+            "properties": {**{metric: _metric_schema(metric) for metric in COUNTED}, "op": _ref("op")},
+            "patternProperties": in_kind,
+        },
+    }
+
+
+# ---- the table itself
+
+
+def _key(kind: Kind, meaning: str, default: Any = MISSING, shown: str = "", **more: Any) -> Any:
+    """A key of the table.
+
+    Args:
+        kind: of its value.
+        meaning: what docs/configuration.md and the JSON Schema say of it.
+        default: what holds where it is not given.
+        shown: the default as docs/configuration.md has it, where it is not the value.
+        more: what `dataclasses.field` takes.
+    """
+    return field(default=default, metadata={"kind": kind, "meaning": meaning, "shown": shown}, **more)
+
+
+_FAIL_ON = Kind(fail_on, {"type": "array", "items": {"enum": list(FAIL_ON)}}, "list of strings")
+_CHANGES = Kind(
+    changes,
+    {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["fail_on"],
+            "anyOf": [{"properties": {key: {"minItems": 1}}, "required": [key]} for key in ("functions", "targets")],
+            "properties": {
+                "functions": _STRINGS.schema,
+                "targets": _STRINGS.schema,
+                "fail_on": {"$ref": "#/properties/fail_on"},
+            },
+        },
+    },
+    "tables",
+)
+_BUDGETS = Kind(budgets, {"type": "array", "items": _budget_schema()}, "tables")
+
+
+def _rules_kind(known: RuleTypes) -> Kind:
+    return Kind(lambda value, where: rules(value, where, known), _rules_schema(known), "table")
+
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What `[tool.hlodiff]` says, with defaults filled in.
+    """What `[tool.hlodiff]` says, with defaults filled in. Its keys are the fields, in the order of the documentation.
 
     Args:
         root: the folder of the pyproject.toml; every relative path of the table starts here.
-        modules: module names (`pkg.registered`) or files (`examples/mlp.py`, `examples/*.py`) that register functions.
-        path: folders that are put on `sys.path` before the modules are imported.
-        targets: what a function without targets of its own is compiled for.
-        snapshots: absolute path of the folder that holds the recorded programs.
-        jobs: how many worker processes compile at once.
-        xla_flags: flags for XLA_FLAGS of the workers.
-        libtpu_init_args: flags for LIBTPU_INIT_ARGS of the workers.
-        env: other environment variables of the workers, sorted by name.
-        x64: whether 64-bit types are on; None leaves it to the environment and JAX.
-        matmul_precision: JAX's default matmul precision; None leaves it to the environment and JAX.
-        max_file_bytes: a snapshot file above this is stored compressed.
-        large_constants: "hash" compares constants of more than 64 elements by their content, "ignore" only by type and
-            shape, as random weights need it.
-        limits: how much a diff may try, by name, where it is not what `hlodiff.Limits` says.
-        fail_on: classes of change that fail `check`.
-        changes: the same for some programs, in their order; the last one that fits a program counts.
-        budgets: limits of metrics, in their order.
-        rules: graph rules and what they are used for, in their order.
+        snapshots: where it was read, an absolute path.
+        env: sorted by name.
+        x64, matmul_precision: None leaves them to the environment and JAX.
 
     Example:
         >>> Config(root=Path("/project")).targets
@@ -48,59 +786,157 @@ class Config:
     """
 
     root: Path
-    modules: tuple[str, ...] = ()
-    path: tuple[str, ...] = (".",)
-    targets: tuple[str, ...] = ("cpu",)
-    snapshots: Path = Path("snapshots")
-    jobs: int = field(default_factory=lambda: min(4, os.cpu_count() or 1))  # each takes about 1 GB with libtpu
-    xla_flags: tuple[str, ...] = ()
-    libtpu_init_args: tuple[str, ...] = ()
-    env: tuple[tuple[str, str], ...] = ()
-    x64: bool | None = None
-    matmul_precision: str | None = None
-    max_file_bytes: int = 1024 * 1024
-    large_constants: Literal["hash", "ignore"] = "hash"
-    limits: tuple[tuple[str, int], ...] = ()
-    fail_on: tuple[str, ...] = FAIL_ON
-    changes: tuple[Changes, ...] = ()
-    budgets: tuple[Budget, ...] = ()
-    rules: tuple[RuleUse, ...] = ()
+    modules: tuple[str, ...] = _key(
+        _STRINGS,
+        'module names (`"pkg.registered"`), files or patterns of files (`"examples/*.py"`) that register functions',
+        (),
+    )
+    path: tuple[str, ...] = _key(_STRINGS, "folders put on `sys.path` before the modules are imported", (".",))
+    targets: tuple[str, ...] = _key(
+        _STRINGS, "what a function without targets of its own is compiled for, see [targets](targets.md)", ("cpu",)
+    )
+    snapshots: Path = _key(_FOLDER, "the folder of the recorded programs; commit it", Path("snapshots"))  # noqa: RUF009
+    jobs: int = _key(
+        _COUNT,
+        "worker processes; each takes about 1 GB with libtpu. `--jobs` overrides it",
+        shown="cores, at most 4",
+        default_factory=lambda: min(4, os.cpu_count() or 1),
+    )
+    xla_flags: tuple[str, ...] = _key(_FLAGS, "flags for `XLA_FLAGS` of the workers", ())
+    libtpu_init_args: tuple[str, ...] = _key(_FLAGS, "flags for `LIBTPU_INIT_ARGS` of the workers", ())
+    env: tuple[tuple[str, str], ...] = _key(
+        _VARIABLES,
+        "other environment variables of the workers; `PYTHONHASHSEED` is 0 where neither this nor the shell sets it",
+        (),
+        "`{}`",
+    )
+    x64: bool | None = _key(_BOOLEAN, "whether 64-bit types are on", None, "left to JAX")
+    matmul_precision: str | None = _key(
+        _PRECISION,
+        'JAX\'s default matmul precision: `"default"`, `"highest"`, `"bfloat16"`, ...',
+        None,
+        "left to JAX",
+    )
+    max_file_bytes: int = _key(_COUNT, "a program above this is stored compressed", 1024 * 1024)
+    large_constants: Literal["hash", "ignore"] = _key(
+        _CONSTANTS,
+        "whether the numbers of constants of more than 64 elements are compared (by a hash), or only type and shape, "
+        "as random weights need it",
+        "hash",
+    )
+    limits: tuple[tuple[str, int], ...] = _key(_LIMITS, "how much a comparison may try, see below", (), "`{}`")
+    fail_on: tuple[str, ...] = _key(
+        _FAIL_ON, "classes of change that fail `check`, see [policy](policy.md)", FAIL_ON, "all classes"
+    )
+    changes: tuple[Changes, ...] = _key(
+        _CHANGES, "`fail_on` for some functions and targets, see [policy](policy.md#what-fails)", ()
+    )
+    budgets: tuple[Budget, ...] = _key(_BUDGETS, "limits of metrics, see [policy](policy.md#budgets)", ())
+    rules: tuple[RuleUse, ...] = _key(_rules_kind({}), "graph rules, see [policy](policy.md#rules)", (), "`{}`")
 
 
-def load(start: Path) -> Config:
+_KEYS = {key.name: key for key in fields(Config) if key.name != "root"}
+
+
+def _kind_of(key: Field[Any], graph_rules: RuleTypes) -> Kind:
+    """The kind of a key's value, which for `rules` depends on what rules there are."""
+    kind: Kind = _rules_kind(graph_rules) if key.name == "rules" else key.metadata["kind"]
+    return kind
+
+
+def find_and_read(start: Path, graph_rules: Callable[[], RuleTypes]) -> Config | None:
     """Read the configuration that governs a folder.
 
     Args:
         start: a pyproject.toml, or a folder; then the nearest pyproject.toml upward that has the table is read.
+        graph_rules: gives the records of the rules by name; asked where the table has rules.
 
     Returns:
-        the configuration.
+        the configuration; None where no folder upward has the table.
 
     Raises:
-        ConfigError: no such table, TOML that does not parse, an unknown key, or a value of the wrong kind.
-
-    Example:
-        >>> load(Path("examples")).snapshots.name  # doctest: +SKIP
-        'snapshots'
+        ConfigError: TOML that does not parse, an unknown key, or a value of the wrong kind.
     """
-    config = load_if_any(start)
-    if config is None:
-        what = f"no pyproject.toml with a [{TABLE}] table here or in a folder above"
-        raise ConfigError(what, where=str(start.absolute()), hint="hlodiff init")
-    return config
-
-
-def load_if_any(start: Path) -> Config | None:
-    """The same as `load`, but None where no folder upward has the table."""
     file, table = _find(start.absolute())
     if file is None:
         return None
     where = os.path.relpath(file)
-    reject_unknown_keys(table, _READERS, TABLE, where)
-    read = {key: _READERS[key](table[key], f"{where}: [{TABLE}] {key}") for key in _READERS if key in table}
-    root = file.parent
-    read["snapshots"] = root / cast(Path, read.get("snapshots", Config.__dataclass_fields__["snapshots"].default))
-    return Config(root=root, **read)  # type: ignore[arg-type]  # each reader checks the kind its field needs
+    reject_unknown_keys(table, _KEYS, TABLE, where)
+    known = graph_rules() if "rules" in table else {}
+    read = {
+        name: _kind_of(key, known).read(table[name], f"{where}: [{TABLE}] {name}")
+        for name, key in _KEYS.items()
+        if name in table
+    }
+    config = Config(root=file.parent, **read)
+    return replace(config, snapshots=config.root / config.snapshots)
+
+
+def _find(start: Path) -> tuple[Path | None, Mapping[str, object]]:
+    files = [start] if start.is_file() else [folder / "pyproject.toml" for folder in (start, *start.parents)]
+    for file in files:
+        table = _table(file) if file.is_file() else None
+        if table is not None:
+            return file, table
+    return None, {}
+
+
+def _table(file: Path) -> Mapping[str, object] | None:
+    try:
+        with file.open("rb") as stream:
+            tool = tomllib.load(stream).get("tool", {})
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"not valid TOML: {error}", where=os.path.relpath(file)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot be read: {error}", where=os.path.relpath(file)) from None
+    table = tool.get("hlodiff") if isinstance(tool, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise ConfigError(f"[{TABLE}] must be a table", where=os.path.relpath(file))
+    return table
+
+
+# ---- what is made from the definition
+
+
+def schema(graph_rules: RuleTypes) -> dict[str, Any]:
+    """The JSON Schema of the table, as hlodiff/config_schema.json has it.
+
+    Args:
+        graph_rules: the records of the rules by name.
+    """
+    properties = {
+        name: {**_kind_of(key, graph_rules).schema, "description": _plain(key.metadata["meaning"])}
+        for name, key in _KEYS.items()
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"[{TABLE}] of pyproject.toml",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+        "$defs": _definitions(),
+    }
+
+
+def _plain(markdown: str) -> str:
+    """Without links and marks, and without a place on the page."""
+    return re.sub(r", see below$", "", re.sub(r"\[(\w+)\]\([^)]*\)", r"docs/\1.md", markdown)).replace("`", "")
+
+
+def table_of_keys() -> str:
+    """The table of the keys in docs/configuration.md, in Markdown."""
+    rows = ["| key | type | default | meaning |", "| --- | --- | --- | --- |"]
+    for name, key in _KEYS.items():
+        more = key.metadata
+        rows.append(f"| `{name}` | {more['kind'].words} | {more['shown'] or _shown(key.default)} | {more['meaning']} |")
+    return "\n".join(rows) + "\n"
+
+
+def _shown(default: object) -> str:
+    return f"`{json.dumps(default.as_posix() if isinstance(default, Path) else default)}`"
+
+
+# ---- the process environment
 
 
 def process_environment() -> dict[str, str]:
@@ -139,86 +975,7 @@ def in_ci() -> bool:
     return os.environ.get("CI", "").strip().lower() not in ("", "0", "false")
 
 
-def _find(start: Path) -> tuple[Path | None, Mapping[str, object]]:
-    files = [start] if start.is_file() else [folder / "pyproject.toml" for folder in (start, *start.parents)]
-    for file in files:
-        table = _table(file) if file.is_file() else None
-        if table is not None:
-            return file, table
-    return None, {}
-
-
-def _table(file: Path) -> Mapping[str, object] | None:
-    try:
-        with file.open("rb") as stream:
-            tool = tomllib.load(stream).get("tool", {})
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"not valid TOML: {error}", where=os.path.relpath(file)) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot be read: {error}", where=os.path.relpath(file)) from None
-    table = tool.get("hlodiff") if isinstance(tool, dict) else None
-    if table is not None and not isinstance(table, dict):
-        raise ConfigError(f"[{TABLE}] must be a table", where=os.path.relpath(file))
-    return table
-
-
-# What JAX takes for `jax_default_matmul_precision`, from its documentation.
-_PRECISIONS = (
-    "default", "high", "highest", "bfloat16", "tensorfloat32", "float32",
-    "ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY", "ANY_F8_ANY_F8_ANY_FAST_ACCUM",
-    "F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16", "BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6",
-    "BF16_BF16_F32_X9", "TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64",
-)  # fmt: skip
-
-
-def _precision(value: object, where: str) -> str:
-    if value not in _PRECISIONS:
-        raise wrong(value, where, f"one of {', '.join(_PRECISIONS[:6])} or a dot algorithm of JAX")
-    return str(value)
-
-
-_OWNED = (("XLA_FLAGS", "xla_flags"), ("LIBTPU_INIT_ARGS", "libtpu_init_args"), ("JAX_ENABLE_X64", "x64"))
-
-
-def _env(value: object, where: str) -> tuple[tuple[str, str], ...]:
-    if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
-        raise wrong(value, where, 'a table of strings, as in {NAME = "value"}')
-    for name, owner in _OWNED:
-        if name in value:
-            raise ConfigError(f"{name} cannot be set here", where=where, hint=f"use the key `{owner}`")
-    return tuple(sorted(value.items()))
-
-
-# The fields of `hlodiff.Limits`, which this file may not know; a test holds the two together.
-LIMITS = ("assignment", "search", "moves", "move_rounds")
-
-
-def _limits(value: object, where: str) -> tuple[tuple[str, int], ...]:
-    if not isinstance(value, dict):
-        raise wrong(value, where, "a table of whole numbers, as in {search = 400}")
-    reject_unknown_keys(value, LIMITS, f"{TABLE}.limits", where)
-    return tuple((name, count(value[name], f"{where}.{name}")) for name in LIMITS if name in value)
-
-
-# Order is the order of the documentation and of `hlodiff init`.
-_READERS: dict[str, Callable[[object, str], object]] = {
-    "modules": strings,
-    "path": strings,
-    "targets": strings,
-    "snapshots": folder,
-    "jobs": count,
-    "xla_flags": flags,
-    "libtpu_init_args": flags,
-    "env": _env,
-    "x64": flag,
-    "matmul_precision": _precision,
-    "max_file_bytes": count,
-    "large_constants": constants,
-    "limits": _limits,
-    "fail_on": fail_on,
-    "changes": changes,
-    "budgets": budgets,
-    "rules": rules,
-}
-
-assert {each.name for each in fields(Config)} == {"root", *_READERS}
+def shown_path(path: Path) -> Path:
+    """The path as it would be typed here: relative where it lies below this folder."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path

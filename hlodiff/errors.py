@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import traceback
+from pathlib import Path
+
 
 class HlodiffError(Exception):
     """Base of all errors that hlodiff raises on purpose.
@@ -12,7 +16,10 @@ class HlodiffError(Exception):
         hint: what to do or type next; "" when there is nothing to say.
 
     Example:
-        >>> str(HlodiffError("unknown key `tagets`", where="pyproject.toml", hint="did you mean `targets`?"))
+        >>> error = HlodiffError("unknown key `tagets`", where="pyproject.toml", hint="did you mean `targets`?")
+        >>> str(error)
+        'pyproject.toml: unknown key `tagets`'
+        >>> error.render()
         'pyproject.toml: unknown key `tagets`\\nhint: did you mean `targets`?'
     """
 
@@ -21,10 +28,15 @@ class HlodiffError(Exception):
         self.what = what
         self.where = where
         self.hint = hint
+        if hint:
+            self.add_note(f"hint: {hint}")  # tracebacks show it too
 
     def __str__(self) -> str:
-        head = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{head}\nhint: {self.hint}" if self.hint else head
+        return f"{self.where}: {self.what}" if self.where else self.what
+
+    def render(self) -> str:
+        """What is wrong and where, then the hint on a line of its own."""
+        return f"{self}\nhint: {self.hint}" if self.hint else str(self)
 
     def __reduce__(self) -> tuple[object, ...]:  # errors cross process borders
         return (_rebuild, (type(self), self.__dict__.copy()))
@@ -71,10 +83,8 @@ class ReadError(HlodiffError):
         self.text = text
 
     def __str__(self) -> str:
-        head = f"{self.where}: {self.what}"
-        if self.text:
-            head += "\n" + _caret(self.text, self.column)
-        return f"{head}\nhint: {self.hint}" if self.hint else head
+        head = super().__str__()
+        return f"{head}\n{_caret(self.text, self.column)}" if self.text else head
 
 
 def _caret(text: str, column: int, width: int = 100) -> str:
@@ -98,3 +108,30 @@ class DiffError(HlodiffError):
 
 class ForgeError(HlodiffError):
     """GitHub or GitLab did not answer as expected, or what a run has uploaded there cannot be used."""
+
+
+def expected_error(error: Exception) -> HlodiffError:
+    """An error of ours as it is, and any other one as a bug in hlodiff.
+
+    Args:
+        error: what was caught while one program was worked on.
+
+    Returns:
+        the error to report for that program.
+
+    Raises:
+        Exception: the error itself, where HLODIFF_TRACEBACK is set and it is a bug.
+
+    Example:
+        >>> expected_error(HlodiffError("no such thing")).what, expected_error(KeyError("x")).what
+        ('no such thing', "internal error: KeyError: 'x'")
+    """
+    if isinstance(error, HlodiffError):
+        return error
+    if os.environ.get("HLODIFF_TRACEBACK"):
+        raise error
+    frames = traceback.extract_tb(error.__traceback__)
+    at = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    words = str(error).split("\n")[0][:300]
+    hint = "this is a bug in hlodiff; HLODIFF_TRACEBACK=1 shows where, please report it"
+    return HlodiffError(f"internal error: {type(error).__name__}: {words}{at}", hint=hint)

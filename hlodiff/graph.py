@@ -1,63 +1,93 @@
-"""Module -> networkx graph, and fingerprints.
+"""Programs as networkx graphs: who calls whom in a module, and what is computed from what in one computation.
 
-networkx serves structure, traversal and components. Its Weisfeiler-Lehman hash is not used: on a directed graph it
-gives a graph and its reverse the same hash, and it loses operand order. Fingerprints are our own (`ir.content`).
+networkx is imported by the functions that make or walk a graph, not by their files: it takes a fifth of a second, and
+who compares equal programs, counts operations or asks for help makes no graph. Its Weisfeiler-Lehman hash is not used
+for fingerprints: on a directed graph it gives a graph and its reverse the same hash, and it loses the order of
+operands. Those of `hlo.fingerprint` keep both.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-import networkx as nx
-
-from hlodiff.ir.content import fingerprint
-from hlodiff.ir.model import Computation, Module
+from hlodiff.hlo.model import Computation, Module
 
 if TYPE_CHECKING:
-    Graph = nx.MultiDiGraph[Any]
-
-__all__ = ["call_graph", "fingerprint", "to_networkx"]
+    import networkx as nx
 
 
-def to_networkx(computation: Computation) -> Graph:
-    """One computation as a graph.
+class CallSite(NamedTuple):
+    """Where one computation calls another: an instruction's position, the attribute, and the place in its list."""
+
+    instruction: int
+    attribute: str
+    branch: int
+
+
+def call_graph(module: Module) -> nx.DiGraph[int]:
+    """Which computation calls which.
+
+    Args:
+        module: any program.
+
+    Returns:
+        A DiGraph: one node for each computation, its index, with its `name`; one edge from caller to callee with all
+        `sites` of the calls, in program order. Callees stand in the order of their first call.
+
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> inner = "f {\\n  x = f32[] parameter(0)\\n  ROOT y = f32[] sine(x)\\n}\\n"
+        >>> entry = "ENTRY e {\\n  p = f32[] parameter(0)\\n  ROOT c = f32[] call(p), to_apply=f\\n}"
+        >>> list(call_graph(read_hlo("HloModule m\\n" + inner + entry)).edges(data="sites"))
+        [(1, 0, [CallSite(instruction=1, attribute='to_apply', branch=0)])]
+    """
+    import networkx as nx
+
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from((index, {"name": computation.name}) for index, computation in enumerate(module.computations))
+    for caller, computation in enumerate(module.computations):
+        for callee, sites in call_sites(computation).items():
+            graph.add_edge(caller, callee, sites=sites)
+    return graph
+
+
+def call_sites(computation: Computation) -> dict[int, list[CallSite]]:
+    """What one computation calls, in the order of the first calls, and where."""
+    found: dict[int, list[CallSite]] = {}
+    for position, it in enumerate(computation.instructions):
+        if it.calls:
+            for attribute, group in it.calls:
+                for branch, callee in enumerate(group):
+                    found.setdefault(callee, []).append(CallSite(position, attribute, branch))
+    return found
+
+
+def dataflow(computation: Computation) -> nx.MultiDiGraph[int]:
+    """What is computed from what in one computation.
 
     Args:
         computation: any computation.
 
     Returns:
-        A MultiDiGraph: one node for each instruction, its index, with the `instruction` itself; one edge from operand
-        to user for each use with its `position` among the operands and the `result` used; the edges of control
-        predecessors hold `control=True`. An operand used twice is one node with two edges.
+        A MultiDiGraph of this `computation`: one node for each instruction, its position, with the `instruction`
+        itself, in printed order; one edge from operand to user for each use. Its key is the operand's number, `result`
+        says which of the operand's results is used; an operand used twice is one node with two edges. Control edges
+        have negative keys, and `control` is True.
 
     Example:
-        >>> from hlodiff.ir.hlo_reader import read_hlo
+        >>> from hlodiff.hlo.parser import read_hlo
         >>> text = "HloModule m\\nENTRY e {\\n  p = f32[] parameter(0)\\n  ROOT a = f32[] add(p, p)\\n}"
-        >>> sorted(to_networkx(read_hlo(text).entry_computation).edges(data="position"))
+        >>> sorted(dataflow(read_hlo(text).entry_computation).edges(keys=True))
         [(0, 1, 0), (0, 1, 1)]
     """
-    graph: Graph = nx.MultiDiGraph()
-    for index, it in enumerate(computation.instructions):
-        graph.add_node(index, instruction=it, root=index == computation.root)
-    for index, it in enumerate(computation.instructions):
+    import networkx as nx
+
+    graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(computation=computation)
+    graph.add_nodes_from((position, {"instruction": it}) for position, it in enumerate(computation.instructions))
+    for position, it in enumerate(computation.instructions):
         results = it.results or (0,) * len(it.operands)
-        for position, (operand, result) in enumerate(zip(it.operands, results, strict=True)):
-            graph.add_edge(operand, index, position=position, result=result, control=False)
-        for before in it.control_predecessors:
-            graph.add_edge(before, index, control=True)
-    return graph
-
-
-def call_graph(module: Module) -> Graph:
-    """Which computation calls which: nodes are indices into `module.computations`, one edge for each call site.
-
-    Edges hold the calling `instruction`'s index and the `attribute` it calls through.
-    """
-    graph: Graph = nx.MultiDiGraph()
-    for index, computation in enumerate(module.computations):
-        graph.add_node(index, name=computation.name, entry=index == module.entry)
-        for position, it in enumerate(computation.instructions):
-            for attribute, group in it.calls:
-                for callee in group:
-                    graph.add_edge(index, callee, instruction=position, attribute=attribute)
+        for number, (operand, result) in enumerate(zip(it.operands, results, strict=True)):
+            graph.add_edge(operand, position, number, result=result, control=False)
+        for number, before in enumerate(it.control_predecessors):
+            graph.add_edge(before, position, -1 - number, result=0, control=True)
     return graph

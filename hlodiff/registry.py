@@ -1,4 +1,6 @@
-"""Registering functions: `@hlodiff.register`, `hlodiff.Case`, `hlodiff.abstract`. Importing this imports no JAX."""
+"""Registering functions (`@hlodiff.register`), variants of one computation (`@hlodiff.variants`) and scenarios
+(`@hlodiff.scenario`), with `hlodiff.Case` and `hlodiff.abstract` for their arguments. Importing this imports no JAX.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from typing import Any, TypeVar, overload
 from hlodiff.errors import RegistryError
 
 F = TypeVar("F", bound=Callable[..., object])
+S = TypeVar("S", bound=Callable[[], object])
 Donate = str | int | Sequence[int] | None
+Budget = int | Mapping[str, int] | None
 
 # Names become folders on every system that checks the repository out.
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -27,7 +31,7 @@ class Case:
         fn: a plain function, a `jax.jit` or `eqx.filter_jit` function, a method of an Equinox module, or a
             `functools.partial` of one of these.
         args: positional arguments of `fn`: arrays, `hlodiff.abstract`s, Python scalars, pytrees and Equinox modules of
-            them, and whatever is static.
+            them, and static values.
         kwargs: keyword arguments of `fn`.
         donate: what the function may overwrite: None, "all", "all-except-first", or positions. Only for a function that
             is not jitted yet: a jitted one keeps its own.
@@ -35,7 +39,7 @@ class Case:
         static_argnames: keyword arguments that are compile-time constants; not for a jitted function.
         in_shardings: as for `jax.jit`; not for a jitted function.
         out_shardings: as for `jax.jit`; not for a jitted function.
-        name: tells several cases of one function apart; "" where there is only one.
+        name: distinguishes several cases of one function; "" where there is only one.
         grow: sizes at which `hlodiff growth` and `hlodiff check` look how the program grows, by the name of a parameter
             of the registered function: `{"length": [8, 16, 32, 64]}`.
         max_growth: how it may grow at most: "constant", "logarithmic", "linear" or "quadratic" for everything, or a
@@ -95,15 +99,44 @@ class Case:
 
 
 def _sizes(grow: Any) -> Any:
-    """Sizes as they are compared and printed; what is no table of sizes is refused where its place is known."""
+    """Sizes as tuples. What is no table of sizes is kept: `check_sizes` rejects it, with its source location."""
     if not isinstance(grow, Mapping):
         return grow or {}
     return {name: tuple(sizes) if isinstance(sizes, (list, range)) else sizes for name, sizes in grow.items()}
 
 
+def abstract(
+    shape: Sequence[int], dtype: Any, *, sharding: Any = None, memory_kind: str | None = None, weak_type: bool = False
+) -> Any:
+    """An array argument without values: nothing is allocated.
+
+    Args:
+        shape: its dimensions.
+        dtype: its element type: a name such as "bfloat16", or what NumPy and JAX take.
+        sharding: a `jax.sharding.Sharding` over a mesh of the target; None for an array that is on one device.
+        memory_kind: the memory it is in, such as "pinned_host". Give it here and not to the sharding: JAX drops the
+            memory kind of a sharding on a GPU that is not attached.
+        weak_type: whether it is weakly typed, as `jnp.asarray(1.0)` and Python numbers are.
+
+    Returns:
+        a `jax.ShapeDtypeStruct`.
+
+    Raises:
+        RegistryError: there is no such memory kind.
+
+    Example:
+        >>> abstract((32, 64), "bfloat16").shape  # doctest: +SKIP
+        (32, 64)
+    """
+    # A local import: only `capture` imports JAX, and it is first needed when a registered function is called.
+    from hlodiff.capture.arguments import abstract_leaf
+
+    return abstract_leaf(tuple(shape), dtype, sharding, memory_kind, weak_type)
+
+
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A function that was registered: what `register` was told, and where.
+    """A function that was registered: the arguments of `register`, and its source location.
 
     Args:
         name: the name of the function's snapshots.
@@ -112,8 +145,8 @@ class Registration:
         module: the module it was registered in.
         file: the file it was registered in.
         line: 1-based line in that file.
-        takes_target: whether `build` wants the target, to build a mesh of its devices.
-        budget: limits of metrics for this function; None where it has none of its own.
+        takes_target: whether `build` has a parameter `target`, to build a mesh of its devices.
+        budget: limits of metrics for this function; None for none.
 
     Example:
         >>> Registration("f", dict, None, "m", "m.py", 3, False).where
@@ -134,8 +167,43 @@ class Registration:
         return f"{self.file}:{self.line}"
 
 
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A function that makes several real calls, and how much they may cost.
+
+    Args:
+        name: the name of its folder below `snapshots`.
+        run: makes the calls.
+        max_traces: how often a function may be traced at most: pairs of its name and a number, "" for every function,
+            "total" for all of them together.
+        max_programs: how many different programs may come out, in the same form.
+        devices: how many CPU devices there are.
+        module: the module it was registered in.
+        file: the file it was registered in.
+        line: 1-based line in that file.
+
+    Example:
+        >>> Scenario("steps", print, (("", 1),), (), 1, "m", "m.py", 3).where
+        'm.py:3'
+    """
+
+    name: str
+    run: Callable[[], object]
+    max_traces: tuple[tuple[str, int], ...]
+    max_programs: tuple[tuple[str, int], ...]
+    devices: int
+    module: str
+    file: str
+    line: int
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
 _REGISTERED: list[Registration] = []
 _VARIED: list[Registration] = []
+_SCENARIOS: list[Scenario] = []
 
 
 @overload
@@ -191,10 +259,10 @@ def variants(
 
     Args:
         build: the decorated function. It is called lazily, without arguments, and returns a dict of names and `Case`s
-            that compute the same. Each is called as it is: what is to be jitted, jit yourself. Abstract arguments
-            become ones.
-        name: what it is called; the function's own name by default.
-        budget: what variants may have at most, over which `hlodiff jit-report` exits 1:
+            that compute the same. Each is called as it is, so jit what should be jitted. Abstract arguments are
+            filled with ones.
+        name: its name; the function's own name by default.
+        budget: limits for each variant; `hlodiff jit-report` exits 1 above them:
             `{"outer": {"launches": 1, "fusions": 1, "bytes_accessed": "2 MiB"}}`.
 
     Returns:
@@ -217,37 +285,54 @@ def variants(
     return decorate if build is None else decorate(build)
 
 
-def abstract(
-    shape: Sequence[int], dtype: Any, *, sharding: Any = None, memory_kind: str | None = None, weak_type: bool = False
-) -> Any:
-    """An array argument without its numbers: nothing is allocated.
+@overload
+def scenario(run: S, /) -> S: ...
+@overload
+def scenario(
+    *, name: str | None = None, max_traces: Budget = None, max_programs: Budget = None, devices: int = 1
+) -> Callable[[S], S]: ...
+def scenario(
+    run: S | None = None,
+    /,
+    *,
+    name: str | None = None,
+    max_traces: Budget = None,
+    max_programs: Budget = None,
+    devices: int = 1,
+) -> S | Callable[[S], S]:
+    """Register a function that makes several real calls, so that `hlodiff check` counts what they trace and compile.
 
     Args:
-        shape: its dimensions.
-        dtype: its element type: a name such as "bfloat16", or what NumPy and JAX take.
-        sharding: a `jax.sharding.Sharding` over a mesh of the target; None for an array that is on one device.
-        memory_kind: where its bytes live, such as "pinned_host". Give it here and not to the sharding: JAX drops the
-            memory kind of a sharding on a GPU that is not attached.
-        weak_type: whether its type gives way to others, as that of `jnp.asarray(1.0)` and of Python numbers does.
+        run: the decorated function, without parameters. It is run in a worker process of its own, on cpu.
+        name: the name of its folder below `snapshots`; the function's own name by default.
+        max_traces: how often a function may be traced at most: one number for each function, or a dict of function
+            names and numbers, "total" for all together. `check` fails above it. An operation of JAX that runs a
+            function outside of `jax.jit` is named as JAX names it: `scan`, `while`, `cond`, `pure_callback`.
+        max_programs: how many different programs may come out, in the same form.
+        devices: how many CPU devices the scenario has.
 
     Returns:
-        a `jax.ShapeDtypeStruct`.
+        the decorated function, unchanged.
 
     Raises:
-        RegistryError: there is no such memory kind.
+        RegistryError: the name is no safe folder name, the function has parameters, or a budget is no whole number.
 
     Example:
-        >>> abstract((32, 64), "bfloat16").shape  # doctest: +SKIP
-        (32, 64)
+        >>> @scenario(max_traces={"step": 1})
+        ... def three_steps():
+        ...     for batch in batches:
+        ...         step(model, batch)
     """
-    # In the function: only the room `capture` knows JAX, and it is first needed when a registered function is called.
-    from hlodiff.capture.leaves import abstract_leaf
 
-    return abstract_leaf(tuple(shape), dtype, sharding, memory_kind, weak_type)
+    def decorate(run: S) -> S:
+        _SCENARIOS.append(_scenario(run, name, (max_traces, max_programs), devices))
+        return run
+
+    return decorate if run is None else decorate(run)
 
 
 def registrations() -> tuple[Registration, ...]:
-    """Everything registered so far, in order.
+    """Every function registered so far, in order.
 
     Returns:
         one record for each name; a module that was imported again replaces its own earlier records.
@@ -263,7 +348,7 @@ def registrations() -> tuple[Registration, ...]:
 
 
 def varied() -> tuple[Registration, ...]:
-    """Everything registered in variants so far, in order; the same as `registrations` for `hlodiff.variants`."""
+    """Every computation registered with `hlodiff.variants` so far, in order; otherwise as `registrations`."""
     return _latest(_VARIED)
 
 
@@ -277,14 +362,44 @@ def _latest(registered: Sequence[Registration]) -> tuple[Registration, ...]:
     return tuple(latest.values())
 
 
+def scenarios() -> tuple[Scenario, ...]:
+    """Every scenario registered so far, in order.
+
+    Returns:
+        one record for each name; a module that was imported again replaces its own earlier records.
+
+    Raises:
+        RegistryError: two scenarios, or a scenario and a function, have names that are one folder.
+
+    Example:
+        >>> [found.name for found in scenarios()]  # doctest: +SKIP
+        ['three_steps']
+    """
+    taken = {known.name.lower(): (known.name, known.where) for known in registrations()}
+    latest: dict[str, Scenario] = {}
+    for new in _SCENARIOS:
+        old = latest.get(new.name.lower())
+        here = (new.name, new.where)
+        other = (old.name, old.where) if old is not None else taken.get(new.name.lower(), here)
+        if other != here:
+            raise RegistryError(
+                f"the scenario `{new.name}` and `{other[0]}` ({other[1]}) would have one folder",
+                where=new.where,
+                hint='give one of them another name: @hlodiff.scenario(name="...")',
+            )
+        latest[new.name.lower()] = new
+    return tuple(latest.values())
+
+
 def clear() -> None:
-    """Forget everything registered, as tests and reloading need it.
+    """Remove every function, computation in variants and scenario that is registered, for tests and reloading.
 
     Example:
         >>> clear()
     """
     _REGISTERED.clear()
     _VARIED.clear()
+    _SCENARIOS.clear()
 
 
 def folder_name_problem(name: str) -> str:
@@ -338,11 +453,8 @@ def _checked_targets(name: str, targets: Sequence[str] | None, where: str) -> tu
 
 
 def _takes_target(name: str, build: Callable[..., object], where: str) -> bool:
-    try:
-        parameters = inspect.signature(build).parameters.values()
-    except (TypeError, ValueError):  # a few builtins have no signature; called without arguments they tell themselves
-        return False
-    needed = [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    parameters = _parameters(build)
+    needed = _needed(parameters)
     if any(parameter != "target" for parameter in needed):
         raise RegistryError(
             f"`{name}` needs the parameters {', '.join(needed)}: a registered function has none, or only `target`",
@@ -351,6 +463,56 @@ def _takes_target(name: str, build: Callable[..., object], where: str) -> bool:
             "a parameter that `grow` names needs a default",
         )
     return any(p.name == "target" for p in parameters)
+
+
+def _parameters(fn: Callable[..., object]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):  # a few builtins have no signature; calling them shows what is wrong
+        return []
+
+
+def _needed(parameters: list[inspect.Parameter]) -> list[str]:
+    """The parameters that have to be given."""
+    return [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+
+
+def _scenario(run: Any, name: Any, budgets: tuple[Any, Any], devices: Any) -> Scenario:
+    if not callable(run):
+        raise RegistryError(f"`scenario` decorates a function, not {run!r}")
+    code = getattr(inspect.unwrap(run), "__code__", None)
+    file, line = (code.co_filename, code.co_firstlineno) if code else ("?", 0)
+    where = f"{file}:{line}"
+    name = str(getattr(run, "__name__", "")) if name is None else name
+    problem = folder_name_problem(name) if isinstance(name, str) else "a name is a string"
+    if problem:
+        hint = '@hlodiff.scenario(name="a_safe_name")'
+        raise RegistryError(f"{name!r} cannot be the name of a scenario: {problem}", where=where, hint=hint)
+    _reject_parameters(name, run, where)
+    if not isinstance(devices, int) or isinstance(devices, bool) or devices < 1:
+        raise RegistryError(f"`devices` of `{name}` must be a whole number of at least 1", where=where)
+    traces, programs = (
+        _budget(name, key, value, where) for key, value in zip(("max_traces", "max_programs"), budgets, strict=True)
+    )
+    return Scenario(name, run, traces, programs, devices, str(getattr(run, "__module__", "")), file, line)
+
+
+def _reject_parameters(name: str, run: Callable[..., object], where: str) -> None:
+    if needed := _needed(_parameters(run)):
+        raise RegistryError(
+            f"the scenario `{name}` needs the parameters {', '.join(needed)}: a scenario has none",
+            where=where,
+            hint="decorate a function that makes the calls with arguments of its own",
+        )
+
+
+def _budget(name: str, key: str, value: Any, where: str) -> tuple[tuple[str, int], ...]:
+    table = {} if value is None else dict(value) if isinstance(value, Mapping) else {"": value}
+    for function, most in table.items():
+        if not isinstance(function, str) or not isinstance(most, int) or isinstance(most, bool) or most < 0:
+            what = f"`{key}` of `{name}` must be a whole number, or a dict of function names and whole numbers"
+            raise RegistryError(what, where=where, hint=f'{key}={{"step": 1}}')
+    return tuple(table.items())
 
 
 def _caller() -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from hlodiff.cli import run
-from hlodiff.store import Snapshot, write_snapshot
+from hlodiff.snapshots import Snapshot, write_snapshot
 
 ROOT = Path(__file__).resolve().parent.parent
 HLO = "HloModule m\n\nENTRY e {\n  %p = f32[8]{0} parameter(0)\n  ROOT %n = f32[8]{0} tanh(%p)\n}\n"

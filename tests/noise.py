@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from hlodiff.ir.model import Computation, Frame, Instruction, Module
-from hlodiff.normalize.order import redirected, renumbered
-from hlodiff.normalize.rewrite import reordered
-from hlodiff.normalize.roles import fused_only, scheduled
+from hlodiff.hlo.model import Computation, Frame, Instruction, Module
+from hlodiff.normalizer.computation_kinds import fused_only, scheduled
+from hlodiff.normalizer.ordering import redirected, renumbered
+from hlodiff.normalizer.rewrite import reordered
 
 Noise = Callable[[Module, random.Random], Module]
 

@@ -1,30 +1,39 @@
-"""docs/normalizer.md, made from the rules themselves: `python -m tests.normalizer_page` writes it."""
+"""docs/normalizer.md, made from the passes themselves: `python -m tests.normalizer_page` writes it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from hlodiff.normalize import IGNORING, RULES, Rule
+from hlodiff.normalizer import IGNORING, PASSES, Pass
 
 PAGE = Path(__file__).parent.parent / "docs/normalizer.md"
-_HEAD = """# Normalizer rules
+_HEAD = """# Normalizer passes
 
-What is taken off a program before it is stored and compared, in the order in which it is done.
-Everything else counts. This page is made from `hlodiff.normalize.RULES` by
-`python -m tests.normalizer_page`, and a test holds it to them.
+What is removed from a program before it is stored and compared, in this order.
+Everything else counts. This page is made from `hlodiff.normalizer.PASSES` by
+`python -m tests.normalizer_page`, and a test keeps it up to date.
+
+A pass that is not part of a diff only makes the stored file easier to read and to compare by eye: `hlodiff diff`
+does not depend on names and order, and uses them and the metadata to report where an edit is.
 """
 
 
-def _table(rules: list[Rule]) -> str:
-    rows = [f"| `{rule.name}` | {rule.drops} | {rule.hides} |" for rule in rules]
-    return "\n".join(["| rule | what it drops | which real change that could hide |", "| --- | --- | --- |", *rows])
+def _table(passes: list[Pass]) -> str:
+    rows = [f"| `{one.name}` | {one.drops} | {one.hides} | {'yes' if one.affects_diff else 'no'} |" for one in passes]
+    return "\n".join(
+        [
+            "| pass | what it drops | which real change that could hide | part of a diff |",
+            "| --- | --- | --- | --- |",
+            *rows,
+        ]
+    )
 
 
 def page() -> str:
     """The page as it should be."""
     parts = [_HEAD]
     for stage, title in (("stablehlo", "StableHLO"), ("compiled", "Compiled HLO")):
-        parts += [f"## {title}\n", _table([rule for rule in RULES if stage in rule.stages]) + "\n"]
+        parts += [f"## {title}\n", _table([one for one in PASSES if stage in one.stages]) + "\n"]
     parts += ['## With `large_constants = "ignore"`\n', _table(list(IGNORING.values())) + "\n"]
     return "\n".join(parts)
 

@@ -1,6 +1,6 @@
 """Second opinions: XLA's own HLO parser and MLIR's own walk, to hold our readers to.
 
-Nothing here uses `hlodiff.ir.hlo_reader`, `hlo_printer` or the model: what both sides say is compared as plain tuples.
+Nothing here uses `hlodiff.hlo.parser`, `hlo_printer` or the model: what both sides say is compared as plain tuples.
 `HloModuleProto` has no schema in jaxlib, so the few fields that are needed are read from its wire format
 (xla/service/hlo.proto and xla/xla_data.proto; field numbers there never change).
 """
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from hlodiff.ir import bindings
-from hlodiff.ir.hlo_shapes import print_shape
-from hlodiff.ir.model import Module, Shape
+from hlodiff.hlo import mlir
+from hlodiff.hlo.model import Module, Shape
+from hlodiff.hlo.shapes import print_shape
 
 # xla_data.proto, PrimitiveType
 _TYPES = {
@@ -37,7 +37,7 @@ class Fact(NamedTuple):
 
 def xla_facts(text: str) -> set[Fact]:
     """All instructions of HLO text as XLA's own parser understands it; raises XLA's error where it refuses the text."""
-    return proto_facts(bindings.hlo_from_text(text).as_serialized_hlo_module_proto())
+    return proto_facts(mlir.hlo_from_text(text).as_serialized_hlo_module_proto())
 
 
 def proto_facts(data: bytes) -> set[Fact]:
@@ -209,14 +209,14 @@ _NOT_OURS = ("builtin.module", "func.func", "sdy.mesh")
 
 def mlir_facts(text: str) -> list[MlirFact]:
     """All operations of StableHLO text by MLIR's own walk, inner ones first; functions and meshes left out."""
-    parsed = bindings.parse_mlir(text)
+    parsed = mlir.parse_mlir(text)
     found: list[MlirFact] = []
 
     def visit(op: Any) -> Any:
         if op.name not in _NOT_OURS:
-            attributes = tuple(name for name, _ in bindings.attributes_of(op))
+            attributes = tuple(name for name, _ in mlir.attributes_of(op))
             found.append(MlirFact(op.name, _types(op.operands), _types(op.results), attributes))
-        return bindings.mlir().WalkResult.ADVANCE
+        return mlir.mlir().WalkResult.ADVANCE
 
     parsed.operation.walk(lambda op: visit(op.operation))
     return found
@@ -229,9 +229,9 @@ def mlir_locations(text: str) -> list[str]:
     def visit(op: Any) -> Any:
         if op.name not in _NOT_OURS:
             found.append(str(op.location))
-        return bindings.mlir().WalkResult.ADVANCE
+        return mlir.mlir().WalkResult.ADVANCE
 
-    bindings.parse_mlir(text).operation.walk(lambda op: visit(op.operation))
+    mlir.parse_mlir(text).operation.walk(lambda op: visit(op.operation))
     return found
 
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hlodiff.store import Snapshot, write_snapshot, write_traces
-from hlodiff.store.recorded_traces import RecordedTraces
-from hlodiff.traces.counted import Account, Counted
-from hlodiff.traces.records import Function
+from hlodiff.snapshots import Snapshot, write_snapshot, write_traces
+from hlodiff.snapshots.traces_file import RecordedTraces
+from hlodiff.tracing.counts import FunctionCounts, TraceCounts
+from hlodiff.tracing.records import Function
 
 CONFIG = '[tool.hlodiff]\nmodules = ["programs.py"]\n'
 _STABLEHLO = {"sine": "sine", "cosine": "cosine", "negate": "negate", "tanh": "tanh", "exponential": "exponential"}
@@ -63,8 +63,8 @@ class Past:
     def scenario(self, name: str, traces: int, jax: str = "0.10.2") -> None:
         """Record a scenario in which one function is traced so often."""
         (self.project / "snapshots").mkdir(exist_ok=True)
-        one = Counted(Function("step", "a.py:1"), "step", traces, 0, traces, ("9f2c",))
-        write_traces(self.project / "snapshots", RecordedTraces(name, jax, Account((one,))))
+        one = FunctionCounts(Function("step", "a.py:1"), "step", traces, 0, traces, ("9f2c",))
+        write_traces(self.project / "snapshots", RecordedTraces(name, jax, TraceCounts((one,))))
 
     def named(self, text: str) -> str:
         """A text with commits by their numbers in place of ids, which hang on the bytes of everything: `c000002`."""
@@ -82,6 +82,7 @@ def snapshot(
     fusions: int = 2,
     jax: str = "0.10.2",
     source: Sequence[str] | None = None,
+    version: int = 1,
 ) -> Snapshot:
     """A snapshot whose program applies operations one after the other.
 
@@ -92,13 +93,14 @@ def snapshot(
         temp, fusions: what the compiler is taken to say.
         jax: version.
         source: opcodes of StableHLO, where they are others.
+        version: of the summary; another one counts differently.
     """
     function, _, case = name.partition("/")
     written = [op for op in (ops if source is None else source) if op in _STABLEHLO]
     stablehlo, compiled = _mlir(written), _hlo(ops)
     names = [f"{op}.{number}" for number, op in enumerate(ops)]
     summary = {
-        "format_version": 1,
+        "format_version": version,
         "function": function,
         **({"case": case} if case else {}),
         "target": target,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hlodiff.diff import Edit, ModuleDiff
-from hlodiff.diff import diff as compare_modules
-from hlodiff.ir import read_text
-from hlodiff.ir.model import Module
+from hlodiff.differ import Edit, ModuleDiff
+from hlodiff.differ import diff as compare_modules
+from hlodiff.hlo import read_text
+from hlodiff.hlo.model import Module
 
 
 def module(text: str, head: str = "") -> Module:

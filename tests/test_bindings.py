@@ -1,4 +1,4 @@
-"""What hlodiff uses of jaxlib is still where it was; when this file fails, mend `hlodiff/ir/bindings.py`."""
+"""What hlodiff uses of jaxlib is still where it was; when this file fails, mend `hlodiff/hlo/mlir.py`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import sys
 import pytest
 
 from hlodiff.errors import HlodiffError
-from hlodiff.ir import bindings
+from hlodiff.hlo import mlir
 
 
 def test_mlir_context_knows_the_dialects() -> None:
-    known = bindings.context()
+    known = mlir.context()
     for operation in ("stablehlo.add", "chlo.top_k", "sdy.mesh", "mhlo.copy", "func.func", "mpmd.fragment"):
         assert known.is_registered_operation(operation), operation
 
 
 def test_mlir_members() -> None:
-    ir = bindings.mlir()
+    ir = mlir.mlir()
     for name in ("AsmState", "Context", "DialectRegistry", "MLIRError", "Module"):
         assert hasattr(ir, name), name
 
@@ -28,21 +28,21 @@ def test_attributes_that_the_bindings_cannot_convert_come_as_text() -> None:
         "func.func @f() -> tensor<complex<f32>> {\n"
         "  %0 = stablehlo.constant dense<(0.0,1.0)> : tensor<complex<f32>>\n  return %0 : tensor<complex<f32>>\n}"
     )
-    module = bindings.parse_mlir(text)
+    module = mlir.parse_mlir(text)
     constant = module.body.operations[0].regions[0].blocks[0].operations[0].operation
     expected = "dense<(0.000000e+00,1.000000e+00)> : tensor<complex<f32>>"
-    assert [(name, str(value)) for name, value in bindings.attributes_of(constant)] == [("value", expected)]
+    assert [(name, str(value)) for name, value in mlir.attributes_of(constant)] == [("value", expected)]
 
 
 def test_hlo_text_proto_and_back() -> None:
-    module = bindings.hlo_from_text("HloModule m\nENTRY e {\n  ROOT p = f32[2]{0} parameter(0)\n}\n")
-    again = bindings.hlo_from_proto(module.as_serialized_hlo_module_proto())
-    assert "ROOT %p = f32[2]{0} parameter(0)" in bindings.hlo_text(again)
+    module = mlir.hlo_from_text("HloModule m\nENTRY e {\n  ROOT p = f32[2]{0} parameter(0)\n}\n")
+    again = mlir.hlo_from_proto(module.as_serialized_hlo_module_proto())
+    assert "ROOT %p = f32[2]{0} parameter(0)" in mlir.hlo_text(again)
 
 
 def test_reading_stablehlo_does_not_import_jax() -> None:
     code = (
-        "import sys; from hlodiff.ir.stablehlo_reader import read_stablehlo;"
+        "import sys; from hlodiff.hlo.stablehlo_parser import read_stablehlo;"
         "read_stablehlo('func.func @main() { return }');"
         "sys.exit('jax' in sys.modules)"
     )
@@ -52,9 +52,9 @@ def test_reading_stablehlo_does_not_import_jax() -> None:
 def test_missing_jaxlib_is_a_sentence() -> None:
     code = (
         "import sys; sys.modules['jaxlib'] = None\n"
-        "from hlodiff.errors import HlodiffError; from hlodiff.ir.stablehlo_reader import read_stablehlo\n"
+        "from hlodiff.errors import HlodiffError; from hlodiff.hlo.stablehlo_parser import read_stablehlo\n"
         "try: read_stablehlo('module {}')\n"
-        "except HlodiffError as error: print(error)"
+        "except HlodiffError as error: print(error.render())"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == (
@@ -64,4 +64,4 @@ def test_missing_jaxlib_is_a_sentence() -> None:
 
 def test_a_moved_module_is_a_sentence() -> None:
     with pytest.raises(HlodiffError, match=r"jaxlib \d+\.\d+.* has no `jaxlib\.moved`"):
-        bindings._load("jaxlib.moved")
+        mlir._load("jaxlib.moved")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hlodiff.diff import diff
-from hlodiff.graph import fingerprint
-from hlodiff.ir import read_text
+from hlodiff.differ import diff
+from hlodiff.hlo import read_text
+from hlodiff.hlo.fingerprint import fingerprint
 from tests.scenarios import compare, lines, module
 
 OLD = """

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.capture import Captured, Event, Failed, NotChecked, Request, availability, capture, discover
+from hlodiff.capture import CapturedProgram, CaptureFailure, Event, NotChecked, Request, availability, capture, discover
 from hlodiff.capture.cases import build_cases
 from hlodiff.capture.targets import parse
 from hlodiff.config import Config
@@ -80,7 +80,7 @@ def test_a_function_that_raises_is_listed_and_its_capture_tells_why(project: Pro
     (found,) = discover(config).functions
     assert found.problem == "programs.py:7: KeyError: 'weights'"
     outcome = only(config)
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, CaptureFailure)
     assert outcome.what == "programs.py:7: KeyError: 'weights'"
 
 
@@ -136,6 +136,7 @@ def test_a_made_up_target_of_a_function(project: Project) -> None:
         ("x = = 3\n", "programs.py:1: `programs.py` cannot be imported: SyntaxError"),
         ("import not_there_at_all\n", "programs.py:1: `programs.py` cannot be imported: ModuleNotFoundError"),
         ("raise SystemExit(7)\n", "programs.py:1: `programs.py` cannot be imported: SystemExit: 7"),
+        ("\nraise KeyboardInterrupt\n", "programs.py:2: `programs.py` cannot be imported: KeyboardInterrupt"),
     ],
 )
 def test_a_module_that_raises_on_import(project: Project, body: str, says: str) -> None:
@@ -154,9 +155,25 @@ def test_modules_that_do_not_exist(tmp_path: Path) -> None:
         discover(Config(tmp_path, modules=("examples/*.py",)))
 
 
-def test_a_module_that_ends_the_process_on_import(project: Project) -> None:
-    with pytest.raises(CaptureError, match=r"the worker left with exit code 9(.|\n)*last words"):
-        discover(project("print('last words')\nos._exit(9)\n"))
+@pytest.mark.parametrize(
+    ("end", "says"),
+    [
+        ("os._exit(9)", "`b.py` cannot be imported: the worker left with exit code 9; the end of its log:\nlast words"),
+        ("os.abort()", "b.py:3: `b.py` cannot be imported: the worker was ended by SIGABRT; the end of its log:\nlast"),
+    ],
+)
+def test_a_module_that_ends_the_process_on_import_is_named(tmp_path: Path, end: str, says: str) -> None:
+    (tmp_path / "a.py").write_text("")
+    (tmp_path / "b.py").write_text(f"import os\nprint('last words')\n{end}\n")
+    with pytest.raises(RegistryError) as caught:
+        discover(Config(tmp_path, modules=("a.py", "b.py", "a.py")))
+    assert str(caught.value).startswith(says)
+
+
+def test_a_module_that_ends_the_process_only_where_programs_are_compiled_is_named(project: Project) -> None:
+    config = project("@hlodiff.register\ndef f(): return hlodiff.Case(jnp.sin, VECTOR)\nos._exit(4)\n")
+    with pytest.raises(RegistryError, match=r"^`programs.py` cannot be imported: the worker left with exit code 4$"):
+        list(capture(config, [Request("f", "", "cpu")]))
 
 
 # --- capturing ------------------------------------------------------------------------------------------------------
@@ -174,7 +191,7 @@ def test_a_captured_program_has_texts_and_facts(project: Project) -> None:
         """
     )
     outcome = only(config)
-    assert isinstance(outcome, Captured)
+    assert isinstance(outcome, CapturedProgram)
     assert outcome.compiled is not None and outcome.compiled.startswith("HloModule jit_f")
     assert "stablehlo.multiply" in outcome.stablehlo and "loc(" in outcome.stablehlo
     facts = outcome.facts
@@ -205,7 +222,7 @@ def test_settings_reach_the_worker_and_the_toolchain(project: Project) -> None:
         env=(("WIDE", "float64"),),
     )
     outcome = only(config)
-    assert isinstance(outcome, Captured)
+    assert isinstance(outcome, CapturedProgram)
     assert "f64[8]" in (outcome.compiled or "")
     toolchain = outcome.facts["toolchain"]
     assert (toolchain["x64"], toolchain["matmul_precision"]) == (True, "highest")
@@ -224,7 +241,7 @@ def test_a_sharded_case_gets_the_devices_of_its_target(project: Project) -> None
         """
     )
     outcome = only(config)
-    assert isinstance(outcome, Captured)
+    assert isinstance(outcome, CapturedProgram)
     assert outcome.facts["devices"] == 4
     assert [a.get("sharding") for a in outcome.facts["arguments"]] == [
         "P(data, None) over data=2, model=2",
@@ -236,7 +253,7 @@ def test_a_sharded_case_gets_the_devices_of_its_target(project: Project) -> None
 def test_options_for_an_already_jitted_function_are_refused(project: Project) -> None:
     config = project("@hlodiff.register\ndef f(): return hlodiff.Case(jax.jit(jnp.sin), VECTOR, donate=0)\n")
     outcome = only(config)
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, CaptureFailure)
     assert "the case sets donate, but its function is already jitted by jax.jit and keeps its own" in outcome.what
 
 
@@ -252,7 +269,7 @@ def test_a_mesh_of_the_function_s_own_is_not_compiled_under_the_target_s_name(pr
         """
     )
     outcome = only(config)
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, CaptureFailure)
     assert outcome.what.startswith("the function uses cpu devices of its own, not those of `tpu-v5e-2x2`\nhint: take")
 
 
@@ -268,7 +285,7 @@ def test_what_the_user_s_code_prints_reaches_neither_results_nor_terminal(
             return hlodiff.Case(jnp.sin, VECTOR)
         """
     )
-    assert isinstance(only(config), Captured)
+    assert isinstance(only(config), CapturedProgram)
     assert capfd.readouterr() == ("", "")
 
 
@@ -301,12 +318,17 @@ def test_a_worker_that_dies_takes_only_its_own_program(project: Project) -> None
         """
     )
     found = outcomes(config)
-    assert isinstance(found["before", "", "cpu"], Captured) and isinstance(found["after", "", "cpu"], Captured)
-    deaths = {o.function: (o.what, o.log_tail.splitlines()[0]) for o in found.values() if isinstance(o, Failed)}
+    assert isinstance(found["before", "", "cpu"], CapturedProgram) and isinstance(
+        found["after", "", "cpu"], CapturedProgram
+    )
+    deaths = {o.function: (o.what, o.log_tail.splitlines()[0]) for o in found.values() if isinstance(o, CaptureFailure)}
     assert deaths == {
-        "leaves": ("the worker left with exit code 3", "about to leave"),
-        "killed": ("the worker was ended by SIGKILL, perhaps for want of memory", "about to be killed"),
-        "crashes": ("the worker was ended by SIGSEGV", "about to crash"),
+        "leaves": ("the worker left with exit code 3 (`leaves` is registered at programs.py:5)", "about to leave"),
+        "killed": (
+            "the worker was ended by SIGKILL, perhaps for want of memory (`killed` is registered at programs.py:5)",
+            "about to be killed",
+        ),
+        "crashes": ("programs.py:8: the worker was ended by SIGSEGV", "about to crash"),
     }
 
 
@@ -321,7 +343,7 @@ def test_an_error_of_the_function_points_at_its_line(project: Project) -> None:
         """
     )
     outcome = only(config)
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, CaptureFailure)
     assert outcome.what.startswith("programs.py:6: TypeError: dot_general requires")
     assert "programs.py:6 in f: return x @ jnp.ones((5,))" in outcome.log_tail
     assert "site-packages" not in outcome.log_tail
@@ -338,7 +360,7 @@ def test_flags_that_xla_does_not_know(project: Project) -> None:
 def test_requests_that_name_what_is_not_there(project: Project) -> None:
     config = project("@hlodiff.register\ndef f(): return hlodiff.Case(jnp.sin, VECTOR)\n")
     found = outcomes(config, [Request("g", "", "cpu"), Request("f", "small", "cpu")])
-    assert [o.what.split("\n")[0] for o in found.values() if isinstance(o, Failed)] == [
+    assert [o.what.split("\n")[0] for o in found.values() if isinstance(o, CaptureFailure)] == [
         "no function is registered as `g`",
         "programs.py:4: `f` has no case `small`, only ``",
     ]
@@ -347,24 +369,24 @@ def test_requests_that_name_what_is_not_there(project: Project) -> None:
 
 
 def test_xla_is_not_asked_where_the_stablehlo_and_the_toolchain_are_known(project: Project) -> None:
-    from hlodiff.graph import fingerprint
-    from hlodiff.ir.stablehlo_reader import read_stablehlo
-    from hlodiff.normalize import normalize
+    from hlodiff.hlo.fingerprint import fingerprint
+    from hlodiff.hlo.stablehlo_parser import read_stablehlo
+    from hlodiff.normalizer import normalize
 
     config = project("@hlodiff.register\ndef f(): return hlodiff.Case(lambda x: jnp.sin(x) * 2, VECTOR)\n")
     first = only(config)
-    assert isinstance(first, Captured) and not first.unchanged
+    assert isinstance(first, CapturedProgram) and not first.unchanged
     known = fingerprint(normalize(read_stablehlo(first.stablehlo)))
     toolchain = first.facts["toolchain"]
 
     others = ("0" * 64, toolchain), (known, {"jax": "0.9.2"})
     requests = [Request("f", "", "cpu", *stored) for stored in ((known, toolchain), *others)]
     second, *asked = capture(config, requests)
-    assert isinstance(second, Captured)
+    assert isinstance(second, CapturedProgram)
     assert (second.unchanged, second.compiled) == (True, None) and "compile" not in second.seconds
     assert len(asked) == len(others)
     for one in asked:
-        assert isinstance(one, Captured) and not one.unchanged and one.compiled == first.compiled
+        assert isinstance(one, CapturedProgram) and not one.unchanged and one.compiled == first.compiled
 
 
 # --- three compilers ------------------------------------------------------------------------------------------------
@@ -402,14 +424,14 @@ def test_one_worker_compiles_for_three_backends(project: Project, capfd: pytest.
     for function in ("f", "nothing", "real", "hosted"):
         for target in THREE if function != "hosted" else THREE[:2]:  # test_capture_memory.py has the third
             outcome = found[function, "", target]
-            assert isinstance(outcome, Captured), outcome
+            assert isinstance(outcome, CapturedProgram), outcome
             assert target != "tpu-v5e-2x2" or marks[target] in (outcome.compiled or "")
     gpu = found["f", "", "cuda-h100-x4"]
-    assert isinstance(gpu, Captured) and "kind=kLoop" in (gpu.compiled or "")
+    assert isinstance(gpu, CapturedProgram) and "kind=kLoop" in (gpu.compiled or "")
     assert gpu.facts["cost"] == {"flops": None, "bytes_accessed": None, "transcendentals": None}
     assert gpu.facts["toolchain"]["plugin"].startswith("jax-cuda")
     hosted = found["hosted", "", "tpu-v5e-2x2"]
-    assert isinstance(hosted, Captured)
+    assert isinstance(hosted, CapturedProgram)
     assert hosted.facts["arguments"][0]["memory_kind"] == "pinned_host"
     assert "S(5)" in (hosted.compiled or "") and hosted.facts["memory"]["host_argument"]
     refused = found["talks", "", "cuda-h100-x4"]

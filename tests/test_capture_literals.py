@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 
-os.environ.setdefault("JAX_PLATFORMS", "cpu")  # before JAX looks for other devices
-
 import jax
 import numpy as np
 import pytest
 
 import hlodiff
-from hlodiff.capture import Captured
+from hlodiff.capture import CapturedProgram
 from hlodiff.capture.literals import PRINTED_BYTES, compiled_text
-from hlodiff.ir import read_text
-from hlodiff.ir.model import Module
-from hlodiff.normalize import normalize, to_text
+from hlodiff.hlo import read_text
+from hlodiff.hlo.model import Module
+from hlodiff.normalizer import normalize, to_text
 from tests.captured import ABSENT, THREE, Project, outcomes
 from tests.captured import project as project
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")  # before JAX looks for other devices
+
 
 LARGE = PRINTED_BYTES // 4 + 1
 
@@ -56,7 +57,7 @@ def test_a_changed_table_is_seen_on_every_target(project: Project) -> None:
     for target in THREE:
         for name in ("small", "medium", "large"):
             pair = [found[function, "", target] for function in (name, f"{name}_changed")]
-            texts = [outcome.compiled or "" for outcome in pair if isinstance(outcome, Captured)]
+            texts = [outcome.compiled or "" for outcome in pair if isinstance(outcome, CapturedProgram)]
             old, new = (read_text(text) for text in texts)
             assert edited(old, new) == ["changed"], (target, name)
             assert ("sha256:" in to_text(normalize(old))) == (name != "small")

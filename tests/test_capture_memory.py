@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import pytest
 
-from hlodiff.capture import Captured, NotChecked, availability
+from hlodiff.capture import CapturedProgram, NotChecked, availability
 from hlodiff.capture.targets import parse
 from tests.captured import Project, outcomes
 from tests.captured import project as project
@@ -61,14 +61,14 @@ pytestmark = pytest.mark.skipif(bool(availability.missing(parse("cuda-h100-x4"))
 def test_kinds_that_hlodiff_gives_are_in_the_program(project: Project) -> None:
     found = outcomes(project(KEPT, head=HEAD, targets=("cuda-h100-x4",)))
     plain = found.pop(("on_devices", "", "cuda-h100-x4"))
-    assert isinstance(plain, Captured) and "S(5)" not in (plain.compiled or "")
+    assert isinstance(plain, CapturedProgram) and "S(5)" not in (plain.compiled or "")
     for (function, _, _), outcome in found.items():
         if not HONOURED:
             assert isinstance(outcome, NotChecked)
             assert "ignores the memory kind `pinned_host` without a GPU" in outcome.reason
             assert "JAX 0.10 or later" in outcome.advice
             continue
-        assert isinstance(outcome, Captured), outcome
+        assert isinstance(outcome, CapturedProgram), outcome
         size = {"one_device": 8, "on_a_mesh": 4}[function]
         layouts = f"{{(f32[{size}]{{0:S(5)}})->f32[{size}]{{0:S(5)}}}}"
         assert f"entry_computation_layout={layouts}" in (outcome.compiled or "")

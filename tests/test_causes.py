@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hlodiff.diff import ModuleDiff, diff
+from hlodiff.differ import ModuleDiff, diff
 from tests.scenarios import compare, line
 from tests.test_diff_properties import kinds, made
 

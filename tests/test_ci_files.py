@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,12 @@ from typing import Any
 import pytest
 import yaml
 
-from hlodiff import __version__
-from hlodiff.cli.ci_files import RECIPES
+from hlodiff.integrations import ci_recipes
+from hlodiff.integrations.ci_recipes import RECIPES, Source, installed_from
 from tests.test_docs import blocks
 from tests.workflows import EMBEDDED, ROOT, read
 
-HERE = ROOT / "hlodiff/cli/recipes"
+HERE = ROOT / "hlodiff/integrations/recipes"
 PAGE = ROOT / "docs/ci.md"
 WORKFLOWS = sorted(HERE.glob("github-*.yml"))
 ALL = [ROOT / "action.yml", ROOT / ".pre-commit-hooks.yaml", *sorted(HERE.glob("*.yml"))]
@@ -28,7 +29,9 @@ ACTIONS = (
     "actions/upload-artifact@v4",
     "github/codeql-action/upload-sarif@v3",
 )
-OURS = f"OWNER/hlodiff@v{__version__}"
+OURS = "<OWNER>/hlodiff@<COMMIT>"
+ADDRESS = "git+<ADDRESS>@<COMMIT>"
+PINS = "jax==0.10.2 jaxlib==0.10.2"
 Ask = Callable[..., tuple[int, str, str]]
 
 
@@ -71,7 +74,7 @@ def test_only_known_actions_are_used_each_with_its_version(name: str) -> None:
 def test_no_script_comes_from_elsewhere(path: Path) -> None:
     text = "\n".join(text for _, text in page_blocks()) if path == PAGE else path.read_text()
     assert not re.findall(r"curl|wget|\beval\b|pull_request_target|secrets: inherit|write-all", text)
-    assert not re.findall(r"https?://(?!github\.com/OWNER/)", text)
+    assert not re.findall(r"https?://(?!github\.com/<OWNER>/)", text)
 
 
 @pytest.mark.parametrize("name", [path.name for path in WORKFLOWS])
@@ -109,7 +112,8 @@ def test_the_token_of_the_action_reaches_one_step() -> None:
     steps = read(ROOT / "action.yml")["runs"]["steps"]
     (seen,) = [step for step in steps if "inputs.token" in json.dumps(step)]
     assert (seen["name"], seen["if"]) == ("Comment", "${{ inputs.command == 'comment' }}")
-    assert seen["run"].startswith("hlodiff comment ")
+    assert seen["run"].startswith("hlodiff-comment/bin/python -I -m hlodiff comment ")
+    assert seen["working-directory"] == "${{ runner.temp }}", "not where a pull request may have left files"
 
 
 def test_no_recipe_interpolates_what_it_does_not_know() -> None:
@@ -128,7 +132,11 @@ def test_no_recipe_interpolates_what_it_does_not_know() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A new folder, and an hlodiff of which nobody knows where it came from."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ci_recipes, "installed_from", lambda: None)
+    versions = {"jax": "0.10.2", "jaxlib": "0.10.2", "libtpu": "0.0.42", "nvidia-cuda-nvcc-cu12": "12.9.86"}
+    monkeypatch.setattr(ci_recipes, "_installed", lambda package: versions.get(package, ""))
     return tmp_path
 
 
@@ -144,8 +152,10 @@ def test_a_new_project_with_ci(folder: Path, said: Ask) -> None:
         "wrote .github/workflows/hlodiff.yml\nwrote .github/workflows/hlodiff-comment.yml\nnext: hlodiff update\n",
     )
     check = read(folder / ".github/workflows/hlodiff.yml")
-    assert check["jobs"]["check"]["steps"][2] == {"uses": "somebody/hlodiff@v9", "with": {"command": "check"}}
-    assert "# install: python -m pip install -e .\n" in written()[".github/workflows/hlodiff.yml"]
+    assert check["jobs"]["check"]["steps"][2] == {
+        "uses": "somebody/hlodiff@v9",
+        "with": {"command": "check", "install": f'python -m pip install "$GITHUB_ACTION_PATH" {PINS}'},
+    }
     assert (
         read(folder / ".github/workflows/hlodiff-comment.yml")["jobs"]["comment"]["steps"][1]["uses"]
         == "somebody/hlodiff@v9"
@@ -167,7 +177,7 @@ def test_a_project_that_is_set_up_gets_the_files_alone(folder: Path, said: Ask) 
     assert {path: path.read_text() for path in before} == before
     for name in ("hlodiff", "hlodiff-upgrade"):
         assert (
-            "          install: python -m pip install -r requirements.txt -e .\n"
+            '          install: python -m pip install "$GITHUB_ACTION_PATH" -r requirements.txt -e .\n'
             in written()[f".github/workflows/{name}.yml"]
         )
     assert said("init", "--ci", "github", "--action", "somebody/hlodiff@v9")[1] == (
@@ -186,37 +196,204 @@ def test_a_file_that_says_something_else_is_never_overwritten(folder: Path, said
     assert not Path("pyproject.toml").exists()
 
 
-def test_where_nobody_knows_the_repository_of_hlodiff_it_says_so(
-    folder: Path, said: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hlodiff.cli.ci_files._origin", lambda: "")
+def test_where_nobody_knows_the_repository_of_hlodiff_it_says_so(folder: Path, said: Ask) -> None:
     out = said("init", "--ci", "github")[1]
     both = ".github/workflows/hlodiff.yml and .github/workflows/hlodiff-comment.yml"
-    assert f"in {both}: put the account that has the repository of hlodiff in place of OWNER\n" in out
+    assert f"in {both}: put the repository of hlodiff on GitHub and a commit of it in place of {OURS}\n" in out
     assert OURS in written()[".github/workflows/hlodiff.yml"]
 
 
 @pytest.mark.parametrize(
-    ("url", "expected"),
+    ("url", "commit", "address"),
     [
-        ({"url": "https://github.com/me/hlodiff.git", "vcs_info": {"commit_id": "a" * 40}}, f"me/hlodiff@{'a' * 40}"),
-        ({"url": "https://github.com/me/hlodiff.git"}, ""),
-        ({"url": "https://forge.example/me/hlodiff", "vcs_info": {"commit_id": "a" * 40}}, ""),
-        ({"url": "file:///x", "dir_info": {"editable": True}}, ""),
-        (None, ""),
+        ("https://github.com/me/hlodiff.git", "a" * 40, "https://github.com/me/hlodiff"),
+        ("https://me:secret@forge.example:8443/a/b/hlodiff", "a" * 40, "https://forge.example:8443/a/b/hlodiff"),
+        ("git@forge.example:me/hlodiff.git", "a" * 40, "https://forge.example/me/hlodiff"),
+        ("ssh://git@forge.example:22/me/hlodiff", "a" * 40, "https://forge.example/me/hlodiff"),
+        ("https://github.com/me/hlodiff.git", "main", ""),
+        ("https://github.com/me/hlodiff.git", "", ""),
+        ("http://github.com/me/hlodiff", "a" * 40, ""),
+        ("https://forge.example/me/$(x)", "a" * 40, ""),
+        ("file:///home/me/hlodiff", "a" * 40, ""),
+        ("/home/me/hlodiff", "a" * 40, ""),
+        ("../my.folder/hlodiff", "a" * 40, ""),
     ],
 )
-def test_an_installation_from_github_pins_its_own_commit(
-    url: Any, expected: str, monkeypatch: pytest.MonkeyPatch
+def test_an_installation_from_git_pins_its_own_commit(
+    url: str, commit: str, address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from hlodiff.cli import ci_files
+    told: dict[str, Any] = {"url": url, "vcs_info": {"vcs": "git", "commit_id": commit}}
+    installed(monkeypatch, told if commit else {"url": tmp_path.as_uri(), "dir_info": {}})
+    assert installed_from() == (Source(address, commit) if address else None)
+
+
+def installed(monkeypatch: pytest.MonkeyPatch, told: dict[str, Any]) -> None:
+    """What pip has recorded of this installation."""
 
     class Installed:
         def read_text(self, name: str) -> str | None:
-            return json.dumps(url) if url else None
+            return json.dumps(told)
 
-    monkeypatch.setattr(ci_files, "distribution", lambda name: Installed())
-    assert ci_files._origin() == expected
+    monkeypatch.setattr(ci_recipes, "distribution", lambda name: Installed())
+
+
+def test_an_installation_from_a_clone_pins_a_commit_that_its_remote_has(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def git(folder: Path, *arguments: str) -> str:
+        command = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    there, clone = tmp_path / "there", tmp_path / "a clone"
+    there.mkdir()
+    git(there, "init", "-q")
+    git(there, "commit", "-q", "--allow-empty", "-m", "first")
+    git(tmp_path, "clone", "-q", str(there), str(clone))
+    git(clone, "remote", "set-url", "origin", "git@github.com:me/hlodiff.git")
+    installed(monkeypatch, {"url": clone.as_uri(), "dir_info": {"editable": True}})
+    found = installed_from()
+    assert found == Source("https://github.com/me/hlodiff", git(clone, "rev-parse", "HEAD"))
+    assert found.action == f"me/hlodiff@{found.commit}"
+    git(clone, "commit", "-q", "--allow-empty", "-m", "of this machine alone")
+    assert installed_from() is None
+
+
+def test_where_the_address_is_known_no_file_has_a_placeholder(
+    folder: Path, said: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Source("https://github.com/me/hlodiff", "a" * 40)
+    monkeypatch.setattr(ci_recipes, "installed_from", lambda: source)
+    out = said("init", "--ci", "github", "--ci", "github-upgrade", "--ci", "gitlab")[1]
+    assert "in place of" not in out
+    for text in written().values():
+        assert "<" not in re.sub(r"#.*|\S+@\S+>", "", text)
+    assert {step["uses"] for step in _steps("hlodiff-comment.yml")} == {"actions/setup-python@v5", source.action}
+    jobs = yaml.safe_load(Path(".gitlab/hlodiff.yml").read_text())
+    assert jobs["hlodiff-comment"]["script"][-2].endswith(f" 'hlodiff @ {source.requirement}'")
+
+
+# --- what is installed -----------------------------------------------------------------------------------------------
+
+
+def installs(said: Ask) -> tuple[str, str]:
+    """The commands of the files that are written: for GitHub, for GitLab."""
+    code, _, err = said("init", "--ci", "github", "--ci", "github-upgrade", "--ci", "gitlab")
+    assert code == 0, err
+    commands = {_steps(name)[2]["with"]["install"] for name in ("hlodiff.yml", "hlodiff-upgrade.yml")}
+    (github,) = commands
+    gitlab = yaml.safe_load(Path(".gitlab/hlodiff.yml").read_text())["hlodiff"]["script"][1]
+    return github, gitlab
+
+
+def configured(targets: str, project: str = "") -> None:
+    text = f'{project}\n[tool.hlodiff]\nmodules = ["programs.py"]\ntargets = {targets}\n'
+    Path("pyproject.toml").write_text(text)
+    Path("programs.py").write_text("import hlodiff\n")
+
+
+CUDA = "jax-cuda12-plugin==0.10.2 jax-cuda12-pjrt==0.10.2 nvidia-cuda-nvcc-cu12==12.9.86"
+
+
+@pytest.mark.parametrize(
+    ("targets", "extras", "packages"),
+    [
+        ('["cpu"]', "", ""),
+        ('["cpu", "tpu-v5e-2x2"]', "[tpu]", " libtpu==0.0.42"),
+        ('["cuda-h100"]', "[cuda]", f" {CUDA}"),
+        ('["cpu", "cuda-h100-x4", "tpu-v4-2x2x1"]', "[tpu,cuda]", f" libtpu==0.0.42 {CUDA}"),
+    ],
+)
+def test_the_first_run_has_what_the_targets_need(
+    folder: Path, said: Ask, targets: str, extras: str, packages: str
+) -> None:
+    configured(targets)
+    assert installs(said) == (
+        f'python -m pip install "$GITHUB_ACTION_PATH{extras}" {PINS}{packages}',
+        f"python -m pip install 'hlodiff{extras} @ {ADDRESS}' {PINS}{packages}",
+    )
+
+
+def test_functions_that_name_their_own_targets_count_too(folder: Path, said: Ask) -> None:
+    configured('["cpu"]')
+    text = "def f():\n    return hlodiff.Case(abs, hlodiff.abstract((2,), 'float32'))\n"
+    Path("programs.py").write_text(f"import hlodiff\n\n\n@hlodiff.register(targets=['cuda-h100'])\n{text}")
+    assert installs(said)[0] == f'python -m pip install "$GITHUB_ACTION_PATH[cuda]" {PINS} {CUDA}'
+
+
+def test_where_functions_cannot_be_listed_it_says_so(folder: Path, said: Ask) -> None:
+    configured('["tpu-v5e-2x2"]')
+    Path("programs.py").write_text("1 / 0\n")
+    code, out, _ = said("init", "--ci", "github")
+    assert (code, "targets that functions name themselves are not known: " in out) == (0, True)
+    assert "[tpu]" in written()[".github/workflows/hlodiff.yml"]
+
+
+def test_the_versions_of_the_snapshots_are_installed(folder: Path, said: Ask) -> None:
+    configured('["cpu"]')
+    for target, plugin in (("cpu", "null"), ("tpu-v5e-2x2", "libtpu 0.0.30"), ("cuda-h100", "jax-cuda12-pjrt 0.9.1")):
+        Path("snapshots/f", target).mkdir(parents=True)
+        toolchain = f"toolchain: {{jax: 0.9.1, jaxlib: 0.9.1, plugin: {plugin}}}"
+        summary = f"format_version: 1\nfunction: f\ntarget: {target}\n{toolchain}\n"
+        Path("snapshots/f", target, "summary.yaml").write_text(summary)
+    assert installs(said)[0] == (
+        'python -m pip install "$GITHUB_ACTION_PATH[tpu,cuda]" jax==0.9.1 jaxlib==0.9.1 libtpu==0.0.30'
+        " jax-cuda12-plugin==0.9.1 jax-cuda12-pjrt==0.9.1 nvidia-cuda-nvcc-cu12==12.9.86"
+    )
+
+
+def test_what_the_project_pins_itself_goes_first(folder: Path, said: Ask) -> None:
+    project = '[project]\nname = "x"\nversion = "1"\ndependencies = ["jax == 0.9.2", "numpy>=1"]'
+    configured('["tpu-v5e-2x2", "cuda-h100"]', project)
+    Path("constraints.txt").write_text("libtpu==0.0.33  # of jax 0.9.2\n")
+    assert installs(said)[0] == (
+        'python -m pip install "$GITHUB_ACTION_PATH[tpu,cuda]" -c constraints.txt -e . libtpu'
+        " jax-cuda12-plugin==0.9.2 jax-cuda12-pjrt==0.9.2 nvidia-cuda-nvcc-cu12==12.9.86"
+    )
+
+
+def test_a_project_that_names_the_address_of_hlodiff_keeps_it(folder: Path, said: Ask) -> None:
+    configured('["tpu-v5e-2x2"]')
+    Path("requirements.txt").write_text(f"hlodiff @ git+https://forge.example/me/hlodiff@{'b' * 40}\n")
+    assert set(installs(said)) == {f"python -m pip install -r requirements.txt {PINS} libtpu==0.0.42"}
+
+
+def test_a_project_that_names_hlodiff_alone_is_told(folder: Path, said: Ask) -> None:
+    configured('["cpu"]')
+    Path("requirements.txt").write_text("hlodiff>=0.1\n")
+    out = said("init", "--ci", "github")[1]
+    assert "requirements name hlodiff without its address: write `hlodiff @ git+ADDRESS@COMMIT`\n" in out
+
+
+def test_extras_are_those_of_the_package() -> None:
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert {kind: tuple(table[kind]) for kind in ("tpu", "cuda")} == ci_recipes.PACKAGES
+
+
+def bare(text: str) -> list[str]:
+    """Commands of pip that ask an index for hlodiff."""
+    found = []
+    for command in re.findall(r"pip3? install ([^\n`;)]*)", text):
+        words = [word.strip("\"',") for word in command.split()]
+        for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False):
+            if re.fullmatch(r"hlodiff(\[.*\]?)?([=<>~!].*)?", word) and after != "@" and before not in ("-r", "-c"):
+                found.append(command)
+    return found
+
+
+@pytest.mark.parametrize("folder_of", ["hlodiff", "docs", "README.md", "action.yml", ".pre-commit-hooks.yaml"])
+def test_nobody_is_told_to_install_hlodiff_by_its_name(folder_of: str) -> None:
+    """That name is nobody's yet in the public index: whoever takes it would run code beside every token."""
+    top = ROOT / folder_of
+    paths = [path for path in top.rglob("*") if path.suffix in (".py", ".md", ".yml")] if top.is_dir() else [top]
+    assert {path.name: found for path in paths if (found := bare(path.read_text()))} == {}
+
+
+def test_a_bare_name_would_be_found() -> None:
+    for text in ("pip install hlodiff", "pip install -U hlodiff", "pip install 'hlodiff[tpu,cuda]'",
+                 'pip install "hlodiff"', "pip install -e . hlodiff", "pip install --upgrade hlodiff"):  # fmt: skip
+        assert bare(text), text
+    for text in ("pip install ./hlodiff", "pip install 'hlodiff @ git+x'", "pip install -c hlodiff/constraints.txt x"):
+        assert not bare(text), text
 
 
 def test_a_project_below_the_top_of_its_repository(folder: Path, said: Ask) -> None:
@@ -224,7 +401,7 @@ def test_a_project_below_the_top_of_its_repository(folder: Path, said: Ask) -> N
     Path("packages/my ml").mkdir(parents=True)
     assert said("init", "packages/my ml", "--ci", "github", "--action", "a/hlodiff@v1")[0] == 0
     (check, *_) = [step for step in _steps("hlodiff.yml") if step["uses"] == "a/hlodiff@v1"]
-    assert check["with"] == {"command": "check", "working-directory": "packages/my ml"}
+    assert (check["with"]["command"], check["with"]["working-directory"]) == ("check", "packages/my ml")
     assert "working-directory" not in written()[".github/workflows/hlodiff-comment.yml"]
     code, _, err = said("init", "packages/my ml", "--ci", "gitlab")
     assert (code, "the project is a folder of its repository" in err) == (2, True)
@@ -236,13 +413,15 @@ def _steps(name: str) -> list[dict[str, Any]]:
 
 
 def test_gitlab(folder: Path, said: Ask) -> None:
-    Path("requirements.txt").write_text("jax==0.10.2\nhlodiff\n")
+    Path("requirements.txt").write_text("jax==0.10.2\n")
     out = said("init", "--ci", "gitlab")[1]
-    assert out.endswith("wrote .gitlab/hlodiff.yml\nwrote .gitlab-ci.yml\nnext: hlodiff update\n")
+    put = f"put the address of the git repository of hlodiff and a commit of it in place of {ADDRESS}"
+    assert out.endswith(
+        f"wrote .gitlab/hlodiff.yml\nwrote .gitlab-ci.yml\nin .gitlab/hlodiff.yml: {put}\nnext: hlodiff update\n"
+    )
     assert yaml.safe_load(Path(".gitlab-ci.yml").read_text()) == {"include": [{"local": ".gitlab/hlodiff.yml"}]}
     jobs = yaml.safe_load(Path(".gitlab/hlodiff.yml").read_text())
-    for name in ("hlodiff", "hlodiff-comment"):
-        assert jobs[name]["script"][0] == "python -m pip install -r requirements.txt"
+    assert jobs["hlodiff"]["script"][1] == f"python -m pip install 'hlodiff @ {ADDRESS}' -r requirements.txt"
     assert "is there already" in said("init", "--ci", "gitlab")[1]
 
 
@@ -251,10 +430,29 @@ def test_gitlab_where_a_pipeline_is_there(folder: Path, said: Ask) -> None:
     out = said("init", "--ci", "gitlab")[1]
     assert "in .gitlab-ci.yml: add the line include: [{local: .gitlab/hlodiff.yml}]\n" in out
     assert Path(".gitlab-ci.yml").read_text() == "stages: [test]\n"
-    assert (
-        yaml.safe_load(Path(".gitlab/hlodiff.yml").read_text())["hlodiff"]["script"][0]
-        == "python -m pip install hlodiff"
-    )
+
+
+def test_the_job_with_the_token_of_gitlab_runs_nothing_of_the_merge_request(folder: Path, said: Ask) -> None:
+    for name, text in (("requirements.txt", "x\n"), ("setup.py", ""), ("constraints.txt", "y==1\n")):
+        Path(name).write_text(text)
+    said("init", "--ci", "gitlab")
+    jobs = yaml.safe_load(Path(".gitlab/hlodiff.yml").read_text())
+    job = jobs["hlodiff-comment"]
+    assert "extends" not in job
+    assert (job["variables"], job["cache"]) == ({"GIT_STRATEGY": "none"}, [])
+    assert job["environment"] == {"name": "hlodiff-comment", "action": "access"}
+    assert job["needs"] == [{"job": "hlodiff", "artifacts": True}]
+    no_token, *commands = job["script"]
+    assert "exit 0" in no_token
+    assert commands == [
+        'cd "$(mktemp -d)"',
+        "python -I -m venv venv",
+        f"venv/bin/python -I -m pip install --no-deps click 'hlodiff @ {ADDRESS}'",
+        'venv/bin/python -I -m hlodiff comment "$CI_PROJECT_DIR/hlodiff.json"',
+    ]
+    # A variable of the project reaches every job, unless it is limited to an environment: the first thing to find out.
+    assert "environment" not in jobs["hlodiff"]
+    assert jobs["hlodiff"]["script"][0].startswith('if [ -n "${HLODIFF_GITLAB_TOKEN:-}" ]; then')
 
 
 @pytest.mark.parametrize("action", ["x", "a/b", "a/b@", "a/b@v1\n    run: x", "a/b@${{ x }}"])
@@ -274,14 +472,15 @@ def test_every_recipe_is_written_by_some_choice() -> None:
 def test_the_page_shows_the_recipes_as_they_are_written() -> None:
     texts = [text for _, text in page_blocks()]
     for path in sorted(HERE.glob("*.yml")):
-        install = "python -m pip install -e ." + (" hlodiff" if path.name == "gitlab.yml" else "")
-        assert path.read_text().replace("INSTALL\n", f"{install}\n") in texts, path.name
+        source = f"'hlodiff[tpu] @ {ADDRESS}'" if path.name == "gitlab.yml" else '"$GITHUB_ACTION_PATH[tpu]"'
+        text = path.read_text().replace("INSTALL\n", f"python -m pip install {source} -e . {PINS} libtpu==0.0.42\n")
+        assert text.replace("HLODIFF_ALONE", f"'hlodiff @ {ADDRESS}'") in texts, path.name
 
 
 def test_every_other_block_of_the_page_fits_the_action() -> None:
     action = read(ROOT / "action.yml")
     used = [one for value in YAML.values() for one in tables(value) if one.get("uses") == OURS]
-    assert len(used) >= 6
+    assert len(used) >= 5
     for one in used:
         assert set(one["with"]) <= set(action["inputs"])
     text = PAGE.read_text()
@@ -290,7 +489,7 @@ def test_every_other_block_of_the_page_fits_the_action() -> None:
     assert re.findall(r"^\| `([\w-]+)` \|", text, re.MULTILINE) == list(action["inputs"])
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     (repo,) = next(value["repos"] for value in YAML.values() if isinstance(value, dict) and "repos" in value)
-    assert (repo["rev"], repo["hooks"]) == (f"v{__version__}", [{"id": hook["id"]}])
+    assert (repo["rev"], repo["hooks"]) == ("<COMMIT>", [{"id": hook["id"]}])
 
 
 @pytest.mark.parametrize("name", [name for name in YAML if name.startswith("ci.md")])

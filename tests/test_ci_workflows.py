@@ -64,7 +64,7 @@ for one; do case "$one" in json=*) echo '{{}}' > "${{one#json=}}";; *upgrade.md)
 env > '{runner.home / "variables"}'
 exit {code}"""
     runner.program("hlodiff", script)
-    runner.program("python", f'[ "$*" = "-m pip install -e ." ] || exec "{sys.executable}" "$@"')
+    runner.program("python", f'case "$*" in "-m pip install"*) ;; *) exec "{sys.executable}" "$@";; esac')
     return seen
 
 
@@ -93,7 +93,7 @@ def test_a_command_that_is_none_is_no_pass(project: Path, tmp_path: Path) -> Non
     runner = Runner(tmp_path / "ci", PULL, "pull_request", project)
     seen = pretending(runner)
     assert not runner.play(path)
-    assert runner.output == "::error::the input command is none of check, comment, upgrade\n"
+    assert runner.output.strip() == "::error::the input command is none of check, comment, upgrade"
     assert not seen.exists()
 
 
@@ -118,9 +118,7 @@ def test_a_push_has_no_number(project: Path, tmp_path: Path) -> None:
 
 def test_where_the_project_cannot_be_installed_nothing_is_checked(project: Path, tmp_path: Path) -> None:
     path = project / CHECK
-    path.write_text(
-        path.read_text() + "          install: |\n            echo first\n            false\n            echo second\n"
-    )
+    write_step(path, {"install": "echo first\nfalse\necho second\n"})
     runner = Runner(tmp_path / "ci", PULL, "pull_request", project)
     seen = pretending(runner)
     assert not runner.play(path)
@@ -130,33 +128,50 @@ def test_where_the_project_cannot_be_installed_nothing_is_checked(project: Path,
     assert not (tmp_path / "ci/artifacts/hlodiff").exists()
 
 
-@pytest.mark.parametrize(("command", "words"), [("check", str(ROOT)), ("comment", f"--no-deps click {ROOT}")])
-def test_hlodiff_is_installed_from_the_action_where_it_is_not_there(
-    project: Path, tmp_path: Path, command: str, words: str
-) -> None:
+@pytest.mark.parametrize("extras", ["", "tpu"])
+def test_hlodiff_is_installed_from_the_action_where_it_is_not_there(project: Path, tmp_path: Path, extras: str) -> None:
     runner = Runner(tmp_path / "ci", PULL, "pull_request", project)
     (runner.home / "bin/hlodiff").unlink()
     # pip is not asked for packages: what it is asked is what counts.
     runner.program("python", 'echo "$@"; exit 1')
-    path = project / (CHECK if command == "check" else COMMENT)
-    text = path.read_text().replace("github.event.workflow_run.event", "github.event_name")
-    path.write_text(text.replace(" && github.event.workflow_run.conclusion != 'cancelled'", ""))
-    assert not runner.play(path)
-    assert runner.output.strip() == f"-m pip install {words}"
+    write_step(project / CHECK, {"extras": extras})
+    assert not runner.play(project / CHECK)
+    assert runner.output.strip() == f"-m pip install {ROOT}{f'[{extras}]' if extras else ''}"
 
 
-def test_the_workflow_without_a_second_one(project: Path, tmp_path: Path) -> None:
-    (text,) = [text for _, text in blocks(ROOT / "docs/ci.md", "yaml") if "run: hlodiff comment" in text]
-    (project / CHECK).write_text(text)
+def test_extras_are_installed_where_the_project_brings_hlodiff(project: Path, tmp_path: Path) -> None:
     runner = Runner(tmp_path / "ci", PULL, "pull_request", project)
-    seen = pretending(runner, 1)
-    assert not runner.play(project / CHECK), "said, and red all the same"
-    assert seen.read_text() == f"comment\n{tmp_path}/ci/temp/hlodiff-hlodiff/result/hlodiff.json\n"
+    seen = runner.home / "asked"
+    stand_in = f'cat hlodiff-extras > "{seen}"; exit 1'
+    runner.program("python", f'case "$*" in "-m pip install"*) {stand_in};; esac\nexec "{sys.executable}" "$@"')
+    write_step(project / CHECK, {"extras": "tpu,cuda"})
+    assert not runner.play(project / CHECK)
+    assert seen.read_text().split() == ["libtpu", "jax-cuda12-plugin", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12"]
+
+
+def write_step(path: Path, inputs: dict[str, str]) -> None:
+    """Give the action of a workflow other inputs."""
+    table = read(path)
+    table["jobs"]["check"]["steps"][2]["with"] = {"command": "check", **inputs}
+    path.write_text(yaml.safe_dump(table))
+
+
+def test_what_a_pull_request_left_behind_is_not_run_beside_the_token(project: Path, tmp_path: Path) -> None:
+    """A runner that is kept has the files of the last job: those of the pull request."""
+    with served(Forge(archive=None)) as forge:
+        runner = commenting(tmp_path / "ci", forge)
+        for name in ("pip.py", "click.py", "hlodiff.py", "venv.py"):
+            (runner.home / "workspace" / name).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+        (runner.home / "workspace/pyproject.toml").write_text("no TOML")
+        runner.program("hlodiff", f'touch "{tmp_path}/ran"')
+        assert runner.play(project / COMMENT), runner.output
+    assert not (tmp_path / "ran").exists()
+    assert f"-m pip install --no-deps click {ROOT}\n" in runner.output
 
 
 def test_the_steps_of_the_page(project: Path, tmp_path: Path) -> None:
     """Lists of steps, each in the place of the action in the workflow that is written."""
-    lists = [text for _, text in blocks(ROOT / "docs/ci.md", "yaml") if text.startswith("      - uses: OWNER")]
+    lists = [text for _, text in blocks(ROOT / "docs/ci.md", "yaml") if text.startswith("      - uses: <OWNER>")]
     assert len(lists) == 2
     before = (project / CHECK).read_text().partition("      - uses: somebody")[0]
     for number, text in enumerate(lists):
@@ -267,12 +282,14 @@ def test_the_jobs_of_gitlab(tmp_path: Path) -> None:
     assert command_line(["init", str(tmp_path), "--ci", "gitlab"]) == 0
     jobs = yaml.safe_load((tmp_path / ".gitlab/hlodiff.yml").read_text())
     runner = Runner(tmp_path / "bin of", {}, "")
-    runner.program("python", 'echo "$@"')
+    runner.program("python", f'case "$*" in "-I -m venv"*) {runner.environment()};; *) echo "$@";; esac')
+    left = "import sys; sys.exit('this ran beside the token')"
     with served(Forge()) as forge:
         env = {
             "PATH": f"{runner.home / 'bin'}:/usr/bin:/bin", "PYTHONPATH": str(ROOT), "HOME": str(tmp_path),
-            "GITLAB_CI": "true", "CI": "true", "CI_API_V4_URL": forge.address, "CI_PROJECT_ID": "42",
-            "CI_MERGE_REQUEST_IID": "6", "CI_PIPELINE_URL": "https://forge.example/p/9", "HLODIFF_GITLAB_TOKEN": TOKEN,
+            "GITLAB_CI": "true", "CI": "true", "CI_PROJECT_DIR": str(tmp_path), "CI_API_V4_URL": forge.address,
+            "CI_PROJECT_ID": "42", "CI_MERGE_REQUEST_IID": "6", "CI_PIPELINE_URL": "https://forge.example/p/9",
+            "HLODIFF_GITLAB_TOKEN": TOKEN,
         }  # fmt: skip
 
         def play(job: str) -> int:
@@ -281,11 +298,24 @@ def test_the_jobs_of_gitlab(tmp_path: Path) -> None:
                 ["bash", "-eo", "pipefail", "-c", script], cwd=tmp_path, env=env, text=True, capture_output=True,
                 timeout=300, check=False,
             )  # fmt: skip
-            assert done.stdout.startswith("-m pip install hlodiff\n"), done
+            printed.append(done.stdout + done.stderr)
             return done.returncode
 
+        printed: list[str] = []
+        assert play("hlodiff") == 2, "it must not see the token"
+        assert not (tmp_path / "hlodiff.json").exists()
+        assert "can read HLODIFF_GITLAB_TOKEN" in printed[-1]
+        del env["HLODIFF_GITLAB_TOKEN"]
         assert play("hlodiff") == 1, "nothing is recorded yet"
-        assert play("hlodiff-comment") == 0
+        assert printed[-1].startswith("-m pip install hlodiff @ git+")
+        assert play("hlodiff-comment") == 0, "a fork has no token"
+        assert (printed[-1], forge.writes()) == ("HLODIFF_GITLAB_TOKEN is not set, so no note is posted.\n", [])
+        env["HLODIFF_GITLAB_TOKEN"] = TOKEN
+        for name in ("pip.py", "click.py", "hlodiff.py", "sitecustomize.py"):
+            (tmp_path / name).write_text(left)
+        (tmp_path / "pyproject.toml").write_text("no TOML")
+        assert play("hlodiff-comment") == 0, printed[-1]
+        assert "-m pip install --no-deps click hlodiff @ git+" in printed[-1]
     reports = jobs["hlodiff"]["artifacts"]["reports"]
     assert (tmp_path / reports["junit"]).read_text().startswith("<?xml")
     (finding,) = json.loads((tmp_path / reports["codequality"]).read_text())

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.diff import diff
-from hlodiff.diff.classes import CLASSES, Class, classes_of
-from hlodiff.diff.compared import Compared, with_compiler
-from hlodiff.diff.result import ModuleDiff
-from hlodiff.ir import read_text
+from hlodiff.differ import diff
+from hlodiff.differ.classify import CLASSES, Class, classes_of
+from hlodiff.differ.comparison import ProgramComparison, with_compiler
+from hlodiff.differ.result import ModuleDiff
+from hlodiff.hlo import read_text
 from hlodiff.policy import judge
 from hlodiff.report.headline import headline
-from hlodiff.report.json_report import to_json
-from hlodiff.report.markdown_report import to_markdown
-from hlodiff.report.record import Report
-from hlodiff.report.terminal import to_terminal
+from hlodiff.report.json_form import to_json
+from hlodiff.report.markdown import to_markdown
+from hlodiff.report.report import Report
+from hlodiff.report.text import to_terminal
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "policy.md"
 
@@ -124,7 +124,7 @@ def test_order_alone_is_schedule() -> None:
     assert of(new, old) == ("schedule",)
 
 
-PAIRED = (Compared("f", "cpu", "stablehlo", "identical"), Compared("f", "cpu", "compiled", "changed"))
+PAIRED = (ProgramComparison("f", "cpu", "stablehlo", "identical"), ProgramComparison("f", "cpu", "compiled", "changed"))
 
 
 def test_what_the_compiler_did_by_itself_is_toolchain() -> None:
@@ -141,7 +141,7 @@ def test_what_the_compiler_did_by_itself_is_toolchain() -> None:
 
 @pytest.mark.parametrize("status", ["added", "removed", "not_checked"])
 def test_what_was_not_compared_has_no_class(status: str) -> None:
-    assert Compared("f", "cpu", "compiled", status).classes == ()  # type: ignore[arg-type]
+    assert ProgramComparison("f", "cpu", "compiled", status).classes == ()  # type: ignore[arg-type]
 
 
 def test_the_page_has_every_class_in_order() -> None:
@@ -156,11 +156,91 @@ def test_classes_are_worked_out_once_whoever_asks(monkeypatch: pytest.MonkeyPatc
         asked.append(found.old.name)
         return classes_of(found)
 
-    monkeypatch.setattr(sys.modules["hlodiff.diff.compared"], "classes_of", counted)
+    monkeypatch.setattr(sys.modules["hlodiff.differ.comparison"], "classes_of", counted)
     old, new = read_text(ONE_FUSION), read_text(TWO_FUSIONS)
-    programs = with_compiler((Compared("f", "cpu", "compiled", "changed", diff(old, new)),), lambda one: False)
+    programs = with_compiler((ProgramComparison("f", "cpu", "compiled", "changed", diff(old, new)),), lambda one: False)
     report = Report("check", "a", "b", programs, judge(programs))
     for form in (to_terminal, to_json, to_markdown):
         form(report)
     assert replace(programs[0], id="12345678").classes == programs[0].classes
     assert len(asked) == 1
+
+
+FIXTURES = Path(__file__).parent / "fixtures" / "numerics"
+NOTE = ', backend_config={"float_type_correction_info":{"original_shape":{"element_type":"BF16"}}}'
+
+
+@pytest.mark.parametrize("name", ["tnew.hlo", "tnew2.hlo"])
+def test_an_operation_in_another_float_type_is_numerics_however_it_pairs(name: str) -> None:
+    old, new = ((FIXTURES / each).read_text() for each in ("told.hlo", name))
+    assert of(new, old) == of(old, new) == ("numerics",)
+
+
+def computed(opcode: str, narrow: str, wide: str, form: str, note: str = "", *, fused: bool = True) -> str:
+    """`negate(opcode(a, b))`, in one type or in two."""
+    row = "%{} = {}[32,64]{{1,0}} {}"
+    operands = ["%a", "%b"] if opcode != "tanh" else ["%a"]
+    casts = [row.format(f"c{n}", wide, f"convert({each})") for n, each in enumerate(operands)]
+    inner = ", ".join(f"%c{n}" for n in range(len(casts)))
+    rows = {
+        "plain": [row.format("t", narrow, f"{opcode}({', '.join(operands)})")],
+        "result": [
+            row.format("w", wide, f"{opcode}({', '.join(operands)}){note}"),
+            row.format("t", narrow, "convert(%w)"),
+        ],
+        "around": [*casts, row.format("w", wide, f"{opcode}({inner}){note}"), row.format("t", narrow, "convert(%w)")],
+        "alone": [
+            row.format("s", narrow, f"{opcode}({', '.join(operands)})"),
+            row.format("w", wide, "convert(%s)"),
+            row.format("t", narrow, "convert(%w)"),
+        ],
+        "all": [*casts, row.format("w", wide, f"{opcode}({inner}){note}"), row.format("v", wide, "negate(%w)")],
+    }[form]
+    last = "ROOT " + row.format("n", narrow, "convert(%v)" if form == "all" else "negate(%t)")
+    arguments = [row.format(name, narrow, f"parameter({n})") for n, name in enumerate("ab")]
+    body = "\n".join(f"  {each}" for each in [*arguments, *rows, last])
+    if not fused:
+        return f"HloModule m\n\nENTRY %e {{\n{body}\n}}\n"
+    outer = [row.format(name, narrow, f"parameter({n})") for n, name in enumerate("pq")]
+    outer.append("ROOT " + row.format("f", narrow, "fusion(%p, %q), kind=kLoop, calls=%fused"))
+    return f"HloModule m\n\n%fused {{\n{body}\n}}\n\nENTRY %e {{\n" + "\n".join(f"  {each}" for each in outer) + "\n}\n"
+
+
+@pytest.mark.parametrize("types", [("bf16", "f32"), ("f32", "bf16"), ("f32", "f64"), ("f16", "f32")])
+@pytest.mark.parametrize("opcode", ["maximum", "subtract", "tanh"])
+@pytest.mark.parametrize("form", ["result", "around", "all", "alone"])
+def test_converts_around_an_operation_are_numerics(types: tuple[str, str], opcode: str, form: str) -> None:
+    for fused in (True, False):
+        for note in ("", NOTE):
+            old = computed(opcode, *types, "plain", fused=fused)
+            new = computed(opcode, *types, form, note, fused=fused)
+            assert of(new, old) == of(old, new) == ("numerics",)
+            further = new.replace(" negate(", " cosine(")
+            assert of(further, old) == of(old, further) == ("numerics", "structure")
+
+
+def test_other_work_under_converts_is_structure() -> None:
+    old, new = (computed("maximum", "bf16", "f32", form) for form in ("plain", "around"))
+    for before, after in (
+        (" maximum(", " minimum("),
+        ("maximum(%c0, %c1)", "maximum(%c0, %c0)"),
+        ("(%c0, %c1)", "(%c1, %c1)"),
+    ):
+        other = new.replace(before, after)
+        assert other != new
+        assert "structure" in of(other, old)
+        assert "structure" in of(old, other)
+
+
+def test_converts_of_stablehlo_are_numerics() -> None:
+    head = "module @m {\n  func.func public @main(%arg0: tensor<8xbf16>, %arg1: tensor<8xbf16>) -> tensor<8xbf16> {\n"
+    old = head + "    %0 = stablehlo.maximum %arg0, %arg1 : tensor<8xbf16>\n    return %0 : tensor<8xbf16>\n  }\n}\n"
+    new = (
+        head
+        + "    %0 = stablehlo.convert %arg0 : (tensor<8xbf16>) -> tensor<8xf32>\n"
+        + "    %1 = stablehlo.convert %arg1 : (tensor<8xbf16>) -> tensor<8xf32>\n"
+        + "    %2 = stablehlo.maximum %0, %1 : tensor<8xf32>\n"
+        + "    %3 = stablehlo.convert %2 : (tensor<8xf32>) -> tensor<8xbf16>\n"
+        + "    return %3 : tensor<8xbf16>\n  }\n}\n"
+    )
+    assert of(new, old) == of(old, new) == ("numerics",)

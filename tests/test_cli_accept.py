@@ -10,8 +10,15 @@ from pathlib import Path
 import pytest
 
 from hlodiff.capture import NotChecked
-from hlodiff.store import FolderTree, Key, list_snapshots, read_pending
-from tests.test_cli_check import EXP, TANH, Ask, Compiler, compiler, files  # noqa: F401  # the fixture
+from hlodiff.snapshots import FolderTree, Key, list_snapshots, read_pending
+from tests.test_cli_check import (
+    EXP,  # the fixture
+    TANH,  # the fixture
+    Ask,  # the fixture
+    Compiler,  # the fixture
+    compiler,  # noqa: F401  # the fixture
+    files,  # the fixture
+)
 
 PENDING = Path(".hlodiff/pending")
 SIN = TANH.replace("tanh", "sine")

@@ -13,7 +13,17 @@ from typing import Any
 
 import pytest
 
-from hlodiff.capture import Captured, Discovered, Discovery, Event, Failed, NotChecked, Outcome, Request, TargetStatus
+from hlodiff.capture import (
+    CapturedProgram,
+    CaptureFailure,
+    DiscoveredFunction,
+    Discovery,
+    Event,
+    NotChecked,
+    Outcome,
+    Request,
+    TargetStatus,
+)
 from hlodiff.config import Config
 from hlodiff.errors import RegistryError
 from tests.test_limits import CASES as LIMITED
@@ -48,7 +58,7 @@ class Compiler:
                 if function == name:
                     targets.setdefault(target, []).append(case)
             programs = tuple((target, tuple(cases)) for target, cases in targets.items())
-            functions.append(Discovered(name, "m", "m.py", 3, programs, self.problems.get(name, "")))
+            functions.append(DiscoveredFunction(name, "m", "m.py", 3, programs, self.problems.get(name, "")))
         return Discovery(tuple(functions))
 
     def capture(
@@ -66,10 +76,10 @@ class Compiler:
             return answer
         facts = {"toolchain": self.toolchain, "arguments": [], "results": [], "devices": 1}
         if request.known_stablehlo and request.known_toolchain == self.toolchain and answer == TANH:
-            return Captured(*where, STABLEHLO, None, facts, {}, unchanged=True)
+            return CapturedProgram(*where, STABLEHLO, None, facts, {}, unchanged=True)
         self.compiled.append("/".join(filter(None, where)))
         facts |= {"memory": {"temp": 8 if answer == TANH else 24, "alias": None}, "cost": {"flops": 8.0}}
-        return Captured(*where, STABLEHLO, answer, facts, {})
+        return CapturedProgram(*where, STABLEHLO, answer, facts, {})
 
 
 @pytest.fixture
@@ -78,9 +88,9 @@ def compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Compiler:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     stand_in = Compiler()
-    for name in ("check", "update", "list"):
-        monkeypatch.setattr(f"hlodiff.cli.{name}_command.discover", stand_in.discover)
-    monkeypatch.setattr("hlodiff.cli.capturing.capture", stand_in.capture)
+    for name in ("workflows.check_snapshots", "workflows.update", "cli.list_command"):
+        monkeypatch.setattr(f"hlodiff.{name}.discover", stand_in.discover)
+    monkeypatch.setattr("hlodiff.workflows.capture_programs.capture", stand_in.capture)
     return stand_in
 
 
@@ -146,6 +156,108 @@ def test_a_new_toolchain_with_the_same_program_changes_the_summary_alone(compile
     assert [name for name, stamp in files().items() if before[name] != stamp] == ["snapshots/f/cpu/summary.yaml"]
 
 
+def aged(folder: str) -> None:
+    """What an older hlodiff would have written, which counted 13 where there is 1."""
+    path = Path(folder, "summary.yaml")
+    text = path.read_text()
+    assert "format_version: 2\n" in text and "tanh: 1\n" in text
+    text = text.replace("format_version: 2\n", "format_version: 1\n").replace("tanh: 1\n", "tanh: 13\n")
+    path.write_text(text.replace("    ops: 1\n", "    ops: 13\n"))
+
+
+def contents() -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in sorted(Path("snapshots").rglob("*")) if p.is_file()}
+
+
+def test_rewrite_touches_summaries_and_sources_alone(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    wanted = contents()
+    for folder in ("snapshots/f/cpu", "snapshots/g/small/cpu"):
+        aged(folder)
+        Path(folder, "source.json").write_text("{}\n")
+    before = contents()
+    assert said("update") == (0, "4 unchanged; next: hlodiff check\n", "")
+    assert contents() == before, "an ordinary update leaves what an older hlodiff has counted"
+    assert said("update", "--rewrite", "f") == (
+        0,
+        "f  cpu          same program, summary and sources rewritten\n"
+        "1 rewritten, 1 unchanged; next: git add snapshots\n",
+        "",
+    )
+    changed = {name for name, content in contents().items() if content != before[name]}
+    assert changed == {"snapshots/f/cpu/summary.yaml", "snapshots/f/cpu/source.json"}
+    assert said("update", "--rewrite")[1].endswith("1 rewritten, 3 unchanged; next: git add snapshots\n")
+    assert contents() == wanted
+    assert said("update", "--rewrite")[1] == "4 unchanged; next: hlodiff check\n"
+
+
+def test_rewrite_leaves_programs_that_changed_are_new_or_broken(compiler: Compiler, said: Ask) -> None:
+    said("update", "f", "g/small")
+    compiler.answers["f", "", "cpu"] = EXP
+    Path("snapshots/f/tpu-v5e-2x2/compiled.hlo").write_text(TANH[:60])
+    before = contents()
+    code, out, _ = said("update", "--rewrite", "--format", "json")
+    assert code == 2 and contents() == before
+    rows = {(row["name"], row["target"]): row for row in json.loads(out)["programs"]}
+    assert {where: row["status"] for where, row in rows.items()} == {
+        ("f", "cpu"): "failed",
+        ("f", "tpu-v5e-2x2"): "failed",
+        ("g/small", "cpu"): "unchanged",
+        ("g/large", "cpu"): "not_checked",
+    }
+    assert rows["f", "cpu"]["what"] == [
+        "the program is not the recorded one any more, so nothing was rewritten",
+        "hint: hlodiff update f --target cpu",
+    ]
+    assert rows["g/large", "cpu"]["what"][0] == "there is no snapshot to rewrite"
+    assert said("update", "--rewrite", "--prune")[0] == 2
+
+
+def test_rewrite_keeps_compressed_programs(compiler: Compiler, said: Ask) -> None:
+    text = Path("pyproject.toml").read_text()
+    Path("pyproject.toml").write_text(f"{text}max_file_bytes = 100\n")
+    said("update", "f", "--target", "cpu")
+    wanted = contents()
+    aged("snapshots/f/cpu")
+    Path("pyproject.toml").write_text(text)
+    assert said("update", "--rewrite", "f", "--target", "cpu")[0] == 0
+    assert contents() == wanted and "snapshots/f/cpu/compiled.hlo.gz" in wanted
+
+
+@pytest.mark.parametrize("toolchain", ["0.10.2", "0.11.0"])
+def test_a_summary_that_counts_differently_is_no_change(toolchain: str, compiler: Compiler, said: Ask) -> None:
+    text = Path("pyproject.toml").read_text()
+    Path("pyproject.toml").write_text(f'{text}[[tool.hlodiff.budgets]]\n"op.tanh" = 1\nops = {{ratchet = true}}\n')
+    said("update")
+    for folder in ("snapshots/f/cpu", "snapshots/g/small/cpu", "snapshots/g/large/cpu", "snapshots/f/tpu-v5e-2x2"):
+        aged(folder)
+    compiler.toolchain = {"jax": toolchain, "x64": False}  # another one is compiled, the same is known without
+    code, out, _ = said("check", "--format", "json")
+    value = json.loads(out)
+    assert code == 0 and value["findings"] == []
+    assert {program["status"] for program in value["programs"]} == {"identical"}
+
+
+def test_a_changed_program_is_held_against_what_its_snapshot_holds_not_says(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    aged("snapshots/f/cpu")
+    compiler.answers["f", "", "cpu"] = TANH.replace("ROOT %n.2", "%n.2").replace(
+        "tanh(%p.1)\n", "tanh(%p.1)\n  ROOT %m = f32[8]{0} tanh(%n.2)\n"
+    )
+    code, out, _ = said("check")
+    assert code == 1 and "tanh 1 -> 2" in out
+
+
+def test_what_an_older_hlodiff_captured_is_not_accepted(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    compiler.answers["f", "", "cpu"] = EXP
+    said("check")
+    path = Path(".hlodiff/pending/f/cpu/summary.yaml")
+    path.write_text(path.read_text().replace("format_version: 2", "format_version: 1"))
+    code, out, err = said("accept", "f")
+    assert code == 2 and "was captured by another version of hlodiff, which counts differently" in out + err
+
+
 def test_a_target_that_is_missing_keeps_its_snapshot(compiler: Compiler, said: Ask) -> None:
     said("update")
     before = files()
@@ -163,7 +275,9 @@ def test_a_target_that_is_missing_keeps_its_snapshot(compiler: Compiler, said: A
 
 
 def test_one_failed_compile_does_not_stop_the_others(compiler: Compiler, said: Ask) -> None:
-    compiler.answers["f", "", "cpu"] = Failed("f", "", "cpu", "the worker was ended by SIGKILL", "first\nlast words")
+    compiler.answers["f", "", "cpu"] = CaptureFailure(
+        "f", "", "cpu", "the worker was ended by SIGKILL", "first\nlast words"
+    )
     code, out, _ = said("update")
     assert code == 2
     assert "the worker was ended by SIGKILL" in out
@@ -175,7 +289,9 @@ def test_one_failed_compile_does_not_stop_the_others(compiler: Compiler, said: A
 def test_one_line_that_fails_many_functions_is_told_once(compiler: Compiler, said: Ask) -> None:
     said("update")
     for where in (("f", "", "cpu"), ("g", "small", "cpu"), ("g", "large", "cpu")):
-        compiler.answers[where] = Failed(*where, "layers.py:3: KeyError: 'w'", f"layers.py:3 in layer\nof {where[0]}")
+        compiler.answers[where] = CaptureFailure(
+            *where, "layers.py:3: KeyError: 'w'", f"layers.py:3 in layer\nof {where[0]}"
+        )
     for command, said_of in (("update", 1), ("check", 1)):
         out = said(command)[1]
         assert (out.count("KeyError"), out.count("    | layers.py:3 in layer")) == (said_of, said_of), command
@@ -316,7 +432,7 @@ def test_cases_that_cannot_be_listed_are_no_orphans(compiler: Compiler, said: As
     said("update")
     del compiler.answers["g", "small", "cpu"]
     del compiler.answers["g", "large", "cpu"]
-    compiler.answers["g", "", "cpu"] = Failed("g", "", "cpu", "m.py:7: no such file", "")
+    compiler.answers["g", "", "cpu"] = CaptureFailure("g", "", "cpu", "m.py:7: no such file", "")
     compiler.problems["g"] = "m.py:7: no such file"
     code, out, _ = said("check")
     assert code == 2
@@ -335,8 +451,8 @@ def damage(how: str) -> str:
         compiled.write_text("<<<<<<< HEAD\n" + compiled.read_text())
         return "compiled.hlo:1: holds git conflict markers"
     if how == "future":
-        summary.write_text(summary.read_text().replace("format_version: 1", "format_version: 99"))
-        return "format version 99 is newer than this hlodiff reads (up to 1)"
+        summary.write_text(summary.read_text().replace("format_version: 2", "format_version: 99"))
+        return "format version 99 is newer than this hlodiff reads (up to 2)"
     if how == "tags":
         summary.write_text("format_version: !!python/object/apply:os.system [exit]\n")
         return "broken YAML"
@@ -387,7 +503,7 @@ def test_another_toolchain_is_said_first(compiler: Compiler, said: Ask) -> None:
 
 def test_a_failed_compile_is_no_verdict(compiler: Compiler, said: Ask) -> None:
     said("update")
-    compiler.answers["f", "", "cpu"] = Failed("f", "", "cpu", "XLA gave up", "\x1b[31mthe end of the log")
+    compiler.answers["f", "", "cpu"] = CaptureFailure("f", "", "cpu", "XLA gave up", "\x1b[31mthe end of the log")
     code, out, _ = said("check")
     assert code == 2
     assert "XLA gave up" in out
@@ -434,7 +550,7 @@ def test_errors_of_registering_and_configuring(compiler: Compiler, said: Ask, mo
     def fail(config: Config) -> Discovery:
         raise RegistryError("m.py raises ValueError: oh no", where="m.py:3", hint="repair it")
 
-    monkeypatch.setattr("hlodiff.cli.check_command.discover", fail)
+    monkeypatch.setattr("hlodiff.workflows.check_snapshots.discover", fail)
     assert said("check") == (2, "", "error: m.py:3: m.py raises ValueError: oh no\nhint: repair it\n")
     Path("pyproject.toml").write_text('[tool.hlodiff]\ntagets = ["cpu"]\n')
     code, _, err = said("check")
@@ -514,7 +630,7 @@ def test_targets(compiler: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_ctrl_c_outside_of_a_capture(compiler: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hlodiff.cli.check_command.discover", lambda config: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("hlodiff.workflows.check_snapshots.discover", lambda config: signal.raise_signal(signal.SIGINT))
     code, _, err = said("check")
     assert code == 2
     assert "interrupted: every snapshot is whole" in err

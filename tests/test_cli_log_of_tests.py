@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from hlodiff.cli.entry import run
-from hlodiff.store import write_snapshot
+from hlodiff.snapshots import write_snapshot
 from tests.past import Past, snapshot
 
 

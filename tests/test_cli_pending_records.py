@@ -9,14 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.anatomy.growth import Growth, series
-from hlodiff.anatomy.measure import QUANTITIES
-from hlodiff.capture import Discovery, Ran
-from hlodiff.capture.outcomes import Discovered
-from hlodiff.cli.growing import Grew
-from hlodiff.store import Key
+from hlodiff.capture import Discovery, ScenarioRun
+from hlodiff.capture.records import DiscoveredFunction
+from hlodiff.differ.growth import QUANTITIES, Growth, growth_series
+from hlodiff.snapshots import Key
+from hlodiff.workflows.growth import GrowthSeries
 from tests.test_cli_review import review
-from tests.test_cli_scenarios import Ask, Runner, events, recorded, runner  # noqa: F401  # the fixture
+from tests.test_cli_scenarios import (
+    Ask,  # the fixture
+    Runner,  # the fixture
+    events,  # the fixture
+    recorded,  # the fixture
+    runner,  # noqa: F401  # the fixture
+)
 
 PENDING = Path(".hlodiff/pending")
 
@@ -99,7 +104,7 @@ def test_what_is_settled_is_pending_no_more(changed: Runner, said: Ask) -> None:
 
 def test_another_jax_is_recorded_along(runner: Runner, said: Ask) -> None:  # noqa: F811
     said("update")
-    runner.outcomes = {name: Ran(name, events(3), "0.11.0") for name in ("one", "two")}
+    runner.outcomes = {name: ScenarioRun(name, events(3), "0.11.0") for name in ("one", "two")}
     assert said("check")[0] == 0
     assert pending() == ["one/traces.yaml", "two/traces.yaml"]
     assert "one  traces  accepted (same, with other figures)" in said("accept", "--class", "identical")[1]
@@ -218,21 +223,21 @@ class Grower:
     def __init__(self) -> None:
         self.counts = (50, 50, 50)
 
-    def grown(self, *_: object) -> list[Grew]:
+    def grown(self, *_: object) -> list[GrowthSeries]:
         at = [dict.fromkeys(QUANTITIES, 100) | {"instructions": count} for count in self.counts]
-        growth = Growth("walk", "cpu", "n", (8, 16, 32), series((8, 16, 32), at))
-        return [Grew(Key("walk", "", "cpu"), (growth,))]
+        growth = Growth("walk", "cpu", "n", (8, 16, 32), growth_series((8, 16, 32), at))
+        return [GrowthSeries(Key("walk", "", "cpu"), (growth,))]
 
 
 @pytest.fixture
 def grower(runner: Runner, said: Ask, monkeypatch: pytest.MonkeyPatch) -> Grower:  # noqa: F811
     """The growth of one case is recorded; there are no scenarios."""
-    stand_in, found = Grower(), Discovered("walk", "m", "m.py", 5, (), grown=("",))
+    stand_in, found = Grower(), DiscoveredFunction("walk", "m", "m.py", 5, (), grown=("",))
     runner.outcomes = {}
-    for name in ("check", "update"):
-        monkeypatch.setattr(f"hlodiff.cli.{name}_command.discover", lambda config: Discovery((found,)))
-    monkeypatch.setattr("hlodiff.cli.growth_checking.grown", stand_in.grown)
-    monkeypatch.setattr("hlodiff.cli.growth_checking.growing_keys", lambda *_: (Key("walk", "", "cpu"),))
+    for name in ("check_snapshots", "update"):
+        monkeypatch.setattr(f"hlodiff.workflows.{name}.discover", lambda config: Discovery((found,)))
+    monkeypatch.setattr("hlodiff.workflows.growth.measure_growth", stand_in.grown)
+    monkeypatch.setattr("hlodiff.workflows.growth.growing_keys", lambda *_: (Key("walk", "", "cpu"),))
     said("update")
     assert Path("snapshots/walk/growth.yaml").is_file()
     return stand_in

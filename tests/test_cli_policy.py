@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.capture import Captured, Discovery
+from hlodiff.capture import CapturedProgram, Discovery
 from hlodiff.config import Config
 from tests.test_cli_check import EXP, STABLEHLO, TANH, Ask, Compiler
-from tests.test_cli_check import compiler as compiler  # a fixture
+from tests.test_cli_check import compiler as compiler
 
 BUDGET = '[[tool.hlodiff.budgets]]\ntargets = ["cpu"]\n'
 
@@ -143,7 +143,7 @@ def test_a_function_brings_its_own_budget(compiler: Compiler, said: Ask, monkeyp
         found = plain(config)
         return replace(found, functions=tuple(replace(f, budget={"op.tanh": 0}) for f in found.functions[:1]))
 
-    monkeypatch.setattr("hlodiff.cli.check_command.discover", discover)
+    monkeypatch.setattr("hlodiff.workflows.check_snapshots.discover", discover)
     code, out, _ = said("check", "f", "--target", "cpu")
     assert code == 1
     assert "budget: op.tanh is 1; at most 0\n  hint: if it is meant, raise op.tanh in the budget at m.py:3" in out
@@ -177,12 +177,12 @@ def test_many_programs_that_the_compiler_changed_are_accepted_as_that(compiler: 
     assert "6 accepted" in said("accept", "--class", "toolchain")[1]
 
 
-def lowered_otherwise(compiler: Compiler, *where: str) -> Captured:
+def lowered_otherwise(compiler: Compiler, *where: str) -> CapturedProgram:
     """A program whose StableHLO is another one too."""
     negated = STABLEHLO.replace("    return %a", "    %b = stablehlo.negate %a : tensor<8xf32>\n    return %b")
     facts = {"toolchain": compiler.toolchain, "arguments": [], "results": [], "devices": 1}
     function, case, target = where
-    return Captured(function, case, target, negated, EXP, facts, {})
+    return CapturedProgram(function, case, target, negated, EXP, facts, {})
 
 
 def test_your_code_or_the_compiler_is_said_first_and_of_each_program(compiler: Compiler, said: Ask) -> None:

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff import scenarios as registered
-from hlodiff.capture import Discovery, FoundScenario, Ran
+from hlodiff import registry as registered
+from hlodiff.capture import DiscoveredScenario, Discovery, ScenarioRun
 from hlodiff.config import Config
 from hlodiff.errors import RegistryError
-from hlodiff.store import Key, record_id
-from hlodiff.traces.records import Call, Compiled, Function, Leaf, Trace
+from hlodiff.snapshots import Key, record_id
+from hlodiff.tracing.records import Call, Compiled, Function, Leaf, Trace
 
 ROOT = Path(__file__).resolve().parent.parent
 Ask = Callable[..., tuple[int, str, str]]
@@ -41,21 +41,25 @@ class Runner:
     """Answers for the workers: what is registered, and what running it gives."""
 
     def __init__(self) -> None:
-        self.outcomes: dict[str, Ran] = {name: Ran(name, events(3), "0.10.2") for name in ("one", "two")}
+        self.outcomes: dict[str, ScenarioRun] = {
+            name: ScenarioRun(name, events(3), "0.10.2") for name in ("one", "two")
+        }
         self.budgets: dict[str, tuple[tuple[str, int], ...]] = {}
         self.ran: list[str] = []
 
     def discover(self, config: Config) -> Discovery:
-        found = [FoundScenario(name, "m.py", 9, self.budgets.get(name, ())) for name in self.outcomes]
+        found = [DiscoveredScenario(name, "m.py", 9, self.budgets.get(name, ())) for name in self.outcomes]
         return Discovery((), tuple(found))
 
-    def run(self, config: Config, wanted: Sequence[FoundScenario], jobs: int | None = None) -> Iterator[Ran]:
+    def run(
+        self, config: Config, wanted: Sequence[DiscoveredScenario], jobs: int | None = None
+    ) -> Iterator[ScenarioRun]:
         for found in reversed(wanted):  # they come as they are done
             self.ran.append(found.name)
             yield self.outcomes[found.name]
 
     def now(self, name: str, *shapes: int, **more: int) -> None:
-        self.outcomes[name] = Ran(name, events(*shapes, **more), "0.10.2")  # type: ignore[arg-type]
+        self.outcomes[name] = ScenarioRun(name, events(*shapes, **more), "0.10.2")  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -64,9 +68,9 @@ def runner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     stand_in = Runner()
-    for name in ("check", "update", "list"):
-        monkeypatch.setattr(f"hlodiff.cli.{name}_command.discover", stand_in.discover)
-    monkeypatch.setattr("hlodiff.cli.scenario_runs.ran", stand_in.run)
+    for name in ("workflows.check_snapshots", "workflows.update", "cli.list_command"):
+        monkeypatch.setattr(f"hlodiff.{name}.discover", stand_in.discover)
+    monkeypatch.setattr("hlodiff.workflows.scenarios.ran", stand_in.run)
     return stand_in
 
 
@@ -124,7 +128,7 @@ def test_more_traces_fail_and_say_why(runner: Runner, said: Ask) -> None:
         "        -> pad to one shape, or expect one program for each shape\n"
         "    trace 3, called at m.py:8; waste: equal to program 1\n"
         "      nothing that hlodiff sees differs from an earlier call\n"
-        "        -> look for jax.clear_caches(), or a function that is deleted and made again\n"
+        "        -> JAX_EXPLAIN_CACHE_MISSES=1 shows what JAX looked for in its cache\n"
         f"  hint: hlodiff accept {own}\n"
         "\n"
         "checked 2 scenarios on cpu\n"
@@ -146,7 +150,7 @@ def test_what_else_changes(runner: Runner, said: Ask, shapes: tuple[int, ...], w
 
 def test_another_jax_writes_other_programs(runner: Runner, said: Ask) -> None:
     said("update")
-    runner.outcomes["one"] = Ran("one", events(9), "0.11.0")
+    runner.outcomes["one"] = ScenarioRun("one", events(9), "0.11.0")
     code, out, _ = said("check", "--format", "json")
     (one, _) = json.loads(out)["scenarios"]
     assert (code, one["status"]) == (0, "identical")
@@ -196,7 +200,7 @@ def test_missing_and_orphaned_records(runner: Runner, said: Ask) -> None:
 
 def test_a_scenario_that_raises_is_broken(runner: Runner, said: Ask) -> None:
     said("update")
-    runner.outcomes["two"] = Ran("two", what="m.py:12: ValueError: \x1b[31mno", advice="do better", log="a\nb")
+    runner.outcomes["two"] = ScenarioRun("two", what="m.py:12: ValueError: \x1b[31mno", advice="do better", log="a\nb")
     code, out, _ = said("check")
     assert code == 2
     assert out.startswith(
@@ -374,3 +378,43 @@ def test_devices_deaths_and_the_same_bytes(tmp_path: Path) -> None:
     assert records[0] == records[1]
     assert b"`x` lies as P(d) over d=4, before wherever JAX put it" in records[0][1]
     assert b"called: steps.py:18" in records[0][0] and b"0x" not in records[0][0] + records[0][1]
+
+
+LOOPS = """
+import hlodiff, jax, jax.numpy as jnp
+from jax import lax
+
+def body(carry, x): return carry + x, None
+
+@hlodiff.scenario(max_traces={"total": 2, "scan": 1}, max_programs=1)
+def eager_loops():
+    xs = jnp.ones(4)
+    for _ in range(3):
+        lax.scan(body, 0.0, xs)
+        PMAP(xs[None])
+
+PMAP = jax.pmap(lambda x: x * 2)
+"""
+
+
+@pytest.mark.slow
+def test_a_loop_outside_of_jit_fails_its_record_and_its_budgets(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["loops.py"]\n')
+    (tmp_path / "loops.py").write_text(LOOPS)
+    assert hlodiff(tmp_path, "update")[0] == 0
+    text = recorded(str(tmp_path / "snapshots/eager_loops")).read_text()
+    assert "  scan:\n    defined: loops.py:11\n    traces: 1\n    compiles: 1\n" in text
+    assert "  pmap(<lambda>):\n    defined: loops.py:14\n    traces: 1\n    compiles: 1\n" in text
+    assert hlodiff(tmp_path, "check")[0] == 0
+    fresh = LOOPS.replace("(body,", "(lambda carry, x: (carry + x, None),").replace("PMAP(", "jax.pmap(lambda x: x)(")
+    (tmp_path / "loops.py").write_text(fresh)
+    code, out = hlodiff(tmp_path, "check")
+    assert code == 1
+    for line in (
+        "eager_loops on cpu  traces: `scan` is traced 3 times, before 1 time; `pmap(<lambda>)` is traced 3 times",
+        "      its function `<lambda>` (loops.py:11) was traced again\n",
+        "      `pmap(<lambda>)` is a new function object each time (same code, loops.py:12)\n",
+        "traces-budget: 6 traces in all, max_traces allows 2\n",
+        "traces-budget: `scan` has 3 traces, max_traces allows 1\n",
+    ):
+        assert line in out

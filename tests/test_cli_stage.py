@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hlodiff.capture import Captured, NotChecked, Outcome, Request
+from hlodiff.capture import CapturedProgram, NotChecked, Outcome, Request
 from tests.test_cli_check import FIRST, STABLEHLO, TANH, Ask, Compiler, files, findings
-from tests.test_cli_check import compiler as compiler  # a fixture
+from tests.test_cli_check import compiler as compiler
 
 ROOT = Path(__file__).parent.parent
 NEGATED = STABLEHLO.replace(
@@ -34,7 +34,7 @@ def lowering(compiler: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch) -> 
         told = compiler.answers.get(where)
         if isinstance(told, str) and (told != TANH or request.known_toolchain != compiler.toolchain):
             text = NEGATED if told == "negated" else STABLEHLO
-            return Captured(*where, text, None, {"toolchain": compiler.toolchain}, {})
+            return CapturedProgram(*where, text, None, {"toolchain": compiler.toolchain}, {})
         return usual(request)
 
     monkeypatch.setattr(compiler, "answer", answer)

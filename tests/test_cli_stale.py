@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
 
-from hlodiff.store import marked_stale
-from tests.test_cli_check import EXP, Ask, Compiler, compiler  # noqa: F401  # the fixture
+from hlodiff.snapshots import marked_stale
+from tests.test_cli_check import (
+    EXP,  # the fixture
+    Ask,  # the fixture
+    Compiler,  # the fixture
+    compiler,  # noqa: F401  # the fixture
+)
+from tests.test_cli_pending_records import (
+    Grower,  # the fixture
+    grower,  # noqa: F401  # the fixture
+)
+from tests.test_cli_scenarios import (
+    Runner,  # the fixture
+    recorded,  # the fixture
+    runner,  # noqa: F401  # the fixture
+)
 
 
 def mark(*folders: str, how: str) -> None:
@@ -58,3 +73,109 @@ def test_what_was_captured_before_a_merge_does_not_heal(compiler: Compiler, said
         "  a merge has left its snapshot stale, and this was captured before\n"
         "  hint: hlodiff update f --target cpu\n"
     )
+
+
+MERGED = b"<<<<<<< HEAD\n%s=======\n%s>>>>>>> theirs\n"
+
+
+def in_conflict(file: Path, how: str = "whole") -> None:
+    """As git leaves a file of which both sides had changed a line."""
+    ours = file.read_bytes()
+    if how == "whole":
+        file.write_bytes(MERGED % (ours, ours))
+    elif how == "nameless":
+        file.write_bytes(ours + b"<<<<<<<\r\na\r\n=======\r\nb\r\n>>>>>>>\r\n")
+    elif how == "nested":
+        file.write_bytes(ours + b"<<<<<<<<< ours\na\n=========\nb\n>>>>>>>>> theirs\n")
+    else:
+        file.write_bytes(ours + b">>>>>>> theirs\n")
+
+
+@pytest.mark.parametrize("how", ["whole", "nameless", "nested", "end"])
+@pytest.mark.parametrize("file", ["summary.yaml", "stablehlo.mlir", "compiled.hlo", "source.json"])
+def test_markers_in_any_file_are_seen_and_healed(how: str, file: str, compiler: Compiler, said: Ask) -> None:  # noqa: F811
+    said("update")
+    folder = Path("snapshots/f/cpu")
+    whole = {path.name: path.read_bytes() for path in folder.iterdir()}
+    in_conflict(folder / file, how)
+    if file != "source.json":  # which a merge has resolved by itself, to what belongs to the other side
+        (folder / "source.json").write_bytes(b'{"theirs":{}}\n')
+    assert "  cpu stale, tpu-v5e-2x2 recorded\n" in said("list")[1]
+    code, out, _ = said("check")
+    assert code == 2
+    assert f"snapshots/f/cpu/{file}:" in out and "holds git conflict markers" in out
+    assert "could not be judged: f on cpu\n" in out
+    assert out.endswith("1 could not be judged, 3 unchanged; next: hlodiff update f --target cpu\n")
+    compiler.compiled.clear()
+    assert said("update")[1].startswith("f  cpu          recorded anew: a merge had left it stale\n")
+    assert compiler.compiled == ["f/cpu"], "the others are known to be unchanged"
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == whole
+    assert said("check")[0] == 0
+
+
+@pytest.mark.parametrize("content", [b"", b'{"compiled": {"frames": [', b"[1]", b"\xff\xfe", b"{}{}\n", b"null"])
+def test_a_damaged_source_table_is_seen_and_written_again(content: bytes, compiler: Compiler, said: Ask) -> None:  # noqa: F811
+    said("update")
+    file = Path("snapshots/f/cpu/source.json")
+    whole = file.read_bytes()
+    file.write_bytes(content)
+    code, out, _ = said("check")
+    assert code == 2
+    assert "snapshots/f/cpu/source.json: is damaged" in out and "3 unchanged" in out
+    assert "f  cpu          recorded anew: the old one was broken" in said("update")[1]
+    assert file.read_bytes() == whole
+    assert said("check")[0] == 0
+
+
+def test_markers_in_a_compressed_program_are_seen_and_healed(compiler: Compiler, said: Ask) -> None:  # noqa: F811
+    Path("pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["m.py"]\nmax_file_bytes = 10\n')
+    said("update")
+    file = Path("snapshots/f/cpu/compiled.hlo.gz")
+    whole = file.read_bytes()
+    in_conflict(file)
+    assert said("check")[0] == 2
+    assert "  cpu stale, " in said("list")[1]
+    assert "f  cpu          recorded anew: " in said("update")[1]
+    assert file.read_bytes() == whole
+    packed = gzip.compress(b"<<<<<<< HEAD\n" + gzip.decompress(whole))
+    file.write_bytes(packed)
+    assert "holds git conflict markers" in said("check")[1]
+    assert "recorded anew: a merge had left it stale" in said("update")[1]
+    assert said("check")[0] == 0
+
+
+def test_what_merged_into_markers_is_not_accepted_over(compiler: Compiler, said: Ask) -> None:  # noqa: F811
+    said("update")
+    compiler.answers["f", "", "cpu"] = EXP
+    said("check")
+    in_conflict(Path("snapshots/f/cpu/source.json"))
+    code, out, _ = said("accept", "f", "--target", "cpu")
+    assert code == 2 and "a merge has left its snapshot stale, and this was captured before" in out
+
+
+@pytest.mark.parametrize("how", ["whole", "nameless", "nested", "end"])
+def test_markers_in_traces_are_seen_and_healed(how: str, runner: Runner, said: Ask) -> None:  # noqa: F811
+    said("update")
+    file = recorded("one")
+    whole = file.read_bytes()
+    in_conflict(file, how)
+    assert "scenario: stale" in said("list")[1]
+    code, out, _ = said("check")
+    assert code == 2 and "snapshots/one/traces.yaml:" in out and "holds git conflict markers" in out
+    assert out.endswith("next: hlodiff update one\n")
+    assert "one  traces  recorded anew: a merge had left it stale" in said("update", "one")[1]
+    assert file.read_bytes() == whole
+    assert said("check")[0] == 0
+
+
+@pytest.mark.parametrize("how", ["whole", "nameless", "nested", "end"])
+def test_markers_in_growth_are_seen_and_healed(how: str, grower: Grower, said: Ask) -> None:  # noqa: F811
+    said("update")
+    file = Path("snapshots/walk/growth.yaml")
+    whole = file.read_bytes()
+    in_conflict(file, how)
+    code, out, _ = said("check")
+    assert code == 2 and "snapshots/walk/growth.yaml:" in out and "holds git conflict markers" in out
+    assert "walk  growth  recorded anew: a merge had left it stale" in said("update")[1]
+    assert file.read_bytes() == whole
+    assert said("check")[0] == 0

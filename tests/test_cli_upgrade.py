@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.cli.environments import elsewhere, with_plugins
 from hlodiff.errors import UsageError
+from hlodiff.workflows.environments import other_environment, with_plugins
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = """import os
@@ -109,7 +109,7 @@ def test_environments_that_cannot_be_used(tmp_path: Path) -> None:
         (("jax>0.9",), here, None, "is no NAME==VERSION"),
     )
     for requirements, python, folder, words in cases:
-        with pytest.raises(UsageError) as caught, elsewhere(requirements, python, folder):
+        with pytest.raises(UsageError) as caught, other_environment(requirements, python, folder):
             pass
         assert words in str(caught.value) and caught.value.hint, words
 
@@ -118,7 +118,7 @@ def test_what_pip_cannot_install_is_said(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for name, value in (("PIP_NO_INDEX", "1"), ("PIP_FIND_LINKS", ""), ("PIP_CONFIG_FILE", os.devnull)):
         monkeypatch.setenv(name, value)
-    with pytest.raises(UsageError) as caught, elsewhere(["jax==0.0.99"], None, None):
+    with pytest.raises(UsageError) as caught, other_environment(["jax==0.0.99"], None, None):
         pass
     assert "pip could not install jax==0.0.99: " in caught.value.what and "--env" in caught.value.hint
     assert list(tmp_path.iterdir()) == [], "the temporary environment is gone"

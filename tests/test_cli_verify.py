@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hlodiff.cli import run
-from hlodiff.diff import Limits, ModuleDiff
-from hlodiff.ir.model import Module
+from hlodiff.differ import Limits, ModuleDiff
+from hlodiff.hlo.model import Module
 
 ONE = "HloModule m\n\nENTRY e {\n  %p = f32[8]{0} parameter(0)\n  ROOT %n = f32[8]{0} tanh(%p)\n}\n"
 TWO = ONE.replace("tanh", "exponential")
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def silent(old: Module, new: Module, limits: Limits) -> ModuleDiff:
     """A differ that keeps its first edit to itself."""
-    from hlodiff.diff.differ import diff
+    from hlodiff.differ.pipeline import diff
 
     found = diff(old, new, limits=limits)
     return replace(found, edits=found.edits[1:])
@@ -53,7 +53,7 @@ def test_json_says_whether_it_was_proved(capsys: pytest.CaptureFixture[str]) -> 
 def test_a_diff_that_hides_an_edit_is_an_internal_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_module("hlodiff.diff"), "diff", silent)
+    monkeypatch.setattr(import_module("hlodiff.differ"), "diff", silent)
     assert run(["diff", "old/step.hlo", "new/step.hlo"]) == 0
     assert "1 unchanged" in capsys.readouterr().out
     assert run(["diff", "old/step.hlo", "new/step.hlo", "--verify"]) == 2

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.config import Config, closest, load
+from hlodiff.config import Config, closest
 from hlodiff.errors import ConfigError
+from hlodiff.workflows.configuration import load
 
 
 def write(folder: Path, table: str) -> Path:
@@ -18,7 +19,7 @@ def write(folder: Path, table: str) -> Path:
 def complaint(folder: Path, table: str) -> str:
     with pytest.raises(ConfigError) as caught:
         load(write(folder, table))
-    return str(caught.value)
+    return caught.value.render()
 
 
 def test_an_empty_table_gives_the_defaults(tmp_path: Path) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import jsonschema
 import pytest
 
-from hlodiff.config import _READERS, Config, load
-from hlodiff.config_policy import RULES, Budget, Limit, RuleUse
+from hlodiff.config import Budget, Config, Limit, RuleUse, option, rules, schema
 from hlodiff.errors import ConfigError
+from hlodiff.policy.rules import RULES_BY_NAME, Rule
+from hlodiff.workflows.configuration import load
+from tests.configuration_page import PAGE, page, schema_text
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = json.loads((ROOT / "hlodiff" / "config_schema.json").read_text(encoding="utf-8"))
@@ -133,7 +136,7 @@ def test_a_mistake_names_file_table_and_key(tmp_path: Path, text: str, says: str
     with pytest.raises(ConfigError) as caught:
         read(tmp_path, text)
     assert str(caught.value).startswith(str(caught.value.where)) and "pyproject.toml" in caught.value.where
-    assert says in str(caught.value)
+    assert says in caught.value.render()
 
 
 def examples() -> list[tuple[str, str]]:
@@ -157,13 +160,66 @@ def test_there_are_examples() -> None:
     assert {name for name, _ in examples()} >= {"policy.md"}
 
 
+def test_the_schema_and_the_table_of_keys_are_made_from_the_definition() -> None:
+    text = (ROOT / "hlodiff" / "config_schema.json").read_text(encoding="utf-8")
+    assert text == schema_text(), "python -m tests.configuration_page"
+    assert PAGE.read_text(encoding="utf-8") == page(), "python -m tests.configuration_page"
+
+
 def test_the_schema_has_every_key_rule_and_option() -> None:
-    assert list(SCHEMA["properties"]) == list(_READERS)
+    assert list(SCHEMA["properties"]) == [key.name for key in fields(Config) if key.name != "root"]
     told = SCHEMA["properties"]["rules"]["properties"]
-    assert list(told) == list(RULES)
-    for rule, options in RULES.items():
-        table = json.dumps(told[rule])
-        assert all(f'"{option}"' in table for option in options), rule
+    assert list(told) == list(RULES_BY_NAME)
+    for name, rule in RULES_BY_NAME.items():
+        table = json.dumps(told[name])
+        assert all(f'"{each.name}"' in table for each in fields(rule)), name
+
+
+@dataclass(frozen=True)
+class NoBigCopy(Rule):
+    """A rule that nobody has: its options are read, refused and described by their fields alone."""
+
+    name: ClassVar[str] = "no-big-copy"
+
+    min_bytes: int
+    share: float = 0.5
+    in_loops: bool = False
+    shape: str = ""
+    opcodes: tuple[str, ...] = ()
+    memory: str = option(default="", among=("host", "device"), noun="memory")
+
+
+WITH_OPTIONS: list[tuple[dict[str, Any], tuple[tuple[str, object], ...] | str]] = [
+    ({"min_bytes": 0}, (("min_bytes", 0),)),
+    (
+        {"in_loops": True, "opcodes": ["copy"], "min_bytes": 3, "share": 1, "memory": "host", "shape": "f32[3]"},
+        (("min_bytes", 3), ("share", 1.0), ("in_loops", True), ("shape", "f32[3]"), ("opcodes", ("copy",)),
+         ("memory", "host")),
+    ),
+    ({}, "rules.no-big-copy: `min_bytes` is missing\nhint: no-big-copy = { min_bytes = 1 }"),
+    ({"min_byte": 1}, "unknown key `min_byte` in [tool.hlodiff.rules.no-big-copy]\nhint: did you mean `min_bytes`?"),
+    ({"min_bytes": 1.5}, "rules.no-big-copy.min_bytes: expected a whole number of at least 0, found float 1.5"),
+    ({"min_bytes": True}, "min_bytes: expected a whole number of at least 0, found bool True"),
+    ({"min_bytes": 1, "share": "half"}, "share: expected a number of at least 0, found str 'half'"),
+    ({"min_bytes": 1, "in_loops": 1}, "in_loops: expected true or false, found int 1"),
+    ({"min_bytes": 1, "opcodes": "copy"}, "opcodes: expected a list of strings"),
+    ({"min_bytes": 1, "memory": "hots"}, "rules.no-big-copy: unknown memory `hots`\nhint: did you mean `host`?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "expected"), WITH_OPTIONS)
+def test_a_new_rule_needs_nothing_but_its_fields(table: dict[str, Any], expected: object) -> None:
+    known = {NoBigCopy.name: NoBigCopy}
+    described = jsonschema.Draft202012Validator(schema(known)).is_valid({"rules": {NoBigCopy.name: table}})
+    assert described == isinstance(expected, tuple)
+    if isinstance(expected, str):
+        with pytest.raises(ConfigError) as caught:
+            rules({NoBigCopy.name: table}, "pyproject.toml: [tool.hlodiff] rules", known)
+        assert expected in caught.value.render()
+    else:
+        (use,) = rules({NoBigCopy.name: table}, "pyproject.toml: [tool.hlodiff] rules", known)
+        assert use.options == expected
+        assert NoBigCopy(**dict(use.options)).min_bytes == table["min_bytes"]  # type: ignore[arg-type]
 
 
 VALID = [

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from hlodiff import read
-from hlodiff.diff import Edit
-from hlodiff.diff.flops import flops_of
-from hlodiff.diff.result import Cost
-from hlodiff.diff.weights import weigh
-from hlodiff.ir.model import Instruction, Shape
+from hlodiff.differ import Edit
+from hlodiff.differ.costs import flops_of
+from hlodiff.differ.multiplicity import multiplicities
+from hlodiff.differ.result import Cost
+from hlodiff.hlo.model import Instruction, Shape
 from tests.scenarios import compare
 
 SNAPSHOTS = Path(__file__).resolve().parents[1] / "snapshots"
@@ -116,7 +116,7 @@ def _products(path: Path) -> int:
     module = read(path)
     return sum(
         weight.total * flops_of(it, [computation.instructions[o].shape for o in it.operands])
-        for computation, weight in zip(module.computations, weigh(module), strict=True)
+        for computation, weight in zip(module.computations, multiplicities(module), strict=True)
         for it in computation.instructions
         if it.opcode in ("dot", "dot_general", "convolution", "custom-call")
     )
@@ -144,3 +144,36 @@ def test_a_convolution_counts_what_meets_no_padding(
 ) -> None:
     it = Instruction("c", "convolution", Shape("f32", result), (0, 1), attributes=tuple(attributes.items()))
     assert flops_of(it, (Shape("f32", (1, 4, 4, 2)), Shape("f32", (3, 3, 2, 5)))) == expected
+
+
+ODD = [
+    ("?01f_01io->b01f", "{size=3x3}"),
+    ("b01?_01io->b01f", "{size=3x3}"),
+    ("b0?f_?1io->b01f", "{size=3x3}"),
+    ("b01f_01??->b01f", "{size=3x3}"),
+    ("b01f_01io->b01?", "{size=3x3}"),
+    ("b02f_01io->b01f", "{size=3x3}"),
+    ("b01f_01io->b01f", "{size=3x3 stride=0x0}"),
+    ("b01f_01io->b01f", "{size=3x3 lhs_dilate=0x0}"),
+    ("b01f_01io->b01f", "{size=3x3 stride=-x-}"),
+]
+
+
+@pytest.mark.parametrize(("labels", "window"), ODD)
+def test_a_convolution_that_nobody_can_count_kills_no_diff(labels: str, window: str) -> None:
+    text = (
+        "ENTRY main {{\n  x = f32[1,4,4,2]{{3,2,1,0}} parameter(0)\n  k = f32[3,3,2,5]{{3,2,1,0}} parameter(1)\n"
+        "  ROOT c = f32[1,2,2,5]{{3,2,1,0}} convolution(x, k), window={0}, dim_labels={1}{2}\n}}\n"
+    )
+    edit = only(
+        text.format(window, labels, ", operand_precision={default,default}"),
+        text.format(window, labels, ", operand_precision={highest,highest}"),
+    )
+    assert edit.fields == ("precision",)
+    assert edit.cost is not None and edit.cost[1] is not None and edit.cost[1].flops == 0
+
+
+def test_counting_a_huge_kernel_comes_to_an_end() -> None:
+    attributes = (("window", f"{{size={10**9} lhs_dilate=2}}"), ("dim_labels", "b0f_0io->b0f"))
+    it = Instruction("c", "convolution", Shape("f32", (1, 10**9, 1)), (0, 1), attributes=attributes)
+    assert flops_of(it, (Shape("f32", (1, 10**9, 1)), Shape("f32", (10**9, 1, 1)))) == 10**18

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from benchmarks.edits import EDITS
 from benchmarks.noise import Noise
 from benchmarks.pairs import Pair, make_pair
-from hlodiff.diff import ModuleDiff, diff
-from hlodiff.graph import fingerprint
-from hlodiff.ir import read_text
-from hlodiff.normalize import normalize, to_text
+from hlodiff.differ import ModuleDiff, diff
+from hlodiff.hlo import read_text
+from hlodiff.hlo.fingerprint import fingerprint
+from hlodiff.normalizer import normalize, to_text
 from tests.test_ground_truth import COMPILED
 
 SMALL = [program for program in COMPILED if len(program.text()) < 60_000]

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from hlodiff.cli.entry import _COMMANDS
-from hlodiff.cli.summary import build_summary
 from hlodiff.config import Config
+from hlodiff.workflows.compare import build_summary
 from tests.normalizer_page import PAGE, page
 
 ROOT = Path(__file__).parent.parent

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 import hlodiff
-from hlodiff.config import Config
-from hlodiff.config_policy import RuleUse
-from hlodiff.diff.compared import Compared, donated_parameters
-from hlodiff.ir import read
+from hlodiff.config import Config, RuleUse
+from hlodiff.differ.comparison import ProgramComparison, donated_parameters
+from hlodiff.hlo import read
 from hlodiff.policy import judge
 
 WITHOUT = "HloModule step, entry_computation_layout={(f32[8]{0})->f32[]}\n\nENTRY %main {\n"
@@ -22,7 +21,7 @@ WITHOUT += "  %x = f32[8]{0} parameter(0)\n  ROOT %c = f32[] constant(1)\n}\n"
 def test_the_case_knows_what_the_program_does_not_say(tmp_path: Path) -> None:
     (tmp_path / "step.hlo").write_text(WITHOUT, encoding="utf-8")
     module = read(tmp_path / "step.hlo")
-    same = Compared("step", "cpu", "compiled", "identical", module=module)
+    same = ProgramComparison("step", "cpu", "compiled", "identical", module=module)
     config = Config(root=tmp_path, rules=(RuleUse("donation-aliases"),))
     assert judge([same], config) == ()
     (found,) = judge([replace(same, donated=(0,))], config)

@@ -20,8 +20,9 @@ import numpy as np
 import pytest
 
 import hlodiff
-from hlodiff import capture, config
-from hlodiff.ir import hlo_reader
+from hlodiff import capture
+from hlodiff.hlo import parser
+from hlodiff.workflows.configuration import load
 from tests import oracle
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,7 +31,7 @@ CPU, TPU, CUDA = "cpu", "tpu-v5e-2x2", "cuda-h100-x4"
 
 
 def test_the_configuration_names_every_example() -> None:
-    assert config.load(ROOT).modules == tuple(f"examples.{file.stem}" for file in FILES)
+    assert load(ROOT).modules == tuple(f"examples.{file.stem}" for file in FILES)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -72,6 +73,13 @@ def test_the_solver_keeps_what_lotka_and_volterra_keep() -> None:
     np.testing.assert_allclose(energy, energy[0], rtol=5e-3)
 
 
+def test_the_curve_fit_finds_the_parameters() -> None:
+    example = importlib.import_module("examples.curve_fit")
+    times, truth = np.linspace(0.0, 3.0, 16, dtype=np.float32), np.array([2.0, 1.5, 0.5], np.float32)
+    values = truth[0] * np.exp(-truth[1] * times) + truth[2]
+    np.testing.assert_allclose(example.fit(np.ones(3, np.float32), times, values), truth, rtol=1e-3)
+
+
 def test_training_steps_lower_the_loss() -> None:
     import jax
 
@@ -108,6 +116,7 @@ EDITS = {  # file -> old line, new line
 }
 HELPERS = {  # file -> a function that another function calls
     "attention": "causal_attention",
+    "curve_fit": "misfit",
     "feed_forward": "feed_forward",
     "host_update": "update",
     "layer_stack": "layer",
@@ -142,9 +151,9 @@ def project(folder: Path) -> Path:
 
 
 @cache
-def registered() -> tuple[capture.Discovered, ...]:
+def registered() -> tuple[capture.DiscoveredFunction, ...]:
     """What the examples register; no edit changes that."""
-    return capture.discover(config.load(ROOT)).functions
+    return capture.discover(load(ROOT)).functions
 
 
 def captured(folder: Path, files: Iterable[str], only: Mapping[str, str] = MappingProxyType({})) -> Texts:
@@ -156,7 +165,7 @@ def captured(folder: Path, files: Iterable[str], only: Mapping[str, str] = Mappi
         only: of a file, the kind of target that is compiled for; all where it says nothing.
     """
     modules = tuple(f"examples.{file}" for file in files)
-    settings = replace(config.load(folder), modules=modules, jobs=1)
+    settings = replace(load(folder), modules=modules, jobs=1)
     functions = tuple(found for found in registered() if found.module in modules)
     texts = {}
     files_of = {found.name: found.module.removeprefix("examples.") for found in functions}
@@ -166,7 +175,7 @@ def captured(folder: Path, files: Iterable[str], only: Mapping[str, str] = Mappi
         if (outcome.function, outcome.target) in UNCHECKED:
             assert isinstance(outcome, capture.NotChecked) and "ignores the memory kind" in outcome.reason
             continue
-        assert isinstance(outcome, capture.Captured), outcome
+        assert isinstance(outcome, capture.CapturedProgram), outcome
         assert outcome.compiled is not None
         texts[outcome.function, outcome.target] = outcome.stablehlo, outcome.compiled
     return texts
@@ -289,13 +298,13 @@ def test_every_example_is_captured_for_three_kinds_of_target(before: Programs) -
     by_function: dict[str, list[str]] = {}
     for function, target in (*before, *UNCHECKED):
         by_function.setdefault(function, []).append(target)
-    assert len(by_function) == 15
+    assert len(by_function) == 16
     assert {frozenset(targets) for targets in by_function.values()} == {frozenset(TARGETS), frozenset(FOUR)}
 
 
 @pytest.mark.slow
 def test_renamed_helpers_and_shifted_lines_are_nothing(before: Programs, renamed: Programs) -> None:
-    from hlodiff.normalize import to_text
+    from hlodiff.normalizer import to_text
 
     other_text, other_program = [], []
     for (function, target), modules in renamed.items():
@@ -317,7 +326,7 @@ def test_compiled_now_they_are_read_as_xla_reads_them(compiled: Texts) -> None:
     seen = []
     for (function, target), (_, text) in compiled.items():
         if function in wanted:
-            module = hlo_reader.read_hlo(text)
+            module = parser.read_hlo(text)
             assert oracle.model_facts(module) == oracle.xla_facts(text), (function, target)
             assert any(module.stack(it.frame) for c in module.computations for it in c.instructions)
             seen.append(target.split("-")[0])

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 
-from hlodiff.cli.following import following
-from hlodiff.diff.compared import Compared
+from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.policy import FAILED, UNJUDGED, Finding
-from hlodiff.report.json_report import to_json
-from hlodiff.report.markdown_report import to_markdown
-from hlodiff.report.record import Report
-from hlodiff.report.terminal import to_terminal
+from hlodiff.report.json_form import to_json
+from hlodiff.report.markdown import to_markdown
+from hlodiff.report.report import Report
+from hlodiff.report.text import to_terminal
+from hlodiff.workflows.next_command import following
 
 FOUND = Finding(
     "error", "growth", "solve", None, "instructions are linear in `length`", "hlodiff update solve", ("33, 65, 129",)
 )
-SAME = Compared("solve", "cpu", "compiled", "identical")
+SAME = ProgramComparison("solve", "cpu", "compiled", "identical")
 REPORT = Report("check", "snapshots", "this work tree", (SAME,), (FOUND,), next="hlodiff update solve")
 
 
@@ -45,6 +45,8 @@ def test_names_of_others_cannot_write_markup_or_colours() -> None:
 
 def test_what_to_type_next() -> None:
     assert following((SAME,), FAILED, (FOUND,)) == "hlodiff update solve"
-    assert following((Compared("f", "cpu", "compiled", "removed"),), FAILED, (FOUND,)) == "hlodiff update --prune"
+    assert (
+        following((ProgramComparison("f", "cpu", "compiled", "removed"),), FAILED, (FOUND,)) == "hlodiff update --prune"
+    )
     broken = Finding("broken", "growth", "solve", None, "it raises")
     assert following((SAME,), UNJUDGED, (broken,)) == "hlodiff check solve, once it is repaired"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.cli.git_drivers import settings
-from hlodiff.store.yaml_text import dump
+from hlodiff.integrations.git.setup import settings
+from hlodiff.snapshots.yaml_format import dump
 from tests.git_projects import HLO, Project, project
 
 REPORT = """\

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.cli.git_attributes import rows, with_block, without_block
-from hlodiff.cli.git_drivers import is_ours, python_of, settings
+from hlodiff.integrations.git.setup import is_ours, python_of, rows, settings, with_block, without_block
 from tests.git_projects import Project, project
 
 WELL = (

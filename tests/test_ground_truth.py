@@ -16,10 +16,10 @@ from benchmarks.scorer import is_no_edit, run, write_failure
 from benchmarks.speed import parse_with_xla, repeated
 from benchmarks.verdict import judge
 from benchmarks.writer import write
-from hlodiff.diff import diff
-from hlodiff.ir import read_text
-from hlodiff.ir.content import fingerprint
-from hlodiff.normalize import normalize
+from hlodiff.differ import diff
+from hlodiff.hlo import read_text
+from hlodiff.hlo.fingerprint import fingerprint
+from hlodiff.normalizer import normalize
 
 FOLDER = Path(__file__).parent / "ground_truth"
 COMPILED = [Program(p.stem, p.parent.name, "compiled", p) for p in sorted(FOLDER.glob("*/*.hlo"))]

@@ -7,19 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.anatomy.fits import fit
-from hlodiff.anatomy.frames import Lines
-from hlodiff.anatomy.growth import GrowingLine, GrownRepeat, Growth, series
-from hlodiff.anatomy.measure import QUANTITIES
-from hlodiff.anatomy.repeats import Repeat
-from hlodiff.cli.python_loops import PythonLoops
+from hlodiff.differ.growth import QUANTITIES, GrowingLine, GrownRepeat, Growth, fit, growth_series
+from hlodiff.differ.repeats import FrameTree, Repeat
 from hlodiff.errors import StoreError
 from hlodiff.policy.growth import growth_record
-from hlodiff.report.growth_report import growth_json, growth_markdown, growth_text
-from hlodiff.store import list_growth, read_growth, remove_growth, write_growth, writing
+from hlodiff.report.growth import growth_json, growth_markdown, growth_text
+from hlodiff.snapshots import list_growth, read_growth, remove_growth, write_growth, writing
+from hlodiff.workflows.growth import PythonLoops
 
 SIZES = (8, 16, 32)
-WHERE = Lines("model.py", 12, 13, "walk")
+WHERE = FrameTree("model.py", 12, 13, "walk")
 
 
 def growth(*instructions: int, same: bool = False, repeats: bool = True) -> Growth:
@@ -27,7 +24,7 @@ def growth(*instructions: int, same: bool = False, repeats: bool = True) -> Grow
     copies = GrownRepeat(Repeat(WHERE, (), 32, 5, "chained", in_loop=True), SIZES)
     line = GrowingLine(WHERE, instructions, fit(SIZES, instructions))
     own = ((copies,), ()) if repeats else ((), (line,))
-    return Growth("solve", "cpu", "n", SIZES, series(SIZES, at), repeats=own[0], lines=own[1], same=same)
+    return Growth("solve", "cpu", "n", SIZES, growth_series(SIZES, at), repeats=own[0], lines=own[1], same=same)
 
 
 def test_what_is_written_is_read_again_and_written_once(tmp_path: Path) -> None:

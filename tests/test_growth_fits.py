@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlodiff.anatomy.fits import CLASSES, fit, worse
+from hlodiff.differ.growth import CLASSES, fit, worse
 
 SIZES = ((8, 16, 32, 64), (1, 2, 3), (2, 4, 8), (10, 100, 1000), (3, 5, 8, 13, 21))
 

@@ -10,22 +10,30 @@ from typing import Any
 
 import pytest
 
-from hlodiff.cli.histories import Asked, find
+from hlodiff.cli.entry import run
 from hlodiff.errors import StoreError, UsageError
-from hlodiff.history import History, by_size, changes, crossings, reading_of, values_on
-from hlodiff.history.readings import values_of
-from hlodiff.report.history_data import history_csv, history_json
-from hlodiff.report.history_report import Shown, history_markdown, history_text
-from hlodiff.report.history_words import both_in_words, delta_in_words, notes_of
-from hlodiff.report.sparkline import sparkline
-from hlodiff.store import Key, marked_stale
-from hlodiff.store.commits import literally, objects, open_repository, revisions_of, touching
-from hlodiff.store.yaml_text import dump, load
+from hlodiff.integrations.history import History, by_size, changes, crossings, reading_of, values_on
+from hlodiff.integrations.history.commits import literally, objects, open_repository, revisions_of, touching
+from hlodiff.integrations.history.data import history_csv, history_json
+from hlodiff.integrations.history.readings import values_of
+from hlodiff.integrations.history.select import HistoryRequest, find
+from hlodiff.integrations.history.text import (
+    Shown,
+    format_both,
+    format_delta,
+    format_summary,
+    history_markdown,
+    history_text,
+    notes_of,
+)
+from hlodiff.report.numbers import sparkline
+from hlodiff.snapshots import Key, marked_stale
+from hlodiff.snapshots.yaml_format import dump, load
 from tests.past import Past
 
 
 def history(past: Past, name: str, *metrics: str, target: str = "cpu", revision: str = "HEAD") -> History:
-    asked = Asked(name, (target,), metrics, "compiled", revision)
+    asked = HistoryRequest(name, (target,), metrics, "compiled", revision)
     (found,) = find(asked, past.project, past.project / "snapshots").histories
     return found
 
@@ -146,7 +154,7 @@ def test_versions_that_cannot_be_read_are_rows(past: Past) -> None:
     )
     assert rows["future"] == (
         None,
-        "summary.yaml cannot be read: format version 7 is newer than this hlodiff reads (up to 1)",
+        "summary.yaml cannot be read: format version 7 is newer than this hlodiff reads (up to 2)",
     )
     assert rows["stale"][1] == "summary.yaml is stale: both sides of a merge had changed it, and ours was kept"
     assert rows["broken"][1].startswith("summary.yaml cannot be read: broken YAML")
@@ -257,12 +265,12 @@ def test_a_shallow_clone_says_where_it_ends(past: Past, tmp_path: Path) -> None:
         past.record("step", "sine", temp=temp)
         past.commit(f"temp {temp}")
     past.git("clone", "-q", "--depth", "2", past.top.as_uri(), str(tmp_path / "shallow"))
-    asked = Asked("step", (), (), "compiled", "HEAD")
+    asked = HistoryRequest("step", (), (), "compiled", "HEAD")
     (one,) = find(asked, tmp_path / "shallow", tmp_path / "shallow/snapshots").histories
     ends = "history ends here: this clone is shallow; `git fetch --unshallow` brings the rest"
     assert told(past, one) == [("temp 400", 400, ""), ("temp 300", 300, ends)]
     with pytest.raises(StoreError, match="HEAD~3: no git revision or range") as error:
-        find(Asked("step", (), (), "compiled", "HEAD~3"), tmp_path / "shallow", tmp_path / "shallow/snapshots")
+        find(HistoryRequest("step", (), (), "compiled", "HEAD~3"), tmp_path / "shallow", tmp_path / "shallow/snapshots")
     assert "git fetch --unshallow" in error.value.hint
 
 
@@ -375,10 +383,10 @@ def test_crossings_are_those_commits_that_crossed(past: Past) -> None:
 
 
 def test_words() -> None:
-    assert both_in_words("temp_bytes", 1500000, 5000) == "1.4 MiB -> 4.9 KiB (-99.7 %)"
-    assert both_in_words("temp_bytes", 5000, 1500000) == "4.9 KiB -> 1.4 MiB (300 times)"
-    assert both_in_words("fusions", 0, 3) == "0 -> 3"
-    assert delta_in_words("temp_bytes", 655360, 655424) == "+64 B"
+    assert format_both("temp_bytes", 1500000, 5000) == "1.4 MiB -> 4.9 KiB (-99.7 %)"
+    assert format_both("temp_bytes", 5000, 1500000) == "4.9 KiB -> 1.4 MiB (300 times)"
+    assert format_both("fusions", 0, 3) == "0 -> 3"
+    assert format_delta("temp_bytes", 655360, 655424) == "+64 B"
     assert sparkline(list(range(100)), width=4) == "▃▄▆█"
     assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").trouble.startswith("is no record of traces")
 
@@ -396,7 +404,7 @@ def test_where_a_shallow_clone_ends_in_a_branch_nothing_is_recorded_again(past: 
     past.record("step", "cosine", "copy", temp=400)
     past.commit("merged")
     past.git("clone", "-q", "--depth", "2", past.top.as_uri(), str(tmp_path / "shallow"))
-    asked = Asked("step", (), (), "compiled", "HEAD")
+    asked = HistoryRequest("step", (), (), "compiled", "HEAD")
     (one,) = find(asked, tmp_path / "shallow", tmp_path / "shallow/snapshots").histories
     assert {row.commit.subject: row.again for row in one.rows} == {
         "merged": False, "on the side": False, "on main": False,
@@ -441,3 +449,62 @@ def test_summaries_of_strange_hands_are_told_in_every_form(past: Past, value: st
     assert len(json.loads(history_json(shown, "HEAD"))["histories"][0]["commits"]) == 1 + len(TABLES)
     for form in (history_text, history_markdown, history_csv):
         assert form(shown).count("strange ") == len(TABLES)
+
+
+def recounted(past: Past) -> None:
+    """The same programs as ever; a new hlodiff counts fusions differently, and one commit later a program changes."""
+    past.record("step", "sine", fusions=13, temp=100)
+    past.commit("one")
+    past.record("step", "sine", "copy", fusions=12, temp=100)
+    past.commit("two")
+    past.record("step", "sine", "copy", fusions=2, temp=100, version=2)
+    past.commit("Rewrite the summaries")
+    past.record("step", "sine", "copy", "copy", fusions=3, temp=300, version=2)
+    past.commit("four")
+
+
+def test_where_counting_changed_no_change_of_a_number_is_reported(past: Past) -> None:
+    recounted(past)
+    one = history(past, "step", "fusions", "temp_bytes")
+    assert [(row.old_value("fusions"), row.value("fusions")) for row in one.rows] == [
+        (2, 3), (None, 2), (13, 12), (None, 13)
+    ]  # fmt: skip
+    assert [(row.old_value("temp_bytes"), row.value("temp_bytes")) for row in one.rows] == [
+        (100, 300), (100, 100), (100, 100), (None, 100)
+    ]  # fmt: skip
+    assert [row.recounted for row in one.rows] == [False, True, False, False]
+    assert [change.row.commit.subject for change in changes(one, "fusions")] == ["two", "four"]
+    said = "counted differently since here (format 1 -> 2); numbers before are not comparable; the same programs"
+    assert [notes for _, _, notes in told(past, one, "fusions")] == ["", said, "", "history begins here"]
+    assert format_summary(one, "fusions") == "2 -> 3 (+50 %)"
+    assert format_summary(one, "temp_bytes") == "100 B -> 300 B (+200 %)"
+    shown = [Shown(one, ("fusions",), "compiled")]
+    for form in (history_text, history_markdown, history_csv):
+        assert form(shown).count("counted differently since here") == 1
+    commits = json.loads(history_json(shown, "HEAD"))["histories"][0]["commits"]
+    assert [one["counted_differently"] for one in commits] == [False, True, False, False]
+
+
+def test_what_is_counted_in_the_programs_now_is_counted_alike(past: Past) -> None:
+    recounted(past)
+    one = history(past, "step", "entry.copies")
+    assert [(row.old_value("entry.copies"), row.value("entry.copies")) for row in one.rows] == [
+        (1, 2), (1, 1), (0, 1), (None, 0)
+    ]  # fmt: skip
+
+
+def test_bisect_finds_no_commit_where_counting_changed(
+    past: Past, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recounted(past)
+    monkeypatch.chdir(past.project)
+
+    def bisect(*arguments: str) -> str:
+        run(["bisect", "step", "fusions", *arguments])
+        return capsys.readouterr().out
+
+    largest = bisect()
+    assert "four" in largest and "Rewrite" not in largest
+    below = bisect("--below", "5")
+    assert "was below 5 since it is counted as it is now" in below
+    assert "Rewrite" not in bisect("--change", "1%")

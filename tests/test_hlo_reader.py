@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.diff.differ import diff
+from hlodiff.differ.pipeline import diff
 from hlodiff.errors import HlodiffError, ReadError
-from hlodiff.ir import read, read_bytes, read_text
-from hlodiff.ir.hlo_printer import print_hlo
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.ir.hlo_shapes import print_shape, read_shape
-from hlodiff.ir.model import Layout, Module
+from hlodiff.hlo import read, read_bytes, read_text
+from hlodiff.hlo.model import Layout, Module
+from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo.printer import print_hlo
+from hlodiff.hlo.shapes import print_shape, read_shape
 
 ROOT = Path(__file__).parents[1]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from hlodiff.report.escape import json_text, unordered
-from hlodiff.report.numbers import bytes_in_words, change_in_words, count_in_words
-from hlodiff.report.reading import read_sheet
-from hlodiff.store import Snapshot, write_snapshot
+from hlodiff.report.numbers import format_bytes, format_change, format_count
+from hlodiff.report.untrusted_result import read_untrusted_view
+from hlodiff.snapshots import Snapshot, write_snapshot
 
 Said = Callable[..., tuple[int, str, str]]
 ONE = "HloModule m\n\nENTRY e {\n  %p = f32[8]{0} parameter(0)\n  ROOT %n = f32[8]{0} tanh(%p)\n}\n"
@@ -95,7 +95,7 @@ def test_figures_that_no_compiler_gives_are_none(value: str, said: Said) -> None
     code, out, _ = said("diff", "snapshots", "other", "--format", "json")
     assert code == 0
     assert "memory.temp" not in json.loads(out)["programs"][-1]["metrics"]
-    read_sheet(out)
+    read_untrusted_view(out)
     shown = said("show", "f", "--format", "json")[1]
     json.loads(shown, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
 
@@ -128,10 +128,10 @@ def test_millions_of_empty_lines_are_refused_at_once(name: str, line: bytes, sai
 
 def test_numbers_without_bounds() -> None:
     huge = 10**400
-    assert (bytes_in_words(huge), count_in_words(huge)) == ("9.09e+287 TiB", "1e+288 T")
-    assert change_in_words(1, huge).endswith(" %")
-    assert change_in_words(float("nan"), 3) == "was 0"
-    assert count_in_words(float("-inf")) == "-1e+288 T"
+    assert (format_bytes(huge), format_count(huge)) == ("9.09e+287 TiB", "1e+288 T")
+    assert format_change(1, huge).endswith(" %")
+    assert format_change(float("nan"), 3) == "was 0"
+    assert format_count(float("-inf")) == "-1e+288 T"
 
 
 def test_json_is_shown_as_harmless_as_text() -> None:

@@ -12,13 +12,13 @@ import pytest
 
 import hlodiff
 from hlodiff import registry
-from hlodiff.capture.varied import Executable, Ran, Varied
-from hlodiff.cli.variant_budgets import over_limits, variant_limits
-from hlodiff.diff.borders import Calls, Kernel, inner_calls, kernels, part_of
+from hlodiff.capture.variants import Executable, VariantRun, VariantsResult
+from hlodiff.differ.fusion_borders import Calls, Kernel, inner_calls, kernels, part_of
 from hlodiff.errors import ConfigError, RegistryError
-from hlodiff.ir import read_text
-from hlodiff.ir.model import Frame
-from hlodiff.report.variants import Comparison, Variant, variants_json, variants_markdown, variants_text
+from hlodiff.hlo import read_text
+from hlodiff.hlo.model import Frame
+from hlodiff.inspect.variant_budgets import over_limits, variant_limits
+from hlodiff.inspect.variants_report import Comparison, Variant, variants_json, variants_markdown, variants_text
 from tests.test_cli_capture import hlodiff as run
 
 # What XLA makes of `sin(f(f(x)))` with `f = x -> tanh(x) * 2` where `f` is jitted too: the first call of `f` has
@@ -191,11 +191,15 @@ def broken():
 """
 
 
-RAN = (Ran("none", (Executable("jit_sin", True, "", "", 5, 8.0, 1.0, 0.1),)), Ran("outer"), Ran("inner"))
+RAN = (
+    VariantRun("none", (Executable("jit_sin", True, "", "", 5, 8.0, 1.0, 0.1),)),
+    VariantRun("outer"),
+    VariantRun("inner"),
+)
 
 
-def varied(budget: Any) -> Varied:
-    return Varied("g", RAN, (), "0.10.2", "m.py:3", budget)
+def varied(budget: Any) -> VariantsResult:
+    return VariantsResult("g", RAN, (), "0.10.2", "m.py:3", budget)
 
 
 def test_what_is_over_its_budget_is_told() -> None:
@@ -230,7 +234,7 @@ def test_what_is_over_its_budget_is_told() -> None:
 def test_a_budget_that_makes_no_sense_is_refused(budget: Any, message: str) -> None:
     with pytest.raises(ConfigError) as error:
         variant_limits(varied(budget))
-    assert message in str(error.value)
+    assert message in error.value.render()
 
 
 HELD = """import hlodiff, jax, jax.numpy as jnp

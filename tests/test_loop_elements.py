@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from hlodiff.diff.replay import replay
-from hlodiff.diff.script import Pair
+from hlodiff.differ.script import InstructionPair
+from hlodiff.differ.verify import replay
 from tests.scenarios import compare, lines
 
 OLD = """
@@ -96,7 +96,7 @@ def test_values_handed_on_as_they_were_shift_others_too() -> None:
     assert found.replay().complete
 
 
-def _with_elements(pair: Pair, change: dict[int, int] | None) -> Pair:
+def _with_elements(pair: InstructionPair, change: dict[int, int] | None) -> InstructionPair:
     pairs = tuple((place, tuple(change.items()) if change else ()) for place, _ in pair.elements)
     return replace(pair, elements=pairs if change else ())
 

@@ -6,22 +6,22 @@ import json
 
 import pytest
 
-from hlodiff.diff.compared import Compared
-from hlodiff.ir.model import Frame
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.hlo.model import Frame
 from hlodiff.policy import Finding
 from hlodiff.report.comment import to_comment
-from hlodiff.report.filling import sheet_of
-from hlodiff.report.json_report import to_json
-from hlodiff.report.markdown_report import to_markdown
-from hlodiff.report.record import Report
+from hlodiff.report.json_form import to_json
+from hlodiff.report.markdown import to_markdown
+from hlodiff.report.report import Report
 from hlodiff.report.sarif import to_sarif
-from hlodiff.report.terminal import to_terminal
+from hlodiff.report.text import to_terminal
+from hlodiff.report.view_builder import build_view
 
 NAMES = tuple(f"f{n:02}" for n in range(50))
 
 
 def _report(findings: tuple[Finding, ...], everything: bool = False) -> Report:
-    programs = tuple(Compared(name, "cpu", "compiled", "identical") for name in NAMES)
+    programs = tuple(ProgramComparison(name, "cpu", "compiled", "identical") for name in NAMES)
     return Report("check", "snapshots", "this work tree", programs, findings, all=everything)
 
 
@@ -40,7 +40,7 @@ def test_one_budget_over_in_fifty_functions_is_said_once() -> None:
     ]
     assert len(lines) <= 8
     assert "50 over budget" in lines[-2]
-    for text in (to_comment(sheet_of(report)), to_markdown(report), to_terminal(report)):
+    for text in (to_comment(build_view(report)), to_markdown(report), to_terminal(report)):
         assert text.count("at most 0") == 1
         assert "50 programs" in text
     assert len(json.loads(to_json(report))["findings"]) == 50
@@ -77,7 +77,7 @@ def test_one_function_does_not_push_out_another() -> None:
 
 def test_code_scanning_is_told_why_a_rule_is_there() -> None:
     found = Finding("error", "no-f64", "f00", "cpu", "tanh is of double precision")
-    log = json.loads(to_sarif(sheet_of(_report((found, _budget("f01", "copies is 1; at most 0"))))))
+    log = json.loads(to_sarif(build_view(_report((found, _budget("f01", "copies is 1; at most 0"))))))
     texts = {rule["id"]: rule["shortDescription"]["text"] for rule in log["runs"][0]["tool"]["driver"]["rules"]}
     assert texts["no-f64"].startswith("No f64: one Python float")
     assert texts["budget"].startswith("The program needs more than")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.diff.metrics import (
+from hlodiff.differ.metrics import (
     bookkeeping_counts,
     collectives,
     count,
@@ -18,12 +18,11 @@ from hlodiff.diff.metrics import (
     op_counts,
     raw_metrics,
 )
-from hlodiff.diff.placement import donations, placements
-from hlodiff.diff.words import memory_space_in_words, platform_of, sharding_in_words
-from hlodiff.ir import read, read_text
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.ir.model import Module
-from hlodiff.normalize import normalize
+from hlodiff.differ.placement import donations, format_memory_space, format_sharding, placements, platform_of
+from hlodiff.hlo import read, read_text
+from hlodiff.hlo.model import Module
+from hlodiff.hlo.parser import read_hlo
+from hlodiff.normalizer import normalize
 
 SNAPSHOTS = Path(__file__).resolve().parents[1] / "snapshots"
 
@@ -288,19 +287,19 @@ def test_shardings_of_arguments_and_results_in_words() -> None:
     ],
 )
 def test_shardings_in_words(text: str | None, words: str) -> None:
-    assert sharding_in_words(text) == words
+    assert format_sharding(text) == words
 
 
 def test_memory_spaces_are_named_by_platform() -> None:
-    assert [memory_space_in_words(n, "tpu") for n in (0, 1, 5, 6, 9)] == [
+    assert [format_memory_space(n, "tpu") for n in (0, 1, 5, 6, 9)] == [
         "device",
         "vmem",
         "host",
         "smem",
         "memory space 9",
     ]
-    assert memory_space_in_words(1, "cuda") == "collective memory"
-    assert memory_space_in_words(1) == "fast memory"
+    assert format_memory_space(1, "cuda") == "collective memory"
+    assert format_memory_space(1) == "fast memory"
     assert platform_of(entry("  ROOT %p = f32[8]{0:T(1024)} parameter(0)")) == "tpu"
     assert platform_of(entry("  ROOT %p = f32[8]{0} parameter(0)")) == ""
 

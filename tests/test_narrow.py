@@ -16,10 +16,10 @@ from benchmarks.edits import EDITS, make_one
 from benchmarks.noise import QUIET, Noise, add_noise
 from benchmarks.workbench import put_together, take_apart
 from benchmarks.writer import write
-from hlodiff.diff import Edit, ModuleDiff, diff
+from hlodiff.differ import Edit, ModuleDiff, diff
 from hlodiff.errors import ReadError
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.ir.outline import Unread
+from hlodiff.hlo.lazy import LazyComputations
+from hlodiff.hlo.parser import read_hlo
 
 SNAPSHOTS = sorted((Path(__file__).parents[1] / "snapshots").glob("**/compiled.hlo"))
 
@@ -78,7 +78,7 @@ def test_the_fast_path_says_what_the_slow_one_says(seed: int, edits: int, noisy:
 @pytest.mark.parametrize("path", SNAPSHOTS, ids=lambda path: "/".join(path.parts[-3:-1]))
 def test_what_is_read_later_is_what_is_read_at_once(path: Path) -> None:
     later, now = (read_hlo(path.read_text(), at_once=at_once) for at_once in (False, True))
-    assert isinstance(later.computations, Unread)
+    assert isinstance(later.computations, LazyComputations)
     assert tuple(later.computations) == now.computations
     assert (later.entry, later.attributes, later.frames) == (now.entry, now.attributes, now.frames)
 
@@ -105,6 +105,25 @@ ENTRY %main (x: f32[8]) -> f32[8] {
 """
 
 
+def test_a_direction_inside_a_string_does_not_make_a_comparison_symmetric() -> None:
+    old = """HloModule m
+
+%less (a: f32[8], b: f32[8]) -> pred[8] {
+  %a = f32[8]{0} parameter(0)
+  %b = f32[8]{0} parameter(1)
+  ROOT %c = pred[8]{0} compare(%a, %b), direction=LT, frontend_attributes={note="direction=EQ"}
+}
+
+ENTRY %main (x: f32[8], y: f32[8]) -> pred[8] {
+  %x = f32[8]{0} parameter(0)
+  %y = f32[8]{0} parameter(1)
+  ROOT %f = pred[8]{0} fusion(%x, %y), kind=kLoop, calls=%less
+}
+"""
+    found = diff(*(read_hlo(text, at_once=False) for text in (old, old.replace("compare(%a, %b)", "compare(%b, %a)"))))
+    assert [(edit.kind, edit.fields) for edit in found.edits] == [("changed", ("operands",))]
+
+
 def test_equal_computations_are_never_read() -> None:
     old = read_hlo(TWO_LAYERS, at_once=False)
     new = read_hlo(TWO_LAYERS.replace(".1", ".77").replace("constant(1)", "constant(2)"), at_once=False)
@@ -113,8 +132,8 @@ def test_equal_computations_are_never_read() -> None:
     assert found.edits[0].new is not None
     assert found.edits[0].new.computation == 1
     for module in (old, new):
-        assert isinstance(module.computations, Unread)
-        assert module.computations.looked_at == (1,)  # neither %square nor %main
+        assert isinstance(module.computations, LazyComputations)
+        assert module.computations.parsed == (1,)  # neither %square nor %main
 
 
 def test_sharing_is_seen_where_instructions_are_twins() -> None:

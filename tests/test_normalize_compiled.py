@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.ir.hlo_printer import print_hlo
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.ir.model import Module
-from hlodiff.normalize import RULES, normalize, normalize_counted, to_text
-from hlodiff.normalize.rule import Rule
+from hlodiff.hlo.model import Module
+from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo.printer import print_hlo
+from hlodiff.normalizer import PASSES, normalize, normalize_counted, to_text
+from hlodiff.normalizer.passes import Pass
 
 FIXTURES = Path(__file__).parent / "fixtures" / "normalize"
-COMPILED = [rule for rule in RULES if "compiled" in rule.stages]
+COMPILED = [rule for rule in PASSES if "compiled" in rule.stages]
 
 
 def same(old: str, new: str) -> bool:
@@ -36,7 +36,7 @@ add {
 
 
 @pytest.mark.parametrize("rule", COMPILED, ids=lambda rule: rule.name)
-def test_each_rule_turns_its_fixture_from_before_to_after(rule: Rule) -> None:
+def test_each_rule_turns_its_fixture_from_before_to_after(rule: Pass) -> None:
     before = read_hlo((FIXTURES / rule.name / "before.hlo").read_text())
     module, count = rule.apply(before)
     assert print_hlo(module) == (FIXTURES / rule.name / "after.hlo").read_text()

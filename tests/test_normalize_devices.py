@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hlodiff.ir.collectives import Collective, collectives
-from hlodiff.ir.devices import canonical_groups, parse_groups
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.normalize import normalize
-from hlodiff.normalize.device_rules import canonical_sharding
-from hlodiff.normalize.tuning import split_backend_config
+from hlodiff.hlo.collectives import Collective, canonical_groups, collectives, parse_groups
+from hlodiff.hlo.parser import read_hlo
+from hlodiff.normalizer import normalize
+from hlodiff.normalizer.backend_config import split_backend_config
+from hlodiff.normalizer.devices import canonical_sharding
 
 GROUPS = [
     ("{{0,1},{2,3}}", "{{0,1},{2,3}}"),

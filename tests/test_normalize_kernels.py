@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.capture import Captured, capture, discover, one_worker_for_both
+from hlodiff.capture import CapturedProgram, capture, discover, one_worker_for_both
 from hlodiff.config import Config
-from hlodiff.ir import read_text
-from hlodiff.normalize import normalize, to_text
+from hlodiff.hlo import read_text
+from hlodiff.normalizer import normalize, to_text
 from tests.captured import ABSENT, THREE
 
 EXAMPLE = (Path(__file__).parents[1] / "examples" / "pallas_kernel.py").read_text()
@@ -25,7 +25,7 @@ def programs(folder: Path, source: str) -> dict[str, tuple[str, str]]:
     with one_worker_for_both():
         outcomes = list(capture(config, discover(config).requests()))
     for outcome in outcomes:
-        assert isinstance(outcome, Captured), outcome
+        assert isinstance(outcome, CapturedProgram), outcome
         stages = (outcome.stablehlo, outcome.compiled or "")
         texts = [to_text(normalize(read_text(text))) for text in stages]
         found[outcome.target] = (texts[0], texts[1])

@@ -43,8 +43,8 @@ jax.config.update("jax_num_cpu_devices", 4)
 from jax.sharding import NamedSharding, PartitionSpec as P
 from hlodiff.capture.devices import open_target
 from hlodiff.capture.targets import parse
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.normalize import normalize, to_text
+from hlodiff.hlo.parser import read_hlo
+from hlodiff.normalizer import normalize, to_text
 from model import step
 
 for name in {targets!r}:

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hlodiff.ir import bindings
-from hlodiff.ir.hlo_printer import print_hlo
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.ir.model import Module
-from hlodiff.normalize import normalize, to_text
+from hlodiff.hlo import mlir
+from hlodiff.hlo.model import Module
+from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo.printer import print_hlo
+from hlodiff.normalizer import normalize, to_text
 from tests import noise, single_edits
 from tests.oracle import Fact, model_facts, xla_facts
 
@@ -43,7 +43,7 @@ def test_there_are_programs_of_all_three_backends() -> None:
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
 def test_normalized_programs_are_valid_and_normalize_to_themselves(path: Path) -> None:
     text = text_of(path)
-    bindings.hlo_from_text(text)
+    mlir.hlo_from_text(text)
     whole = print_hlo(with_unique_names(read_hlo(text)))
     assert plain(model_facts(read_hlo(whole))) == plain(xla_facts(whole))
     assert to_text(normalize(read_hlo(text))) == text
@@ -118,7 +118,7 @@ def test_an_edit_is_never_normalized_away_and_its_text_is_still_normal(
     if edit is not single_edits.swap:  # operands of a commutative operation may swap for nothing
         assert text != text_of(path)
     assert to_text(normalize(read_hlo(text))) == text
-    bindings.hlo_from_text(print_hlo(read_hlo(text_of(path))))
+    mlir.hlo_from_text(print_hlo(read_hlo(text_of(path))))
 
 
 def churn(old: str, new: str) -> int:

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hlodiff
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.ir.model import Module
-from hlodiff.normalize import normalize, to_text
+from hlodiff.hlo.model import Module
+from hlodiff.hlo.parser import read_hlo
+from hlodiff.normalizer import normalize, to_text
 from tests import noise
 
 ROOT = Path(__file__).parent.parent

@@ -7,17 +7,18 @@ import threading
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import pytest
 
-from hlodiff.capture import private
-from hlodiff.capture.observing import Observer, observing
-from hlodiff.capture.spoken import spoken
-from hlodiff.traces.records import Leaf, Trace
+from hlodiff.capture import jax_private
+from hlodiff.tracing.observer import Observer, observing
+from hlodiff.tracing.records import Leaf, Trace
+from hlodiff.tracing.stable_repr import stable_repr
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -121,9 +122,9 @@ def test_leaves_of_an_equinox_call() -> None:
         ("x", "array", "f32[3,4]"),
         ("count", "value", "3"),
     ]
-    assert leaf(first, "model.activation").same != leaf(second, "model.activation").same
-    assert leaf(first, "model.use_bias").same == leaf(second, "model.use_bias").same
-    assert leaf(first, "").same == leaf(second, "").same
+    assert leaf(first, "model.activation").object_id != leaf(second, "model.activation").object_id
+    assert leaf(first, "model.use_bias").object_id == leaf(second, "model.use_bias").object_id
+    assert leaf(first, "").object_id == leaf(second, "").object_id
 
 
 def test_weak_types_and_static_arguments() -> None:
@@ -165,13 +166,15 @@ def test_jit_in_a_method_and_ahead_of_time() -> None:
     )
     assert first.call.function.key == second.call.function.key
     assert [part.inside for part in (leaf(first, ""), leaf(second, ""))] == [(("rate", "1.0"),), (("rate", "2.0"),)]
-    assert leaf(first, "").same != leaf(second, "").same and leaf(first, "").code == leaf(second, "").code
+    assert (
+        leaf(first, "").object_id != leaf(second, "").object_id and leaf(first, "").code_id == leaf(second, "").code_id
+    )
     assert [first.ahead, second.ahead] == [False, True]
     assert [program.traced for program in seen.programs] == [True, True]
 
 
 def test_observers_may_be_nested_and_everything_is_put_back() -> None:
-    points = private.jit_points()
+    points = jax_private.jit_points()
     before = [getattr(module, name) for module, name in points]
     with pytest.raises(ZeroDivisionError), observing() as outer:
         with observing(keep=False) as inner:
@@ -198,11 +201,11 @@ def test_threads_are_told_apart() -> None:
     assert not any(trace.nested for trace in seen.traces) and len(seen.programs) == 4
 
 
-def test_every_record_is_told_at_once() -> None:
-    told: list[str] = []
-    with observing(lambda event: told.append(type(event).__name__), executables=False) as seen:
+def test_every_record_is_reported_at_once() -> None:
+    reported: list[str] = []
+    with observing(lambda event: reported.append(type(event).__name__), executables=False) as seen:
         jax.jit(lambda x: x / 3)(1.0)
-        assert told == ["Trace", "Program"]
+        assert reported == ["Trace", "CompiledProgram"]
     assert seen.programs[0].executable is None and [event.order for event in seen.events] == [0, 1]
 
 
@@ -218,4 +221,4 @@ def test_every_record_is_told_at_once() -> None:
     ],
 )
 def test_values_are_told_without_addresses(value: object, words: str) -> None:
-    assert spoken(value) == words
+    assert stable_repr(value) == words

@@ -19,19 +19,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlodiff.cli import run
-from hlodiff.diff import diff
-from hlodiff.diff.compared import Compared
-from hlodiff.ir.hlo_printer import print_instruction
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.ir.model import Frame
-from hlodiff.report import Report, sheet_of, to_form, to_json
-from hlodiff.report.page import PageLimits, to_page
-from hlodiff.report.page.aligned import runs_of
-from hlodiff.report.page.bodies import stored
-from hlodiff.report.page.changes import places_of
-from hlodiff.report.page.excerpt import Sources
-from hlodiff.report.page.listing import listing_of
-from hlodiff.report.totals import totals_in_words
+from hlodiff.differ import diff
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.hlo.model import Frame
+from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo.printer import print_instruction
+from hlodiff.report import Report, build_view, to_form, to_json
+from hlodiff.report.html import PageLimits, to_page
+from hlodiff.report.html.listing import listing_of, runs_of
+from hlodiff.report.html.program import Sources, places_of, stored
+from hlodiff.report.totals import format_totals
 from tests.page_parts import Page, long_program, parsed
 from tests.test_report import NEW, OLD
 from tests.test_report_forms import SLOWLY, changed, every_kind, reports
@@ -42,7 +39,7 @@ REAL = diff(OLD, NEW)
 
 def real(name: str = "f", **more: Any) -> Report:
     facts = {"memory.temp": 1024.0}, {"memory.temp": 4096.0}
-    return Report("diff", "old", "new", (Compared(name, "cpu", "compiled", "changed", REAL, *facts),), **more)
+    return Report("diff", "old", "new", (ProgramComparison(name, "cpu", "compiled", "changed", REAL, *facts),), **more)
 
 
 # --- one file, and nothing from anywhere else ------------------------------------------------------------------------
@@ -82,9 +79,9 @@ def test_the_page_is_whole_in_itself() -> None:
 
 def test_the_first_view_says_what_all_reports_say() -> None:
     report = every_kind()
-    page, sheet = parsed(to_page(report)), sheet_of(report)
+    page, sheet = parsed(to_page(report)), build_view(report)
     (title,) = [e.text for e in page.all("h1", id="totals")]
-    assert f"{title}; next: {sheet.next}" == totals_in_words(sheet)
+    assert f"{title}; next: {sheet.next}" == format_totals(sheet)
     both = {(program.name, program.target or "") for program in sheet.programs}
     assert {(row["data-name"], row["data-target"]) for row in page.rows()} == both
     counts = sheet.totals()
@@ -235,7 +232,7 @@ def shown_pairs(value: dict[str, Any]) -> dict[int, int]:
 @pytest.fixture(scope="module")
 def long_report() -> Report:
     found = diff(read_hlo(long_program(400)), read_hlo(long_program(400, 200, "sine", more=200)))
-    return Report("diff", "old", "new", (Compared("long", None, "compiled", "changed", found),))
+    return Report("diff", "old", "new", (ProgramComparison("long", None, "compiled", "changed", found),))
 
 
 @pytest.mark.parametrize(
@@ -267,7 +264,7 @@ def test_what_does_not_fit_is_left_out_and_said(
 def test_too_many_instructions_and_too_many_programs_are_said(long_report: Report) -> None:
     (body,) = parsed(to_page(long_report, limits=PageLimits(instructions=100))).bodies()
     assert body["left_out"][0] == "The programs are not shown line by line: 2,405 instructions are more than 100."
-    many = Report("diff", "a", "b", tuple(Compared(f"f{n}", None, "compiled", "identical") for n in range(20)))
+    many = Report("diff", "a", "b", tuple(ProgramComparison(f"f{n}", None, "compiled", "identical") for n in range(20)))
     page = parsed(to_page(many, limits=PageLimits(programs=5)))
     assert len(page.rows()) == 5
     assert "15 programs are left out of this table; JSON has all." in [e.text for e in page.all("p", class_="note")]

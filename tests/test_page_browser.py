@@ -11,13 +11,13 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 from playwright.sync_api import Page as Tab
 
-from hlodiff.diff import diff
-from hlodiff.diff.compared import Compared
-from hlodiff.ir.hlo_reader import read_hlo
+from hlodiff.differ import diff
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.hlo.parser import read_hlo
 from hlodiff.policy import Finding, judge
 from hlodiff.report import Report
-from hlodiff.report.page import to_page
-from hlodiff.report.page.bounds import PAGE_LIMITS, PageLimits
+from hlodiff.report.html import to_page
+from hlodiff.report.html.limits import PAGE_LIMITS, PageLimits
 from tests.page_parts import long_program
 from tests.test_report import HOSTILE, NEW, OLD
 
@@ -50,12 +50,12 @@ def small(folder: Path) -> Path:
     hostile = "".join(HOSTILE) + "<img src=x onerror=document.title='broken'>"
     found = diff(read_hlo(long_program(4)), read_hlo(long_program(4, 2, "sine", more=1)))
     programs = (
-        Compared("train_step", "cpu", "compiled", "changed", diff(OLD, NEW)),
-        Compared("train_step", "tpu-v5e", "compiled", "changed", found),
-        Compared("decode", "cpu", "stablehlo", "identical", diff(OLD, OLD)),
-        Compared(hostile, "cpu", "compiled", "changed", diff(OLD, NEW)),
-        Compared("gone", "cpu", "compiled", "removed", op_counts={hostile: 2}),
-        Compared("train_step", "cpu", "stablehlo", "changed", diff(OLD, NEW)),
+        ProgramComparison("train_step", "cpu", "compiled", "changed", diff(OLD, NEW)),
+        ProgramComparison("train_step", "tpu-v5e", "compiled", "changed", found),
+        ProgramComparison("decode", "cpu", "stablehlo", "identical", diff(OLD, OLD)),
+        ProgramComparison(hostile, "cpu", "compiled", "changed", diff(OLD, NEW)),
+        ProgramComparison("gone", "cpu", "compiled", "removed", op_counts={hostile: 2}),
+        ProgramComparison("train_step", "cpu", "stablehlo", "changed", diff(OLD, NEW)),
     )
     findings = (*judge(programs), Finding("error", "growth", "train_step", "cpu", hostile, details=(hostile,)))
     return written(folder / "small.html", Report("check", hostile, "new", programs, findings, notes=(hostile,)))
@@ -67,7 +67,7 @@ def large(folder: Path) -> Path:
     old, new = long_program(LAYERS), long_program(LAYERS, LAYERS // 2, "sine", more=1)
     found = diff(read_hlo(old), read_hlo(new))
     return written(
-        folder / "large.html", Report("diff", "a", "b", (Compared("m", None, "compiled", "changed", found),))
+        folder / "large.html", Report("diff", "a", "b", (ProgramComparison("m", None, "compiled", "changed", found),))
     )
 
 
@@ -199,7 +199,7 @@ def seen(tab: Tab) -> list[str]:
 def test_the_first_edit_is_in_view(tab: Tab, folder: Path) -> None:
     """Programs that are short enough to be shown whole do not hide their only edit below."""
     found = diff(read_hlo(long_program(50)), read_hlo(long_program(50, 40, "sine")))
-    report = Report("diff", "a", "b", (Compared("m", None, "compiled", "changed", found),))
+    report = Report("diff", "a", "b", (ProgramComparison("m", None, "compiled", "changed", found),))
     opened(tab, written(folder / "short.html", report), "#program-0")
     assert tab.locator("#everything[aria-pressed=true]").count() == 1
     assert [line.split("(")[0].split(" ")[-1] for line in seen(tab)] == ["tanh", "sine"]
@@ -244,7 +244,7 @@ def test_the_graph_shows_what_was_made_of_an_instruction(tab: Tab, small: Path) 
 
 def test_an_open_change_without_a_drawing_is_said(tab: Tab, folder: Path) -> None:
     found = diff(read_hlo(long_program(4)), read_hlo(long_program(4, 2, "sine", more=1)))
-    report = Report("diff", "a", "b", (Compared("m", None, "compiled", "changed", found),))
+    report = Report("diff", "a", "b", (ProgramComparison("m", None, "compiled", "changed", found),))
     opened(tab, written(folder / "few.html", report, PageLimits(drawings=1)), "#program-0")
     says = []
     for _ in range(tab.locator("button.change").count()):

@@ -7,13 +7,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hlodiff.diff import diff
-from hlodiff.diff.result import ModuleDiff
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.report.page import PageLimits
-from hlodiff.report.page.gallery import drawings_of
-from hlodiff.report.page.layered import GAP, placed
-from hlodiff.report.page.matching import Matching
+from hlodiff.differ import diff
+from hlodiff.differ.result import ModuleDiff
+from hlodiff.hlo.parser import read_hlo
+from hlodiff.report.html import PageLimits
+from hlodiff.report.html.drawing import drawings_of
+from hlodiff.report.html.layers import GAP, layered_layout
+from hlodiff.report.html.listing import Matching
 
 HEAD = "HloModule m\n\n"
 TOGETHER = (
@@ -87,8 +87,8 @@ def test_no_node_covers_another_and_edges_lead_down(
     graph: tuple[list[tuple[float, float]], list[tuple[int, int]]],
 ) -> None:
     sizes, edges = graph
-    found = placed(sizes, edges)
-    assert found == placed(sizes, edges)
+    found = layered_layout(sizes, edges)
+    assert found == layered_layout(sizes, edges)
     boxes = [(x - w / 2, y - h / 2, x + w / 2, y + h / 2) for (x, y), (w, h) in zip(found.centers, sizes, strict=True)]
     for n, one in enumerate(boxes):
         assert min(one[:2]) >= -0.2

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 import hlodiff
-from hlodiff.capture import Discovered, Failed, availability
-from hlodiff.capture.calling import LONGEST
+from hlodiff.capture import CaptureFailure, DiscoveredFunction, availability
+from hlodiff.capture.parity_worker import LONGEST
 from hlodiff.capture.targets import parse
-from hlodiff.cli.parity import _ENDED as LONGEST_SAID
-from hlodiff.cli.parity import _why, running_target
 from hlodiff.policy.parity import Parity, ParityProgram, judge_parity
-from hlodiff.report.parity_report import explained, parity_markdown, parity_text
+from hlodiff.report.parity import explained, parity_markdown, parity_text
+from hlodiff.workflows.parity import _ENDED as LONGEST_SAID
+from hlodiff.workflows.parity import _why, running_target
 from tests.test_docs import blocks, played
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -91,12 +91,14 @@ def test_markup_in_names_stays_text() -> None:
     ],
 )
 def test_where_a_case_runs(targets: tuple[str, ...], runs_on: str) -> None:
-    found = Discovered("f", "m", "m.py", 1, tuple((target, ("",)) for target in targets))
+    found = DiscoveredFunction("f", "m", "m.py", 1, tuple((target, ("",)) for target in targets))
     assert running_target(found, "") == runs_on
 
 
 def test_a_call_that_was_ended_is_told_so() -> None:
-    failed = Failed("f", "", "cpu", "the worker left with exit code 1", "Timeout (0:10:00)!\nThread 0x1 (most recent")
+    failed = CaptureFailure(
+        "f", "", "cpu", "the worker left with exit code 1", "Timeout (0:10:00)!\nThread 0x1 (most recent"
+    )
     assert f"Timeout ({timedelta(seconds=LONGEST)})!" == LONGEST_SAID, "as faulthandler says it"
     assert _why(failed).startswith("the call took more than ten minutes and was ended")
     assert _why(replace(failed, log_tail="Killed")) == "the worker left with exit code 1"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hlodiff.errors import ConfigError
-from hlodiff.ir import read, read_text
+from hlodiff.hlo import read, read_text
 from hlodiff.policy.assertions import Program
 
 FOLDER = Path(__file__).parent / "fixtures" / "policy"
@@ -122,7 +122,8 @@ def test_budgets_and_rules_of_the_configuration() -> None:
     program.assert_budget(copies=2, temp_bytes="1 KiB")
     said = failure(lambda: program.assert_budget(copies=1, temp_bytes=10))
     assert said.startswith(
-        "step on cpu:\n  copies is 2; at most 1 (model.py:12, step)\n  temp_bytes is 100 B; at most 10 B"
+        "step on cpu:\n  copies is 2; at most 1 (one turn of each loop) (model.py:12, step)\n"
+        "  temp_bytes is 100 B; at most 10 B"
     )
     program.assert_rule("no-f64")
     gathering("old").assert_rule("no-collective", kind="all-gather", axis="model")
@@ -172,7 +173,7 @@ def many_copies(count: int) -> str:
 def test_what_was_typed_wrong_is_said_where_it_was_typed(call: Callable[[Any], None], words: str) -> None:
     with pytest.raises(ConfigError) as caught:
         call(loop())
-    assert str(caught.value).startswith(words)
+    assert caught.value.render().startswith(words)
     own = [entry for entry in caught.traceback if not entry.frame.f_locals.get("__tracebackhide__")]
     assert {str(entry.path).rpartition("/")[2] for entry in own} == {"test_policy_assertions.py"}, (
         "a test shows no frame of ours"

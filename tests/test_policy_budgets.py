@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff import config_policy
-from hlodiff.config import Config
-from hlodiff.config_policy import Budget, budgets, measured_as
-from hlodiff.diff import diff, metrics
-from hlodiff.diff.classes import CLASSES
-from hlodiff.diff.compared import Compared
-from hlodiff.diff.weights import KINDS
+from hlodiff import config as config_module
+from hlodiff.config import Budget, Config, budgets, measured_as
+from hlodiff.differ import diff, metrics
+from hlodiff.differ.classify import CLASSES
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.multiplicity import KINDS
 from hlodiff.errors import ConfigError
-from hlodiff.ir import collectives, read_text
+from hlodiff.hlo import collectives, read_text
 from hlodiff.policy import CLEAN, FAILED, Finding, exit_code, judge, over_programs
 
 HEAD = "HloModule jit_step, entry_computation_layout={(f32[8]{0})->f32[8]{0}}\n\n"
@@ -45,18 +44,18 @@ def program(converts: int) -> str:
 
 def compared(
     old: int, new: int, before: Mapping[str, float] | None = None, after: Mapping[str, float] | None = None
-) -> Compared:
+) -> ProgramComparison:
     found = diff(read_text(program(old)), read_text(program(new)))
     status = "identical" if found.identical else "changed"
-    return Compared("train/big", "tpu-v5e-2x2", "compiled", status, found, before or {}, after or {})  # type: ignore[arg-type]
+    return ProgramComparison("train/big", "tpu-v5e-2x2", "compiled", status, found, before or {}, after or {})  # type: ignore[arg-type]
 
 
-def judged(one: Compared, **table: object) -> tuple[Finding, ...]:
+def judged(one: ProgramComparison, **table: object) -> tuple[Finding, ...]:
     config = Config(root=Path(), fail_on=(), budgets=budgets([table], "pyproject.toml: [tool.hlodiff] budgets"))
     return tuple(found for found in judge([one], config) if found.rule == "budget")
 
 
-def said(one: Compared, **table: object) -> list[str]:
+def said(one: ProgramComparison, **table: object) -> list[str]:
     return [found.what for found in judged(one, **table)]
 
 
@@ -105,13 +104,13 @@ def test_a_ratchet_holds_for_a_program_that_had_none_at_all() -> None:
 def test_absolute_limits_hold_for_unchanged_and_new_programs() -> None:
     module = read_text(program(4))
     for status in ("identical", "added"):
-        one = Compared("f", "cpu", "compiled", status, module=module)
+        one = ProgramComparison("f", "cpu", "compiled", status, module=module)
         table: dict[str, object] = {"converts": 2, "fusions": {"ratchet": True}, "fusion.converts": 3, "op.tanh": 0}
         assert said(one, **table) == [
             "converts is 4; at most 2", "fusion.converts is 4; at most 3", "op.tanh is 1; at most 0"
         ]  # fmt: skip
-    assert said(Compared("f", "cpu", "compiled", "removed", module=module), converts=0) == []
-    assert said(Compared("f", "cpu", "compiled", "not_checked"), converts=0) == []
+    assert said(ProgramComparison("f", "cpu", "compiled", "removed", module=module), converts=0) == []
+    assert said(ProgramComparison("f", "cpu", "compiled", "not_checked"), converts=0) == []
 
 
 def test_what_nobody_knows_is_said_and_decides_nothing() -> None:
@@ -170,30 +169,30 @@ def test_fail_on_says_which_classes_fail() -> None:
 
 def test_the_configuration_knows_what_is_counted() -> None:
     fixed = [name for name in metrics._FIXED if not name.startswith("ops.")]
-    assert sorted(config_policy.COUNTED) == sorted(fixed)
-    assert config_policy.FAMILIES == collectives.FAMILIES
-    assert config_policy.KINDS == KINDS
-    assert set(config_policy.FAIL_ON) == set(CLASSES) - {"schedule", "identical"}
+    assert sorted(config_module.COUNTED) == sorted(fixed)
+    assert config_module.FAMILIES == collectives.FAMILIES
+    assert config_module.KINDS == KINDS
+    assert set(config_module.FAIL_ON) == set(CLASSES) - {"schedule", "identical"}
 
 
 def test_every_metric_has_a_value() -> None:
-    one = Compared("f", "cpu", "compiled", "identical", module=read_text(program(2)))
-    names = [*config_policy.COUNTED, *(f"collectives.{f}.bytes" for f in config_policy.FAMILIES), "custom_calls.x"]
+    one = ProgramComparison("f", "cpu", "compiled", "identical", module=read_text(program(2)))
+    names = [*config_module.COUNTED, *(f"collectives.{f}.bytes" for f in config_module.FAMILIES), "custom_calls.x"]
     names += [f"{kind}.{name}" for kind in KINDS for name in ("copies", "op.add", "collectives.all-gather")]
     assert all(measured_as(name) for name in names)
     assert said(one, **dict.fromkeys(names, 10**9)) == []
 
 
 def test_a_budget_without_a_place_has_no_advice() -> None:
-    config = Config(root=Path(), fail_on=(), budgets=(Budget((config_policy.Limit("converts", most=0),)),))
+    config = Config(root=Path(), fail_on=(), budgets=(Budget((config_module.Limit("converts", most=0),)),))
     assert [f.advice for f in judge([compared(2, 4)], config) if f.rule == "budget"] == [""]
 
 
 def test_the_budget_of_a_function_is_for_it_alone_and_says_where_it_stands() -> None:
-    budget = config_policy.budget_of("train", {"converts": 2, "targets": ["tpu-*"]}, "m.py:7")
+    budget = config_module.budget_of("train", {"converts": 2, "targets": ["tpu-*"]}, "m.py:7")
     found = [f for f in judge([compared(2, 4)], Config(root=Path(), budgets=(budget,))) if f.rule == "budget"]
     assert [f.advice for f in found] == ["if it is meant, raise converts in the budget at m.py:7"]
-    other = config_policy.budget_of("eval", {"converts": 2}, "m.py:9")
+    other = config_module.budget_of("eval", {"converts": 2}, "m.py:9")
     assert [f.rule for f in judge([compared(2, 4)], Config(root=Path(), fail_on=(), budgets=(other,)))] == ["changed"]
 
 
@@ -208,5 +207,5 @@ def test_the_budget_of_a_function_is_for_it_alone_and_says_where_it_stands() -> 
 )
 def test_a_mistake_in_the_budget_of_a_function(table: object, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        config_policy.budget_of("f", table, "m.py:7")
-    assert str(caught.value).startswith(says)
+        config_module.budget_of("f", table, "m.py:7")
+    assert caught.value.render().startswith(says)

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlodiff.capture.passes import Span, merged, metadata_spans, pass_times
-from hlodiff.capture.profiled import PassTime
-from hlodiff.report.anatomy_words import Told
-from hlodiff.report.profiles import Pass, Profile, profiles_json, profiles_markdown, profiles_text
-from hlodiff.report.record import Report
-from hlodiff.report.terminal import to_terminal
+from hlodiff.capture.profile import PassTime
+from hlodiff.capture.profile_worker import Span, merged, metadata_spans, pass_times
+from hlodiff.inspect.profile_report import Pass, Profile, profiles_json, profiles_markdown, profiles_text
+from hlodiff.report.program_analysis import AnalysisNote
+from hlodiff.report.report import Report
+from hlodiff.report.text import to_terminal
 from hlodiff.report.timings import Timing, bar
 from tests.test_cli_capture import hlodiff
 from tests.test_docs import ROOT, blocks, played
@@ -133,7 +133,7 @@ def test_a_compiler_that_does_not_tell() -> None:
 
 
 def test_what_makes_a_program_large_is_named_with_its_line() -> None:
-    told = Told("copies", "m.py:3 (f): 40 copies of 12 operations", "scan compiles \x1b the body once")
+    told = AnalysisNote("copies", "m.py:3 (f): 40 copies of 12 operations", "scan compiles \x1b the body once")
     profile = Profile("f", "cpu", 1, 1, FIRST, (), reasons=(told,) * 11)
     lines = profiles_text([profile]).splitlines()
     start = lines.index("  larger than it must be")

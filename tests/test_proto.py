@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from hlodiff.errors import ReadError
-from hlodiff.ir import bindings
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.ir.proto import proto_text, read_proto, unwrap
+from hlodiff.hlo import mlir
+from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo.proto import proto_text, read_proto, unwrap
 from tests.oracle import model_facts, proto_facts, xla_facts
 
 HLO = """\
@@ -47,7 +47,7 @@ ENTRY %main (x: bf16[<=8,4], y: (f32[4], token[])) -> (bf16[<=8,4], f32[]) {
 
 
 def _proto() -> bytes:
-    data: bytes = bindings.hlo_from_text(HLO).as_serialized_hlo_module_proto()
+    data: bytes = mlir.hlo_from_text(HLO).as_serialized_hlo_module_proto()
     return data
 
 
@@ -92,7 +92,7 @@ def test_scopes_frames_and_aliases_survive() -> None:
 def test_large_constants_are_complete() -> None:
     numbers = ", ".join(str(n) for n in range(2000))
     text = f"HloModule m\nENTRY e {{\n  ROOT c = s32[2000]{{0}} constant({{{numbers}}})\n}}\n"
-    data = bindings.hlo_from_text(text).as_serialized_hlo_module_proto()
+    data = mlir.hlo_from_text(text).as_serialized_hlo_module_proto()
     literal = read_proto(data).entry_computation.instructions[0].literal or ""
     assert literal.count(",") == 1999
     assert "..." not in literal

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from hlodiff.capture import Captured
-from hlodiff.cli.recording import compare, parse, record
-from hlodiff.diff.limits import Limits
+from hlodiff.capture import CapturedProgram
+from hlodiff.differ.limits import Limits
 from hlodiff.errors import RegistryError
-from hlodiff.pytest_cases import snapshot_name
+from hlodiff.pytest_plugin.cases import snapshot_name
 from hlodiff.registry import register
-from hlodiff.store import FolderTree, list_snapshots
+from hlodiff.snapshots import FolderTree, list_snapshots
+from hlodiff.workflows.compare import compare, parse, record
 from tests.test_cli_check import STABLEHLO, TANH
 
 pytest_plugins = ["pytester"]
@@ -30,8 +30,8 @@ ROOT = Path(__file__).parent.parent
 # What the compiler would say of a function is told by its name; `absent` cannot be compiled here, `broken` not at all.
 STAND_IN = """
 import pytest
-from hlodiff.capture import Captured, Failed, NotChecked
-from hlodiff.pytest_cases import CaseChecker
+from hlodiff.capture import CapturedProgram, CaptureFailure, NotChecked
+from hlodiff.pytest_plugin.cases import CaseChecker
 from tests.test_cli_check import STABLEHLO, TANH
 
 def compiled(checker, case, key, stored):
@@ -40,9 +40,9 @@ def compiled(checker, case, key, stored):
     if name == "absent":
         return NotChecked(*where, "no libtpu here", "pip install libtpu")
     if name == "broken":
-        return Failed(*where, "model.py:3: TypeError: no", "the end of a log")
+        return CaptureFailure(*where, "model.py:3: TypeError: no", "the end of a log")
     facts = {"toolchain": {"jax": "0.10.2"}, "memory": {}, "cost": {}}
-    return Captured(*where, STABLEHLO, TANH.replace("tanh", name), facts, {})
+    return CapturedProgram(*where, STABLEHLO, TANH.replace("tanh", name), facts, {})
 
 CaseChecker._capture = compiled
 """
@@ -63,7 +63,7 @@ def _imported_before() -> None:
     """Runs inside this process forget what they import, and C++ extensions cannot be imported twice."""
     facts: dict[str, Any] = {"toolchain": {}, "memory": {}, "cost": {}}
     old, new = (
-        parse(record(Captured("f", "", "cpu", STABLEHLO, text, facts, {}), "."), "f", verify=True)
+        parse(record(CapturedProgram("f", "", "cpu", STABLEHLO, text, facts, {}), "."), "f", verify=True)
         for text in (TANH, TANH.replace("tanh", "exponential"))
     )
     compare(old, new, Limits())

@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from hlodiff.capture.recorded import RawProgram, read_raw
-from hlodiff.cli.program_names import Names, difference, safe
-from hlodiff.cli.recordings import check_replaceable
+from hlodiff.capture.recorded_programs import RawProgram, read_raw
 from hlodiff.errors import ReadError, UsageError
-from hlodiff.ir.bindings import mlir_text
-from hlodiff.traces.records import Leaf
+from hlodiff.hlo.mlir import mlir_text
+from hlodiff.tracing.records import Leaf
+from hlodiff.workflows.record_run import Names, check_replaceable, difference, safe
 from tests.test_cli_capture import hlodiff
 
 
@@ -93,7 +92,7 @@ def test_a_line_that_moved_changes_no_name() -> None:
 
 @pytest.mark.parametrize("name", ["<lambda>", "con", "a/../b", "\x1b[31m", "é" * 90, "", "step" * 40, "<locals>"])
 def test_every_name_can_be_a_folder(name: str) -> None:
-    from hlodiff.store import is_safe
+    from hlodiff.snapshots import is_safe
 
     assert is_safe(safe(name)), safe(name)
 
@@ -363,3 +362,40 @@ def test_a_command_without_jax_and_one_that_is_not_there(tmp_path: Path) -> None
     assert (done.returncode, done.stdout) == (2, "")
     assert "no-such-command-anywhere: there is no such command" in done.stderr
     assert not (tmp_path / "other").exists()
+
+
+LOOPS = """
+import contextlib, jax, jax.numpy as jnp
+from jax import lax
+xs = jnp.ones(4)
+double = jax.jit(lambda x: x * 2)
+for _ in range(3):
+    lax.scan(lambda c, x: (c + x, None), 0.0, xs)
+    lax.while_loop(lambda c: c[0] < 3, lambda c: c + 1, xs)
+    jax.pmap(lambda x: x + 1)(xs[None])
+    jax.pure_callback(lambda x: x, jax.ShapeDtypeStruct((4,), jnp.float32), xs)
+with contextlib.suppress(Exception):
+    double.lower(xs).compile(compiler_options={"xla_no_such": 1})
+"""
+
+
+@pytest.mark.slow
+def test_loops_outside_of_jit_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "loops.py").write_text(LOOPS)
+    done = hlodiff(tmp_path, "record", "--", "loops.py")
+    assert done.returncode == 0, done.stderr
+    index = json.loads((tmp_path / "recording/recording.json").read_text())
+    assert [(row["function"], row["compiles"]) for row in index["programs"]] == [
+        ("scan", 3),
+        ("while", 3),
+        ("pmap(<lambda>)", 3),
+        ("pure_callback", 3),
+    ]
+    assert index["problems"] == [] and set(index["eager"]["operations"]) <= {
+        "jit_broadcast_in_dim",
+        "jit_convert_element_type",
+    }
+    assert index["failed"] == {"<lambda>: compiling it ended with JaxRuntimeError": 1}
+    assert "not kept: <lambda>: compiling it ended with JaxRuntimeError" in done.stderr
+    traces = (tmp_path / "recording/whole_run/traces.yaml").read_text()
+    assert traces.count("    traces: 3\n    compiles: 3\n") == 4

@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from random import Random
 
+import networkx as nx
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -18,18 +19,19 @@ from benchmarks.edits import EDITS, kinds
 from benchmarks.noise import Noise
 from benchmarks.pairs import make_pair
 from benchmarks.programs import Program, snapshots
-from hlodiff.diff import Edit, ModuleDiff, diff
-from hlodiff.diff.replay import replay
-from hlodiff.diff.scripting import script_of
-from hlodiff.ir import read_text
-from hlodiff.ir.model import Module
+from hlodiff.differ import Edit, ModuleDiff, diff, verify
+from hlodiff.differ.build_script import build_script
+from hlodiff.differ.script import AddStep, ArriveStep, RemoveStep
+from hlodiff.differ.verify import dataflow_graph, replay
+from hlodiff.hlo import read_text
+from hlodiff.hlo.model import Computation, Module
 from tests.scenarios import module
 from tests.test_ground_truth import COMPILED, LOWERED
 
 SMALL = [program for program in (*COMPILED, *LOWERED) if len(program.text()) < 60_000]
 SETTINGS = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-DIFF = Path(hlodiff.__file__ or "").parent / "diff"
-JUDGES = ("script", "rebuilt", "replay", "replay_checks", "replay_elements", "replay_header", "replay_wires")
+DIFF = Path(hlodiff.__file__ or "").parent / "differ"
+JUDGES = ("script", "verify")
 
 
 def failures(old: Module, new: Module) -> tuple[str, ...]:
@@ -42,7 +44,7 @@ def both_ways(old: Module, new: Module) -> list[str]:
 
 def test_the_judge_shares_nothing_with_the_matcher() -> None:
     """What replays a script knows records and errors only: nothing that pairs, hashes, labels or words."""
-    allowed = {"hlodiff.ir.model", "hlodiff.errors", *(f"hlodiff.diff.{name}" for name in JUDGES)}
+    allowed = {"hlodiff.hlo.model", "hlodiff.errors", *(f"hlodiff.differ.{name}" for name in JUDGES)}
     for name in JUDGES:
         tree = ast.parse((DIFF / f"{name}.py").read_text(encoding="utf-8"))
         modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
@@ -212,9 +214,9 @@ def test_a_replay_sees_every_field_by_itself(what: str) -> None:
         entry = new.entry_computation
         new = replace(new, computations=(*new.computations[:-1], replace(entry, root=len(entry.instructions) - 1)))
         old = replace(new, computations=(*new.computations[:-1], replace(entry, root=len(entry.instructions) - 2)))
-    script = script_of(diff(old, old))
+    script = build_script(diff(old, old))
     assert replay(script).complete
-    wanted = script_of(diff(new, new)).new
+    wanted = build_script(diff(new, new)).new
     assert not replay(replace(script, new=wanted)).complete
 
 
@@ -233,10 +235,71 @@ def test_every_field_is_an_edit(what: str) -> None:
     assert sum(edit.count for edit in (*found.edits, *found.schedule)) == 1 + ("operand" not in what)
 
 
+# Differences inside computations that no step touches, so that they are compared without graphs.
+UNOPENED = {
+    "opcode": ("k = f32[4,8]{1,0} cosine(p)", "k = f32[4,8]{1,0} tan(p)"),
+    "shape": ("ROOT s = f32[4,8]{1,0} sine(p)", "ROOT s = f32[4,9]{1,0} sine(p)"),
+    "operand": ("ROOT s = f32[4,8]{1,0} sine(p)", "ROOT s = f32[4,8]{1,0} sine(k)"),
+    "control edge": ("ROOT s = f32[4,8]{1,0} sine(p)", "ROOT s = f32[4,8]{1,0} sine(p), control-predecessors={k}"),
+    "root": ("  k = f32[4,8]{1,0} cosine(p)\n  ROOT s =", "  ROOT k = f32[4,8]{1,0} cosine(p)\n  s ="),
+    "reducer's arguments": SINGLE["reducer's arguments"],
+}
+
+
+@pytest.mark.parametrize("what", UNOPENED)
+def test_a_field_of_an_unopened_computation_is_seen(what: str) -> None:
+    old, new = read_text(TWO), read_text(TWO.replace(*UNOPENED[what]))
+    assert TWO.replace(*UNOPENED[what]) != TWO
+    script = build_script(diff(old, old))
+    assert replay(script).complete
+    assert not replay(replace(script, new=build_script(diff(new, new)).new)).complete
+
+
+def test_only_what_has_steps_becomes_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Computations that are the same on both sides are compared without one; the entry always has one."""
+    script = build_script(diff(read_text(TWO), read_text(TWO.replace("sine(p)", "tan(p)"))))
+    opened: list[str] = []
+
+    def record(computation: Computation) -> object:
+        opened.append(computation.name)
+        return dataflow_graph(computation)
+
+    monkeypatch.setattr(verify, "dataflow_graph", record)
+    assert replay(script).complete
+    assert sorted(opened) == ["f", "f", "main", "main"]
+
+
+@pytest.mark.parametrize("what", ["operand", "operands", "control edge", "root"])
+def test_the_graph_of_a_computation(what: str) -> None:
+    """Positions are keys of edges, so a value that is read twice is one node with two edges."""
+    old, new = (dataflow_graph(read_text(text).entry_computation) for text in (TWO, TWO.replace(*SINGLE[what])))
+    assert nx.utils.graphs_equal(old, dataflow_graph(read_text(TWO).entry_computation))
+    assert not nx.utils.graphs_equal(old, new)
+    twice = dataflow_graph(module("p = f32[2]{0} parameter(0)\nROOT r = f32[2]{0} add(p, p)").entry_computation)
+    assert sorted(twice.edges(keys=True)) == [(0, 1, 0), (0, 1, 1)]
+
+
+@pytest.mark.parametrize("kind", ["insert-one", "delete", "several", "layer", "into-fusion"])
+def test_without_any_one_step_or_wire_it_does_not_replay(kind: str) -> None:
+    made = [make_pair(p.text(), kind, Noise(), Random(kind)) for p in COMPILED]
+    pairs = [pair for pair in made if pair is not None]
+    assert pairs
+    for pair in pairs[:2]:
+        script = build_script(diff(pair.old, pair.new))
+        for number, step in enumerate(script.steps):
+            rest = script.steps[:number], script.steps[number + 1 :]
+            assert not replay(replace(script, steps=(*rest[0], *rest[1]))).complete, step
+            if not isinstance(step, RemoveStep | AddStep | ArriveStep):
+                continue
+            for wire in step.wires:
+                less = replace(step, wires=tuple(w for w in step.wires if w != wire))
+                assert not replay(replace(script, steps=(*rest[0], less, *rest[1]))).complete, wire
+
+
 def test_sharing_is_seen() -> None:
     twice = "p = f32[2]{0} parameter(0)\ns = f32[2]{0} sine(p)\nROOT r = f32[2]{0} subtract(s, s)"
     two = "p = f32[2]{0} parameter(0)\ns = f32[2]{0} sine(p)\nt = f32[2]{0} sine(p)\nROOT r = f32[2]{0} subtract(s, t)"
-    script = script_of(diff(module(twice), module(twice)))
+    script = build_script(diff(module(twice), module(twice)))
     assert not replay(replace(script, new=module(two))).complete
     assert both_ways(module(twice), module(two)) == []
 
@@ -272,6 +335,6 @@ def test_collectives_that_swap_partners_do_not_replay_unseen() -> None:
     renumbered = read_text(f"{text}ENTRY e {{\n{body.replace('channel_id=2', 'channel_id=9')}\n}}\n")
     assert both_ways(old, new) == []
     assert both_ways(old, renumbered) == []
-    script = script_of(diff(old, old))
-    assert not replay(replace(script, new=script_of(diff(new, new)).new)).complete
-    assert replay(replace(script, new=script_of(diff(renumbered, renumbered)).new)).complete
+    script = build_script(diff(old, old))
+    assert not replay(replace(script, new=build_script(diff(new, new)).new)).complete
+    assert replay(replace(script, new=build_script(diff(renumbered, renumbered)).new)).complete

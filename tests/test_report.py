@@ -9,19 +9,18 @@ from typing import Any
 
 import pytest
 
-from hlodiff.diff import diff
-from hlodiff.diff.compared import Compared, Status
-from hlodiff.diff.result import Edit, FieldChange, ModuleDiff, Site
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.ir.model import Module
+from hlodiff.differ import diff
+from hlodiff.differ.comparison import ProgramComparison, Status
+from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
+from hlodiff.hlo.model import Module
+from hlodiff.hlo.parser import read_hlo
 from hlodiff.policy import Finding, exit_code, judge
 from hlodiff.report import Report, ToolchainChange, to_json, to_markdown, to_terminal, toolchain_changes
-from hlodiff.report.edits import change_in_words, edit_in_words, told_fields
+from hlodiff.report.edits import format_change, format_edit, format_shape, listed_fields
 from hlodiff.report.escape import clip, printable
-from hlodiff.report.instructions import shape_in_words
-from hlodiff.report.numbers import bytes_in_words, count_in_words
-from hlodiff.report.numbers import change_in_words as by_how_much
-from hlodiff.report.totals import checked_in_words
+from hlodiff.report.numbers import format_bytes, format_count
+from hlodiff.report.numbers import format_change as by_how_much
+from hlodiff.report.totals import format_checked
 
 HEAD = """HloModule m
 
@@ -50,11 +49,13 @@ NEW = read_hlo(
 )
 
 
-def changed(name: str = "f", target: str | None = "cpu", found: ModuleDiff | None = None, **facts: Any) -> Compared:
-    return Compared(name, target, "compiled", "changed", found or diff(OLD, NEW), **facts)
+def changed(
+    name: str = "f", target: str | None = "cpu", found: ModuleDiff | None = None, **facts: Any
+) -> ProgramComparison:
+    return ProgramComparison(name, target, "compiled", "changed", found or diff(OLD, NEW), **facts)
 
 
-def report(*programs: Compared, **more: Any) -> Report:
+def report(*programs: ProgramComparison, **more: Any) -> Report:
     return Report(more.pop("command", "check"), "snapshots", "this work tree", programs, judge(programs), **more)
 
 
@@ -68,9 +69,11 @@ def with_edits(*edits: Edit) -> ModuleDiff:
 def test_the_whole_report_of_one_change() -> None:
     memory = {"memory.temp": 1024.0, "cost.flops": 100.0}
     program = changed(old_facts=memory, new_facts={"memory.temp": 3072.0, "cost.flops": 90.0})
-    same = Compared("f", "cpu", "stablehlo", "identical", diff(OLD, OLD))
-    other = Compared("g", "cpu", "compiled", "identical", diff(OLD, OLD))
-    absent = Compared("f", "tpu-v5e-2x2", "compiled", "not_checked", reason="no libtpu", advice="pip install libtpu")
+    same = ProgramComparison("f", "cpu", "stablehlo", "identical", diff(OLD, OLD))
+    other = ProgramComparison("g", "cpu", "compiled", "identical", diff(OLD, OLD))
+    absent = ProgramComparison(
+        "f", "tpu-v5e-2x2", "compiled", "not_checked", reason="no libtpu", advice="pip install libtpu"
+    )
     text = to_terminal(report(program, same, other, absent, next="hlodiff update f"))
     assert text == (
         "f  changed on cpu\n"
@@ -96,7 +99,10 @@ def test_the_whole_report_of_one_change() -> None:
 
 
 def test_new_and_orphaned_programs_and_the_toolchain_first() -> None:
-    programs = [Compared("f", "cpu", "compiled", "added"), Compared("g", "cpu", "compiled", "removed")]
+    programs = [
+        ProgramComparison("f", "cpu", "compiled", "added"),
+        ProgramComparison("g", "cpu", "compiled", "removed"),
+    ]
     text = to_terminal(report(*programs, toolchain=(ToolchainChange("jax", "0.9.2", "0.10.2", ("cpu", "tpu")),)))
     assert text.split("\n")[0] == "toolchain differs: jax 0.9.2 -> 0.10.2 (cpu, tpu)"
     assert "f  new: no snapshot on cpu" in text
@@ -113,7 +119,8 @@ def test_a_story_that_holds_for_several_targets_is_told_once() -> None:
 
 def test_one_line_for_each_reason_of_what_is_not_checked() -> None:
     programs = [
-        Compared(f"f{n}", "tpu-v4-2x2x1", "compiled", "not_checked", reason="no libtpu", advice="") for n in range(9)
+        ProgramComparison(f"f{n}", "tpu-v4-2x2x1", "compiled", "not_checked", reason="no libtpu", advice="")
+        for n in range(9)
     ]
     text = to_terminal(report(*programs))
     assert text.count("no libtpu") == 1
@@ -167,24 +174,24 @@ def test_colour_changes_nothing_but_colour() -> None:
     ],
 )
 def test_fields_in_words(change: FieldChange, words: str) -> None:
-    assert change_in_words(change) == words
+    assert format_change(change) == words
 
 
 def test_files_of_any_folder_are_no_functions() -> None:
-    files = [Compared(f"cpu/{name}", None, "compiled", "identical") for name in "abc"]
-    assert checked_in_words(Report("diff", "a", "b", tuple(files))) == "3 programs, compiled HLO of each"
+    files = [ProgramComparison(f"cpu/{name}", None, "compiled", "identical") for name in "abc"]
+    assert format_checked(Report("diff", "a", "b", tuple(files))) == "3 programs, compiled HLO of each"
     both = [replace(one, stage=stage) for one in files for stage in ("stablehlo", "compiled")]
-    assert checked_in_words(Report("diff", "a", "b", tuple(both))) == "3 programs, StableHLO and compiled HLO of each"
-    recorded = Compared("f", "cpu", "compiled", "identical")
-    assert checked_in_words(Report("check", "a", "b", (recorded,))).startswith("1 program: 1 function on cpu")
+    assert format_checked(Report("diff", "a", "b", tuple(both))) == "3 programs, StableHLO and compiled HLO of each"
+    recorded = ProgramComparison("f", "cpu", "compiled", "identical")
+    assert format_checked(Report("check", "a", "b", (recorded,))).startswith("1 program: 1 function on cpu")
 
 
 def test_a_long_tuple_is_not_spelled_out() -> None:
     elements = ["f32[]", "(s32[], pred[2]{0})", "f32[8]{0:S(5)}", *["f32[256,64]{1,0}"] * 190]
     site = Site(0, 0, "main", "t", "tuple", f"%t = ({', '.join(elements)}) tuple(%p)")
-    assert shape_in_words(site) == "(f32[], (s32[], pred[2]), f32[8]{0:S(5)}, f32[256,64] and 189 more)"
+    assert format_shape(site) == "(f32[], (s32[], pred[2]), f32[8]{0:S(5)}, f32[256,64] and 189 more)"
     few = Site(0, 0, "main", "t", "tuple", f"%t = ({', '.join(elements[:8])}) tuple(%p)")
-    assert "more" not in shape_in_words(few)
+    assert "more" not in format_shape(few)
 
 
 def test_another_opcode_says_what_goes_with_it() -> None:
@@ -198,12 +205,12 @@ def test_another_opcode_says_what_goes_with_it() -> None:
         FieldChange("sharding", "none", "{replicated}"),
     )
     edit = Edit("changed", tuple(change.field for change in changes), changes=changes)
-    assert edit_in_words(edit) == (
+    assert format_edit(edit) == (
         "dot_general -> reshape: sharding: none -> replicated; element type: f32 -> bf16; note: a -> b"
     )
-    assert told_fields(edit) == ("opcode", "element_type", "attribute:note", "sharding")
+    assert listed_fields(edit) == ("opcode", "element_type", "attribute:note", "sharding")
     bare = Edit("changed", ("opcode", "literal"), changes=(changes[0], FieldChange("literal", "2", "none")))
-    assert edit_in_words(bare) == "dot_general -> reshape"
+    assert format_edit(bare) == "dot_general -> reshape"
 
 
 def test_a_lost_donation_in_words() -> None:
@@ -218,8 +225,8 @@ def test_a_lost_donation_in_words() -> None:
 
 
 def test_numbers_in_words() -> None:
-    assert [bytes_in_words(n) for n in (0, 1023, 1024, 5 * 1024**4)] == ["0 B", "1023 B", "1.0 KiB", "5.0 TiB"]
-    assert [count_in_words(n) for n in (999_999, 1_000_000, 3e12, 7e15)] == ["999,999", "1.00 M", "3.00 T", "7e+03 T"]
+    assert [format_bytes(n) for n in (0, 1023, 1024, 5 * 1024**4)] == ["0 B", "1023 B", "1.0 KiB", "5.0 TiB"]
+    assert [format_count(n) for n in (999_999, 1_000_000, 3e12, 7e15)] == ["999,999", "1.00 M", "3.00 T", "7e+03 T"]
     assert [by_how_much(*pair) for pair in ((0, 5), (5, 0), (100, 105), (100, 250), (-10, -5))] == [
         "was 0",
         "now 0",
@@ -281,7 +288,9 @@ def test_json_is_what_the_design_says() -> None:
 
 @pytest.mark.parametrize("status", ["added", "removed", "not_checked", "identical"])
 def test_json_of_programs_without_a_diff_has_the_same_members(status: Status) -> None:
-    one = Compared("f", None, "compiled", status, op_counts={"add": 2}, reason="why" if status == "not_checked" else "")
+    one = ProgramComparison(
+        "f", None, "compiled", status, op_counts={"add": 2}, reason="why" if status == "not_checked" else ""
+    )
     value = json.loads(to_json(report(one)))["programs"][0]
     whole = json.loads(to_json(report(changed())))["programs"][0]
     assert set(whole) <= set(value)
@@ -293,7 +302,7 @@ def test_json_of_programs_without_a_diff_has_the_same_members(status: Status) ->
 def test_all_forms_have_the_same_totals() -> None:
     statuses: list[Status] = ["changed", "added", "removed", "not_checked", "identical", "identical"]
     programs = [
-        changed(f"p{n}") if status == "changed" else Compared(f"p{n}", "cpu", "compiled", status, reason="r")
+        changed(f"p{n}") if status == "changed" else ProgramComparison(f"p{n}", "cpu", "compiled", status, reason="r")
         for n, status in enumerate(statuses)
     ]
     totals = json.loads(to_json(report(*programs)))["totals"]
@@ -321,7 +330,7 @@ def hostile_report(text: str) -> Report:
     program = changed(
         name=text, found=with_edits(Edit("changed", ("x",), 2, (), (FieldChange(text, text, text),), text))
     )
-    absent = Compared(text, text, "compiled", "not_checked", reason=text, advice=text, log=text, broken=True)
+    absent = ProgramComparison(text, text, "compiled", "not_checked", reason=text, advice=text, log=text, broken=True)
     return report(program, absent, notes=(text,), toolchain=(ToolchainChange(text, text, text, (text,)),), next=text)
 
 
@@ -377,12 +386,12 @@ def test_escapes() -> None:
     ],
 )
 def test_what_fails(status: Status, broken: bool, code: int) -> None:
-    assert exit_code(judge([Compared("f", "cpu", "compiled", status, broken=broken, reason="r")])) == code
+    assert exit_code(judge([ProgramComparison("f", "cpu", "compiled", status, broken=broken, reason="r")])) == code
 
 
 def test_findings_are_one_for_each_program_and_the_worst_decides() -> None:
-    programs = [Compared("f", "cpu", stage, "added") for stage in ("stablehlo", "compiled")]
-    programs.append(Compared("g", "cpu", "compiled", "not_checked", reason="broken file", broken=True))
+    programs = [ProgramComparison("f", "cpu", stage, "added") for stage in ("stablehlo", "compiled")]
+    programs.append(ProgramComparison("g", "cpu", "compiled", "not_checked", reason="broken file", broken=True))
     findings = judge(programs)
     assert findings == (
         Finding("error", "new", "f", "cpu", "has no snapshot", "hlodiff update f"),

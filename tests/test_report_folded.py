@@ -8,26 +8,26 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from hlodiff.diff.compared import Compared
-from hlodiff.diff.limits import LimitHit
-from hlodiff.diff.provenance import Origins
-from hlodiff.ir.hlo_reader import read_hlo
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.grouping import Origins
+from hlodiff.differ.limits import LimitHit
+from hlodiff.hlo.parser import read_hlo
 from hlodiff.report import Report, to_form, to_terminal
-from hlodiff.report.literals import literal_in_words
-from hlodiff.report.reading import read_sheet
+from hlodiff.report.edits import format_literal
+from hlodiff.report.untrusted_result import read_untrusted_view
 from tests.test_report_patterns import HEAD, compared, program, tanh
 
 
-def helped(name: str, times: int = 1, target: str = "cpu") -> Compared:
+def helped(name: str, times: int = 1, target: str = "cpu") -> ProgramComparison:
     """A program that calls the helper of model.py:31 so often, and has something of its own beside it."""
     rest = tanh(times, 3, "sine")
     old = program(*(tanh(n) for n in range(times)), rest)
     return compared(old, program(*(tanh(n, 1, "exponential") for n in range(times)), rest), name, target)
 
 
-def fifty(*others: Compared) -> Report:
+def fifty(*others: ProgramComparison) -> Report:
     changed = (helped(f"f{n:02}", 1 + n // 9, target) for n in range(12) for target in ("cpu", "tpu-v5e"))
-    same = (Compared(f"g{n:02}", "cpu", "compiled", "identical") for n in range(38))
+    same = (ProgramComparison(f"g{n:02}", "cpu", "compiled", "identical") for n in range(38))
     return Report("check", "snapshots", "this work tree", (*changed, *same, *others), next="hlodiff review")
 
 
@@ -97,7 +97,7 @@ def test_two_functions_are_told_as_they_are() -> None:
 
 
 def test_a_program_that_is_new_on_another_target_is_told() -> None:
-    new = Compared("f00", "cuda-h100", "compiled", "added", op_counts={"add": 2})
+    new = ProgramComparison("f00", "cuda-h100", "compiled", "added", op_counts={"add": 2})
     assert "f00  changed on cpu, tpu-v5e; new: no snapshot on cuda-h100\n" in to_terminal(fifty(new))
 
 
@@ -108,7 +108,7 @@ def test_a_limit_is_said_also_of_what_is_folded() -> None:
     hit = replace(told.programs[0], diff=replace(found, limit_hits=(LimitHit("search", 1, 1, "gave up early"),)))
     told = replace(told, programs=(hit, *told.programs[1:]))
     assert "\nlimits: f00: gave up early\n" in to_terminal(told)
-    sheet = read_sheet(to_form(told, "json"))
+    sheet = read_untrusted_view(to_form(told, "json"))
     assert sheet.limits == ("f00: gave up early",)
     assert "- limits: f00\\: gave up early\n" in to_form(told, "comment")
 
@@ -145,4 +145,4 @@ def test_a_literal_comes_from_the_line_that_uses_it(frame: int, line: int) -> No
     ],
 )  # fmt: skip
 def test_literals_are_written_as_people_do(value: str, words: str) -> None:
-    assert literal_in_words(value) == words
+    assert format_literal(value) == words

@@ -5,31 +5,35 @@ from __future__ import annotations
 import html
 import json
 import re
+import subprocess
+import sys
 import urllib.parse
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import click
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from hlodiff.diff import diff
-from hlodiff.diff.compared import STATUSES, Compared, Status
-from hlodiff.diff.result import Edit, FieldChange, ModuleDiff
-from hlodiff.ir.model import Frame, Stage
+from hlodiff.differ import diff
+from hlodiff.differ.comparison import STATUSES, ProgramComparison, Status
+from hlodiff.differ.result import Edit, FieldChange, ModuleDiff
+from hlodiff.hlo.model import Frame, Stage
 from hlodiff.policy import Finding, judge
-from hlodiff.report import FORMS, Report, ToolchainChange, sheet_of, to_form, to_json, to_terminal
+from hlodiff.report import FORM_NAMES, Report, ToolchainChange, build_view, to_form, to_json, to_terminal
 from hlodiff.report.comment import MARKER
-from hlodiff.report.forms import FORMS_OF_SAVED, saved_to_form
-from hlodiff.report.key_numbers import by_how_much, number_in_words
-from hlodiff.report.reading import read_sheet
-from hlodiff.report.scopes import most_changed, scope_of, scopes_in_words
-from hlodiff.report.sheet import Number, Place, Sheet
-from hlodiff.report.totals import totals_in_words
+from hlodiff.report.forms import FORMS, SAVED_FORM_NAMES, saved_to_form
+from hlodiff.report.grouping import format_scopes, most_changed, scope_of
+from hlodiff.report.rows import by_how_much, format_number
+from hlodiff.report.totals import format_totals
+from hlodiff.report.untrusted_result import read_untrusted_view
+from hlodiff.report.view import Number, Place, ReportView
 from tests.test_report import HOSTILE, NEW, OLD
 
 FACTS = {"memory.temp": 1024.0, "memory.alias": 512.0}
@@ -45,16 +49,16 @@ def edit(file: str = "model.py", line: int = 31, count: int = 1, what: str = "1"
     return Edit("changed", ("literal",), count, (), (change,), op_name, (Frame(file, line, "loss"),))
 
 
-def changed(name: str = "f", target: str | None = "cpu", *edits: Edit) -> Compared:
+def changed(name: str = "f", target: str | None = "cpu", *edits: Edit) -> ProgramComparison:
     found = ModuleDiff(OLD, NEW, edits or (edit(),), metrics=METRICS)
-    return Compared(name, target, "compiled", "changed", found, FACTS, NEW_FACTS)
+    return ProgramComparison(name, target, "compiled", "changed", found, FACTS, NEW_FACTS)
 
 
-def same(name: str = "f", target: str | None = "cpu") -> Compared:
-    return Compared(name, target, "stablehlo", "identical", diff(OLD, OLD))
+def same(name: str = "f", target: str | None = "cpu") -> ProgramComparison:
+    return ProgramComparison(name, target, "stablehlo", "identical", diff(OLD, OLD))
 
 
-def report(*programs: Compared, **more: Any) -> Report:
+def report(*programs: ProgramComparison, **more: Any) -> Report:
     findings = (*judge(programs), *more.pop("findings", ()))
     return Report("check", "snapshots", "this work tree", programs, findings, **more)
 
@@ -64,11 +68,11 @@ def every_kind(name: str = "f") -> Report:
     programs = (
         changed(name),
         same(name),
-        Compared("g", "cpu", "compiled", "added", op_counts={"add": 2}),
-        Compared("h", "cpu", "compiled", "removed", op_counts={"add": 2}),
-        Compared("i", "tpu-v5e", "compiled", "not_checked", reason="no libtpu", advice="pip install libtpu"),
-        Compared("j", "tpu-v5e", "compiled", "not_checked", reason="no libtpu", recorded=True),
-        Compared("k", "cpu", "compiled", "not_checked", reason="damaged", broken=True),
+        ProgramComparison("g", "cpu", "compiled", "added", op_counts={"add": 2}),
+        ProgramComparison("h", "cpu", "compiled", "removed", op_counts={"add": 2}),
+        ProgramComparison("i", "tpu-v5e", "compiled", "not_checked", reason="no libtpu", advice="pip install libtpu"),
+        ProgramComparison("j", "tpu-v5e", "compiled", "not_checked", reason="no libtpu", recorded=True),
+        ProgramComparison("k", "cpu", "compiled", "not_checked", reason="damaged", broken=True),
     )
     findings = (
         Finding("error", "growth", name, "cpu", "instructions are linear in `length`", "roll the loop", ("33, 65",)),
@@ -238,7 +242,7 @@ def large(functions: int, edits: int, width: int = 8) -> Report:
 
 @pytest.mark.parametrize(("functions", "edits", "width"), [(60, 12, 60), (900, 1, 8), (3, 12, 3000), (2000, 1, 8)])
 def test_a_comment_fits_whatever_happened(functions: int, edits: int, width: int) -> None:
-    sheet = sheet_of(large(functions, edits, width))
+    sheet = build_view(large(functions, edits, width))
     text = saved_to_form(sheet, "comment", link="https://ci.example/7")
     assert len(text) < 60_000
     assert text.startswith(MARKER)
@@ -249,7 +253,7 @@ def test_a_comment_fits_whatever_happened(functions: int, edits: int, width: int
 @pytest.mark.parametrize("character", ["x", "😀"])
 def test_each_step_of_leaving_out_keeps_the_limit(character: str) -> None:
     """From few to many functions with long names: details, rows and totals fit in characters and bytes."""
-    one = sheet_of(large(1, 1, 40))
+    one = build_view(large(1, 1, 40))
     said = set()
     for functions in (5, 60, 140, 400, 1500):
         names = [f"{character * 100}{n}" for n in range(functions)]
@@ -266,7 +270,7 @@ def test_each_step_of_leaving_out_keeps_the_limit(character: str) -> None:
 
 def test_details_go_first_then_rows_then_all_but_the_totals() -> None:
     def comment(functions: int, **more: Any) -> str:
-        sheet = sheet_of(large(1, 1))
+        sheet = build_view(large(1, 1))
         one, places = sheet.programs[0], [Place("model.py", n) for n in range(functions)]
         programs = tuple(replace(one, name=f"f{n}", edited=n, where=at) for n, at in enumerate(places))
         details = tuple(replace(sheet.details[0], name=f"f{n}") for n in range(functions))
@@ -317,10 +321,10 @@ TARGETS = st.none() | st.sampled_from(["cpu", "tpu-v5e"]) | TEXT
 
 
 @st.composite
-def compared(draw: st.DrawFn) -> Compared:
+def compared(draw: st.DrawFn) -> ProgramComparison:
     status: Status = draw(st.sampled_from(STATUSES))
     stage: Stage = draw(st.sampled_from(("stablehlo", "compiled")))
-    bare = Compared(draw(TEXT), draw(TARGETS), stage, status)
+    bare = ProgramComparison(draw(TEXT), draw(TARGETS), stage, status)
     if status == "changed":
         text = draw(TEXT)
         edits = tuple(edit(draw(TEXT), draw(st.integers(0, 99)), draw(st.integers(1, 9)), text, text) for _ in range(2))
@@ -363,10 +367,10 @@ def statuses_of_xml(text: str) -> list[str]:
 @SLOWLY
 @given(reports())
 def test_every_form_has_the_same_numbers(told: Report) -> None:
-    sheet = sheet_of(told)
+    sheet = build_view(told)
     totals = told.totals()
     assert json.loads(to_json(told))["totals"] == totals == sheet.totals()
-    assert totals_in_words(told) == totals_in_words(sheet)
+    assert format_totals(told) == format_totals(sheet)
     found = statuses_of_xml(to_form(told, "junit"))
     assert {key: found.count(key) for key in STATUSES} == {key: totals[key] for key in STATUSES}
     assert totals["programs"] == len(found)
@@ -374,7 +378,7 @@ def test_every_form_has_the_same_numbers(told: Report) -> None:
     assert run["properties"]["totals"] == totals
     assert len(run["results"]) == len(told.findings) == len(json.loads(to_json(told))["findings"])
     # The head of the totals holds all numbers of programs, and no text of others.
-    head = re.split(r", \d+ [^,]* finding|; next: ", totals_in_words(replace(told, next="")))[0]
+    head = re.split(r", \d+ [^,]* finding|; next: ", format_totals(replace(told, next="")))[0]
     head = head.split(", 1 ")[0] if told.further_findings() else head
     for form in ("markdown", "summary", "comment", "github"):
         assert last_line(to_form(told, form)).startswith(head), form
@@ -384,7 +388,7 @@ def test_every_form_has_the_same_numbers(told: Report) -> None:
 @SLOWLY
 @given(reports())
 def test_numbers_of_a_program_are_the_same_in_tables_tests_and_json(told: Report) -> None:
-    sheet = sheet_of(told)
+    sheet = build_view(told)
     root = ET.fromstring(to_form(told, "junit"))
     properties = [
         (one.get("name"), one.get("value"))
@@ -392,9 +396,7 @@ def test_numbers_of_a_program_are_the_same_in_tables_tests_and_json(told: Report
         if one.get("name") != "status" and not str(one.get("name")).endswith((" change", " where"))
     ]
     words = {"stablehlo": "StableHLO", "compiled": "compiled"}
-    known = [
-        (f"{words[p.stage]} {number.name}", number_in_words(number)) for p in sheet.programs for number in p.numbers
-    ]
+    known = [(f"{words[p.stage]} {number.name}", format_number(number)) for p in sheet.programs for number in p.numbers]
     assert sorted(properties) == sorted(known)  # suites gather programs of one name
     value = json.loads(to_json(told))
     for program, plain in zip(sheet.programs, value["programs"], strict=True):
@@ -411,7 +413,7 @@ def test_numbers_of_a_program_are_the_same_in_tables_tests_and_json(told: Report
 
 def test_a_number_that_stayed_with_other_bytes() -> None:
     number = Number("all-reduce", 2, 2, "count", 69632, 32768)
-    assert (number_in_words(number), by_how_much(number)) == ("2 (68.0 KiB -> 32.0 KiB)", "-53 %")
+    assert (format_number(number), by_how_much(number)) == ("2 (68.0 KiB -> 32.0 KiB)", "-53 %")
 
 
 # --- what others wrote -----------------------------------------------------------------------------------------------
@@ -451,7 +453,7 @@ def test_nothing_breaks_out_of_markdown(form: str, told: Report) -> None:
 @SLOWLY
 @given(reports())
 def test_every_line_of_annotations_is_ours(told: Report) -> None:
-    sheet = sheet_of(told)
+    sheet = build_view(told)
     *lines, last = to_form(told, "github").splitlines()
     kinds = [match[1] for line in lines if (match := COMMAND.fullmatch(line))]
     assert len(kinds) == len(lines), "every line is one whole command"
@@ -473,7 +475,7 @@ def test_every_line_of_annotations_is_ours(told: Report) -> None:
 @SLOWLY
 @given(reports(), st.sampled_from([40, 80, 160]))
 def test_no_line_of_a_text_report_is_a_command(told: Report, width: int) -> None:
-    for text in (to_terminal(told, width=width), saved_to_form(sheet_of(told), "text", width=width)):
+    for text in (to_terminal(told, width=width), saved_to_form(build_view(told), "text", width=width)):
         for line in text.split("\n"):
             assert line.isprintable()
             assert not line.lstrip().startswith("::")
@@ -519,7 +521,7 @@ def assert_sarif(log: dict[str, Any]) -> None:
 
 def test_code_scanning_takes_what_is_worst() -> None:
     """GitHub refuses a run with more than 25,000 results."""
-    sheet = sheet_of(every_kind())
+    sheet = build_view(every_kind())
     worst, least = sheet.findings[0], replace(sheet.findings[-1], severity="info")
     log = json.loads(saved_to_form(replace(sheet, findings=(worst, *[least] * 25_000)), "sarif"))
     assert_sarif(log)
@@ -530,7 +532,7 @@ def test_code_scanning_takes_what_is_worst() -> None:
 
 
 def test_a_finding_without_a_line_stands_where_its_function_is_registered() -> None:
-    gone = report(Compared("f/small", "cpu", "compiled", "added"), registered={"f": ("programs.py", 7)})
+    gone = report(ProgramComparison("f/small", "cpu", "compiled", "added"), registered={"f": ("programs.py", 7)})
     assert to_form(gone, "github").startswith("::error file=programs.py,line=7,title=f/small on cpu%3A new::")
     (result,) = json.loads(to_form(gone, "sarif"))["runs"][0]["results"]
     assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 7}
@@ -550,14 +552,20 @@ def test_fingerprints_stay_while_numbers_and_lines_move() -> None:
 # --- results that were saved -----------------------------------------------------------------------------------------
 
 
+def without_advice(told: Report) -> Report:
+    """What a file says to type is never shown again."""
+    programs = tuple(replace(one, advice="") for one in told.programs)
+    return replace(told, programs=programs, findings=tuple(replace(one, advice="") for one in told.findings))
+
+
 @SLOWLY
 @given(reports())
 def test_a_saved_result_gives_the_same_forms(told: Report) -> None:
     text = json.dumps(json.loads(to_json(told)))  # as any JSON writer would write it, surrogates escaped
-    sheet = read_sheet(text)
+    sheet = read_untrusted_view(text)
     assert sheet.next in ("", told.next)
-    told = replace(told, next=sheet.next)
-    for form in FORMS_OF_SAVED:
+    told = without_advice(replace(told, next=sheet.next))
+    for form in SAVED_FORM_NAMES:
         direct = to_terminal(told) if form == "text" else to_form(told, form)
         assert saved_to_form(sheet, form) == direct, form
 
@@ -596,7 +604,7 @@ def test_what_is_no_result_is_refused(text: str, words: str) -> None:
     from hlodiff.errors import UsageError
 
     with pytest.raises(UsageError, match=re.escape(words)):
-        read_sheet(text)
+        read_untrusted_view(text)
 
 
 JSON = st.recursive(
@@ -621,10 +629,10 @@ def test_a_result_of_an_enemy_is_refused_or_harmless(data: st.DataObject) -> Non
             break
         at = at[key]
     try:
-        sheet = read_sheet(json.dumps(value))
+        sheet = read_untrusted_view(json.dumps(value))
     except UsageError:
         return
-    assert isinstance(sheet, Sheet)
+    assert isinstance(sheet, ReportView)
     ET.fromstring(saved_to_form(sheet, "junit"))
     assert_sarif(json.loads(saved_to_form(sheet, "sarif")))
     for line in saved_to_form(sheet, "github").splitlines()[:-1]:
@@ -649,7 +657,7 @@ def test_lines_of_an_enemy_are_laid_out_like_any_other() -> None:
         "title": "\x1b",
     }
     lines = [line, {**line, "title": None}, {"indent": 0, "text": "::error::x"}, {"indent": 0, "text": "x" * 15_000}]
-    sheet = read_sheet(altered(lambda value: value["sheet"].update(text=lines)))
+    sheet = read_untrusted_view(altered(lambda value: value["sheet"].update(text=lines)))
     text = saved_to_form(sheet, "text", width=80)
     assert_nothing_to_obey(text)
     assert max(map(len, text.splitlines())) <= 80
@@ -658,12 +666,20 @@ def test_lines_of_an_enemy_are_laid_out_like_any_other() -> None:
     assert re.sub(r"\x1b\[[\d;]*m", "", colored) == text
 
 
-def test_the_command_line_knows_all_forms() -> None:
-    from hlodiff.cli.output import FORMS as COMMAND_LINE
-    from hlodiff.cli.report_command import _FORMS as SAVED
+def test_the_command_line_offers_every_form_of_the_table() -> None:
+    for module, names in (("check", FORM_NAMES), ("diff", FORM_NAMES), ("report", SAVED_FORM_NAMES)):
+        command: click.Command = import_module(f"hlodiff.cli.{module}_command").command
+        (choice,) = (one.type for one in command.params if one.name == "form")
+        assert isinstance(choice, click.Choice)
+        assert tuple(choice.choices) == names
 
-    assert COMMAND_LINE == FORMS
-    assert SAVED == FORMS_OF_SAVED
+
+def test_the_table_of_forms_imports_no_renderer() -> None:
+    renderers = sorted({form.renderer.partition(":")[0] for form in FORMS})
+    code = f"import sys, hlodiff.report.forms; print([name for name in {renderers} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+    assert all(callable(form.load()) for form in FORMS)
 
 
 # --- scopes ----------------------------------------------------------------------------------------------------------
@@ -686,9 +702,9 @@ def test_the_scope_of_an_operation(op_name: str | None, scope: str) -> None:
 
 def test_layers_that_differ_in_a_number_are_one_scope_where_there_are_many() -> None:
     few = with_scopes(*(f"jit(f)/layer_{n}/mul" for n in range(3)), "jit(f)/loss/add")
-    assert scopes_in_words(most_changed(few)) == "layer_0 1, layer_1 1, layer_2 1, loss 1"
+    assert format_scopes(most_changed(few)) == "layer_0 1, layer_1 1, layer_2 1, loss 1"
     many = with_scopes(*(f"jit(f)/layer_{n}/mul" for n in range(24)), "jit(f)/loss/add")
-    assert scopes_in_words(most_changed(many)) == "layer_* 24, loss 1"
+    assert format_scopes(most_changed(many)) == "layer_* 24, loss 1"
 
 
 def with_scopes(*names: str) -> ModuleDiff:

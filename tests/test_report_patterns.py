@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from hlodiff.cli.entry import run
-from hlodiff.diff import diff
-from hlodiff.diff.compared import Compared
-from hlodiff.ir.hlo_reader import read_hlo
+from hlodiff.differ import diff
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.hlo.parser import read_hlo
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
-from hlodiff.report.entries import entries_of, follows_in_words
+from hlodiff.report.grouping import edit_groups_of, format_follows
 
 LAYERS = Path(__file__).parent / "fixtures/report/layers"
 
@@ -50,9 +50,9 @@ def program(*lines: str, result: str = "") -> str:
     return f"{HEAD}ENTRY e {{\n  %p = f32[8]{{0}} parameter(0)\n{body}{root}}}\n{result}"
 
 
-def compared(old: str, new: str, name: str = "f", target: str | None = "cpu") -> Compared:
+def compared(old: str, new: str, name: str = "f", target: str | None = "cpu") -> ProgramComparison:
     found = diff(read_hlo(old), read_hlo(new))
-    return Compared(name, target, "compiled", "changed", found)
+    return ProgramComparison(name, target, "compiled", "changed", found)
 
 
 def tanh(number: int, frame: int = 1, opcode: str = "tanh", shape: str = "f32[8]{0}") -> str:
@@ -148,7 +148,7 @@ def test_what_targets_of_one_function_share_is_numbered_where_it_is_first_listed
 def test_what_is_one_entry(second: str, entries: int) -> None:
     old = program(tanh(0), re.sub(r"exponential|sine", "tanh", second))
     found = diff(read_hlo(old), read_hlo(program(tanh(0, 1, "exponential"), second)))
-    assert len(entries_of(found.edits, "compiled")) == entries
+    assert len(edit_groups_of(found.edits, "compiled")) == entries
 
 
 def test_what_follows_is_folded_into_words() -> None:
@@ -158,7 +158,7 @@ def test_what_follows_is_folded_into_words() -> None:
         "%r0 = f32[8]{0} multiply(%p, %b)",
     ]
     found = diff(read_hlo(program("%r0 = f32[8]{0} copy(%p)")), read_hlo(program(*lines)))
-    assert [follows_in_words(entry) for entry in entries_of(found.edits, "compiled")] == [
+    assert [format_follows(entry) for entry in edit_groups_of(found.edits, "compiled")] == [
         "and 2 that follow: 1 broadcast added, 1 constant added"
     ]
 
@@ -208,7 +208,7 @@ def test_too_many_programs_become_an_overview_in_every_form(monkeypatch: pytest.
     assert text.count("\n") < 300
     assert text.startswith("the same in several programs\n"), "40 equal changes are one each"
     different = tuple(
-        Compared(one.name, "cpu", "compiled", "changed", diff(*map(read_hlo, _moved(rewritten(), n))))
+        ProgramComparison(one.name, "cpu", "compiled", "changed", diff(*map(read_hlo, _moved(rewritten(), n))))
         for n, one in enumerate(programs)
     )
     report = Report("diff", "a", "b", different)
@@ -224,7 +224,7 @@ def test_too_many_programs_become_an_overview_in_every_form(monkeypatch: pytest.
     alike = replace(report, programs=(*programs[:2], *different[2:]))
     assert "in short" in to_terminal(alike, width=140)
     assert "shared [" not in to_terminal(alike, width=140), "an overview does not list what is shared"
-    monkeypatch.setattr("hlodiff.report.markdown_report._MOST_CHARACTERS", 1000)
+    monkeypatch.setattr("hlodiff.report.markdown._MOST_CHARACTERS", 1000)
     assert "Details would be longer" in to_markdown(alike)
     assert "shared" not in to_markdown(alike)
     monkeypatch.undo()

@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from hlodiff.diff import diff
-from hlodiff.diff.compared import Compared
-from hlodiff.diff.result import Edit, FieldChange, ModuleDiff, Site
-from hlodiff.ir.frames import is_library, portable_file, shown_file
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.ir.model import Frame, Module
+from hlodiff.differ import diff
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
+from hlodiff.hlo.metadata import is_library, portable_file, shown_file
+from hlodiff.hlo.model import Frame, Module
+from hlodiff.hlo.parser import read_hlo
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
+from hlodiff.report.edits import format_added, named
 from hlodiff.report.headline import headline
-from hlodiff.report.instructions import added_in_words, named
 from hlodiff.report.places import place
 
 EMPTY = Module("m", "compiled", (), 0)
@@ -57,7 +57,7 @@ GATHER = (
 
 
 def line(old: str, new: str) -> str:
-    return headline(Compared("f", "cpu", "compiled", "changed", diff(read_hlo(old), read_hlo(new))))
+    return headline(ProgramComparison("f", "cpu", "compiled", "changed", diff(read_hlo(old), read_hlo(new))))
 
 
 # --- headlines -------------------------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def test_what_ran_on_the_host_is_placement() -> None:
         Edit("removed", sites=((start, None),)),
         Edit("removed", sites=((done, None),)),
     )
-    said = headline(Compared("f", None, "compiled", "changed", ModuleDiff(EMPTY, EMPTY, edits)))
+    said = headline(ProgramComparison("f", None, "compiled", "changed", ModuleDiff(EMPTY, EMPTY, edits)))
     assert said.startswith("placement: 8 operations now run on the device instead of the host; 2 removed, 8 moved of ")
 
 
@@ -135,7 +135,7 @@ def test_at_most_three_facts_stand_before_the_counts() -> None:
     kinds = [("sharding", "{a}", "{b}"), ("compute_type", "host", "device"), ("memory_space", "host", "device"),
              ("memory_space", "device", "vmem"), ("element_type", "f32", "bf16")]  # fmt: skip
     edits = tuple(Edit("changed", (f,), 2, changes=(FieldChange(f, a, b),)) for f, a, b in kinds)
-    said = headline(Compared("f", None, "compiled", "changed", ModuleDiff(EMPTY, EMPTY, edits)))
+    said = headline(ProgramComparison("f", None, "compiled", "changed", ModuleDiff(EMPTY, EMPTY, edits)))
     assert said == (
         "placement, numerics, cost: 2 operations now run on the device instead of the host; 2 values now in device "
         "memory instead of host memory; 2 values now in vmem instead of device memory; 10 changed of 1 instruction"
@@ -166,7 +166,7 @@ def test_at_most_three_facts_stand_before_the_counts() -> None:
     ],
 )
 def test_instructions_in_words(opcode: str, text: str, words: str) -> None:
-    assert added_in_words(Site(0, 0, "main", "a", opcode, text)) == words
+    assert format_added(Site(0, 0, "main", "a", opcode, text)) == words
 
 
 def test_no_site_has_no_name() -> None:
@@ -210,7 +210,7 @@ def traced(file: str) -> Report:
     edit = Edit(
         "changed", ("literal",), 1, (), (FieldChange("literal", "0" * 300, "1"),), None, (Frame(file, 31, "f"),)
     )
-    program = Compared("f", "cpu", "compiled", "changed", ModuleDiff(EMPTY, EMPTY, (edit,)))
+    program = ProgramComparison("f", "cpu", "compiled", "changed", ModuleDiff(EMPTY, EMPTY, (edit,)))
     return Report("diff", "a", "b", (program,), root="/srv/mine")
 
 
@@ -240,7 +240,9 @@ def test_counts_that_mean_little_are_left_out() -> None:
     }  # fmt: skip
     edits = (Edit("changed", ("schedule",), 1),)
     found = ModuleDiff(EMPTY, EMPTY, edits, metrics=metrics)
-    text = to_terminal(Report("diff", "a", "b", (Compared("f", None, "compiled", "changed", found),)), width=160)
+    text = to_terminal(
+        Report("diff", "a", "b", (ProgramComparison("f", None, "compiled", "changed", found),)), width=160
+    )
     assert text.split("\n")[2:8] == [
         "    collectives  all-reduce 2 (68.0 KiB -> 32.0 KiB), all-gather 0 -> 1 (0 B -> 512 B)",
         "    moves        copies 3 -> 10 (1.0 KiB -> 4.0 KiB)",

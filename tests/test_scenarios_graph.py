@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from hlodiff.diff import diff
+from hlodiff.differ import diff
 from hlodiff.errors import ReadError
-from hlodiff.graph import call_graph, fingerprint, to_networkx
-from hlodiff.ir import read_text
+from hlodiff.graph import call_graph, dataflow
+from hlodiff.hlo import read_text
+from hlodiff.hlo.fingerprint import fingerprint
 from tests.scenarios import lines, module
 
 
 def test_g1_operands_in_order_and_shared_ones_once() -> None:
-    graph = to_networkx(
+    graph = dataflow(
         module(
             """
   p = f32[] parameter(0)
@@ -23,8 +24,7 @@ def test_g1_operands_in_order_and_shared_ones_once() -> None:
         ).entry_computation
     )
     assert len(graph) == 4
-    edges = sorted((a, b, data["position"]) for a, b, data in graph.edges(data=True))
-    assert edges == [(0, 2, 0), (0, 3, 1), (1, 2, 1), (2, 3, 0)]
+    assert sorted(graph.edges(keys=True)) == [(0, 2, 0), (0, 3, 1), (1, 2, 1), (2, 3, 0)]
 
 
 CONDITIONAL = """
@@ -69,7 +69,7 @@ def test_g6_send_and_recv_with_a_dangling_done() -> None:
   d = token[] send-done(s), channel_id=1
   ROOT n = f32[4]{0} negate(p)
 """
-    graph = to_networkx(module(text).entry_computation)
+    graph = dataflow(module(text).entry_computation)
     assert (len(graph), graph.number_of_edges()) == (5, 4)
     gone = text.replace("  d = token[] send-done(s), channel_id=1\n", "")
     assert lines(diff(module(text), module(gone))) == ["removed send-done"]
@@ -99,7 +99,7 @@ def test_g9_two_call_sites_of_one_computation() -> None:
     text = CONDITIONAL.replace("{yes, no}", "{yes, yes}")
     program = module(text)
     graph = call_graph(program)
-    assert graph.number_of_edges(program.entry, 0) == 2
+    assert [site.branch for site in graph.edges[program.entry, 0]["sites"]] == [0, 1]
     assert len(program.computations) == 3
 
 
@@ -161,7 +161,7 @@ ENTRY main {
 
 def test_g13_g14_async_chains_and_permutes_of_two_operands() -> None:
     program = module(ASYNC)
-    graph = to_networkx(program.entry_computation)
+    graph = dataflow(program.entry_computation)
     assert [len(it.operands) for it in program.entry_computation.instructions] == [0, 0, 1, 1, 1, 2, 1, 1]
     assert graph.number_of_edges() == 7
     assert diff(program, module(ASYNC)).identical

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hlodiff.diff import diff as compare_modules
+from hlodiff.differ import diff as compare_modules
 from tests.scenarios import compare, lines, module
 
 PROGRAM = """
@@ -136,7 +136,7 @@ def test_n9_the_same_bytes_in_processes_with_other_hash_seeds(tmp_path: Path) ->
     (tmp_path / "old.hlo").write_text("HloModule m\n" + PROGRAM)
     (tmp_path / "new.hlo").write_text("HloModule m\n" + PROGRAM.replace("sine(p)", "tan(q)").replace("kInput", "kLoop"))
     code = (
-        "import json; from hlodiff.diff import diff; from hlodiff.ir import read;"
+        "import json; from hlodiff.differ import diff; from hlodiff.hlo import read;"
         "print(json.dumps(diff(read('old.hlo'), read('new.hlo')).to_json()))"
     )
     outputs = set()

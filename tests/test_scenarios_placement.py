@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hlodiff.ir.stablehlo_reader import read_stablehlo
+from hlodiff.hlo.stablehlo_parser import read_stablehlo
 from tests.scenarios import compare, line, lines
 
 BASE = """
@@ -30,7 +30,7 @@ def test_p3_the_host_mark_lost_on_three_operations_is_one_pattern() -> None:
         + [f"    %{n} = stablehlo.sine %{'a' if n == 0 else n - 1} MARK : tensor<4xf32>" for n in range(3)]
         + ["    return %2 : tensor<4xf32>", "  }", "}"]
     )
-    from hlodiff.diff import diff as compare_modules
+    from hlodiff.differ import diff as compare_modules
 
     old = read_stablehlo(text.replace("MARK", mark))
     new = read_stablehlo(text.replace("MARK ", ""))

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.ir import bindings
-from hlodiff.ir.hlo_printer import print_hlo
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.ir.model import Module
-from hlodiff.ir.stablehlo_printer import print_stablehlo
-from hlodiff.ir.stablehlo_reader import read_stablehlo
+from hlodiff.hlo import mlir
+from hlodiff.hlo.model import Module
+from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo.printer import print_hlo
+from hlodiff.hlo.stablehlo_parser import read_stablehlo
+from hlodiff.hlo.stablehlo_printer import print_stablehlo
 from tests.oracle import model_facts, xla_facts
 
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots"
@@ -47,4 +47,4 @@ def with_unique_names(module: Module) -> Module:
 def test_stablehlo_is_valid_and_whole(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     printed = print_stablehlo(read_stablehlo(text, path=str(path)))
-    assert bindings.parse_mlir(printed).operation.get_asm() == bindings.parse_mlir(text).operation.get_asm()
+    assert mlir.parse_mlir(printed).operation.get_asm() == mlir.parse_mlir(text).operation.get_asm()

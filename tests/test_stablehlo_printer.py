@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from hlodiff.errors import ReadError
-from hlodiff.ir import bindings
-from hlodiff.ir.model import Computation, Instruction, Module
-from hlodiff.ir.stablehlo_printer import is_function, print_stablehlo, quote, symbol
-from hlodiff.ir.stablehlo_reader import read_stablehlo
+from hlodiff.hlo import mlir
+from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.stablehlo_parser import read_stablehlo
+from hlodiff.hlo.stablehlo_printer import is_function, print_stablehlo, quote, symbol
 from tests.stablehlo_fixture import programs as programs
 
 NAMED = """\
@@ -120,7 +120,7 @@ def test_quoting() -> None:
 
 
 def _canonical(text: str) -> str:
-    printed: str = bindings.parse_mlir(text).operation.get_asm()
+    printed: str = mlir.parse_mlir(text).operation.get_asm()
     return printed
 
 

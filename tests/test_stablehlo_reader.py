@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from hlodiff.errors import ReadError
-from hlodiff.ir.model import Frame, Instruction, Module, Shape
-from hlodiff.ir.stablehlo_printer import is_function, mlir_name, result_shapes, split_operands
-from hlodiff.ir.stablehlo_reader import read_stablehlo
-from hlodiff.ir.stablehlo_types import shape_of, type_text
+from hlodiff.hlo.model import Frame, Instruction, Module, Shape
+from hlodiff.hlo.stablehlo_parser import read_stablehlo
+from hlodiff.hlo.stablehlo_printer import is_function, mlir_name, result_shapes, split_operands
+from hlodiff.hlo.stablehlo_types import shape_of, type_text
 from tests.oracle import MlirFact, mlir_facts, mlir_locations
 from tests.stablehlo_fixture import programs as programs
 
@@ -217,7 +217,7 @@ def test_the_word_loc_in_a_string_is_no_location() -> None:
 def test_broken_text_says_where(text: str, message: str) -> None:
     with pytest.raises(ReadError) as caught:
         read_stablehlo(text, path="a.mlir")
-    assert str(caught.value).startswith(message)
+    assert caught.value.render().startswith(message)
 
 
 def test_every_operation_that_mlir_sees(programs: Path) -> None:

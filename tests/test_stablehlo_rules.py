@@ -11,16 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.ir import bindings
-from hlodiff.ir.model import Module
-from hlodiff.ir.stablehlo_printer import print_stablehlo
-from hlodiff.ir.stablehlo_reader import read_stablehlo
-from hlodiff.normalize import normalize, to_text
-from hlodiff.normalize.embedded_kernels import kernel_digest
-from hlodiff.normalize.rule import Rule
-from hlodiff.normalize.stablehlo_constants import hash_constants
-from hlodiff.normalize.stablehlo_rules import STABLEHLO_RULES
-from hlodiff.store.provenance import attach_source, numbered, restored, source_of
+from hlodiff.hlo import mlir
+from hlodiff.hlo.model import Module
+from hlodiff.hlo.stablehlo_parser import read_stablehlo
+from hlodiff.hlo.stablehlo_printer import print_stablehlo
+from hlodiff.normalizer import normalize, to_text
+from hlodiff.normalizer.constants import hash_constants
+from hlodiff.normalizer.custom_calls import kernel_digest
+from hlodiff.normalizer.passes import STABLEHLO_PASSES, Pass
+from hlodiff.snapshots.provenance import attach_source, numbered, restored, source_of
 from tests.stablehlo_fixture import lower_programs
 from tests.stablehlo_fixture import programs as programs
 
@@ -28,7 +27,7 @@ FIXTURES = Path(__file__).with_name("fixtures") / "normalize"
 
 
 def normalized(module: Module) -> Module:
-    for rule in STABLEHLO_RULES:
+    for rule in STABLEHLO_PASSES:
         module, _ = rule.apply(module)
     return module
 
@@ -37,8 +36,8 @@ def text_of(raw: str) -> str:
     return print_stablehlo(normalized(read_stablehlo(raw)))
 
 
-@pytest.mark.parametrize("rule", STABLEHLO_RULES, ids=lambda rule: rule.name)
-def test_before_and_after(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", STABLEHLO_PASSES, ids=lambda rule: rule.name)
+def test_before_and_after(rule: Pass) -> None:
     before = read_stablehlo((FIXTURES / rule.name / "before.mlir").read_text(encoding="utf-8"))
     after = (FIXTURES / rule.name / "after.mlir").read_text(encoding="utf-8")
     module, count = rule.apply(before)
@@ -48,16 +47,16 @@ def test_before_and_after(rule: Rule) -> None:
 
 
 def test_every_rule_says_what_it_drops_and_hides() -> None:
-    names = [rule.name for rule in STABLEHLO_RULES]
+    names = [rule.name for rule in STABLEHLO_PASSES]
     assert len(set(names)) == len(names)
-    assert all(r.drops.endswith(".") and r.hides.endswith(".") for r in STABLEHLO_RULES)
+    assert all(r.drops.endswith(".") and r.hides.endswith(".") for r in STABLEHLO_PASSES)
 
 
 def test_normalized_twice_is_normalized_once(programs: Path) -> None:
     for path in sorted(programs.glob("*.mlir")):
         once = text_of(path.read_text(encoding="utf-8"))
         module = read_stablehlo(once)
-        counts = [rule.name for rule in STABLEHLO_RULES if rule.apply(module)[1]]
+        counts = [rule.name for rule in STABLEHLO_PASSES if rule.apply(module)[1]]
         assert (text_of(once), counts) == (once, []), path.name
 
 
@@ -182,7 +181,7 @@ def test_a_kernel_that_does_not_decode_says_so() -> None:
 
 def test_a_kernel_is_decoded_without_its_paths() -> None:
     before = (FIXTURES / "embedded_kernels" / "before.mlir").read_text(encoding="utf-8")
-    texts = [bindings.kernel_text(_body(b)) or "" for b in re.findall(r"body\\22: \\22([^\\]*)", before)]
+    texts = [mlir.kernel_text(_body(b)) or "" for b in re.findall(r"body\\22: \\22([^\\]*)", before)]
     assert len(texts) == 3
     assert all("stable_mosaic.math.sin" in text and ".py" not in text for text in texts)
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from hlodiff.errors import StoreError
-from hlodiff.ir.frames import portable_file
-from hlodiff.ir.hlo_reader import read_hlo
-from hlodiff.store import (
+from hlodiff.hlo.metadata import portable_file
+from hlodiff.hlo.parser import read_hlo
+from hlodiff.snapshots import (
     FolderTree,
     Key,
     Snapshot,
@@ -33,11 +33,9 @@ from hlodiff.store import (
     write_snapshot,
     writing,
 )
-from hlodiff.store import (
-    snapshot as snapshot_module,
-)
-from hlodiff.store import writing as _writing_function
-from hlodiff.store.yaml_text import dump, load
+from hlodiff.snapshots import read as snapshot_module
+from hlodiff.snapshots import writing as _writing_function
+from hlodiff.snapshots.yaml_format import dump, load
 
 STABLEHLO = "module {\n}\n"
 COMPILED = "HloModule program\n\nENTRY %main {\n  ROOT %p0 = f32[2]{0} parameter(0)\n}\n"
@@ -61,7 +59,7 @@ def age(folder: Path) -> None:
 def refused(call: Callable[[], object]) -> str:
     with pytest.raises(StoreError) as error:
         call()
-    return str(error.value)
+    return error.value.render()
 
 
 # --- what is written -------------------------------------------------------------------------------------------------
@@ -174,7 +172,8 @@ def test_a_format_of_the_future(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("format_version: 1", "format_version: 7"))
     text = refused(lambda: read_snapshot(FolderTree(tmp_path), KEY))
     assert text == (
-        f"{path}: format version 7 is newer than this hlodiff reads (up to 1)\nhint: pip install --upgrade hlodiff"
+        f"{path}: format version 7 is newer than this hlodiff reads (up to 2)\n"
+        "hint: run `git pull` in your clone of hlodiff and install it from there again"
     )
 
 
@@ -456,7 +455,7 @@ ENTRY e {
 
 
 def test_provenance_survives_normalizing_and_storing() -> None:
-    from hlodiff.normalize import normalize, to_text
+    from hlodiff.normalizer import normalize, to_text
 
     raw = read_hlo(RAW)
     normalized = normalize(numbered(raw))

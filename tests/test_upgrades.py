@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from hlodiff.diff import diff
-from hlodiff.diff.compared import Compared
-from hlodiff.ir import read_text
-from hlodiff.report.record import Report, ToolchainChange
-from hlodiff.report.upgrades import moved, sums, totals, upgrade_json, upgrade_markdown, upgrade_text
+from hlodiff.differ import diff
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.hlo import read_text
+from hlodiff.report.report import Report, ToolchainChange
+from hlodiff.report.upgrade_table import sums, totals, upgrade_changes, upgrade_json, upgrade_markdown, upgrade_text
 
 TANH = "HloModule m\n\nENTRY e {\n  %p.1 = f32[8]{0} parameter(0)\n  ROOT %n.2 = f32[8]{0} tanh(%p.1)\n}\n"
 
 
-def program(name: str, stage: str, new: str = TANH, temp: float = 8) -> Compared:
+def program(name: str, stage: str, new: str = TANH, temp: float = 8) -> ProgramComparison:
     found = diff(read_text(TANH), read_text(new))
     status = "identical" if found.identical else "changed"
     facts = {"memory.temp": 1024.0}, {"memory.temp": temp}
     other = status == "changed"
-    return Compared(name, "cpu", stage, status, found, *facts, other_toolchain=other)  # type: ignore[arg-type]
+    return ProgramComparison(name, "cpu", stage, status, found, *facts, other_toolchain=other)  # type: ignore[arg-type]
 
 
 EXP = TANH.replace("tanh", "exponential")
@@ -36,13 +36,13 @@ REPORT = Report(
         program("memory", "compiled", temp=512),
         program("lowering", "stablehlo", EXP, temp=1024),
         program("lowering", "compiled", EXP, temp=1024),
-        *(Compared("new", "cpu", stage, "added") for stage in ("stablehlo", "compiled")),
+        *(ProgramComparison("new", "cpu", stage, "added") for stage in ("stablehlo", "compiled")),
         *(
-            Compared("gpu|x", "cuda", stage, "not_checked", reason=CUDA, advice="pip install it")
+            ProgramComparison("gpu|x", "cuda", stage, "not_checked", reason=CUDA, advice="pip install it")
             for stage in ("stablehlo", "compiled")
         ),
         *(
-            Compared("bad", "cpu", stage, "not_checked", reason="it\x1b[31m raised", broken=True)
+            ProgramComparison("bad", "cpu", stage, "not_checked", reason="it\x1b[31m raised", broken=True)
             for stage in ("stablehlo", "compiled")
         ),
     ),
@@ -51,7 +51,7 @@ REPORT = Report(
 
 
 def test_verdicts_and_sums() -> None:
-    rows = moved(REPORT)
+    rows = upgrade_changes(REPORT)
     assert {row.name: row.verdict for row in rows} == {
         "same": "identical", "compiler": "compiler", "memory": "compiler", "lowering": "lowering", "new": "added",
         "gpu|x": "not_checked", "bad": "broken",
@@ -94,7 +94,7 @@ def test_text() -> None:
 
 def test_other_forms_have_the_same_numbers() -> None:
     value = json.loads(upgrade_json(REPORT))
-    assert value["totals"] == totals(moved(REPORT))
+    assert value["totals"] == totals(upgrade_changes(REPORT))
     assert value["sums"]["temp"] == [4096, 4608]
     assert {one["name"]: one["verdict"] for one in value["programs"]}["memory"] == "compiler"
     assert value["report"]["command"] == "diff"

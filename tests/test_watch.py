@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.traces.causes import causes, closest
-from hlodiff.traces.counted import count
-from hlodiff.traces.records import Call, Compiled, Function, Leaf, Trace
+from hlodiff.tracing.causes import NOT_KNOWN_COMPILE, causes, closest
+from hlodiff.tracing.counts import count
+from hlodiff.tracing.format import format_counts
+from hlodiff.tracing.records import Call, Compiled, Function, Leaf, Trace
+from hlodiff.tracing.serialize import from_plain
 
 ROOT = Path(__file__).resolve().parent.parent
 START = """import dataclasses
@@ -220,6 +222,11 @@ def test_the_closest_call_is_the_one_to_compare_with() -> None:
     assert cause.what == "`x` is f32[9], before f32[3]"
 
 
+def given(name: str, same: int) -> Leaf:
+    """What JAX traced of a function that an operation was given."""
+    return Leaf("body", "body", name, place="a.py:3", object_id=same, code_id=ord(name))
+
+
 @pytest.mark.parametrize(
     ("before", "after", "what"),
     [
@@ -228,8 +235,11 @@ def test_the_closest_call_is_the_one_to_compare_with() -> None:
         ((array("t", "f32[]"),), (Leaf("t", "value", "0.5"),), "`t` is the static value 0.5, before f32[]"),
         ((array("m.a", "f32[]"),), (), "`m.a` is not there, before f32[]"),
         ((), (Leaf("n", "value", "3"),), "`n` is the static value 3, before it was not given"),
-        ((Leaf("m", "node", "M", same=1),), (Leaf("m", "node", "M", same=2),), PARTS),
+        ((Leaf("m", "node", "M", object_id=1),), (Leaf("m", "node", "M", object_id=2),), PARTS),
         ((), (), "nothing that hlodiff sees differs from an earlier call"),
+        ((given("f", 1),), (given("f", 2),), "its function `f` (a.py:3) was traced again"),
+        ((given("f", 1),), (given("g", 2),), "its function is `g` (a.py:3), before `f` (a.py:3)"),
+        ((given("f", 1), array("x", "i32[]")), (given("f", 2), array("x", "f32[]")), "`x` is f32[], before i32[]"),
     ],
 )  # fmt: skip
 def test_each_difference_has_its_words(before: tuple[Leaf, ...], after: tuple[Leaf, ...], what: str) -> None:
@@ -255,6 +265,86 @@ def test_a_program_that_there_was_is_waste() -> None:
     (function,) = count(events).functions
     assert (function.traces, function.programs, function.compiles, function.waste) == (3, ("a", "b"), 3, 1)
     assert [(again.numbers, again.same_as) for again in function.again] == [((2,), 0), ((3,), 1)]
+
+
+def operations(*marks: str, place: str = "a.py:9") -> list[Compiled]:
+    return [Compiled(n, "jit_add", None, None, True, mark, "cpu", place) for n, mark in enumerate(marks)]
+
+
+def test_single_operations_are_listed_only_where_one_line_compiles_them_again_and_again() -> None:
+    quiet = operations("a", "b", "a", *map(str, range(28))) + operations("a", place="a.py:10")
+    assert (count(quiet).functions, count(quiet).eager) == ((), 32)
+    (row,) = count(operations("a", "b", "a", "a")).functions
+    assert (row.name, row.traces, row.compiles, row.programs) == ("add", 4, 4, ("a", "b"))
+    assert [again.causes[0].kind for again in row.again] == ["shapes", "unknown"]
+    (many,) = count(operations(*map(str, range(32)))).functions
+    assert (many.compiles, many.waste, [again.causes[0].kind for again in many.again]) == (32, 0, ["shapes"])
+    assert list(format_counts(count(quiet))) == ["no function was traced or compiled; 32 eager operations compiled"]
+
+
+def test_no_cause_is_guessed() -> None:
+    one = call(array("x", "f32[3]"))
+    events: list[Trace | Compiled] = [
+        Trace(0, one, "", False, 0.0, ""),
+        Compiled(1, "jit_f", one.function, one, True, "a", "cpu"),
+        Compiled(2, "jit_f", one.function, None, False, "b", "cpu", "a.py:12"),
+        Trace(3, one, "", False, 0.0, "", raised="ValueError"),
+        Trace(4, one, "", False, 0.0, ""),
+        Compiled(5, "jit_f", one.function, one, True, "", "cpu", "a.py:9", failed="JaxRuntimeError"),
+    ]
+    (function,) = count(events).functions
+    assert (function.traces, function.compiles, function.programs) == (3, 3, ("a", "b"))
+    assert [(again.what, again.numbers, again.called, again.causes[0].what) for again in function.again] == [
+        ("compile", (2,), "a.py:12", "it was not traced again, and why JAX compiled it again is not known"),
+        ("trace", (2,), "a.py:9", "nothing that hlodiff sees differs from an earlier call"),
+        ("trace", (3,), "a.py:9", "its trace raised ValueError before: JAX keeps nothing of that"),
+        ("compile", (3,), "a.py:9", "compiling it ended with JaxRuntimeError"),
+    ]
+
+
+def test_a_guess_of_an_earlier_record_is_not_repeated() -> None:
+    why = [{"kind": "transformed", "path": "", "what": "`f` was compiled in another form: its derivative"}]
+    table = {
+        "defined": "a.py:1",
+        "traces": 1,
+        "compiles": 2,
+        "programs": ["a", "b"],
+        "again": {"compile 2": {"why": why}},
+    }
+    (function,) = from_plain({"f": table}).functions
+    assert function.again[0].causes == (NOT_KNOWN_COMPILE,)
+
+
+HEALTHY = """
+def init(key):
+    return [jax.random.normal(k, (n + 3, n + 4)) for n, k in enumerate(jax.random.split(key, 6))]
+
+@jax.jit
+def train(ws, x):
+    def loss(ws):
+        h = x
+        for w in ws: h = jnp.tanh(h @ w)
+        return jnp.where(h > 0, h, 0).sum()
+    value, slopes = jax.value_and_grad(loss)(ws)
+    return [w - 0.1 * slope for w, slope in zip(ws, slopes)], value
+
+with hlodiff.watch(fresh=True) as seen:
+    ws, batch, losses = init(jax.random.key(0)), jnp.ones((8, 3)), []
+    for n in range(200):
+        ws, value = train(ws, batch)
+        batch = batch.at[n % 8].set(jax.random.normal(jax.random.fold_in(jax.random.key(1), n), (3,))) * 1.0 + 0.5
+        if n % 10 == 0: losses.append(float(value))
+    jnp.mean(jnp.array(losses))
+print(seen.explain(), seen.eager() > 0)
+with hlodiff.watch(fresh=True) as alone: jnp.ones(3) + 1
+print(alone.explain())
+"""
+
+
+def test_a_healthy_loop_is_one_line(tmp_path: Path) -> None:
+    assert explained(tmp_path, HEALTHY) == (
+        "train  1 trace, 1 program (x.py:9) True\nno function was traced or compiled; 3 eager operations compiled\n"
+    )
 
 
 LIBRARY = """

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.cli.worktree import checked_out
 from hlodiff.errors import UsageError
+from hlodiff.workflows.revision import checked_out
 
 Git = Callable[..., str]
 

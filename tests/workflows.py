@@ -127,10 +127,15 @@ class Runner:
             (self.home / name).mkdir(parents=True, exist_ok=True)
         (self.home / "files/event.json").write_text(json.dumps(self.event))
         self.program("hlodiff", f'exec "{sys.executable}" -m hlodiff "$@"')
-        # What a step installs must not end in the Python that runs the tests.
-        apart = f'set -- "$@" --ignore-installed --prefix "{self.home}/installed"'
-        apart = f'case "$*" in "-m pip install"*) {apart};; esac'
+        # pip is not asked for packages: hundreds of megabytes, and the Python that runs the tests has them.
+        apart = f'case "$*" in "-m pip install"*) echo "$@"; exit;; "-I -m venv"*) {self.environment()}; exit;; esac'
         self.program("python", f'{apart}\nexec "{sys.executable}" "$@"')
+
+    def environment(self) -> str:
+        """A line of shell that stands in for `python -I -m venv ... FOLDER`: pip is not asked for packages there."""
+        self.program("of-environment", f'shift\n[ "$2" = pip ] && echo "$@" && exit\nexec "{sys.executable}" "$@"')
+        own = self.home / "bin/of-environment"
+        return f'for last; do :; done; mkdir -p "$last/bin" && cp "{own}" "$last/bin/python"'
 
     def program(self, name: str, line: str) -> None:
         """Put a program on the PATH of all steps."""

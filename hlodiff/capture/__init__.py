@@ -1,44 +1,49 @@
 """Capturing programs: the only room that knows JAX and Equinox, and only in worker processes."""
 
 from hlodiff.capture.availability import targets
-from hlodiff.capture.growth_outcomes import Grown, GrowthRequest, Sized
-from hlodiff.capture.outcomes import (
-    Captured,
-    Discovered,
+from hlodiff.capture.inputs import Inputs
+from hlodiff.capture.pool import Answer, Job, capture, discover, one_worker_for_both
+from hlodiff.capture.records import (
+    CalledProgram,
+    CallResult,
+    CapturedProgram,
+    CaptureFailure,
+    DiscoveredFunction,
+    DiscoveredScenario,
     Discovery,
     Event,
-    Failed,
-    FoundScenario,
+    GrowthRequest,
+    GrowthResult,
     NotChecked,
     Outcome,
-    Ran,
+    ParityRequest,
     Request,
+    ScenarioRun,
+    SizedProgram,
     TargetStatus,
 )
-from hlodiff.capture.parity_outcomes import Called, CalledProgram, ParityRequest
-from hlodiff.capture.pool import Answer, Job, capture, discover
 from hlodiff.capture.scenario_runs import ran
-from hlodiff.capture.spare import one_worker_for_both
 
 __all__ = [
     "Answer",
-    "Called",
+    "CallResult",
     "CalledProgram",
-    "Captured",
-    "Discovered",
+    "CaptureFailure",
+    "CapturedProgram",
+    "DiscoveredFunction",
+    "DiscoveredScenario",
     "Discovery",
     "Event",
-    "Failed",
-    "FoundScenario",
-    "Grown",
     "GrowthRequest",
+    "GrowthResult",
+    "Inputs",
     "Job",
     "NotChecked",
     "Outcome",
     "ParityRequest",
-    "Ran",
     "Request",
-    "Sized",
+    "ScenarioRun",
+    "SizedProgram",
     "TargetStatus",
     "capture",
     "discover",

@@ -1,4 +1,4 @@
-"""Which targets this machine can compile for, and for the others what to install."""
+"""Which targets this machine can compile for, and what to install for the others."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import shutil
 from importlib.metadata import PackageNotFoundError, version
 
 from hlodiff.capture.environment import ptxas_folder
-from hlodiff.capture.outcomes import TargetStatus
+from hlodiff.capture.records import TargetStatus
 from hlodiff.capture.targets import KNOWN, TargetName, parse
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError
 
-OLDEST_JAX = (0, 9)  # 0.9.2 and 0.10.2 were tried; the CUDA plugin of 0.7.2 refuses to start without CUDA's libraries
+OLDEST_JAX = (0, 9)  # tested: 0.9.2 and 0.10.2; the CUDA plugin of 0.7.2 does not start without CUDA's libraries
 
 
 def targets(config: Config) -> tuple[TargetStatus, ...]:
-    """Whether this machine can compile for each known target and for those of the configuration.
+    """Whether this machine can compile for each known target and each of the configuration.
 
     Args:
-        config: its targets are looked at too.
+        config: its targets are tried too.
 
     Returns:
         one record for each, known ones first.
@@ -36,21 +36,21 @@ def targets(config: Config) -> tuple[TargetStatus, ...]:
 
     check_jax()
     names = [parse(name) for name in dict.fromkeys((*KNOWN, *config.targets))]
-    absent = {name.name: missing(name) for name in names}
-    tried = probe(config, [name for name in names if absent[name.name] is None])
-    return tuple(_status(name, absent[name.name], tried.get(name.name, "")) for name in names)
+    lacking = {name.name: missing(name) for name in names}
+    tried = probe(config, [name for name in names if lacking[name.name] is None])
+    return tuple(_status(name, lacking[name.name], tried.get(name.name, "")) for name in names)
 
 
-def _status(name: TargetName, absent: tuple[str, str] | None, problem: str) -> TargetStatus:
-    if absent is not None:
-        return TargetStatus(name.name, False, *absent)
+def _status(name: TargetName, lacking: tuple[str, str] | None, problem: str) -> TargetStatus:
+    if lacking is not None:
+        return TargetStatus(name.name, False, *lacking)
     if problem:
         return TargetStatus(name.name, False, problem, "")
     return TargetStatus(name.name, True, _compiler(name), "")
 
 
 def check_jax() -> None:
-    """Refuse a JAX that is missing or too old, without importing it.
+    """Reject a missing or too old JAX, without importing it.
 
     Raises:
         CaptureError: with what to install.
@@ -58,11 +58,10 @@ def check_jax() -> None:
     Example:
         >>> check_jax()
     """
-    found = _version("jax")
+    found, oldest = _version("jax"), ".".join(map(str, OLDEST_JAX))
     if found is None:
-        raise CaptureError("JAX is not installed, and capturing needs it", hint='pip install "hlodiff[tpu,cuda]"')
+        raise CaptureError("JAX is not installed, and capturing needs it", hint=f"pip install 'jax>={oldest}'")
     if _numbers(found)[: len(OLDEST_JAX)] < OLDEST_JAX:
-        oldest = ".".join(map(str, OLDEST_JAX))
         raise CaptureError(f"JAX {found} is too old to capture with: {oldest} is needed", hint="pip install -U jax")
     lib = _version("jaxlib")
     if lib is None:

@@ -2,19 +2,108 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
-from hlodiff.capture.growth_options import check_growth
 from hlodiff.capture.imports import relative
 from hlodiff.capture.targets import is_target
+from hlodiff.differ.growth import CLASSES, LEAST_SIZES, QUANTITIES
 from hlodiff.errors import RegistryError
 from hlodiff.registry import Case, Registration, folder_name_problem
 
 if TYPE_CHECKING:
     from hlodiff.capture.devices import Target
+
+
+LIMITS = CLASSES[:-1]  # the last one is no limit
+
+
+def check_growth(registration: Registration, case: Case, where: str) -> None:
+    """Reject sizes that the function cannot take or that cannot show how a program grows.
+
+    Args:
+        registration: the function that built the case.
+        case: one of its cases.
+        where: `file:line` of the function.
+
+    Raises:
+        RegistryError: with what to write instead.
+    """
+    grow: object = case.grow
+    if not isinstance(grow, Mapping):
+        raise RegistryError(f"`grow` of `{registration.name}` is {grow!r}", where=where, hint=_EXAMPLE)
+    check_sizes(registration, grow, where)
+    _check_limits(registration, case, where)
+
+
+def check_sizes(registration: Registration, grow: Mapping[Any, Any], where: str) -> None:
+    """Reject parameters that the function does not take, and sizes that show nothing; see `check_growth`."""
+    for name, sizes in grow.items():
+        _check_parameter(registration, str(name), where)
+        _check_sizes(registration, str(name), sizes, where)
+
+
+_EXAMPLE = 'def solve(length=32): return hlodiff.Case(..., grow={"length": [8, 16, 32, 64]})'
+
+
+def _check_parameter(registration: Registration, name: str, where: str) -> None:
+    parameters = inspect.signature(registration.build).parameters
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    if name == "target" or (name not in parameters and not takes_any):
+        raise RegistryError(
+            f"`grow` of `{registration.name}` names `{name}`, which is no parameter of the registered function",
+            where=where,
+            hint=f"it is called again with each size: {_EXAMPLE}",
+        )
+
+
+def _check_sizes(registration: Registration, name: str, sizes: object, where: str) -> None:
+    wrong = ""
+    if not isinstance(sizes, tuple) or not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in sizes):
+        wrong = "sizes are whole numbers above 0"
+    elif len(dict.fromkeys(sizes)) < LEAST_SIZES:
+        wrong = f"it takes {LEAST_SIZES} different sizes to tell a line from a curve"
+    elif list(sizes) != sorted(set(sizes)):
+        wrong = "sizes stand in ascending order, each once"
+    if wrong:
+        shown = list(sizes) if isinstance(sizes, tuple) else sizes
+        raise RegistryError(
+            f"`grow` of `{registration.name}` has {name}={shown!r}: {wrong}",
+            where=where,
+            hint='double them: grow={"length": [8, 16, 32, 64]}',
+        )
+
+
+def _check_limits(registration: Registration, case: Case, where: str) -> None:
+    limits: object = case.max_growth
+    if isinstance(limits, str):
+        limits = dict.fromkeys(QUANTITIES, limits) if limits else {}
+    if not isinstance(limits, Mapping):
+        raise _wrong_limit(registration, limits, where)
+    if limits and not case.grow:
+        what = f"`{registration.name}` has `max_growth` and no `grow`: nothing tells how it grows"
+        raise RegistryError(what, where=where, hint=_EXAMPLE)
+    for name, limit in limits.items():
+        if name not in QUANTITIES or limit not in LIMITS:
+            raise _wrong_limit(registration, case.max_growth, where)
+
+
+def _wrong_limit(registration: Registration, limit: object, where: str) -> RegistryError:
+    return RegistryError(
+        f"`max_growth` of `{registration.name}` is {limit!r}",
+        where=where,
+        hint=f"one of {', '.join(LIMITS)}, or a dict that gives one to {', '.join(QUANTITIES)}",
+    )
+
+
+def limits_of(case: Case) -> dict[str, str]:
+    """The limits of a case by quantity, in the order of the quantities."""
+    if isinstance(case.max_growth, str):
+        return dict.fromkeys(QUANTITIES, case.max_growth) if case.max_growth else {}
+    return {name: case.max_growth[name] for name in QUANTITIES if name in case.max_growth}
 
 
 def build_cases(
@@ -24,12 +113,12 @@ def build_cases(
 
     Args:
         registration: the function.
-        target: what it gets where it has a parameter `target`; None only where it has none.
-        root: the folder that errors tell files relative to.
+        target: passed where it has a parameter `target`; None only where it has none.
+        root: the folder that files in errors are relative to.
         sizes: values of parameters that `grow` names; the function's own defaults where there are none.
 
     Returns:
-        its cases by name; the name is "" where there is one case without a name.
+        its cases by name; "" for a single case without a name.
 
     Raises:
         RegistryError: it returns something else, or names that cannot be folders or are not different.

@@ -1,4 +1,4 @@
-"""Devices of a target: the ones of this machine, or compile-only ones of a machine that is not there."""
+"""Devices of a target: those of this machine, or compile-only ones of a machine that is not attached."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import jax
 from jax.experimental import topologies
 from jax.sharding import AxisType, Mesh
 
-from hlodiff.capture.gpus import GPUS, target_config
-from hlodiff.capture.targets import TargetName, gpu_topology
+from hlodiff.capture.targets import GPUS, TargetName, gpu_topology, target_config
 
 
 class TooFewDevices(Exception):
@@ -19,10 +18,10 @@ class TooFewDevices(Exception):
 
 
 class Target:
-    """What a registered function gets as `target`.
+    """The argument `target` of a registered function.
 
     Args:
-        name: what the name of the target says.
+        name: the parsed name of the target.
         devices: its devices; a program may be lowered and compiled for them, not run.
 
     Example:
@@ -34,7 +33,7 @@ class Target:
         self.name = name.name
         self.kind = name.kind
         self.devices = tuple(devices)
-        self.honours_memory: dict[str, bool] = {}  # by kind; filled by `hlodiff.capture.memory`
+        self.honours_memory: dict[str, bool] = {}  # by kind; filled by `hlodiff.capture.memory_kinds`
 
     def mesh(self, shape: Sequence[int], axis_names: Sequence[str], *, axis_types: Any = None) -> Mesh:
         """A mesh of the first devices of the target.
@@ -58,13 +57,13 @@ def open_target(name: TargetName) -> Target:
     """The target with its devices.
 
     Args:
-        name: what the name of the target says.
+        name: the parsed name of the target.
 
     Returns:
         the target; its devices are compile-only ones for `tpu` and `cuda`.
 
     Raises:
-        Exception: whatever JAX raises where it cannot; `hlodiff.capture.availability` turns that into a sentence.
+        Exception: whatever JAX raises where it cannot; see `hlodiff.capture.program.cannot_open`.
     """
     return Target(name, _devices(name))
 
@@ -76,7 +75,7 @@ def _devices(name: TargetName) -> Sequence[Any]:
         return jax.devices()
     if name.kind == "tpu":
         topology = f"{name.model}:{'x'.join(map(str, name.shape))}"
-        # libtpu's hosts have 2x2 chips unless told otherwise, and a single chip is no multiple of that.
+        # libtpu's hosts have 2x2 chips by default, which a single chip is no multiple of.
         options = {"chips_per_host_bounds": (1, 1, 1)} if math.prod(name.shape) == 1 else {}
         return topologies.get_topology_desc(platform="tpu", topology_name=topology, **options).devices
     config = target_config(GPUS[name.model])

@@ -1,4 +1,4 @@
-"""The environment of worker processes: what is process-wide for JAX, XLA and libtpu."""
+"""The environment of worker processes: the settings of JAX, XLA and libtpu that hold for a whole process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 
 from hlodiff.config import Config
 
-Purpose = Literal["discover", "capture", "probe", "profile", "variants", "vary", "scenario"]
+Purpose = Literal["discover", "cases", "capture", "probe", "profile", "variants", "vary", "scenario"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,14 @@ class Setting:
 
 # Read by libtpu when it starts, in every process that compiles for TPUs.
 LIBTPU = {
-    "TPU_SKIP_MDS_QUERY": "1",  # without it libtpu asks a metadata server that is not there, for minutes
+    "TPU_SKIP_MDS_QUERY": "1",  # without it libtpu waits minutes for a metadata server
     "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # nothing runs on a TPU here, so processes need no lock on it
 }
 
-# Variables that would change or stop a capture and are no setting of a program.
+# Read when a plugin starts. Without it some of the CUDA plugins ask for CUDA's libraries, which only a run needs.
+CUDA = {"JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1"}
+
+# Variables that would change or stop a capture and that are no setting of a program.
 _DROPPED = (
     "JAX_DISABLE_JIT", "JAX_PLATFORM_NAME", "JAX_NUM_CPU_DEVICES", "JAX_COMPILATION_CACHE_DIR", "JAX_DUMP_IR_TO",
     "JAX_LOG_COMPILES", "JAX_CHECK_TRACER_LEAKS", "JAX_EXPLAIN_CACHE_MISSES",
@@ -49,7 +52,7 @@ _NO_MATTER = (
     "--vmodule", "--v=", "--minloglevel", "--stderrthreshold", "--log_dir", "--logtostderr", "--alsologtostderr",
 )  # fmt: skip
 
-# A device count of its own would fight with the one that a target asks for.
+# It would override the number of devices that a target needs.
 _FORBIDDEN = ("--xla_force_host_platform_device_count",)
 
 
@@ -57,9 +60,9 @@ def worker_environment(config: Config, setting: Setting, outside: Mapping[str, s
     """The environment variables of a worker.
 
     Args:
-        config: its flags and variables come last, so that they win.
+        config: its flags and variables have precedence.
         setting: what all programs of the worker share.
-        outside: the environment of this process; its XLA_FLAGS are kept, as whoever set them expects.
+        outside: the environment of this process; its XLA_FLAGS are kept.
 
     Returns:
         names and values.
@@ -69,6 +72,8 @@ def worker_environment(config: Config, setting: Setting, outside: Mapping[str, s
         'cpu'
     """
     env = {name: value for name, value in outside.items() if name not in _DROPPED}
+    # With another seed, a function that iterates over a set of strings is traced in another order.
+    env["PYTHONHASHSEED"] = env.get("PYTHONHASHSEED") or "0"
     env |= {
         "JAX_ENABLE_COMPILATION_CACHE": "false",
         "JAX_NUM_CPU_DEVICES": str(setting.cpu_devices),
@@ -76,10 +81,10 @@ def worker_environment(config: Config, setting: Setting, outside: Mapping[str, s
         **LIBTPU,
     }
     if not setting.attached:
-        env["JAX_PLATFORMS"] = "cpu"
+        env = CUDA | env | {"JAX_PLATFORMS": "cpu"}
         env["PATH"] = _path_with_ptxas(env.get("PATH", ""))
     else:
-        # Nothing runs, so the memory can be left to whoever else uses the device.
+        # Nothing runs, so other processes can have the memory of the device.
         env.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     env["XLA_FLAGS"] = _joined(outside.get("XLA_FLAGS", "").split(), config.xla_flags)
     env["LIBTPU_INIT_ARGS"] = _joined(outside.get("LIBTPU_INIT_ARGS", "").split(), config.libtpu_init_args)
@@ -88,6 +93,22 @@ def worker_environment(config: Config, setting: Setting, outside: Mapping[str, s
     if config.matmul_precision is not None:
         env["JAX_DEFAULT_MATMUL_PRECISION"] = config.matmul_precision
     return env | dict(config.env)
+
+
+def defaults_for(target: str) -> dict[str, str]:
+    """Environment variables that a process needs to compile for a target, where they are not set.
+
+    Args:
+        target: name of the target.
+
+    Returns:
+        names and values.
+
+    Example:
+        >>> defaults_for("cuda-h100")
+        {'JAX_SKIP_CUDA_CONSTRAINTS_CHECK': '1'}
+    """
+    return {"tpu": LIBTPU, "cuda": CUDA}.get(target.partition("-")[0], {})
 
 
 def _joined(first: Iterable[str], last: Iterable[str]) -> str:

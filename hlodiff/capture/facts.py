@@ -1,4 +1,4 @@
-"""What is known of a program beside its text: plain JSON values that go into summary.yaml."""
+"""Facts about a program beside its text: plain JSON values that go into summary.yaml."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import jax
 from jax.sharding import Sharding
 from jax.tree_util import keystr, tree_flatten_with_path, tree_leaves
 
-from hlodiff.capture import private
+from hlodiff.capture import jax_private
+from hlodiff.capture.arguments import ORDINARY_MEMORY, describe
 from hlodiff.capture.environment import flags_that_matter
-from hlodiff.capture.gpus import GPUS
-from hlodiff.capture.leaves import ORDINARY_MEMORY, describe
-from hlodiff.capture.targets import TargetName
+from hlodiff.capture.targets import GPUS, TargetName
 
 _PLUGINS = {
     "cpu": (),
@@ -33,7 +32,7 @@ def toolchain(target: TargetName, environment: dict[str, str]) -> dict[str, Any]
         environment: the worker's environment variables.
 
     Returns:
-        names and plain values, in a fixed order; flags that change no program are left out.
+        names and plain values, in a fixed order; flags that change no program are omitted.
 
     Example:
         >>> toolchain(parse("cpu"), {})["jax"]  # doctest: +SKIP
@@ -65,7 +64,7 @@ _SETTINGS = {
 
 
 def _device(target: TargetName) -> str | None:
-    """Whose figures the compiler worked with, where the name of the target does not say it all."""
+    """The device whose figures the compiler used, where the target's name does not imply it."""
     if target.kind == "attached":
         return str(jax.devices()[0].device_kind)
     return GPUS[target.model].name if target.kind == "cuda" else None
@@ -92,18 +91,18 @@ def arguments(traced: Any, lowered: Any, names: tuple[str, ...]) -> list[dict[st
     Args:
         traced: the `jax.stages.Traced`.
         lowered: the `jax.stages.Lowered`.
-        names: what a reader calls each of them.
+        names: a readable name of each.
 
     Returns:
-        records with `path`, `shape`, `dtype`, `donated`, and where they say something `sharding`, `memory_kind`,
+        records with `path`, `shape`, `dtype`, `donated`, where they are not the default `sharding`, `memory_kind` and
         `weak_type`, and `unused` for an argument that the program does not take.
     """
     infos = tree_leaves(traced.args_info, is_leaf=lambda node: hasattr(node, "donated"))
-    shardings = private.kept_shardings(lowered)
+    shardings = jax_private.kept_shardings(lowered)
     records = []
     for i, (info, name) in enumerate(zip(infos, names, strict=True)):
         record: dict[str, Any] = {"path": name, **_array(info), "donated": bool(info.donated)}
-        record |= {"weak_type": True} if private.is_weak(info) else {}
+        record |= {"weak_type": True} if jax_private.is_weak(info) else {}
         record |= _placement(shardings.get(i)) if i in shardings else {"unused": True}
         records.append(record)
     return records
@@ -149,7 +148,7 @@ def memory(compiled: Any) -> dict[str, int | None]:
 
     Returns:
         `argument`, `output`, `temp`, `alias`, `generated_code`, each also with `host_` before it, and `peak`, the most
-        that is needed at one time; None where XLA gives none.
+        in use at one time; None where XLA gives none.
     """
     return memory_figures(compiled.memory_analysis())
 

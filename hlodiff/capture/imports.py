@@ -8,6 +8,7 @@ import os
 import sys
 import sysconfig
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
@@ -15,14 +16,19 @@ from hlodiff.config import Config
 from hlodiff.errors import ConfigError, HlodiffError, RegistryError
 
 _OWN = str(Path(__file__).resolve().parent.parent) + os.sep
-_INSTALLED = tuple(str(Path(sysconfig.get_path(name)).resolve()) + os.sep for name in ("purelib", "platlib", "stdlib"))
+_PACKAGES, _STDLIB = (
+    tuple(str(Path(sysconfig.get_path(name)).resolve()) + os.sep for name in names)
+    for names in (("purelib", "platlib"), ("stdlib",))
+)
+_INSTALLED = (*_PACKAGES, *_STDLIB)
 
 
-def import_modules(config: Config) -> None:
+def import_modules(config: Config, on_module: Callable[[str], None] = lambda name: None) -> None:
     """Import everything that the configuration names, so that its functions are registered.
 
     Args:
         config: its `path` is put on `sys.path` first.
+        on_module: called with each module before it is imported, as the import may end the process.
 
     Raises:
         ConfigError: no modules are named, or one does not exist.
@@ -37,11 +43,13 @@ def import_modules(config: Config) -> None:
     sys.path[:0] = [str((config.root / entry).resolve()) for entry in config.path]
     for named in config.modules:
         for module in _expand(config, named):
-            _import(config, module)
+            shown = module if isinstance(module, str) else os.path.relpath(module, config.root)
+            on_module(shown)
+            _import(config, module, shown)
 
 
 def _expand(config: Config, named: str) -> list[str | Path]:
-    """A module name as it is, a file or pattern as the files it stands for."""
+    """A module name unchanged; for a file or pattern the files that match."""
     if not named.endswith(".py"):
         return [named]
     files: list[str | Path] = sorted(config.root.glob(named)) if "*" in named else [config.root / named]
@@ -51,21 +59,18 @@ def _expand(config: Config, named: str) -> list[str | Path]:
     return files
 
 
-def _import(config: Config, module: str | Path) -> None:
-    shown = module if isinstance(module, str) else os.path.relpath(module, config.root)
+def _import(config: Config, module: str | Path, shown: str) -> None:
     try:
         importlib.import_module(module) if isinstance(module, str) else _import_file(module)
     except HlodiffError as error:
         error.where = relative(error.where, config.root)
         raise
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # a module may also leave by SystemExit
-        raise _import_error(config, str(shown), error) from None
+    except BaseException as error:  # a module may also leave by SystemExit; Ctrl-C is for the parent process
+        raise _import_error(config, shown, error) from None
 
 
 def _import_file(file: Path) -> None:
-    """Under its dotted name where it has one, so that other modules that import it get the same functions."""
+    """Import a file, under its dotted name if it has one, so that other modules import the same module object."""
     file = file.resolve()
     for entry in sys.path:
         folder = Path(entry or ".").resolve()
@@ -92,7 +97,7 @@ def _import_error(config: Config, named: str, error: BaseException) -> HlodiffEr
 
 
 def _in_conflict(error: BaseException) -> bool:
-    """Whether a file is no Python because of a merge."""
+    """Whether a file has git's conflict markers."""
     if not isinstance(error, SyntaxError) or not error.filename:
         return False
     try:
@@ -101,36 +106,45 @@ def _in_conflict(error: BaseException) -> bool:
         return False
 
 
-def imported_files() -> tuple[str, ...]:
-    """Absolute paths of the imported modules that are neither installed packages nor Python's nor hlodiff's own."""
-    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    return tuple(sorted({os.path.realpath(file) for file in files if isinstance(file, str) and _is_users(file)}))
+def imported_files(seen: set[str]) -> tuple[str, ...]:
+    """Absolute paths of the imported modules that are neither installed packages nor Python's nor hlodiff's own.
+
+    Args:
+        seen: names of modules to skip; all that are imported now are added.
+
+    Returns:
+        the files, sorted.
+    """
+    new = [(name, module) for name, module in list(sys.modules.items()) if name not in seen]
+    seen.update(name for name, _ in new)
+    files = [getattr(module, "__file__", None) for _, module in new]
+    return tuple(sorted({os.path.realpath(file) for file in files if isinstance(file, str) and is_users(file)}))
 
 
 def user_frame(error: BaseException, root: Path) -> str:
-    """Where in the user's own code an exception came from.
+    """Where in the user's own code an exception was raised.
 
     Args:
         error: the exception.
-        root: the folder that the place is told relative to.
+        root: the folder that the source location is relative to.
 
     Returns:
-        `file:line` of the innermost frame outside of installed packages; "" where there is none.
+        `file:line` of the innermost frame outside installed packages; "" where there is none.
     """
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return relative(f"{error.filename}:{error.lineno}", root)
     frames = _frames(error.__traceback__)
-    own = [(file, line) for file, line in frames if _is_users(file)]
+    own = [(file, line) for file, line in frames if is_users(file)]
     file, line = own[-1] if own else ("", 0)
     return relative(f"{file}:{line}", root) if file else ""
 
 
 def user_traceback(error: BaseException, root: Path) -> str:
-    """The lines of a traceback that lie in the user's own code, and the exception.
+    """The lines of a traceback in the user's own code, and the exception.
 
     Args:
         error: the exception.
-        root: the folder that files are told relative to.
+        root: the folder that files are relative to.
 
     Returns:
         several lines.
@@ -139,9 +153,9 @@ def user_traceback(error: BaseException, root: Path) -> str:
     lines = [
         f"  {relative(f'{f.filename}:{f.lineno}', root)} in {f.name}: {f.line or ''}".rstrip(": ")
         for f in frames
-        if _is_users(f.filename)
+        if is_users(f.filename)
     ]
-    return "\n".join([*lines, f"{type(error).__name__}: {error}"])
+    return "\n".join([*lines, f"{type(error).__name__}: {message(error)}"])
 
 
 def one_line(error: BaseException, limit: int = 400) -> str:
@@ -154,31 +168,45 @@ def one_line(error: BaseException, limit: int = 400) -> str:
     Returns:
         its type and the start of its message.
     """
-    message = " ".join(str(error).split())
-    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    what = " ".join(message(error).split())
+    text = f"{type(error).__name__}: {what}" if what else type(error).__name__
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
-def relative(place: str, root: Path) -> str:
-    """A `file:line` relative to a folder where it lies inside.
+def message(error: BaseException) -> str:
+    """The message of an exception, also where its own `__str__` is broken."""
+    try:
+        return error.render() if isinstance(error, HlodiffError) else str(error)
+    except BaseException as broken:
+        return f"its message cannot be shown, __str__ raises {type(broken).__name__}"
+
+
+def relative(location: str, root: Path) -> str:
+    """A `file:line` relative to a folder, if it is inside.
 
     Args:
-        place: file and line.
+        location: file and line.
         root: the folder.
 
     Returns:
         the shorter form.
     """
     for folder in dict.fromkeys((str(root), str(root.resolve()))):
-        if place.startswith(folder + os.sep):
-            return place[len(folder) + 1 :]
-    return place
+        if location.startswith(folder + os.sep):
+            return location[len(folder) + 1 :]
+    return location
 
 
 def _frames(tb: TracebackType | None) -> list[tuple[str, int]]:
     return [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(tb)]
 
 
-def _is_users(file: str) -> bool:
+def is_users(file: str) -> bool:
+    """Whether a file is neither an installed package's nor Python's nor hlodiff's own."""
     path = os.path.realpath(file)
     return not file.startswith("<") and not path.startswith((_OWN, *_INSTALLED))
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file belongs to an installed package."""
+    return os.path.realpath(file).startswith(_PACKAGES)

@@ -1,21 +1,30 @@
-"""Compiled text with its constants in it: XLA's own `as_text` prints `constant({...})` from eleven elements on.
+"""Compiled text with its constants: XLA's `as_text` prints `constant({...})` for more than ten elements.
 
 XLA prints 16 million floats (64 MB) in 3.7 to 4.8 seconds as 209 MB of text, two to five times as long as it takes to
 compile that program; serializing it takes 0.14 s. So a constant above `PRINTED_BYTES` is not printed: its bytes are
-hashed in the serialized module, and the hash stands on the constant as the attribute in which the normalizer puts its
-own.
+hashed in the serialized module, and the hash is added to the constant as the attribute that the normalizer uses.
 """
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
+import types
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any
 
-from hlodiff.capture import private
-from hlodiff.ir.model import bits_of
-from hlodiff.normalize.literals import content_note
+import jax
+import numpy as np
+
+from hlodiff.capture import jax_private
+from hlodiff.capture.arguments import module_type
+from hlodiff.capture.records import NamedTable
+from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
+from hlodiff.hlo.model import bits_of
+from hlodiff.hlo.proto import fields, with_field
+from hlodiff.normalizer.constants import content_note
+from hlodiff.registry import Case
 
 PRINTED_BYTES = 1 << 18  # printed in 0.02 s as 0.8 MB
 LEFT_OUT = "constant({...})"
@@ -37,7 +46,7 @@ def compiled_text(compiled: Any) -> str:
         compiled: a `jax.stages.Compiled`.
 
     Returns:
-        what `compiled.as_text()` gives, with the constants that it leaves out.
+        `compiled.as_text()`, with the constants that it omits.
 
     Example:
         >>> compiled_text(jax.jit(jnp.sin).lower(1.0).compile())[:9]  # doctest: +SKIP
@@ -46,15 +55,15 @@ def compiled_text(compiled: Any) -> str:
     text = compiled.as_text()
     if LEFT_OUT not in text:
         return str(text)
-    return "\n\n".join(_whole(text, module) for module in private.hlo_modules(compiled))
+    return "\n\n".join(_whole(text, module) for module in jax_private.hlo_modules(compiled))
 
 
 def text_of(printed: str, proto: bytes | None) -> str:
-    """The same of a module that was written to files.
+    """The same for a module that was written to files.
 
     Args:
         printed: the module's text as XLA prints it.
-        proto: the module as an `HloModuleProto` where that text leaves constants out.
+        proto: the module as an `HloModuleProto`, where the text omits constants.
 
     Returns:
         the text with its constants printed or hashed; as it was where there is no proto.
@@ -65,15 +74,15 @@ def text_of(printed: str, proto: bytes | None) -> str:
     """
     if proto is None or LEFT_OUT not in printed:
         return printed
-    header = printed.partition("\n")[0]  # a proto holds less of it
-    lines = _whole(printed, private.deserialized(proto)).split("\n")
+    header = printed.partition("\n")[0]  # a proto has a shorter one
+    lines = _whole(printed, jax_private.deserialized(proto)).split("\n")
     return "\n".join([header, *lines[1:]])
 
 
 def _whole(printed: str, module: Any) -> str:
     sizes = (_bytes(element, dimensions) for _, element, dimensions in _CONSTANT.findall(printed))
     if max(sizes, default=0) <= PRINTED_BYTES:
-        return private.hlo_with_constants(module)
+        return jax_private.hlo_with_constants(module)
     return _with_hashes(module)
 
 
@@ -87,9 +96,9 @@ def _bytes(element: str, dimensions: str) -> int:
 def _with_hashes(module: Any) -> str:
     """Print a module without its large literals, which are serialized and hashed instead."""
     digests: dict[str, str] = {}
-    slim = _without_large_literals(private.serialized(module), digests)
-    lines = private.hlo_with_constants(private.deserialized(slim)).split("\n")
-    lines[0] = private.hlo_header(module)  # a proto holds less of it
+    slim = _without_large_literals(jax_private.serialized(module), digests)
+    lines = jax_private.hlo_with_constants(jax_private.deserialized(slim)).split("\n")
+    lines[0] = jax_private.hlo_header(module)  # a proto has a shorter one
     return "\n".join(_noted(line, digests) if LEFT_OUT in line else line for line in lines)
 
 
@@ -105,10 +114,10 @@ def _noted(line: str, digests: dict[str, str]) -> str:
 
 def _without_large_literals(module: memoryview, digests: dict[str, str]) -> bytes:
     """A serialized module without its large literals; their hashes go into `digests` by instruction name."""
-    return _mapped(
+    return with_field(
         module,
         _MODULE_COMPUTATIONS,
-        lambda computation: _mapped(computation, _COMPUTATION_INSTRUCTIONS, lambda it: _slim(it, digests)),
+        lambda computation: with_field(computation, _COMPUTATION_INSTRUCTIONS, lambda it: _slim(it, digests)),
     )
 
 
@@ -116,7 +125,7 @@ def _slim(instruction: memoryview, digests: dict[str, str]) -> bytes | memoryvie
     if len(instruction) <= PRINTED_BYTES:
         return instruction
     kept, name, literal = [], "", None
-    for number, field, value in _fields(instruction):
+    for number, field, value in fields(instruction):
         if number == _INSTRUCTION_LITERAL and len(value) > PRINTED_BYTES:
             literal = value
             continue
@@ -125,57 +134,107 @@ def _slim(instruction: memoryview, digests: dict[str, str]) -> bytes | memoryvie
     if literal is None:
         return instruction
     digest = sha256()
-    for number, field, _ in _fields(literal):
+    for number, field, _ in fields(literal):
         if number != _LITERAL_SHAPE:  # the instruction says it, and layouts are spelled in more than one way
             digest.update(field)
     digests[name] = digest.hexdigest()
     return b"".join(kept)
 
 
-def _mapped(message: memoryview, wanted: int, change: Any) -> bytes:
-    """A serialized message with one of its fields, a message itself, changed wherever it stands."""
-    parts: list[bytes | memoryview] = []
-    for number, field, value in _fields(message):
-        if number != wanted:
-            parts.append(field)
-            continue
-        new = change(value)
-        parts += [_varint(number << 3 | 2), _varint(len(new)), new]
-    return b"".join(parts)
+_LARGEST = 1 << 28  # hashing takes a second for each GiB
+_DEEPEST = 6
 
 
-def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]:
-    """The fields of a serialized message: number, the whole field, and its content where it has a length."""
-    end, nothing = 0, memoryview(b"")
-    while end < len(message):
-        start = end
-        tag, end = _read_varint(message, end)
-        kind, value = tag & 7, nothing
-        if kind == 0:
-            _, end = _read_varint(message, end)
-        elif kind == 2:
-            size, end = _read_varint(message, end)
-            value, end = message[end : end + size], end + size
+def named_tables(case: Case, relative: Callable[[str], str]) -> tuple[NamedTable, ...]:
+    """The large arrays that the function of a case uses without taking them as arguments.
+
+    Args:
+        case: its function, and the functions that it names, are searched.
+        relative: makes `file:line` relative to the project.
+
+    Returns:
+        one record for each array, in the order in which they are found.
+    """
+    found: dict[str, NamedTable] = {}
+    seen: dict[int, Any] = {}
+    for name, array, code in _arrays(case.fn, seen, 0):
+        if LARGE_LITERAL_BYTES <= array.nbytes <= _LARGEST:
+            where = relative(f"{code.co_filename}:{code.co_firstlineno}")
+            digest = _digest(array)
+            found.setdefault(digest, NamedTable(digest, name, where))
+    return tuple(found.values())
+
+
+def _digest(array: Any) -> str:
+    """A hash of the bytes as in the program: JAX narrows doubles by default."""
+    narrowed = np.asarray(array).astype(jax.dtypes.canonicalize_dtype(array.dtype), copy=False)
+    return sha256(np.ascontiguousarray(narrowed).tobytes()).hexdigest()
+
+
+def _arrays(value: Any, seen: dict[int, Any], depth: int) -> Iterator[tuple[str, Any, types.CodeType]]:
+    """Name, array and code of the function that uses it, for every reachable function."""
+    if id(value) in seen or depth > _DEEPEST:
+        return
+    seen[id(value)] = value  # kept, so that its id is not reused
+    for function in _functions(value):
+        for name, inner in _names(function):
+            for path, leaf in _leaves(name, inner):
+                if isinstance(leaf, jax.Array | np.ndarray):
+                    if not isinstance(leaf, jax.core.Tracer):
+                        yield path, leaf, function.__code__
+                elif callable(leaf) and not isinstance(leaf, type):
+                    yield from _arrays(leaf, seen, depth + 1)
+
+
+def _functions(value: Any) -> Iterator[types.FunctionType]:
+    """The plain functions inside jitted ones, partials, methods and callable modules."""
+    for _ in range(_DEEPEST):
+        if isinstance(value, types.FunctionType):
+            yield value
+            return
+        if isinstance(value, functools.partial):
+            value = value.func
+        elif hasattr(value, "__wrapped__"):
+            value = value.__wrapped__
+        elif hasattr(value, "__func__"):
+            value = value.__func__
         else:
-            end += {1: 8, 5: 4}[kind]
-        yield tag >> 3, message[start:end], value
+            call = type(value).__call__ if callable(value) else None
+            if not isinstance(call, types.FunctionType) or _is_library(call):
+                return
+            value = call
 
 
-def _read_varint(message: memoryview, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = message[position]
-        position += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, position
-        shift += 7
+def _names(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """Free variables of a function and of those defined in it: cells of its closure, then globals."""
+    if _is_library(function):
+        return
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # not filled yet
+            continue
+    for name in _global_names(function.__code__):
+        if name in function.__globals__:
+            yield name, function.__globals__[name]
 
 
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+def _global_names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _global_names(constant)
+
+
+def _is_library(function: types.FunctionType) -> bool:
+    return function.__module__.partition(".")[0] in ("jax", "jaxlib", "equinox", "numpy", "optax", "diffrax", "hlodiff")
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The arrays and functions in a variable: itself, or the leaves of a container or module."""
+    if isinstance(value, (list, tuple, dict, types.SimpleNamespace, *module_type())):
+        tree = vars(value) if isinstance(value, types.SimpleNamespace) else value
+        for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
+            yield name + jax.tree_util.keystr(path), leaf
+    else:
+        yield name, value

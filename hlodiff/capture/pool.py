@@ -1,24 +1,386 @@
-"""Discovering and capturing in worker processes, seen from the process that asks."""
+"""Worker processes: one worker, the pool of them, reusing the one that listed the functions, and on top `discover`,
+`probe` and `capture`. Everything here runs in the parent; `hlodiff.capture.worker` is what runs in the process.
+
+Why our own pool: the user's code runs in the workers and may end them. When a process dies, `concurrent.futures` and
+loky fail every pending task; pebble replaces it and reports its exit code. None of them keeps the output of each task,
+knows which module a worker was importing, or gives the workers of one pool different environments. Here each worker has
+a log, cut per task, so that a failure shows what its own task wrote; it reports each module before importing it, so
+that a module that ends the process is named; it dies with the exit code or signal and the crashed line of one task,
+and the next task gets a new process; and it starts with its own environment (XLA_FLAGS, JAX_PLATFORMS, number of CPU
+devices), which JAX and XLA read only once.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection, Pipe, wait
+from pathlib import Path
+from typing import Any, cast
 
 from hlodiff.capture.availability import check_jax, missing
-from hlodiff.capture.crew import Crew
-from hlodiff.capture.environment import Setting
-from hlodiff.capture.growth_outcomes import Grown, GrowthRequest
-from hlodiff.capture.outcomes import Discovery, Event, NotChecked, Outcome, Request
-from hlodiff.capture.parity_outcomes import Called, ParityRequest
+from hlodiff.capture.environment import Purpose, Setting, worker_environment
+from hlodiff.capture.imports import is_users, one_line, relative
+from hlodiff.capture.records import (
+    CallResult,
+    CaptureFailure,
+    DiscoveredFunction,
+    Discovery,
+    Event,
+    GrowthRequest,
+    GrowthResult,
+    NotChecked,
+    Outcome,
+    ParityRequest,
+    Request,
+)
 from hlodiff.capture.targets import TargetName, parse
-from hlodiff.config import TABLE, Config
-from hlodiff.errors import CaptureError, UsageError
+from hlodiff.config import TABLE, Config, process_environment
+from hlodiff.errors import CaptureError, RegistryError, UsageError
 
 Job = Request | GrowthRequest | ParityRequest
-Answer = Outcome | Grown | Called
-_REHEARSAL = Setting(attached=False, cpu_devices=256)  # as many as the largest target has; they cost half a second
+Answer = Outcome | GrowthResult | CallResult
+
+# 256 CPU devices, as many as the largest target has, so that any case can be built; they cost half a second.
+_DISCOVERY = Setting(attached=False, cpu_devices=256)
+_DEVICES = "JAX_NUM_CPU_DEVICES"
+_PACKAGE_PARENT = Path(__file__).resolve().parent.parent.parent
+# The package is found even where it is not installed, after everything else, so that it shadows nothing.
+_START = f"import sys; sys.path.append({str(_PACKAGE_PARENT)!r}); from hlodiff.capture.worker import main; main({{}})"
+
+_LOG_TAIL = 4000  # characters of the log that a failure shows
+_EXIT_SECONDS = 10.0  # how long a process may take to exit after its connection closed
+_LOG_READ = 1 << 16  # faulthandler alone writes 10 kB where the stack is deep
+# What faulthandler writes when the process crashes: all threads, the one that crashed last, innermost frame first.
+_CRASH = re.compile(r"^Fatal Python error: ", re.MULTILINE)
+_FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.MULTILINE)
+# What absl writes before anything went wrong: its own start, and lines of severity I (INFO).
+_ABSL = re.compile(r"WARNING: (All log messages before|Logging before InitGoogle)|I\d{4} \d\d:\d\d:\d\d|I0000 00:00:")
+
+
+class WorkerDeath(CaptureError):
+    """A worker process ended during a task.
+
+    Args:
+        how: how it ended, in one sentence.
+        where: `file:line` of the user's code that crashed; "" where it is not known.
+        hint: what to do next.
+        log: the end of what it wrote during the task.
+    """
+
+    def __init__(self, how: str, *, where: str = "", hint: str = "", log: str = "") -> None:
+        super().__init__(f"{how}; the end of its log:\n{log}" if log else how, where=where, hint=hint)
+        self.how = how
+        self.log = log
+
+    def describe(self, function: str, registered_at: str = "") -> str:
+        """One sentence for the function whose task it was: the line that crashed, or where it is registered."""
+        if self.where:
+            return f"{self.where}: {self.how}"
+        return f"{self.how} (`{function}` is registered at {registered_at})" if registered_at else self.how
+
+
+@dataclass(slots=True, eq=False)
+class Worker:
+    """A process, the connection to it and what it is doing."""
+
+    setting: Setting
+    process: subprocess.Popen[bytes]
+    connection: Connection[Any, Any]
+    log: Path
+    request: Any = None
+    log_start: int = 0  # where the log of the request begins
+    ready: bool = False  # its imports are done
+    module: str = ""  # the module that it is importing
+    locations: dict[str, str] = field(default_factory=dict)  # `file:line` where each function is registered
+
+    def death(self, root: Path) -> WorkerDeath:
+        """How the process ended, with file names relative to `root`."""
+        how = self._exit()
+        with self.log.open("rb") as stream:
+            stream.seek(max(self.log_start, self.log.stat().st_size - _LOG_READ))
+            text = stream.read().decode(errors="replace")
+        parts = _CRASH.split(text)
+        frames = _user_frames(parts[-1], root) if len(parts) > 1 else []
+        lines = [line for line in parts[0].splitlines() if not _ABSL.match(line)]
+        lines += [f"  {location} in {function}" for location, function in frames]
+        log = "\n".join(lines).strip("\n")[-_LOG_TAIL:]
+        return WorkerDeath(how, where=frames[0][0] if frames else "", log=log)
+
+    def _exit(self) -> str:
+        try:
+            code = self.process.wait(_EXIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            return "the worker closed its connection to hlodiff"
+        if code >= 0:
+            return f"the worker left with exit code {code}"
+        name = signal.Signals(-code).name if -code in signal.valid_signals() else f"signal {-code}"
+        return f"the worker was ended by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")
+
+    def kill(self) -> None:
+        """End the process and all that it started."""
+        self.connection.close()
+        with contextlib.suppress(ProcessLookupError):  # it has already exited
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def _user_frames(crash: str, root: Path) -> list[tuple[str, str]]:
+    """Source location and function of the user's frames in the thread that crashed, innermost first."""
+    thread = crash.rpartition("Current thread ")[2].partition("\n\n")[0]
+    return [
+        (relative(f"{file}:{line}", root), function)
+        for file, line, function in _FRAME.findall(thread)
+        if is_users(file)
+    ]
+
+
+@dataclass(slots=True)
+class WorkerPool:
+    """All workers of one run. Leaving the context ends them and removes their logs.
+
+    Two ways to use it: `ask` for one answer from one worker, or `scale`, `wait`, `receive` and `submit` for queues of
+    requests on several workers.
+    """
+
+    config: Config
+    workers: list[Worker] = field(default_factory=list)
+    folder: tempfile.TemporaryDirectory[str] = field(
+        default_factory=lambda: tempfile.TemporaryDirectory(prefix="hlodiff-", ignore_cleanup_errors=True)
+    )
+    started: int = 0
+    folder_in_use: bool = False  # by a worker that is kept for reuse
+
+    def __enter__(self) -> WorkerPool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in list(self.workers):
+            self.stop(worker)
+        if not self.folder_in_use:
+            self.folder.cleanup()
+
+    def start(self, setting: Setting, purpose: Purpose) -> Worker:
+        """Start a process, without waiting for its imports."""
+        ours, theirs = Pipe()
+        self.started += 1
+        log = Path(self.folder.name, f"{self.started}.log")
+        environment = worker_environment(self.config, setting, process_environment())
+        with log.open("wb") as stream, theirs:
+            process = subprocess.Popen(
+                # -P: the current folder must not decide what is imported.
+                [sys.executable, "-P", "-X", "faulthandler", "-c", _START.format(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                pass_fds=[theirs.fileno()],
+                env=environment,
+                cwd=self.config.root,
+                start_new_session=True,  # Ctrl-C is for the parent, which ends the whole group
+            )
+        worker = Worker(setting, process, ours, log)
+        self.workers.append(worker)
+        ours.send((self.config, purpose))
+        return worker
+
+    def start_ready(self, setting: Setting, purpose: Purpose) -> Worker:
+        """Start a process and wait until its imports are done: the next `ask` with this setting goes to it."""
+        worker = self.start(setting, purpose)
+        while not worker.ready:
+            self._receive(worker)
+        return worker
+
+    def stop(self, worker: Worker) -> None:
+        self.workers.remove(worker)
+        worker.kill()
+
+    def kill(self) -> None:
+        """End all processes from another thread: the thread that waits for an answer gets a `WorkerDeath`."""
+        for worker in list(self.workers):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(worker.process.pid, signal.SIGKILL)
+
+    def ask(self, setting: Setting, what: Purpose, payload: object) -> object:
+        """The answer of a worker with this setting; it is started if needed and kept for the next question.
+
+        Raises:
+            WorkerDeath: the worker ended before it answered. The next question goes to a new one.
+        """
+        worker = self._idle(setting) or self.start_ready(setting, what)
+        worker.log_start = worker.log.stat().st_size
+        with contextlib.suppress(ConnectionError):  # it has just died, which is read below
+            worker.connection.send((what, payload))
+        return self._receive(worker)
+
+    def _idle(self, setting: Setting) -> Worker | None:
+        """A live worker; one that died after its last answer is dropped, so that the next question is not blamed."""
+        worker = next((worker for worker in self.workers if worker.setting == setting), None)
+        if worker is not None and worker.process.poll() is not None:
+            self.stop(worker)
+            return None
+        return worker
+
+    def scale(self, queues: Mapping[Setting, deque[Any]], jobs: int) -> None:
+        """Start workers for pending requests, at most `jobs` in all."""
+        for setting, queue in queues.items():
+            idle = sum(worker.setting == setting and worker.request is None for worker in self.workers)
+            busy = sum(worker.setting == setting for worker in self.workers)
+            wanted = len(queue) - idle if not setting.attached else int(bool(queue) and not busy)
+            for _ in range(min(wanted, jobs - len(self.workers))):
+                self._reuse(setting) or self.start(setting, "capture")
+
+    def wait(self) -> list[Worker]:
+        """The workers that have sent something or ended."""
+        ready = wait([worker.connection for worker in self.workers])
+        return [worker for worker in self.workers if worker.connection in ready]
+
+    def submit(self, worker: Worker, queue: deque[Any], on_event: Callable[[Event], None]) -> None:
+        """Send a worker the next request of the queue; stop it where the queue is empty."""
+        if worker not in self.workers or not worker.ready:
+            return
+        if not queue:
+            self.stop(worker)
+            return
+        request = queue.popleft()
+        worker.request, worker.log_start = request, worker.log.stat().st_size
+        on_event(Event("started", request.function, request.case, request.target))
+        with contextlib.suppress(ConnectionError):  # it died while idle; the next wait reads the end of the connection
+            worker.connection.send(("capture", request))
+
+    def receive(self, worker: Worker) -> Any:
+        """The outcome of the worker's request; None while it is starting."""
+        request = worker.request
+        try:
+            result = self._receive(worker)
+        except WorkerDeath as death:
+            if request is None:
+                raise CaptureError(f"{death.how} before it could start; the end of its log:\n{death.log}") from None
+            what = death.describe(request.function, worker.locations.get(request.function, ""))
+            return CaptureFailure(request.function, request.case, request.target, what, death.log)
+        worker.request = None
+        return result
+
+    def _receive(self, worker: Worker) -> Any:
+        """The next answer of a worker; None where the message reports progress of its start."""
+        try:
+            kind, payload = worker.connection.recv()
+        except (EOFError, OSError):
+            death = worker.death(self.config.root)
+            self.stop(worker)
+            if worker.module:
+                what = f"`{worker.module}` cannot be imported: {death.what}"
+                raise RegistryError(what, where=death.where) from None
+            raise death from None
+        except Exception as error:  # it holds a type of the user's own modules, which are not imported here
+            self.stop(worker)
+            raise WorkerDeath(f"the answer of the worker cannot be read: {one_line(error)}") from None
+        if kind == "error":
+            raise payload
+        if kind == "importing":
+            worker.module = payload
+            return None
+        if kind == "ready":
+            worker.ready, worker.locations = True, payload
+            return None
+        return payload
+
+    def keep_for_reuse(self) -> None:
+        """Keep the worker that was asked for the next pool of this command, inside `one_worker_for_both`."""
+        reuse = _REUSE.get()
+        if reuse is not None and self.workers:
+            reuse.keep(self.config, self.workers.pop(0), self.folder)
+            self.folder_in_use = True
+
+    def _reuse(self, setting: Setting) -> Worker | None:
+        reuse = _REUSE.get()
+        worker = reuse.take(self.config, setting) if reuse is not None else None
+        if worker is not None:
+            self.workers.append(worker)
+        return worker
+
+
+@dataclass(slots=True)
+class _Reuse:
+    """At most one idle worker between two pools, the configuration it was started with, and the folders of logs."""
+
+    worker: Worker | None = None
+    config: Config | None = None
+    folders: list[tempfile.TemporaryDirectory[str]] = field(default_factory=list)
+
+    def keep(self, config: Config, worker: Worker, folder: tempfile.TemporaryDirectory[str]) -> None:
+        self.kill()
+        self.worker, self.config = worker, config
+        self.folders.append(folder)
+
+    def take(self, config: Config, setting: Setting) -> Worker | None:
+        """The worker, with XLA started, if it can replace a new one; otherwise it is ended.
+
+        It cannot where XLA has started in it: XLA then has as many devices as discovery needs, and may have run
+        something.
+        """
+        worker = self.worker
+        if worker is None:
+            return None
+        devices = worker_environment(config, setting, process_environment())[_DEVICES]
+        if config == self.config and not setting.attached and _prepare(worker, devices):
+            self.worker = None
+            worker.setting = setting
+            return worker
+        self.kill()
+        return None
+
+    def kill(self) -> None:
+        worker, self.worker = self.worker, None
+        if worker is not None:
+            worker.kill()
+
+
+_REUSE: ContextVar[_Reuse | None] = ContextVar("reuse", default=None)
+
+
+def _prepare(worker: Worker, devices: str) -> bool:
+    """Set the number of CPU devices and start XLA, where it has not started yet."""
+    try:
+        worker.connection.send(("has_devices", devices))
+        kind, ready = worker.connection.recv()
+        if kind == "result" and ready is True:
+            worker.connection.send(("start", None))
+            return True
+    except (EOFError, OSError):
+        pass
+    return False
+
+
+@contextmanager
+def one_worker_for_both() -> Iterator[None]:
+    """Let a capture reuse the worker that discovered what is to be captured.
+
+    Returns:
+        a context, or a decorator of a function. On leaving it, the worker is ended.
+
+    Example:
+        >>> with one_worker_for_both():  # doctest: +SKIP
+        ...     outcomes = list(capture(config, discover(config).requests()))
+    """
+    reuse = _Reuse()
+    token = _REUSE.set(reuse)
+    try:
+        yield
+    finally:
+        _REUSE.reset(token)
+        reuse.kill()
+        for folder in reuse.folders:
+            folder.cleanup()
 
 
 def discover(config: Config) -> Discovery:
@@ -28,7 +390,7 @@ def discover(config: Config) -> Discovery:
         config: names the modules.
 
     Returns:
-        every function with its targets, cases and place; nothing is compiled.
+        every function with its targets, cases and source location; nothing is compiled.
 
     Raises:
         ConfigError: no modules are named, or one does not exist.
@@ -46,10 +408,24 @@ def discover(config: Config) -> Discovery:
         except UsageError as error:
             error.where = f"[{TABLE}] targets"
             raise
-    with Crew(config) as crew:
-        found = cast(Discovery, crew.ask(_REHEARSAL, "discover", None))
-        crew.leave_worker()
-    return found
+    with WorkerPool(config) as pool:
+        found = cast(Discovery, pool.ask(_DISCOVERY, "discover", None))
+        files = set(found.files)
+        functions = []
+        for listed in found.functions:
+            function, imported = _with_cases(pool, listed)
+            functions.append(function)
+            files.update(imported)
+        pool.keep_for_reuse()
+    return replace(found, functions=tuple(functions), files=tuple(sorted(files)))
+
+
+def _with_cases(pool: WorkerPool, listed: DiscoveredFunction) -> tuple[DiscoveredFunction, tuple[str, ...]]:
+    """A function with its cases, and the files imported for them. A function that ends the worker gets a `problem`."""
+    try:
+        return cast("tuple[DiscoveredFunction, tuple[str, ...]]", pool.ask(_DISCOVERY, "cases", listed.name))
+    except WorkerDeath as death:
+        return replace(listed, problem=death.describe(listed.name, f"{listed.file}:{listed.line}")), ()
 
 
 def probe(config: Config, names: Sequence[TargetName]) -> dict[str, str]:
@@ -60,18 +436,18 @@ def probe(config: Config, names: Sequence[TargetName]) -> dict[str, str]:
         names: which targets.
 
     Returns:
-        for each the reason why it cannot be opened, "" where it can.
+        for each name why it cannot be opened, "" where it can.
 
     Raises:
         CaptureError: JAX cannot be started.
     """
     found: dict[str, str] = {}
-    with Crew(config) as crew:
+    with WorkerPool(config) as pool:
         for name in names:
-            # CPU devices are there for the asking, and asking for each number would take a worker each.
+            # CPU devices always open, and trying each number would take a worker each.
             setting = Setting(name.kind == "attached", 1)
             try:
-                found[name.name] = "" if name.kind == "cpu" else str(crew.ask(setting, "probe", name.name))
+                found[name.name] = "" if name.kind == "cpu" else str(pool.ask(setting, "probe", name.name))
             except CaptureError as error:
                 found[name.name] = error.what
     return found
@@ -88,12 +464,12 @@ def capture(
 
     Args:
         config: names the modules and the settings of the workers.
-        requests: which programs, and of which ones the growth.
+        requests: which programs, and the cases whose growth or parity is asked for.
         jobs: how many workers at once; those of the configuration by default.
-        on_event: told of each program that starts and finishes, in this process.
+        on_event: called in this process when a program starts and when it finishes.
 
     Returns:
-        one outcome for each request, in the order in which they are done. Closing the iterator ends the workers.
+        one outcome for each request, in the order in which they finish. Closing the iterator ends the workers.
 
     Raises:
         UsageError: a request names a target that does not exist.
@@ -111,32 +487,32 @@ def capture(
 
 
 def _capture(
-    config: Config, named: list[tuple[Job, TargetName]], jobs: int, tell: Callable[[Event], None]
+    config: Config, named: list[tuple[Job, TargetName]], jobs: int, on_event: Callable[[Event], None]
 ) -> Iterator[Answer]:
     queues: dict[Setting, deque[Job]] = {}
-    absent = {name.name: missing(name) for _, name in named}
+    unavailable = {name.name: missing(name) for _, name in named}
     for request, name in named:
-        lacking = absent[name.name]
+        lacking = unavailable[name.name]
         if lacking is not None:
             reason, install = lacking
-            yield _told(tell, NotChecked(request.function, request.case, request.target, reason, install))
+            yield _finish(on_event, NotChecked(request.function, request.case, request.target, reason, install))
         else:
-            queues.setdefault(_setting(name), deque()).append(request)
-    with Crew(config) as crew:
-        while any(queues.values()) or crew.workers:
-            crew.staff(queues, jobs)
-            for worker in crew.wait():
-                outcome = crew.receive(worker)
+            queues.setdefault(worker_setting(name), deque()).append(request)
+    with WorkerPool(config) as pool:
+        while any(queues.values()) or pool.workers:
+            pool.scale(queues, jobs)
+            for worker in pool.wait():
+                outcome = pool.receive(worker)
                 if outcome is not None:
-                    yield _told(tell, outcome)
-                crew.employ(worker, queues[worker.setting], tell)
+                    yield _finish(on_event, outcome)
+                pool.submit(worker, queues[worker.setting], on_event)
 
 
-def _setting(name: TargetName) -> Setting:
-    """Programs for TPUs and GPUs share workers with those for one CPU device: all of them fit into one process."""
+def worker_setting(name: TargetName) -> Setting:
+    """Programs for TPUs, GPUs and one CPU device share workers: one process can compile for all of them."""
     return Setting(name.kind == "attached", name.devices if name.kind == "cpu" else 1)
 
 
-def _told(tell: Callable[[Event], None], outcome: Answer) -> Answer:
-    tell(Event("finished", outcome.function, outcome.case, outcome.target, outcome))
+def _finish(on_event: Callable[[Event], None], outcome: Answer) -> Answer:
+    on_event(Event("finished", outcome.function, outcome.case, outcome.target, outcome))
     return outcome

@@ -1,43 +1,102 @@
-"""Capturing one program inside a worker."""
+"""Capturing one program, in a worker or in a process of the user's."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-import jax
-
-from hlodiff.capture import facts, private
+from hlodiff.capture import facts, jax_private
 from hlodiff.capture.cases import build_cases
 from hlodiff.capture.devices import Target, TooFewDevices, open_target
-from hlodiff.capture.imports import one_line, relative, user_frame, user_traceback
+from hlodiff.capture.imports import message, one_line, relative, user_frame, user_traceback
 from hlodiff.capture.literals import compiled_text
-from hlodiff.capture.lowering import Traced, trace
-from hlodiff.capture.memory import dropped_kinds, ignored_kinds
-from hlodiff.capture.outcomes import Captured, Failed, NotChecked, Outcome, Request
-from hlodiff.capture.refusals import cannot_open, refusal
+from hlodiff.capture.lowering import TracedCase, lower, trace
+from hlodiff.capture.memory_kinds import dropped_kinds, ignored_kinds
+from hlodiff.capture.records import CapturedProgram, CaptureFailure, NotChecked, Outcome, Request
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.errors import HlodiffError
-from hlodiff.normalize.literals import Constants
+from hlodiff.normalizer.constants import Constants
 from hlodiff.registry import Case, Registration, registrations
+from hlodiff.tracing.observer import forget_compiled, unobserved
+
+_LEAVE_OUT = "leave this target out for the function: @hlodiff.register(targets=[...])"
+_CALLBACK = (
+    'for Equinox\'s errors (error_if, so most of diffrax) set env = { EQX_ON_ERROR = "nan" } in [tool.hlodiff]; '
+    f"else remove jax.debug.print and callbacks, or {_LEAVE_OUT}"
+)
+
+
+def cannot_open(name: TargetName, error: Exception) -> tuple[str, str]:
+    """Why a target could not be opened, and what to do.
+
+    Args:
+        name: the target.
+        error: what JAX raised.
+
+    Returns:
+        reason and advice.
+
+    Example:
+        >>> from hlodiff.capture.targets import parse
+        >>> cannot_open(parse("attached"), RuntimeError("no backend"))[0]
+        'this machine has no accelerator that JAX can use (RuntimeError: no backend)'
+    """
+    if name.kind == "attached":
+        return f"this machine has no accelerator that JAX can use ({one_line(error)})", ""
+    return f"`{name.name}` cannot be opened: {one_line(error)}", "`hlodiff targets` tells what is missing"
+
+
+def refusal(name: TargetName, error: Exception) -> tuple[str, str] | None:
+    """Whether an error means that the program cannot be compiled for the target at all.
+
+    Args:
+        name: the target.
+        error: what lowering or compiling raised.
+
+    Returns:
+        reason and advice; None for an error of the function itself.
+
+    Example:
+        >>> from hlodiff.capture.targets import parse
+        >>> refusal(parse("cpu"), TypeError("mine")) is None
+        True
+    """
+    text = message(error)
+    # Seen with jax.debug.print, pure_callback and error_if: their lowering asks for a GPU that runs.
+    if "Unknown backend: 'gpu' requested" in text or "Unknown backend: 'cuda' requested" in text:
+        return "it calls back into Python, which JAX lowers for CUDA only where a GPU is attached", _CALLBACK
+    if "jaxlib/cuda/versions_helpers.cc" in text:  # seen with jnp.linalg.eig
+        return f"JAX lowers it only where it can load the libraries of CUDA ({one_line(error)})", _LEAVE_OUT
+    if "ptxas" in text.lower():
+        return f"XLA found no ptxas that it can use ({one_line(error)})", "pip install nvidia-cuda-nvcc-cu12"
+    if "Only interpret mode is supported on CPU backend" in text:
+        return "a Pallas kernel cannot be compiled for the CPU", f"{_LEAVE_OUT}, or use interpret=True"
+    if isinstance(error, NotImplementedError) or text.startswith("UNIMPLEMENTED"):
+        return f"JAX or XLA cannot compile it for `{name.name}` ({one_line(error)})", _LEAVE_OUT
+    return None
 
 
 class Bench:
-    """What a worker keeps between programs: opened targets, and the cases of the last function.
+    """The state of a process between programs: opened targets, and the cases of the last function.
 
     Args:
-        root: the folder that errors tell files relative to.
-        environment: the worker's environment variables, which go into the toolchain.
+        root: the folder that files in errors are relative to.
+        environment: the environment variables of the process, which go into the toolchain.
         large_constants: how the stored StableHLO was normalized.
+        worker: whether this is a worker, where JAX's caches may be emptied.
     """
 
-    def __init__(self, root: Path, environment: dict[str, str], large_constants: Constants = "hash") -> None:
-        private.leave_out_frames(str(Path(__file__).parent))
+    def __init__(
+        self, root: Path, environment: dict[str, str], large_constants: Constants = "hash", *, worker: bool = False
+    ) -> None:
+        jax_private.exclude_frames(str(Path(__file__).parent))
         self.root = root
         self.environment = environment
         self.large_constants = large_constants
+        self.worker = worker
         self._targets: dict[str, Target] = {}
         self._last: tuple[tuple[str, str], dict[str, Case]] | None = None
 
@@ -47,8 +106,19 @@ class Bench:
             self._targets[name.name] = open_target(name)
         return self._targets[name.name]
 
+    def fresh(self) -> AbstractContextManager[None]:
+        """A context in which no earlier trace is used.
+
+        JAX caches its traces of inner functions (`jnp.where`, a jitted helper, the body of a scan) with the lines of
+        their first caller. Traced from scratch, a program has its own lines, whatever was captured before.
+        """
+        if not self.worker:
+            return jax_private.fresh_traces()
+        forget_compiled()
+        return nullcontext()
+
     def cases(self, registration: Registration, target: Target) -> dict[str, Case]:
-        """The cases of a function; those of the function before are let go, as they may hold large arrays."""
+        """The cases of a function. Those of the previous function are released, as they may hold large arrays."""
         key = (registration.name, target.name)
         if self._last is None or self._last[0] != key:
             self._last = None
@@ -57,10 +127,10 @@ class Bench:
 
 
 def capture_program(bench: Bench, request: Request) -> Outcome:
-    """Trace, lower and compile one program; what goes wrong becomes an outcome.
+    """Trace, lower and compile one program; errors become outcomes.
 
     Args:
-        bench: what the worker keeps.
+        bench: the state of the worker.
         request: which program.
 
     Returns:
@@ -77,13 +147,18 @@ def capture_with(bench: Bench, request: Request, find: Callable[[Target, bool], 
     """The same for a case that need not be registered.
 
     Args:
-        bench: what the process keeps.
-        request: what the program is called, and its target.
-        find: gives the case for a target; the second argument says whether it stays for the next request.
+        bench: the state of the process.
+        request: the program's name and target.
+        find: returns the case for a target; the second argument is whether it is kept for the next request.
 
     Returns:
         the program, or why there is none.
     """
+    with nullcontext() if bench.worker else unobserved():
+        return _capture_with(bench, request, find)
+
+
+def _capture_with(bench: Bench, request: Request, find: Callable[[Target, bool], Case]) -> Outcome:
     name = parse(request.target)
     where = (request.function, request.case, request.target)
     try:
@@ -91,76 +166,76 @@ def capture_with(bench: Bench, request: Request, find: Callable[[Target, bool], 
     except Exception as error:
         return NotChecked(*where, *cannot_open(name, error))
     try:
-        case = find(target, True)
-        traced = trace(case, target.devices[0])
+        with bench.fresh():
+            case = find(target, True)
+        with bench.fresh():
+            traced = trace(case, target.devices[0])
         dropped = dropped_kinds(case, traced.traced.jaxpr, target, lambda other: find(other, False))
     except TooFewDevices as error:
         return NotChecked(*where, str(error), "use a larger target, or @hlodiff.register(targets=[...]) without it")
     except HlodiffError as error:
-        return Failed(*where, str(error), "")
+        return CaptureFailure(*where, error.render(), "")
     except Exception as error:
-        return _failed(bench, request, error)
+        return failed(bench, request, error)
     return NotChecked(*where, *dropped) if dropped else _compile(bench, request, name, target, traced)
 
 
 def find_case(bench: Bench, request: Request, target: Target, keep: bool = True) -> Case:
-    """The case that a request names; `keep` says whether it stays for the next request."""
+    """The case that a request names; `keep` is whether it is kept for the next request."""
     registration = next((r for r in registrations() if r.name == request.function), None)
     if registration is None:
         raise HlodiffError(f"no function is registered as `{request.function}`", hint="hlodiff list")
     cases = bench.cases(registration, target) if keep else build_cases(registration, target, bench.root)
     if request.case not in cases:
         found = ", ".join(f"`{name}`" for name in cases)
-        place = relative(registration.where, bench.root)
-        raise HlodiffError(f"`{request.function}` has no case `{request.case}`, only {found}", where=place)
+        where = relative(registration.where, bench.root)
+        raise HlodiffError(f"`{request.function}` has no case `{request.case}`, only {found}", where=where)
     return cases[request.case]
 
 
-def _failed(bench: Bench, request: Request, error: BaseException) -> Failed:
-    place = user_frame(error, bench.root)
-    what = f"{place}: {one_line(error)}" if place else one_line(error)
+def failed(bench: Bench, request: Request, error: BaseException) -> CaptureFailure:
+    """The outcome of a program whose function raised."""
+    location = user_frame(error, bench.root)
+    what = f"{location}: {one_line(error)}" if location else one_line(error)
     registration = next((r for r in registrations() if r.name == request.function), None)
-    # What one line does to many functions reads the same in all of them, so that it is told once.
-    if registration is not None and not place:
+    # No function's name where a line is known: an error of one line in many functions is then reported once.
+    if registration is not None and not location:
         what += f" (`{request.function}` is registered at {relative(registration.where, bench.root)})"
-    return Failed(request.function, request.case, request.target, what, user_traceback(error, bench.root))
+    return CaptureFailure(request.function, request.case, request.target, what, user_traceback(error, bench.root))
 
 
-def _compile(bench: Bench, request: Request, name: TargetName, target: Target, traced: Traced) -> Outcome:
+def _compile(bench: Bench, request: Request, name: TargetName, target: Target, traced: TracedCase) -> Outcome:
     where = (request.function, request.case, request.target)
     try:
         start = time.perf_counter()
-        # An argument that names no device stays without one, as in a real call with arrays that are nowhere in
-        # particular. Given a sharding on one device instead, StableHLO would hold annotations that no call has.
-        with jax.default_device(target.devices[0]):
-            lowered = traced.traced.lower()
+        lowered = lower(traced, target.devices[0])
         lowering = time.perf_counter() - start
         _check_devices(lowered, target)
         stablehlo = lowered.as_text(debug_info=True)
         toolchain = facts.toolchain(name, bench.environment)
-        known = _facts(traced, lowered, stablehlo, toolchain)
+        found = _facts(traced, lowered, stablehlo, toolchain)
         seconds = {"trace": traced.seconds, "lower": lowering}
         if _is_known(request, stablehlo, toolchain, bench.large_constants):
-            return Captured(*where, stablehlo, None, known, seconds, unchanged=True)
+            return CapturedProgram(*where, stablehlo, None, found, seconds, unchanged=True)
         if ignored := ignored_kinds(stablehlo, target):
             return NotChecked(*where, *ignored)
         if request.lower_only:
-            return Captured(*where, stablehlo, None, known, seconds)
+            return CapturedProgram(*where, stablehlo, None, found, seconds)
         start = time.perf_counter()
         compiled = lowered.compile()
         seconds["compile"] = time.perf_counter() - start
-        known |= {"memory": facts.memory(compiled), "cost": facts.cost(compiled)}
-        return Captured(*where, stablehlo, compiled_text(compiled), known, seconds)
+        found |= {"memory": facts.memory(compiled), "cost": facts.cost(compiled)}
+        return CapturedProgram(*where, stablehlo, compiled_text(compiled), found, seconds)
     except HlodiffError as error:
-        return Failed(*where, str(error), "")
+        return CaptureFailure(*where, error.render(), "")
     except Exception as error:
         refused = refusal(name, error)
-        return NotChecked(*where, *refused) if refused else _failed(bench, request, error)
+        return NotChecked(*where, *refused) if refused else failed(bench, request, error)
 
 
 def _check_devices(lowered: Any, target: Target) -> None:
-    """A function that builds a mesh from `jax.devices()` would be compiled for this CPU instead."""
-    for device in private.devices(lowered):
+    """Reject a function that builds a mesh from `jax.devices()`: it would be compiled for this CPU."""
+    for device in jax_private.devices(lowered):
         if device.platform != target.devices[0].platform:
             raise HlodiffError(
                 f"the function uses {device.platform} devices of its own, not those of `{target.name}`",
@@ -168,7 +243,7 @@ def _check_devices(lowered: Any, target: Target) -> None:
             )
 
 
-def _facts(traced: Traced, lowered: Any, stablehlo: str, toolchain: dict[str, Any]) -> dict[str, Any]:
+def _facts(traced: TracedCase, lowered: Any, stablehlo: str, toolchain: dict[str, Any]) -> dict[str, Any]:
     return {
         "toolchain": toolchain,
         "arguments": facts.arguments(traced.traced, lowered, traced.names),
@@ -182,8 +257,8 @@ def _facts(traced: Traced, lowered: Any, stablehlo: str, toolchain: dict[str, An
 def _is_known(request: Request, stablehlo: str, toolchain: dict[str, Any], large_constants: Constants) -> bool:
     if not request.known_stablehlo or request.known_toolchain != toolchain:
         return False
-    from hlodiff.ir.content import fingerprint
-    from hlodiff.ir.stablehlo_reader import read_stablehlo
-    from hlodiff.normalize import normalize
+    from hlodiff.hlo.fingerprint import fingerprint
+    from hlodiff.hlo.stablehlo_parser import read_stablehlo
+    from hlodiff.normalizer import normalize
 
     return fingerprint(normalize(read_stablehlo(stablehlo), large_constants=large_constants)) == request.known_stablehlo

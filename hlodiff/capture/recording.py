@@ -1,11 +1,11 @@
-"""Recording in the user's own process: every program that JAX compiles is written as it comes, cheaply.
+"""Recording in the user's own process: every program that JAX compiles is written at once, cheaply.
 
-What is written is what costs least (measured on a solve of diffrax that compiles in 0.5 s): StableHLO as MLIR bytecode
-0.8 ms where text takes 14 ms, compiled HLO as text 0.4 ms and, only where that leaves constants out, also as a proto,
-XLA's memory and cost figures 0.8 ms. Normalizing is for later, and for another process (`hlodiff.capture.recorded`).
+The cheapest forms are written (measured on a solve of diffrax that compiles in 0.5 s): StableHLO as MLIR bytecode
+0.8 ms where text takes 14 ms, compiled HLO as text 0.4 ms and, only where that omits constants, also as a proto,
+XLA's memory and cost figures 0.8 ms. Normalizing is left to another process (`hlodiff.capture.recorded_programs`).
 
-The line in `<pid>.jsonl` is what makes a program count: it is written after its files, in one go, so that a process
-that is killed at any moment leaves whole records, and perhaps files that no record names.
+A program is recorded once its line is in `<pid>.jsonl`. The line is written after the files, in one write, so that a
+process killed at any moment leaves complete records, and at most files that no record names.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hlodiff.capture import private
-from hlodiff.capture.compiled_programs import Program
+from hlodiff.capture import jax_private
+from hlodiff.capture.imports import message
 from hlodiff.capture.literals import LEFT_OUT
-from hlodiff.capture.observing import Event, observing
 from hlodiff.config import process_environment
-from hlodiff.traces.records import Call, Function, Leaf, Trace
+from hlodiff.tracing.observer import CompiledProgram, Event, observing
+from hlodiff.tracing.records import Call, Function, Leaf, Trace
 
 FORMAT = 1
 _RUNNING: list[Any] = []
@@ -39,52 +39,53 @@ def start(folder: str, root: str, calls: bool = False) -> None:
 
     Args:
         folder: where raw records go; it exists.
-        root: the folder that Python files are named relative to.
-        calls: whether calls are counted, for which JAX's fast path is closed.
+        root: the folder that source locations are relative to.
+        calls: whether launches are counted, which disables JAX's fast path.
 
     Raises:
-        CaptureError: this version of JAX keeps what is listened to in another place.
+        CaptureError: this version of JAX has moved a private function that is observed.
 
     Example:
         >>> start(folder, "/srv/project")  # doctest: +SKIP
     """
-    private.leave_out_frames(str(Path(__file__).parent), generated=False)
+    jax_private.exclude_frames(str(Path(__file__).parent), generated=False)
     recorder = _Recorder(Path(folder), calls)
-    watch = observing(recorder.on_event, keep=False, root=root or None)
-    watch.__enter__()
-    _RUNNING.append(watch)
+    observer = observing(recorder.on_event, keep=False, root=root or None)
+    observer.__enter__()
+    _RUNNING.append(observer)
     if calls:
-        private.count_launches(recorder.on_launch)
+        jax_private.count_launches(recorder.on_launch)
     recorder.write({"kind": "process", "format": FORMAT, "started": time.time()})
     atexit.register(recorder.finish)
-    # Before the interpreter takes its modules down: a watch that ends later than that complains on the user's stderr.
-    atexit.register(watch.__exit__, None, None, None)
+    # Before the interpreter unloads modules: closing the observer later would print errors to the user's stderr.
+    atexit.register(observer.__exit__, None, None, None)
     _finish_before_exit(recorder)
 
 
 def _finish_before_exit(recorder: _Recorder) -> None:
-    """Forked children of `multiprocessing` leave by `os._exit`, at which nothing that is registered runs."""
-    leave = os._exit
+    """Forked children of `multiprocessing` exit by `os._exit`, which skips `atexit`."""
+    exit_now = os._exit
 
-    @functools.wraps(leave)
-    def finish_and_leave(status: int) -> NoReturn:
-        if os.getpid() == recorder.pid:  # else this is a child that has compiled nothing
+    @functools.wraps(exit_now)
+    def finish_and_exit(status: int) -> NoReturn:
+        if os.getpid() == recorder.pid:  # else this is a forked child that compiled nothing
             recorder.finish()
-        leave(status)
+        exit_now(status)
 
-    os._exit = finish_and_leave
+    os._exit = finish_and_exit
 
 
 class _Recorder:
-    """Writes records; whatever goes wrong becomes a record too, and never reaches the user's program."""
+    """Writes records. Its own errors become records too, and never reach the user's program."""
 
     def __init__(self, folder: Path, calls: bool) -> None:
         self.folder = folder
         self.eager: Counter[str] = Counter()
+        self.failed: Counter[str] = Counter()
         self.launches: Counter[str] = Counter()
         self.numbers = count()
         self.calls = calls
-        # Executables by what they are called here, so that launches can be told apart; kept only to count calls.
+        # Executables by file name, to attribute launches; kept only to count calls.
         self.names: dict[int, tuple[str, Any]] = {}
         self.pid = os.getpid()
         self.lock = threading.Lock()
@@ -94,7 +95,10 @@ class _Recorder:
             self.after_fork()
             if isinstance(event, Trace):
                 self.write({"kind": "trace", **_trace(event)})
-            elif event.eager:
+            elif event.failed:
+                name = event.function.name if event.function is not None else event.name.removeprefix("jit_")
+                self.failed[f"{name}: compiling it ended with {event.failed}"] += 1
+            elif event.function is None:
                 self.eager[event.name] += 1
                 self.remember(event, f"eager {event.name}")
             else:
@@ -103,12 +107,12 @@ class _Recorder:
             self.problem(error)
 
     def after_fork(self) -> None:
-        """A child of a fork has compiled none of what its parent has."""
+        """Start from zero in a forked child."""
         if os.getpid() != self.pid:
-            self.pid, self.eager, self.launches = os.getpid(), Counter(), Counter()
+            self.pid, self.eager, self.failed, self.launches = os.getpid(), Counter(), Counter(), Counter()
             self.write({"kind": "process", "format": FORMAT, "started": time.time()})
 
-    def program(self, program: Program) -> None:
+    def program(self, program: CompiledProgram) -> None:
         name = f"{self.pid}-{next(self.numbers)}"
         bytecode = BytesIO()
         program.module.operation.write_bytecode(bytecode)
@@ -118,12 +122,12 @@ class _Recorder:
             text = str(module.to_string())
             (self.folder / f"{name}.{number}.hlo").write_text(text, encoding="utf-8")
             if LEFT_OUT in text:
-                (self.folder / f"{name}.{number}.pb").write_bytes(private.serialized(module))
+                (self.folder / f"{name}.{number}.pb").write_bytes(jax_private.serialized(module))
         self.remember(program, name)
         self.write({"kind": "program", "file": name, "modules": len(modules), **_program(program)})
-        self.counts()  # a process that is killed has counted until here
+        self.counts()  # in case the process is killed
 
-    def remember(self, program: Program, name: str) -> None:
+    def remember(self, program: CompiledProgram, name: str) -> None:
         if self.calls:
             self.names[id(program.executable)] = (name, program.executable)
 
@@ -133,9 +137,9 @@ class _Recorder:
             self.launches[name] += 1
 
     def counts(self) -> None:
-        """What has been counted so far; the last such record of a process is the one that counts."""
+        """Write the counts so far; the last such record of a process is valid."""
         launches = dict(self.launches) if self.calls else None
-        self.write({"kind": "counts", "eager": dict(self.eager), "launches": launches})
+        self.write({"kind": "counts", "eager": dict(self.eager), "failed": dict(self.failed), "launches": launches})
 
     def finish(self) -> None:
         try:
@@ -146,8 +150,8 @@ class _Recorder:
 
     def problem(self, error: Exception) -> None:
         try:
-            self.write({"kind": "problem", "what": f"{type(error).__name__}: {error}"})
-        except OSError:  # a full disk is the user's program to tell about
+            self.write({"kind": "problem", "what": f"{type(error).__name__}: {message(error)}"})
+        except OSError:  # a full disk: the user's program will report it
             return
 
     def write(self, record: dict[str, Any]) -> None:
@@ -165,7 +169,7 @@ def _trace(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _program(program: Program) -> dict[str, Any]:
+def _program(program: CompiledProgram) -> dict[str, Any]:
     executable = program.executable
     return {
         "order": program.order,
@@ -174,6 +178,7 @@ def _program(program: Program) -> dict[str, Any]:
         "call": _call(program.call) if program.call is not None else None,
         "traced": program.traced,
         "platform": program.platform,
+        "place": program.place,
         "devices": len(executable.local_devices()),
         "from_cache": program.from_cache,
         "toolchain": _toolchain(program.platform),
@@ -183,7 +188,7 @@ def _program(program: Program) -> dict[str, Any]:
 
 
 def _call(call: Call) -> list[Any]:
-    """A call as rows of its fields: `dataclasses.asdict` copies every one of them, which takes ten times as long."""
+    """A call as rows of its fields; `dataclasses.asdict` takes ten times as long."""
     return [_row(call.function), call.place, [_row(leaf) for leaf in call.leaves], call.options, call.context]
 
 
@@ -191,12 +196,12 @@ def _row(record: Function | Leaf) -> list[Any]:
     return [getattr(record, name) for name in record.__slots__]
 
 
-def _quietly(figure: Callable[[], Any], otherwise: Any) -> Any:
+def _quietly(figure: Callable[[], Any], default: Any) -> Any:
     """A figure that some compilers do not give."""
     try:
         return figure()
     except Exception:
-        return otherwise
+        return default
 
 
 def _memory(executable: Any) -> dict[str, int | None]:
@@ -220,5 +225,5 @@ def _toolchain(platform: str) -> dict[str, Any]:
 
 @functools.cache
 def _environment() -> dict[str, str]:
-    """As it was when the first program was compiled: later changes do not reach XLA."""
+    """The environment when the first program was compiled: later changes do not reach XLA."""
     return process_environment()

@@ -1,4 +1,4 @@
-"""Running a scenario inside a worker, and asking for it from the parent."""
+"""Running scenarios: `run_scenario` inside a worker, `ran` in the parent, which asks a worker for each."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from hlodiff.capture.crew import Crew
 from hlodiff.capture.environment import Setting
-from hlodiff.capture.imports import one_line, relative, user_frame, user_traceback
-from hlodiff.capture.outcomes import FoundScenario, Ran
-from hlodiff.capture.spoken import without_addresses
+from hlodiff.capture.imports import message, one_line, relative, user_frame, user_traceback
+from hlodiff.capture.pool import WorkerDeath, WorkerPool
+from hlodiff.capture.records import DiscoveredScenario, ScenarioRun
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError, HlodiffError
-from hlodiff.scenarios import Scenario, scenarios
+from hlodiff.registry import Scenario, scenarios
+from hlodiff.tracing.stable_repr import without_addresses
 
-# What JAX says, and what to do about it.
+# Messages of JAX, and what to do about them.
 _HASHABLE = "make static arguments hashable: a tuple for a list, a frozen dataclass for a dict or a class of your own"
 _ADVICE = (("Non-hashable static argument", _HASHABLE), ("unhashable type", _HASHABLE))
 
 
-def run_scenario(name: str, root: Path) -> Ran:
-    """Run one scenario in this process, which must not have run another.
+def run_scenario(name: str, root: Path) -> ScenarioRun:
+    """Run one scenario in this process, which must not have run a different one.
 
     Args:
         name: which one.
-        root: the folder that files are named relative to.
+        root: the folder that source locations are relative to.
 
     Returns:
         what it traced and compiled, or what it raised.
 
     Raises:
-        CaptureError: no scenario has this name, or JAX keeps what is watched in another place.
+        CaptureError: no scenario has this name, or JAX has moved a private function that is observed.
     """
     import jax
 
-    from hlodiff.capture.accounts import plain_events
-    from hlodiff.capture.observing import observing
+    from hlodiff.tracing.observer import observing
+    from hlodiff.tracing.plain_events import plain_events
 
     found = next((one for one in scenarios() if one.name == name), None)
     if found is None:
@@ -45,23 +45,25 @@ def run_scenario(name: str, root: Path) -> Ran:
         try:
             found.run()
         except HlodiffError as error:
-            return Ran(name, what=error.what, advice=error.hint)
-        except Exception as error:
+            return ScenarioRun(name, what=error.what, advice=error.hint)
+        except BaseException as error:  # also SystemExit: nothing else runs in this process
             return _raised(found, error, root)
-    return Ran(name, tuple(plain_events(seen.events)), jax.__version__)
+    return ScenarioRun(name, tuple(plain_events(seen.events)), jax.__version__)
 
 
-def _raised(found: Scenario, error: BaseException, root: Path) -> Ran:
-    place = user_frame(error, root)
-    what = f"{place}: {one_line(error)}" if place else one_line(error)
+def _raised(found: Scenario, error: BaseException, root: Path) -> ScenarioRun:
+    location = user_frame(error, root)
+    what = f"{location}: {one_line(error)}" if location else one_line(error)
     what += f" (`{found.name}` is registered at {relative(found.where, root)})"
-    advice = next((advice for said, advice in _ADVICE if said in str(error)), "")
+    advice = next((advice for text, advice in _ADVICE if text in message(error)), "")
     log = without_addresses(user_traceback(error, root))
-    return Ran(found.name, what=without_addresses(what), advice=advice, log=log)
+    return ScenarioRun(found.name, what=without_addresses(what), advice=advice, log=log)
 
 
-def ran(config: Config, wanted: Sequence[FoundScenario], jobs: int | None = None) -> Generator[Ran, None, None]:
-    """Run scenarios, each in a worker process of its own: what one traced must not be there for the next.
+def ran(
+    config: Config, wanted: Sequence[DiscoveredScenario], jobs: int | None = None
+) -> Generator[ScenarioRun, None, None]:
+    """Run scenarios, each in a worker process of its own, so that none finds the traces of another.
 
     Args:
         config: the project's.
@@ -69,18 +71,19 @@ def ran(config: Config, wanted: Sequence[FoundScenario], jobs: int | None = None
         jobs: how many workers at once; None for the configuration's.
 
     Returns:
-        outcomes as they come. Closing the iterator ends the workers.
+        outcomes in the order in which they finish. Closing the iterator ends the workers.
     """
-    crews = {found.name: Crew(config) for found in wanted}
+    pools = {found.name: WorkerPool(config) for found in wanted}
 
-    def one(found: FoundScenario) -> Ran:
-        with crews[found.name] as crew:
+    def one(found: DiscoveredScenario) -> ScenarioRun:
+        with pools[found.name] as pool:
             try:
-                outcome = crew.ask(Setting(False, found.devices), "scenario", found.name)
+                outcome = pool.ask(Setting(False, found.devices), "scenario", found.name)
+            except WorkerDeath as error:
+                outcome = ScenarioRun(found.name, what=error.describe(found.name), log=error.log)
             except CaptureError as error:
-                head, _, log = error.what.partition("; the end of its log:\n")
-                outcome = Ran(found.name, what=head, advice=error.hint, log=log)
-        assert isinstance(outcome, Ran)
+                outcome = ScenarioRun(found.name, what=error.what, advice=error.hint)
+        assert isinstance(outcome, ScenarioRun)
         return outcome
 
     with ThreadPoolExecutor(jobs or config.jobs) as threads:
@@ -89,5 +92,5 @@ def ran(config: Config, wanted: Sequence[FoundScenario], jobs: int | None = None
                 yield done.result()
         finally:
             threads.shutdown(wait=False, cancel_futures=True)
-            for crew in crews.values():
-                crew.end()
+            for pool in pools.values():
+                pool.kill()

@@ -7,23 +7,113 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from hlodiff.capture.gpus import GPUS
 from hlodiff.config import closest
 from hlodiff.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """The figures of a GPU that XLA's cost model and code generator use.
+
+    Args:
+        name: the device's own name.
+        capability: CUDA compute capability, major and minor.
+        cores: streaming multiprocessors.
+        fpus_per_core: FP32 lanes of each.
+        shared_per_core: bytes of shared memory of each.
+        shared_per_block: bytes of it that one block may opt in to.
+        bandwidth: bytes per second of device memory.
+        memory: bytes of device memory.
+        l2: bytes of the L2 cache.
+        clock: GHz.
+
+    Example:
+        >>> GPUS["h100"].cores
+        132
+    """
+
+    name: str
+    capability: tuple[int, int]
+    cores: int
+    fpus_per_core: int
+    shared_per_core: int
+    shared_per_block: int
+    bandwidth: int
+    memory: int
+    l2: int
+    clock: float
+
+
+# The figures are those that XLA itself publishes for these devices, read from the devices' own drivers
+# (openxla/xla, xla/backends/gpu/target_config/specs: h100_sxm, h200, b200, a100_sxm_80 and a100_sxm_40).
+GPUS = {
+    "h100": Gpu("NVIDIA H100 80GB HBM3", (9, 0), 132, 128, 233472, 232448, 3352320000000, 84942979072, 52428800, 1.98),
+    "h200": Gpu(
+        "NVIDIA H200 141GB HBM3e", (9, 0), 132, 128, 233472, 232448, 4800000000000, 151397597184, 52428800, 1.98
+    ),
+    "b200": Gpu("NVIDIA B200", (10, 0), 148, 128, 233472, 232448, 7672320000000, 191514411008, 132644864, 1.965),
+    "a100": Gpu("NVIDIA A100-SXM4-80GB", (8, 0), 108, 64, 167936, 166912, 2039040000000, 85100068864, 41943040, 1.41),
+    "a100_40gb": Gpu(
+        "NVIDIA A100-SXM4-40GB", (8, 0), 108, 64, 167936, 166912, 1555200000000, 42331013120, 41943040, 1.41
+    ),
+}
+
+
+def target_config(gpu: Gpu) -> str:
+    """The text that XLA takes in place of a device.
+
+    Args:
+        gpu: its figures.
+
+    Returns:
+        a `GpuTargetConfigProto` in text form.
+
+    Example:
+        >>> "core_count: 132" in target_config(GPUS["h100"])
+        True
+    """
+    # The limits of blocks, warps and registers are the same for all of these (CUDA programming guide, compute
+    # capabilities 8.0 to 10.0). cuDNN and runtime versions are fixed: they choose the program, not this machine's.
+    return f"""gpu_device_info {{
+  threads_per_block_limit: 1024
+  threads_per_warp: 32
+  shared_memory_per_block: 49152
+  shared_memory_per_core: {gpu.shared_per_core}
+  threads_per_core_limit: 2048
+  core_count: {gpu.cores}
+  fpus_per_core: {gpu.fpus_per_core}
+  block_dim_limit_x: 2147483647
+  block_dim_limit_y: 65535
+  block_dim_limit_z: 65535
+  memory_bandwidth: {gpu.bandwidth}
+  l2_cache_size: {gpu.l2}
+  clock_rate_ghz: {gpu.clock}
+  device_memory_size: {gpu.memory}
+  shared_memory_per_block_optin: {gpu.shared_per_block}
+  cuda_compute_capability {{ major: {gpu.capability[0]} minor: {gpu.capability[1]} }}
+  registers_per_core_limit: 65536
+  registers_per_block_limit: 65536
+}}
+platform_name: "CUDA"
+dnn_version_info {{ major: 9 minor: 7 }}
+runtime_version {{ major: 12 minor: 8 }}
+device_description_str: "{gpu.name}"
+"""
+
 
 Kind = Literal["cpu", "tpu", "cuda", "attached"]
 
 
 @dataclass(frozen=True, slots=True)
 class TargetName:
-    """What the name of a target says.
+    """The parsed name of a target.
 
     Args:
         name: the name itself.
         kind: which compiler.
         model: TPU generation or GPU model; "" for the others.
         shape: chips of a TPU in each direction; empty for the others.
-        devices: how many devices a program for it may use; 0 where only the machine knows.
+        devices: how many devices a program for it may use; 0 where it depends on the machine.
 
     Example:
         >>> parse("cuda-h100-x4").devices
@@ -41,7 +131,7 @@ class TargetName:
 class _Generation:
     dimensions: int
     cores: int  # devices per chip, as libtpu's compile-only topologies give them (asked for 2x2 and 2x2x1)
-    largest: int  # chips; beyond it nothing was tried
+    largest: int  # chips; no more were tested
 
 
 GENERATIONS = {
@@ -52,7 +142,7 @@ GENERATIONS = {
     "tpu7x": _Generation(3, 2, 256),
 }
 
-# What `hlodiff targets` lists; every other size is reached by its name.
+# Listed by `hlodiff targets`; other sizes have names too.
 KNOWN = (
     "cpu",
     "cpu-8",
@@ -71,7 +161,7 @@ def parse(name: str) -> TargetName:
         name: what the user wrote.
 
     Returns:
-        what it says.
+        its parts.
 
     Raises:
         UsageError: no such target, with the nearest one that exists.
@@ -127,7 +217,7 @@ def _tpu(name: str, rest: str) -> TargetName | None:
     if generation is None or not re.fullmatch(r"[1-9][0-9]?(x[1-9][0-9]?)*", topology):
         return None
     shape = tuple(int(n) for n in topology.split("x"))
-    # libtpu builds hosts of 2x2 chips; one single chip is the only smaller thing it compiles for.
+    # libtpu compiles for hosts of 2x2 chips, or for one single chip.
     whole_hosts = len(shape) == generation.dimensions and all(n % 2 == 0 for n in shape[:2])
     one_chip = shape == (1,) * generation.dimensions
     if not (whole_hosts or one_chip) or math.prod(shape) > generation.largest:

@@ -1,58 +1,119 @@
-"""A worker process: imports the user's modules once, then captures one program after the other.
+"""What runs in a worker process: it imports the user's modules once, then captures one program after the other.
 
-Started by `hlodiff.capture.pool`. What it and everything in it prints goes to a log file; requests and results travel
-over a connection of their own.
+Started by `hlodiff.capture.pool`. Everything printed goes to a log file; requests and results have a connection of
+their own. The user's code may end the process, so the parent knows each module and function before it runs, and can
+name the one that ended it.
 """
 
 from __future__ import annotations
 
 import gc
+import marshal
 import os
 import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from importlib.machinery import SourceFileLoader
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from hlodiff.capture.environment import Purpose
-from hlodiff.capture.growth_outcomes import GrowthRequest
 from hlodiff.capture.imports import import_modules, imported_files, one_line, relative, user_frame
-from hlodiff.capture.outcomes import Discovered, Discovery, FoundScenario, Ran
-from hlodiff.capture.parity_outcomes import ParityRequest
+from hlodiff.capture.inputs import ImportedInputs
+from hlodiff.capture.records import (
+    CapturedProgram,
+    DiscoveredFunction,
+    DiscoveredScenario,
+    Discovery,
+    GrowthRequest,
+    GrowthResult,
+    ParityRequest,
+    ScenarioRun,
+)
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, RegistryError, UsageError
-from hlodiff.registry import Case, Registration, registrations, varied
-from hlodiff.scenarios import Scenario, scenarios
+from hlodiff.registry import Case, Registration, Scenario, registrations, scenarios, varied
 
 
 def main(descriptor: int) -> None:
-    """Serve requests until there are no more.
+    """Serve requests until the parent sends None.
 
     Args:
         descriptor: file descriptor of the connection to the parent.
     """
-    threading.Thread(target=_leave_with_parent, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_exit_with_parent, args=(os.getppid(),), daemon=True).start()
+    _compile_as_cached()
+    os.set_inheritable(descriptor, False)  # or a process that the user's code starts would keep it open
+    log = os.dup(1)
     with Connection(descriptor) as connection:
+        send = _sender(connection)
         config, purpose = connection.recv()
-        gc.disable()  # while modules are imported nothing is garbage; looking for it takes a tenth of the time
+        gc.disable()  # imports make no garbage, and looking for it takes a tenth of their time
         try:
-            server = _Server(config, purpose)
+            server = _Server(config, purpose, lambda module: send("importing", module))
+            locations = server.locations()
         except HlodiffError as error:
-            connection.send(("error", error))
+            send("error", error)
             return
         except Exception as error:
             traceback.print_exc()
-            connection.send(("error", CaptureError(f"JAX cannot be started: {one_line(error)}")))
+            send("error", CaptureError(f"JAX cannot be started: {one_line(error)}"))
             return
         gc.enable()
-        connection.send(("ready", None))
+        send("ready", locations)
         while (message := connection.recv()) is not None:
-            connection.send(_answer(server, *message))
+            _open_output(log)
+            send(*_answer(server, *message))
     sys.stdout.flush()
-    os._exit(0)  # plugins take up to a second to be unloaded, and nothing is left to do
+    os._exit(0)  # nothing is left to do, and unloading plugins takes up to a second
+
+
+def _compile_as_cached() -> None:
+    """Make a module that is compiled now equal to one that Python reads from its cache.
+
+    A set written in the source is a constant of the code. Python's cache stores its elements sorted, the compiler keeps
+    them as written, and where hashes collide the set is iterated over in the order in which it was filled: the first
+    run of a project would give another program than the second.
+    """
+    compiled = SourceFileLoader.source_to_code
+
+    def source_to_code(self: SourceFileLoader, *args: Any, **kwargs: Any) -> CodeType:
+        code: CodeType = marshal.loads(marshal.dumps(compiled(self, *args, **kwargs)))
+        return code
+
+    SourceFileLoader.source_to_code = source_to_code  # type: ignore[method-assign, assignment]
+
+
+def _sender(connection: Connection[Any, Any]) -> Callable[[str, Any], None]:
+    """A function that sends to the parent. In a fork of this process, made by the user's code, it exits instead."""
+    own = os.getpid()
+    os.register_at_fork(after_in_child=connection.close)  # or the parent would not notice the end of this process
+
+    def send(kind: str, payload: Any) -> None:
+        if os.getpid() != own:
+            os._exit(0)
+        connection.send((kind, payload))
+
+    return send
+
+
+def _open_output(log: int) -> None:
+    """Reopen stdout and stderr on the log where the user's code has closed them."""
+    for descriptor, name in ((1, "stdout"), (2, "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.dup2(log, descriptor)
+        if getattr(sys, name) is None or getattr(sys, name).closed:
+            stream = open(descriptor, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
 
 
 def _answer(server: _Server, what: str, payload: Any) -> tuple[str, Any]:
@@ -62,8 +123,8 @@ def _answer(server: _Server, what: str, payload: Any) -> tuple[str, Any]:
         return "error", error
 
 
-def _leave_with_parent(parent: int) -> None:
-    """A parent that is killed cannot tell: without this, a long compile would go on for nobody."""
+def _exit_with_parent(parent: int) -> None:
+    """Exit when the parent was killed: a long compile would otherwise continue."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
@@ -72,48 +133,75 @@ def _leave_with_parent(parent: int) -> None:
 class _Server:
     """Answers requests, one method each."""
 
-    def __init__(self, config: Config, purpose: Purpose) -> None:
+    def __init__(self, config: Config, purpose: Purpose, on_module: Callable[[str], None]) -> None:
         self.config = config
+        self.seen: set[str] = set()  # modules whose files were reported to the parent
+        self.inputs = ImportedInputs(config.root)
         if purpose != "probe":
-            import_modules(config)
+            import_modules(config, on_module)
+            self.inputs.follow()  # reads the files now: they may change while programs compile
+            on_module("")
         # After the user's modules: they may set JAX's configuration before it starts.
         from hlodiff.capture.program import Bench
 
-        self.bench = Bench(config.root, process_environment(), config.large_constants)
+        self.bench = Bench(config.root, process_environment(), config.large_constants, worker=True)
         if purpose == "capture":
             self.start(None)
 
+    def locations(self) -> dict[str, str]:
+        """Where each function is registered; empty if two share a name, which `discover` reports."""
+        try:
+            return {name: relative(found.where, self.config.root) for name, found in self.registered.items()}
+        except RegistryError:
+            return {}
+
+    @cached_property
+    def registered(self) -> dict[str, Registration]:
+        return {registration.name: registration for registration in registrations()}
+
     def start(self, _: None) -> None:
-        """Flags that XLA does not know end the process: here, before any program is blamed for it."""
+        """Start XLA. Unknown flags end the process: here, before a program can be blamed."""
         import jax
 
         if self.bench.environment.get("JAX_PLATFORMS") == "cpu":
             jax.devices("cpu")
 
     def has_devices(self, wanted: str) -> bool:
-        """Whether XLA will start with so many CPU devices; a worker that discovers is started with more."""
+        """Whether XLA will start with this many CPU devices; for discovery the worker was started with more."""
         import jax
 
         from hlodiff.capture.program import Bench
 
         name = "JAX_NUM_CPU_DEVICES"
         if str(getattr(jax.config, name.lower())) != os.environ.get(name):
-            return False  # the user's modules have chosen
+            return False  # the user's modules set the number
         try:
             jax.config.update("jax_num_cpu_devices", int(wanted))
-        except (RuntimeError, ValueError):  # it has started
+        except (RuntimeError, ValueError):  # XLA has started
             return False
         os.environ[name] = wanted
-        self.bench = Bench(self.config.root, process_environment(), self.config.large_constants)
+        self.bench = Bench(self.config.root, process_environment(), self.config.large_constants, worker=True)
         return True
 
     def capture(self, request: Any) -> Any:
+        try:
+            outcome = self._capture(request)
+        except Exception:
+            raise
+        except BaseException as error:  # also SystemExit and KeyboardInterrupt: Ctrl-C is for the parent
+            from hlodiff.capture.program import failed
+
+            return failed(self.bench, request, error)
+        is_new = isinstance(outcome, GrowthResult) or (isinstance(outcome, CapturedProgram) and not outcome.unchanged)
+        return replace(outcome, inputs=self.inputs.now()) if is_new else outcome
+
+    def _capture(self, request: Any) -> Any:
         if isinstance(request, GrowthRequest):
-            from hlodiff.capture.growing import capture_growth
+            from hlodiff.capture.growth_worker import capture_growth
 
             return capture_growth(self.bench, request)
         if isinstance(request, ParityRequest):
-            from hlodiff.capture.calling import capture_call
+            from hlodiff.capture.parity_worker import capture_call
 
             return capture_call(self.bench, request)
         from hlodiff.capture.program import capture_program
@@ -121,7 +209,7 @@ class _Server:
         return capture_program(self.bench, request)
 
     def profile(self, request: Any) -> Any:
-        from hlodiff.capture.profiling import profile_program
+        from hlodiff.capture.profile_worker import profile_program
 
         return profile_program(self.bench, request)
 
@@ -129,12 +217,12 @@ class _Server:
         return tuple(registration.name for registration in varied())
 
     def vary(self, wanted: tuple[str, int]) -> Any:
-        from hlodiff.capture.varying import vary
+        from hlodiff.capture.variants_worker import vary
 
         return vary(self.config.root, *wanted)
 
     def probe(self, name: str) -> str:
-        from hlodiff.capture.refusals import cannot_open
+        from hlodiff.capture.program import cannot_open
 
         target = parse(name)
         try:
@@ -146,44 +234,56 @@ class _Server:
         return ""
 
     def discover(self, _: None) -> Discovery:
-        found = tuple(self._discovered(registration) for registration in registrations())
-        return Discovery(found, tuple(map(self._scenario, scenarios())), imported_files())
+        """Everything registered, each function as if it had one case."""
+        found = tuple(map(self._listed, registrations()))
+        return Discovery(found, tuple(map(self._scenario, scenarios())), imported_files(self.seen))
 
-    def _scenario(self, found: Scenario) -> FoundScenario:
+    def cases(self, name: str) -> tuple[DiscoveredFunction, tuple[str, ...]]:
+        """A function with its cases, and the files that were imported since the last request."""
+        registration = self.registered.get(name)
+        if registration is None:  # an earlier worker listed it
+            raise RegistryError(f"`{name}` is registered in one import of its module and not in the next")
+        return self._discovered(registration), imported_files(self.seen)
+
+    def _scenario(self, found: Scenario) -> DiscoveredScenario:
         file, _, line = relative(found.where, self.config.root).rpartition(":")
-        return FoundScenario(found.name, file, int(line), found.max_traces, found.max_programs, found.devices)
+        return DiscoveredScenario(found.name, file, int(line), found.max_traces, found.max_programs, found.devices)
 
-    def scenario(self, name: str) -> Ran:
+    def scenario(self, name: str) -> ScenarioRun:
         from hlodiff.capture.scenario_runs import run_scenario
 
-        return run_scenario(name, self.config.root)
+        return replace(run_scenario(name, self.config.root), inputs=self.inputs.now())
 
-    def _discovered(self, registration: Registration) -> Discovered:
-        root = self.config.root
+    def _listed(self, registration: Registration) -> DiscoveredFunction:
         names = registration.targets if registration.targets is not None else self.config.targets
-        place = relative(registration.where, root)
+        where = relative(registration.where, self.config.root)
         for name in names:
-            _check_target(registration, name, place)
-        if registration.takes_target:
-            listed = [(name, *self._cases(registration, parse(name))) for name in names]
-        else:
-            once = self._cases(registration, None)
-            listed = [(name, *once) for name in names]
-        # Where one target has too few devices to tell, the cases of the others are what it would have.
-        elsewhere = tuple(dict.fromkeys(case for _, cases, _ in listed for case in cases)) or ("",)
-        programs = tuple((name, tuple(cases) or elsewhere) for name, cases, _ in listed)
-        every = {name: case for _, cases, _ in reversed(listed) for name, case in cases.items()}
-        grown = tuple(name for name in elsewhere if name in every and every[name].grow)
-        parity = tuple(name for name in elsewhere if name in every and every[name].parity)
-        problem = next((wrong for _, _, wrong in listed if wrong), "")
-        file, _, line = place.rpartition(":")
-        return Discovered(
-            registration.name, registration.module, file, int(line), programs, problem, grown, parity,
-            registration.budget,
+            _check_target(registration, name, where)
+        file, _, line = where.rpartition(":")
+        programs = tuple((name, ("",)) for name in names)
+        return DiscoveredFunction(
+            registration.name, registration.module, file, int(line), programs, budget=registration.budget
         )  # fmt: skip
 
+    def _discovered(self, registration: Registration) -> DiscoveredFunction:
+        listed = self._listed(registration)
+        names = listed.targets
+        if registration.takes_target:
+            built = [(name, *self._cases(registration, parse(name))) for name in names]
+        else:
+            cases = self._cases(registration, None)
+            built = [(name, *cases) for name in names]
+        # A target with too few devices to build the cases gets those of the other targets.
+        elsewhere = tuple(dict.fromkeys(case for _, found, _ in built for case in found)) or ("",)
+        programs = tuple((name, tuple(found) or elsewhere) for name, found, _ in built)
+        every = {name: case for _, found, _ in reversed(built) for name, case in found.items()}
+        grown = tuple(name for name in elsewhere if name in every and every[name].grow)
+        parity = tuple(name for name in elsewhere if name in every and every[name].parity)
+        problem = next((wrong for _, _, wrong in built if wrong), "")
+        return replace(listed, programs=programs, problem=problem, grown=grown, parity=parity)
+
     def _cases(self, registration: Registration, name: TargetName | None) -> tuple[dict[str, Case], str]:
-        """The cases, for their names: this machine's CPU stands in for devices of the target that need not be here."""
+        """The cases, for their names, built on CPU devices in place of the target's; and why they cannot be built."""
         import jax
 
         from hlodiff.capture.cases import build_cases
@@ -199,16 +299,16 @@ class _Server:
             raise
         except TooFewDevices as error:
             return {}, str(error)
-        except Exception as error:
+        except BaseException as error:  # also SystemExit and KeyboardInterrupt: Ctrl-C is for the parent
             frame = user_frame(error, self.config.root)
             return {}, f"{frame}: {one_line(error)}" if frame else one_line(error)
 
 
-def _check_target(registration: Registration, name: str, place: str) -> None:
+def _check_target(registration: Registration, name: str, where: str) -> None:
     try:
         parse(name)
     except UsageError as error:
-        raise RegistryError(f"`{registration.name}`: {error.what}", where=place, hint=error.hint) from None
+        raise RegistryError(f"`{registration.name}`: {error.what}", where=where, hint=error.hint) from None
 
 
 if __name__ == "__main__":

@@ -10,19 +10,27 @@ from pathlib import Path
 import click
 
 from hlodiff.cli import options
-from hlodiff.cli.histories import Asked, find, shows_blocks
-from hlodiff.cli.output import NO_TERMINAL, emit, tell, width
-from hlodiff.cli.sides import Sides, open_side
-from hlodiff.config import Config, load
-from hlodiff.config_policy import amount
-from hlodiff.diff.compared import Compared, with_compiler
-from hlodiff.diff.limits import Limits
+from hlodiff.cli.output import NO_TERMINAL, emit, shows_blocks, tell, width
+from hlodiff.config import Config, amount
+from hlodiff.differ.comparison import ProgramComparison, with_compiler
+from hlodiff.differ.limits import Limits
 from hlodiff.errors import ConfigError, HlodiffError, UsageError
-from hlodiff.history import Change, History, at_least, by_size, changes, crossings, values_on
-from hlodiff.ir.model import Stage
-from hlodiff.report.bisect_report import Bisected, Culprit, bisect_json, bisect_markdown, bisect_text
-from hlodiff.report.history_report import Shown
-from hlodiff.report.history_words import value_in_words
+from hlodiff.hlo.model import Stage
+from hlodiff.integrations.history import (
+    History,
+    NumberChange,
+    at_least,
+    by_size,
+    changes,
+    comparable,
+    crossings,
+    values_on,
+)
+from hlodiff.integrations.history.bisect import BisectResult, Culprit, bisect_json, bisect_markdown, bisect_text
+from hlodiff.integrations.history.select import HistoryRequest, find
+from hlodiff.integrations.history.text import Shown, format_value
+from hlodiff.workflows.configuration import load
+from hlodiff.workflows.sides import Sides, open_side
 
 _MOST_COMPARED = 3  # commits of one program whose programs are compared; the rest is listed
 _PLAIN = re.compile(r"[\w@%+=:,./-][\w@%+=:,./~-]*", re.ASCII)
@@ -37,7 +45,7 @@ class _Wanted:
     below: float | None = None
     percent: float | None = None
 
-    def among(self, found: tuple[Change, ...]) -> tuple[Change, ...]:
+    def among(self, found: tuple[NumberChange, ...]) -> tuple[NumberChange, ...]:
         """The commits in question, first the one that matters most."""
         if self.above is not None:
             return crossings(found, self.above, above=True)
@@ -47,9 +55,9 @@ class _Wanted:
 
     def in_words(self, metric: str) -> str:
         if self.above is not None:
-            return f"went above {value_in_words(metric, self.above)}"
+            return f"went above {format_value(metric, self.above)}"
         if self.below is not None:
-            return f"went below {value_in_words(metric, self.below)}"
+            return f"went below {format_value(metric, self.below)}"
         return f"changed by {self.percent:g} % or more" if self.percent is not None else "the largest change"
 
 
@@ -91,7 +99,7 @@ def command(
     wanted = _wanted(metric, above, below, percent)
     revision = f"{start}..{end}" if start else end
     config = load(project)
-    asked = Asked(name, targets, (metric,), stage, revision)
+    asked = HistoryRequest(name, targets, (metric,), stage, revision)
     found = find(asked, project, config.snapshots).histories
     if not found:
         tell(f"no commit of {revision} touched the snapshots of {name}")
@@ -129,24 +137,25 @@ def _limit(metric: str, value: str | None, option: str) -> float | None:
         raise UsageError(error.what, where=option) from None
 
 
-def _bisected(one: History, metric: str, stage: Stage, wanted: _Wanted, config: Config, project: Path) -> Bisected:
+def _bisected(one: History, metric: str, stage: Stage, wanted: _Wanted, config: Config, project: Path) -> BisectResult:
     shown = Shown(one, (metric,), stage)
     every = changes(one, metric)
     found = wanted.among(every)
     words = wanted.in_words(metric)
     if not found:
-        return Bisected(shown, words, nothing=_nothing(one, metric, wanted, every))
+        return BisectResult(shown, words, nothing=_nothing(one, metric, wanted, every))
     compared = found[:_MOST_COMPARED] if wanted.percent is not None else found[:1]
     culprits = tuple(_culprit(one, change, config, project) for change in compared)
     further = tuple(
         change for change in (found if wanted.percent is not None else by_size(every)) if change not in compared
     )
-    return Bisected(shown, words, culprits, further)
+    return BisectResult(shown, words, culprits, further)
 
 
-def _nothing(one: History, metric: str, wanted: _Wanted, every: tuple[Change, ...]) -> str:
+def _nothing(one: History, metric: str, wanted: _Wanted, every: tuple[NumberChange, ...]) -> str:
     """Why there is no such commit."""
-    known = [(row, value) for row, _, value in values_on(one, metric)]
+    lately = {row.commit.id for row in comparable(one, metric)}
+    known = [(row, value) for row, _, value in values_on(one, metric) if row.commit.id in lately]
     if not known:
         return f"no commit says what {metric} is: the compiler for this target does not tell it"
     high, low = max(known, key=lambda pair: pair[1]), min(known, key=lambda pair: pair[1])
@@ -156,17 +165,19 @@ def _nothing(one: History, metric: str, wanted: _Wanted, every: tuple[Change, ..
         limit = wanted.above if wanted.above is not None else wanted.below
         assert limit is not None
         if (extreme > limit) if wanted.above is not None else (extreme < limit):
-            return f"was {way} {value_in_words(metric, limit)} from the start ({known[0][0].commit.short})"
+            first = known[0][0]
+            start = "since it is counted as it is now" if first.recounts(metric) else "from the start"
+            return f"was {way} {format_value(metric, limit)} {start} ({first.commit.short})"
         most = "most" if wanted.above is not None else "least"
-        said = f"at {most} {value_in_words(metric, extreme)} ({row.commit.short})"
-        return f"was never {way} {value_in_words(metric, limit)}: {said}"
+        said = f"at {most} {format_value(metric, extreme)} ({row.commit.short})"
+        return f"was never {way} {format_value(metric, limit)}: {said}"
     if not every:
-        return f"never changed: {value_in_words(metric, known[0][1])}"
+        return f"never changed: {format_value(metric, known[0][1])}"
     largest = max(change.share for change in every) * 100
     return f"never changed by {wanted.percent:g} % or more: at most by {largest:.3g} %"
 
 
-def _culprit(one: History, change: Change, config: Config, project: Path) -> Culprit:
+def _culprit(one: History, change: NumberChange, config: Config, project: Path) -> Culprit:
     step, row = change.row.step, change.row
     old = row.since.short if row.since else f"{row.commit.short}~1"
     new = row.commit.short
@@ -190,14 +201,14 @@ def _typed(command: list[str]) -> str:
     return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in command)
 
 
-def _compared(old: Sides, new: Sides, config: Config) -> tuple[Compared, ...]:
-    from hlodiff.diff import diff
+def _compared(old: Sides, new: Sides, config: Config) -> tuple[ProgramComparison, ...]:
+    from hlodiff.differ import diff
 
     found = []
     for before, after in zip(old.programs, new.programs, strict=True):
         done = diff(before.load(), after.load(), limits=Limits(**dict(config.limits)))
         status = "identical" if done.identical else "changed"
         facts = dict(before.facts()), dict(after.facts())
-        found.append(Compared(after.name, after.target, after.stage, status, done, *facts))  # type: ignore[arg-type]
+        found.append(ProgramComparison(after.name, after.target, after.stage, status, done, *facts))  # type: ignore[arg-type]
     other = [one.toolchain for one in old.programs] != [one.toolchain for one in new.programs]
     return with_compiler(found, lambda _: other)

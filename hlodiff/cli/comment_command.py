@@ -17,7 +17,8 @@ from hlodiff.cli.report_command import read_result
 from hlodiff.errors import UsageError
 
 if TYPE_CHECKING:
-    from hlodiff.forge import Comments
+    from hlodiff.integrations.code_hosts import Comments
+
 
 _NAME = re.compile(r"[\w.-]{1,100}", re.ASCII)
 _ARTIFACT = "hlodiff"
@@ -61,16 +62,16 @@ def command(result: Path | None, artifact: str, author: str, dry_run: bool) -> i
 
     Exits 0 where all is said, also where nothing was to be said, and 2 where that was not possible.
     """
-    from hlodiff.forge import is_quiet, named, post, with_command
+    from hlodiff.integrations.code_hosts import is_quiet, named, post, with_command
     from hlodiff.report.comment import to_comment
-    from hlodiff.report.reading import read_sheet
+    from hlodiff.report.untrusted_result import read_untrusted_view
 
     if not _NAME.fullmatch(artifact):
         raise UsageError("is no name of an artifact", where="--artifact", hint="letters, digits, `_`, `-` and `.`")
     task = _gitlab(result) if os.environ.get("GITLAB_CI") else _github(result, artifact, author)
     if task is None:
         return 0
-    sheet = read_sheet(task.result, task.where)
+    sheet = read_untrusted_view(task.result, task.where)
     quiet = is_quiet(sheet)
     body = to_comment(sheet, task.link)
     body = body if artifact == _ARTIFACT else named(body, artifact)
@@ -85,13 +86,15 @@ def command(result: Path | None, artifact: str, author: str, dry_run: bool) -> i
 
 
 def _github(result: Path | None, artifact: str, author: str) -> _Task | None:
-    from hlodiff.forge import GitHubRequest, Wire, pull_request_of, triggered_by, uploaded
+    from hlodiff.integrations.code_hosts import GitHubRequest, HttpClient, pull_request_of, triggered_by, uploaded
 
     event = _event()
     api = _variable("GITHUB_API_URL")
     server = _address("GITHUB_SERVER_URL")
     headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
-    wire = Wire(api, headers | {"Authorization": f"Bearer {_token('github')}"}, "permissions: pull-requests: write")
+    client = HttpClient(
+        api, headers | {"Authorization": f"Bearer {_token('github')}"}, "permissions: pull-requests: write"
+    )
     if result is not None:
         number = (event.get("pull_request") or {}).get("number")
         repository = _variable("GITHUB_REPOSITORY")
@@ -99,7 +102,7 @@ def _github(result: Path | None, artifact: str, author: str) -> _Task | None:
         if not isinstance(number, int):
             hint = "run it in a workflow on `pull_request`, or without RESULT.json in one on `workflow_run`"
             raise UsageError("this event is about no pull request", hint=hint)
-        comments = GitHubRequest(wire, repository, number, author)
+        comments = GitHubRequest(client, repository, number, author)
         return _Task(
             comments,
             read_result(result),
@@ -108,11 +111,11 @@ def _github(result: Path | None, artifact: str, author: str) -> _Task | None:
             _download(repository, run, artifact),
         )
     about = triggered_by(event)
-    found = uploaded(wire, about, artifact)
+    found = uploaded(client, about, artifact)
     if found is None or found.result is None:
         tell(f"run {about.run} has uploaded no result as `{artifact}`: nothing is said")
         return None
-    request = pull_request_of(wire, about, found.number, author)
+    request = pull_request_of(client, about, found.number, author)
     if request is None:
         tell("no open pull request has the commit of this run as its head: nothing is said")
         return None
@@ -127,12 +130,14 @@ def _github(result: Path | None, artifact: str, author: str) -> _Task | None:
 
 
 def _gitlab(result: Path | None) -> _Task:
-    from hlodiff.forge import Wire, merge_request_of
+    from hlodiff.integrations.code_hosts import HttpClient, merge_request_of
 
     if result is None:
         raise UsageError("on GitLab the result is a file", hint="hlodiff comment hlodiff.json")
-    wire = Wire(_variable("CI_API_V4_URL"), {"PRIVATE-TOKEN": _token("gitlab")}, "the token needs the scope `api`")
-    comments = merge_request_of(wire, os.environ)
+    client = HttpClient(
+        _variable("CI_API_V4_URL"), {"PRIVATE-TOKEN": _token("gitlab")}, "the token needs the scope `api`"
+    )
+    comments = merge_request_of(client, os.environ)
     return _Task(comments, read_result(result), str(result), _address("CI_PIPELINE_URL"))
 
 

@@ -12,20 +12,18 @@ import click
 
 from hlodiff.cli import options
 from hlodiff.cli.output import emit_report
-from hlodiff.cli.pairing import Pair, pair
-from hlodiff.cli.progress import progress
-from hlodiff.cli.ranges import open_sides
-from hlodiff.cli.sides import Side, Sides
-from hlodiff.cli.trouble import foreseen
-from hlodiff.config import load_if_any
-from hlodiff.diff.compared import Compared, with_compiler
-from hlodiff.diff.limits import DEFAULTS, Limits
-from hlodiff.errors import DiffError, UsageError
-from hlodiff.ir.model import Module
+from hlodiff.differ.comparison import ProgramComparison, with_compiler
+from hlodiff.differ.elided_constants import in_words
+from hlodiff.differ.limits import DEFAULTS, Limits
+from hlodiff.errors import DiffError, UsageError, expected_error
+from hlodiff.hlo.model import PROGRAM_NAMES, Module
 from hlodiff.policy import judge_scenarios
-from hlodiff.report.record import Report, toolchain_changes
-from hlodiff.store import Tree
-from hlodiff.traces.compare import ComparedTraces
+from hlodiff.report.report import Report, toolchain_changes
+from hlodiff.snapshots import Tree
+from hlodiff.tracing.compare import TraceComparison
+from hlodiff.workflows.configuration import load_if_any
+from hlodiff.workflows.progress import progress
+from hlodiff.workflows.sides import Pair, Side, Sides, open_sides, pair
 
 _BUG = "this is a bug in hlodiff: please report it with both programs, {old} and {new}"
 Toolchain = Mapping[str, Any]
@@ -82,7 +80,7 @@ def command(
         raise _one_with_many(*sides)
     if (names or targets) and not chosen and not scenarios:
         raise UsageError("no program of these names and targets is on either side")
-    programs: list[Compared] = []
+    programs: list[ProgramComparison] = []
     with progress(len(chosen), "comparing") as step:
         for one in chosen:
             programs.append(_compare(one, verify, limits))
@@ -93,7 +91,7 @@ def command(
     report = Report(
         "diff", sides[0].label, sides[1].label, tuple(programs),
         toolchain=toolchain_changes([(target or "", *both) for (_, target), both in toolchains.items()]),
-        notes=(*sides[0].notes, *sides[1].notes, *_replayed(programs)),
+        notes=(*sides[0].notes, *sides[1].notes, *_unknown(programs), *_replayed(programs)),
         root=str(config.root if config else project.absolute()),
         all=everything,
         stacks=stacks,
@@ -110,7 +108,7 @@ def _one_with_many(old: Sides, new: Sides) -> UsageError:
     return UsageError(what, hint="compare two files or two folders")
 
 
-def _verdict(programs: Sequence[Compared], scenarios: Sequence[ComparedTraces], exit_code: bool) -> int:
+def _verdict(programs: Sequence[ProgramComparison], scenarios: Sequence[TraceComparison], exit_code: bool) -> int:
     if any(program.broken for program in programs) or any(one.status == "not_checked" for one in scenarios):
         return 2
     statuses = [*(program.status for program in programs), *(one.status for one in scenarios)]
@@ -124,7 +122,7 @@ def _is_chosen(one: Pair, names: Sequence[str], targets: Sequence[str]) -> bool:
     return name_fits and (not targets or any(fnmatchcase(side.target or "", target) for target in targets))
 
 
-def _compare(one: Pair, verify: bool, limits: Limits) -> Compared:
+def _compare(one: Pair, verify: bool, limits: Limits) -> ProgramComparison:
     old, new = one
     try:
         if old is not None and new is not None:
@@ -134,30 +132,30 @@ def _compare(one: Pair, verify: bool, limits: Limits) -> Compared:
         assert side is not None
         return _one_sided(side, status)
     except Exception as error:
-        side, known = new or old, foreseen(error)
+        side, known = new or old, expected_error(error)
         assert side is not None
-        reason = str(known).removesuffix(f"\nhint: {known.hint}")
-        return Compared(
+        reason = str(known)
+        return ProgramComparison(
             side.name, side.target, side.stage, "not_checked", reason=reason, advice=known.hint or _WHOLE, broken=True
         )
 
 
-def _verified(compared: Compared, old: Side, new: Side) -> Compared:
+def _verified(compared: ProgramComparison, old: Side, new: Side) -> ProgramComparison:
     """The same, once its edits were seen to turn the old program into the new one."""
     assert compared.diff is not None
     outcome = compared.diff.replay()
-    if outcome.complete:
-        return replace(compared, replayed=True)
+    if not outcome.missing:
+        return replace(compared, replayed=outcome.complete)
     more = outcome.missing - len(outcome.failures)
     what = ["internal error: the edits do not turn the old program into the new one", *outcome.failures]
-    return Compared(
+    return ProgramComparison(
         compared.name, compared.target, compared.stage, "not_checked", replayed=False, broken=True,
         reason="\n".join([*what, f"and {more} more"] if more else what),
         advice=_BUG.format(old=old.where, new=new.where),
     )  # fmt: skip
 
 
-def _replayed(programs: Sequence[Compared]) -> list[str]:
+def _replayed(programs: Sequence[ProgramComparison]) -> list[str]:
     """One line for each stage that was proved, those of programs without any edit together."""
     counts = {(one.name, one.target, one.stage): _edits(one) for one in programs if one.replayed and one.diff}
     edited = {(name, target) for (name, target, _), count in counts.items() if count}
@@ -174,31 +172,43 @@ def _replayed(programs: Sequence[Compared]) -> list[str]:
     return [*words, *([f"replayed: {programs_are} the same edge by edge"] if same else [])]
 
 
-def _edits(program: Compared) -> int:
+def _unknown(programs: Sequence[ProgramComparison]) -> list[str]:
+    """One line for each program that looks the same, or was to be proved, and holds constants without their values."""
+    return [
+        f"{one.label}, {one.stage}: {in_words(one.diff.elided)}"
+        for one in programs
+        if one.diff and one.diff.elided and (one.diff.identical or one.replayed is False)
+    ]
+
+
+def _edits(program: ProgramComparison) -> int:
     channels = (program.diff.edits, program.diff.schedule, program.diff.tuning) if program.diff else ()
     return sum(edit.count for edits in channels for edit in edits)
 
 
-def _one_sided(side: Side, status: str) -> Compared:
-    from hlodiff.diff.metrics import op_counts
+def _one_sided(side: Side, status: str) -> ProgramComparison:
+    from hlodiff.differ.metrics import op_counts
 
     module = side.load()
     counts = op_counts(module)
-    return Compared(side.name, side.target, module.stage, "added" if status == "added" else "removed", op_counts=counts)
+    return ProgramComparison(
+        side.name, side.target, module.stage, "added" if status == "added" else "removed", op_counts=counts
+    )
 
 
-def _compare_both(old: Side, new: Side, limits: Limits) -> Compared:
-    from hlodiff.diff import diff
+def _compare_both(old: Side, new: Side, limits: Limits) -> ProgramComparison:
+    from hlodiff.differ import diff
 
     before, after = old.load(), new.load()
     if before.stage != after.stage:
-        words = {"stablehlo": "StableHLO", "compiled": "compiled HLO"}
-        what = f"{old.where} is {words[before.stage]}, {new.where} is {words[after.stage]}"
+        what = f"{old.where} is {PROGRAM_NAMES[before.stage]}, {new.where} is {PROGRAM_NAMES[after.stage]}"
         raise DiffError(what, hint="compare programs of the same stage")
     found = diff(before, after, limits=limits)
     status = "identical" if found.identical else "changed"
     facts = _facts(old, new, before, after)
-    return Compared(new.name, new.target, after.stage, "changed" if status == "changed" else "identical", found, *facts)
+    return ProgramComparison(
+        new.name, new.target, after.stage, "changed" if status == "changed" else "identical", found, *facts
+    )
 
 
 def _facts(old: Side, new: Side, before: Module, after: Module) -> tuple[dict[str, float], dict[str, float]]:
@@ -207,15 +217,15 @@ def _facts(old: Side, new: Side, before: Module, after: Module) -> tuple[dict[st
         return {}, {}
     if old.recorded:
         return dict(old.facts()), dict(new.facts())
-    from hlodiff.diff.metrics import raw_metrics
+    from hlodiff.differ.metrics import raw_metrics
 
     return raw_metrics(before), raw_metrics(after)
 
 
-def _scenarios(old: Tree | None, new: Tree | None, names: Sequence[str]) -> tuple[ComparedTraces, ...]:
+def _scenarios(old: Tree | None, new: Tree | None, names: Sequence[str]) -> tuple[TraceComparison, ...]:
     if old is None or new is None:
         return ()
-    from hlodiff.cli.scenario_runs import compared_trees  # all that captures programs: two files need none of it
+    from hlodiff.workflows.scenarios import compared_trees  # all that captures programs: two files need none of it
 
     return compared_trees(old, new, names)
 

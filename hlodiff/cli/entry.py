@@ -13,8 +13,8 @@ from pathlib import Path
 import click
 
 from hlodiff import __version__
-from hlodiff.cli.trouble import foreseen
-from hlodiff.errors import ConfigError, HlodiffError, RegistryError
+from hlodiff.cli.progress_bar import progress_bar
+from hlodiff.errors import ConfigError, HlodiffError, RegistryError, expected_error
 
 # Subcommands are imported when they are used: `--help` must be quick, and `diff` must not import JAX.
 _COMMANDS = {
@@ -113,7 +113,8 @@ def run(arguments: Sequence[str]) -> int:
         0
     """
     try:
-        code = _group.main(args=list(arguments), prog_name="hlodiff", standalone_mode=False)
+        with progress_bar():
+            code = _group.main(args=list(arguments), prog_name="hlodiff", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except BrokenPipeError:
         from hlodiff.cli.output import close_stdout
@@ -134,7 +135,7 @@ def run(arguments: Sequence[str]) -> int:
         if not isinstance(error, HlodiffError) and os.environ.get("HLODIFF_TRACEBACK"):
             traceback.print_exception(error)
         else:
-            _tell(foreseen(error))
+            _tell(expected_error(error))
         return _FAILED
 
 
@@ -142,6 +143,6 @@ def _tell(error: HlodiffError) -> None:
     from hlodiff.cli.output import tell
 
     hint = error.hint or (_REPAIR if isinstance(error, (ConfigError, RegistryError)) else "")
-    message = str(error).removesuffix(f"\nhint: {error.hint}") + (f"\nhint: {hint}" if hint else "")
+    message = f"{error}\nhint: {hint}" if hint else str(error)
     # Messages of workers name files by their full path.
     tell(f"error: {message}".replace(f"{Path.cwd()}/", ""))

@@ -41,16 +41,17 @@ def install_command(project: Path) -> int:
     configuration belongs to this clone and its worktrees, so everybody who wants reports runs this once. Without it
     git treats snapshots as the text they are.
     """
-    from hlodiff.cli.git_installing import install, read_attributes
-    from hlodiff.cli.git_repository import repository_of
-    from hlodiff.cli.output import emit, near
-    from hlodiff.config import load
+    from hlodiff.cli.output import emit
+    from hlodiff.config import shown_path
+    from hlodiff.integrations.git.repository import repository_of
+    from hlodiff.integrations.git.setup import install, read_attributes
+    from hlodiff.workflows.configuration import load
 
     repository = repository_of(load(project))
     before = read_attributes(repository.attributes)
     done = list(install(repository))
     written = read_attributes(repository.attributes) != before
-    last = f"installed; next: git add {near(repository.attributes)}" if written else "installed"
+    last = f"installed; next: git add {shown_path(repository.attributes)}" if written else "installed"
     emit("".join(f"{line}\n" for line in [*done, last if done else "was installed already"]), None)
     return 0
 
@@ -59,10 +60,10 @@ def install_command(project: Path) -> int:
 @_project
 def uninstall_command(project: Path) -> int:
     """Take back exactly what `hlodiff git install` has written here."""
-    from hlodiff.cli.git_installing import uninstall
-    from hlodiff.cli.git_repository import repository_of
     from hlodiff.cli.output import emit
-    from hlodiff.config import load
+    from hlodiff.integrations.git.repository import repository_of
+    from hlodiff.integrations.git.setup import uninstall
+    from hlodiff.workflows.configuration import load
 
     done = list(uninstall(repository_of(load(project))))
     emit("".join(f"{line}\n" for line in done or ["nothing was installed here"]), None)
@@ -77,11 +78,11 @@ def status_command(form: str, project: Path) -> int:
 
     Exits 0 where everything is as it should be, 1 where something has to be done, 2 where there is no repository.
     """
-    from hlodiff.cli.git_repository import repository_of
-    from hlodiff.cli.git_status import status
     from hlodiff.cli.output import emit
-    from hlodiff.config import load
+    from hlodiff.integrations.git.repository import repository_of
+    from hlodiff.integrations.git.setup import status
     from hlodiff.report.escape import json_text, printable
+    from hlodiff.workflows.configuration import load
 
     parts = status(repository_of(load(project)))
     ill = [part for part in parts if not part.is_well]
@@ -102,10 +103,10 @@ def status_command(form: str, project: Path) -> int:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def diff_driver(arguments: tuple[str, ...]) -> int:
     """Git calls this for `git diff`."""
-    from hlodiff.cli.git_diffing import external_diff
-    from hlodiff.cli.output import emit
+    from hlodiff.cli.output import color, emit, width
+    from hlodiff.integrations.git.diff_driver import external_diff
 
-    emit(external_diff(arguments), None)
+    emit(external_diff(arguments, width(), color()), None)
     return 0
 
 
@@ -113,7 +114,7 @@ def diff_driver(arguments: tuple[str, ...]) -> int:
 @click.argument("file", type=click.Path(path_type=Path))
 def textconv_driver(file: Path) -> int:
     """Git calls this for `git log -p` and `git show`."""
-    from hlodiff.cli.git_listing import textconv
+    from hlodiff.integrations.git.diff_driver import textconv
 
     sys.stdout.buffer.write(textconv(file).encode("utf-8", "backslashreplace"))
     return 0
@@ -126,6 +127,8 @@ def textconv_driver(file: Path) -> int:
 @click.argument("path")
 def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> int:
     """Git calls this where both sides of a merge have changed a file."""
-    from hlodiff.cli.git_merging import merge
+    from hlodiff.cli.output import messages
+    from hlodiff.integrations.git.diff_driver import merge
 
-    return merge(ours, path)
+    with messages():
+        return merge(ours, path)

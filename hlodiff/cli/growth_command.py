@@ -7,18 +7,18 @@ from pathlib import Path
 
 import click
 
-from hlodiff.anatomy.growth import Growth
 from hlodiff.capture import Discovery, GrowthRequest, discover, one_worker_for_both
 from hlodiff.cli import options
-from hlodiff.cli.growing import growing_keys, grown
-from hlodiff.cli.output import emit, near, tell
-from hlodiff.cli.registered import choose
-from hlodiff.cli.selecting import selected
-from hlodiff.config import Config, load
+from hlodiff.cli.output import emit, tell
+from hlodiff.config import Config, shown_path
+from hlodiff.differ.growth import Growth
 from hlodiff.errors import HlodiffError, UsageError
 from hlodiff.policy.growth import recorded_classes
-from hlodiff.report.growth_report import growth_json, growth_markdown, growth_text
-from hlodiff.store import Key, read_growth
+from hlodiff.report.growth import growth_json, growth_markdown, growth_text
+from hlodiff.snapshots import Key, read_growth
+from hlodiff.workflows.configuration import load
+from hlodiff.workflows.growth import growing_keys, measure_growth
+from hlodiff.workflows.select import ChosenFunctions, choose, selected
 
 _FORMS = {"text": growth_text, "json": growth_json, "markdown": growth_markdown}
 
@@ -60,17 +60,22 @@ def command(
     chosen = choose(config, discovery, names, ())
     wanted = tuple(_size(text) for text in sizes)
     keys = growing_keys(discovery, chosen) if not wanted else _first_targets(discovery, names)
+    unknown = [] if wanted else _unknown(discovery, chosen)
+    for message in unknown:
+        tell(message)
+    if not keys and unknown:
+        return 2
     if not keys:
         hint = 'Case(..., grow={"length": [8, 16, 32, 64]}), or --at length=8,16,32,64'
         raise UsageError("no case that was asked for names sizes", hint=hint)
     requests = [GrowthRequest(key.function, key.case, target or key.target, compile_too, wanted) for key in keys]
     found: dict[tuple[str, str], tuple[Growth, ...]] = {}
     code = 0
-    for grew in grown(config, requests, jobs):
-        found[grew.key.function, grew.key.case] = grew.growths
-        if grew.trouble is not None:
-            reason = getattr(grew.trouble, "reason", "") or getattr(grew.trouble, "what", "")
-            tell(f"{grew.key.name} on {grew.key.target}: {reason}")
+    for series in measure_growth(config, requests, jobs):
+        found[series.key.function, series.key.case] = series.growths
+        if series.failure is not None:
+            reason = getattr(series.failure, "reason", "") or getattr(series.failure, "what", "")
+            tell(f"{series.key.name} on {series.key.target}: {reason}")
             code = 2
     growths = [
         (growth, _recorded(config, key, growth)) for key in keys for growth in found.get((key.function, key.case), ())
@@ -88,6 +93,13 @@ def _size(text: str) -> tuple[str, tuple[int, ...]]:
         raise UsageError(f"--at {text!r} is no list of sizes", hint="--at length=8,16,32,64") from None
 
 
+def _unknown(discovery: Discovery, chosen: ChosenFunctions) -> list[str]:
+    """Messages on chosen functions whose cases, and so their sizes, are unknown."""
+    asked = {key.function for key in chosen.registered}
+    broken = [found for found in discovery.functions if found.problem and found.cases == ("",) and not found.grown]
+    return [f"the cases of `{one.name}` cannot be listed: {one.problem}" for one in broken if one.name in asked]
+
+
 def _first_targets(discovery: Discovery, names: tuple[str, ...]) -> tuple[Key, ...]:
     """The asked for cases, each with one target; they need not name sizes of their own."""
     if not names:
@@ -101,6 +113,6 @@ def _first_targets(discovery: Discovery, names: tuple[str, ...]) -> tuple[Key, .
 
 def _recorded(config: Config, key: Key, growth: Growth) -> Mapping[str, str]:
     try:
-        return recorded_classes(read_growth(near(config.snapshots), key.function, key.case), growth.parameter)
+        return recorded_classes(read_growth(shown_path(config.snapshots), key.function, key.case), growth.parameter)
     except HlodiffError:
         return {}  # `check` says what is wrong with it

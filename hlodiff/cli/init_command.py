@@ -8,10 +8,11 @@ from pathlib import Path
 
 import click
 
-from hlodiff.cli.ci_files import RECIPES, CiFiles, ci_files
-from hlodiff.cli.output import emit, near
-from hlodiff.config import load_if_any
+from hlodiff.cli.output import emit
+from hlodiff.config import shown_path
 from hlodiff.errors import ConfigError, UsageError
+from hlodiff.integrations.ci_recipes import RECIPES, CiFiles, ci_files
+from hlodiff.workflows.configuration import load_if_any
 
 _MODULE = "hlodiff_programs.py"
 _TABLE = f'''[tool.hlodiff]
@@ -89,11 +90,11 @@ def command(folder: Path, recipes: tuple[str, ...], action: str | None) -> int:
     """
     config = load_if_any(folder) if recipes else None
     known = config is not None and config.root.resolve() == folder.resolve()
-    ci = ci_files(folder, recipes, action) if recipes else CiFiles()
+    ci = ci_files(folder, recipes, action, config if known else None) if recipes else CiFiles()
     lines = [] if known else _set_up(folder)
     for path, text in ci.files:
         _write(path, text)
-        lines.append(f"wrote {near(path)}")
+        lines.append(f"wrote {shown_path(path)}")
     following = "hlodiff check, then commit" if known else "hlodiff update"
     emit("".join(f"{line}\n" for line in (*lines, *ci.notes, f"next: {following}")), None)
     return 0

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import click
 
-from hlodiff.capture.varied import Executable, Ran, Varied, run_variants
+from hlodiff.capture.variants import Executable, VariantRun, VariantsResult, run_variants
 from hlodiff.cli import options
 from hlodiff.cli.output import emit
-from hlodiff.cli.progress import progress
-from hlodiff.cli.variant_budgets import over_limits, variant_limits
-from hlodiff.config import load
-from hlodiff.diff.borders import Calls, Kernel, inner_calls, kernels
-from hlodiff.diff.metrics import count
-from hlodiff.ir.model import Module
-from hlodiff.report.variants import Comparison, Variant, median, variants_json, variants_markdown, variants_text
+from hlodiff.differ.fusion_borders import Calls, Kernel, inner_calls, kernels
+from hlodiff.differ.metrics import count
+from hlodiff.hlo.model import Module
+from hlodiff.inspect.variant_budgets import over_limits, variant_limits
+from hlodiff.inspect.variants_report import Comparison, Variant, median, variants_json, variants_markdown, variants_text
+from hlodiff.workflows.configuration import load
+from hlodiff.workflows.progress import progress
 
 
 @click.command("jit-report")
@@ -42,15 +42,15 @@ def command(names: tuple[str, ...], calls: int, form: str, output: str | None, p
     config = load(project)
     with progress(1, "running") as step:
         found = run_variants(config, names, calls, lambda name: step(name, 0))
-    told = [_comparison(varied, str(config.root)) for varied in found]
+    comparisons = [_comparison(varied, str(config.root)) for varied in found]
     forms = {"json": variants_json, "markdown": variants_markdown, "text": variants_text}
-    emit(forms[form](told), output)
-    if any(variant.problem for comparison in told for variant in comparison.variants):
+    emit(forms[form](comparisons), output)
+    if any(variant.problem for comparison in comparisons for variant in comparison.variants):
         return 2
-    return 1 if any(comparison.over for comparison in told) else 0
+    return 1 if any(comparison.over for comparison in comparisons) else 0
 
 
-def _comparison(varied: Varied, root: str) -> Comparison:
+def _comparison(varied: VariantsResult, root: str) -> Comparison:
     limits = variant_limits(varied)
     inner = [(border.name, border.file) for border in varied.borders]
     variants: list[Variant] = []
@@ -61,8 +61,8 @@ def _comparison(varied: Varied, root: str) -> Comparison:
     return Comparison(varied.name, varied.jax, tuple(dict.fromkeys(name for name, _ in inner)), tuple(variants), over)
 
 
-def _variant(ran: Ran, inner: list[tuple[str, str]], root: str, whole: list[tuple[str, Module]]) -> Variant:
-    from hlodiff.ir import read_text
+def _variant(ran: VariantRun, inner: list[tuple[str, str]], root: str, whole: list[tuple[str, Module]]) -> Variant:
+    from hlodiff.hlo import read_text
 
     if ran.problem:
         return Variant(ran.name, problem=ran.problem)
@@ -105,10 +105,10 @@ def _per_call(executables: tuple[Executable, ...], what: str) -> float | None:
 
 
 def _nested(
-    ran: Ran, before: list[Module], after: list[Module], whole: list[tuple[str, Module]]
+    ran: VariantRun, before: list[Module], after: list[Module], whole: list[tuple[str, Module]]
 ) -> tuple[Calls | None, str, str, int | None]:
     """Calls of inner functions, and how the program compares with that of an earlier variant."""
-    from hlodiff.diff import diff
+    from hlodiff.differ import diff
 
     if len(ran.executables) != 1 or ran.executables[0].eager or ran.executables[0].launches != 1:
         return None, "", "", None

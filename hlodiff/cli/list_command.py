@@ -9,12 +9,12 @@ import click
 from hlodiff.capture import Discovery, discover
 from hlodiff.cli import options
 from hlodiff.cli.output import emit
-from hlodiff.cli.registered import Chosen, choose
-from hlodiff.cli.scenario_runs import scenario_states
-from hlodiff.config import load
 from hlodiff.report.escape import json_text, printable
 from hlodiff.report.numbers import many
-from hlodiff.store import FolderTree, Key, list_snapshots, stale_of
+from hlodiff.snapshots import FolderTree, Key, list_snapshots, stale_of
+from hlodiff.workflows.configuration import load
+from hlodiff.workflows.scenarios import scenario_states
+from hlodiff.workflows.select import ChosenFunctions, choose
 
 
 @click.command("list")
@@ -45,7 +45,9 @@ def _places(discovery: Discovery) -> dict[str, str]:
     return {found.name: f"{found.file}:{found.line}" for found in discovery.functions}
 
 
-def _text(rows: list[tuple[Key, str]], discovery: Discovery, chosen: Chosen, traces: list[tuple[str, str, str]]) -> str:
+def _text(
+    rows: list[tuple[Key, str]], discovery: Discovery, chosen: ChosenFunctions, traces: list[tuple[str, str, str]]
+) -> str:
     places = _places(discovery)
     lines: list[str] = []
     for function in dict.fromkeys(key.function for key, _ in rows):

@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from hlodiff.cli import options
-from hlodiff.cli.histories import Asked, find, shows_blocks, uncommitted
-from hlodiff.cli.output import NO_TERMINAL, emit, tell, width
-from hlodiff.config import load
-from hlodiff.history import shown_metrics
-from hlodiff.ir.model import Stage
-from hlodiff.report.history_data import history_csv, history_json
-from hlodiff.report.history_report import Shown, history_markdown, history_text, overview_text
+from hlodiff.cli.output import NO_TERMINAL, emit, shows_blocks, tell, width
+from hlodiff.hlo.model import Stage
+from hlodiff.integrations.history import shown_metrics
+from hlodiff.integrations.history.data import history_csv, history_json
+from hlodiff.integrations.history.select import HistoryRequest, find, uncommitted
+from hlodiff.integrations.history.text import Shown, history_markdown, history_text, overview_text
+from hlodiff.workflows.configuration import load
 
 _FORMS = ("text", "json", "csv", "markdown")
 _FOR_PEOPLE = ("text", "markdown")
@@ -55,7 +55,7 @@ def command(
     """
     overview = name is None and form == "text"
     name = name or "*"
-    asked = Asked(name, targets, metrics, stage, revision, first_parent)
+    asked = HistoryRequest(name, targets, metrics, stage, revision, first_parent)
     found = find(asked, project, load(project).snapshots)
     if most is None:
         most = _MOST if form in _FOR_PEOPLE else 0

@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
-from hlodiff.cli.output import FORMS, LINK, REPORTS
-from hlodiff.config import in_ci
-from hlodiff.errors import UsageError
+from hlodiff.cli.output import LINK, REPORTS
 from hlodiff.report.escape import printable
+from hlodiff.report.forms import FORM_NAMES
 
 # Nothing that could end a link in Markdown or a line.
 _LINK = re.compile(r"https?://[\w.~:/?#@!$&'*+,;=%-]{1,2000}", re.ASCII)
@@ -47,6 +46,12 @@ def change_class(command: F) -> F:
     )(command)
 
 
+def any_age(command: F) -> F:
+    """`--stale`."""
+    what = "Also what was captured before the project's files, its configuration or its packages changed."
+    return click.option("--stale", "any_age", is_flag=True, help=what)(command)
+
+
 def target(command: F) -> F:
     """`--target`, repeatable."""
     return click.option(
@@ -67,9 +72,9 @@ def stage(command: F) -> F:
 
 def form(command: F) -> F:
     """`--format` for reports, `--report` for further ones of the same run, and `--link`."""
-    command = further_forms(FORMS)(command)
+    command = further_forms(FORM_NAMES)(command)
     return click.option(
-        "--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Form of the report."
+        "--format", "form", type=click.Choice(FORM_NAMES), default="text", show_default=True, help="Form of the report."
     )(command)
 
 
@@ -149,17 +154,6 @@ def jobs(command: F) -> F:
 def ci_write(command: F) -> F:
     """`--ci-write`."""
     return click.option("--ci-write", is_flag=True, help="Write snapshots although this is CI (variable CI).")(command)
-
-
-def refuse_in_ci(ci_write: bool, command: str) -> None:
-    """Stop before snapshots are written in CI, where nobody sees what was accepted.
-
-    Raises:
-        UsageError: this is CI, and the command line does not say that it may write.
-    """
-    if in_ci() and not ci_write:
-        hint = f"run it on your machine and commit what it wrote, or say `hlodiff {command} --ci-write`"
-        raise UsageError("snapshots are not written in CI (the variable CI is set)", hint=hint)
 
 
 def project(command: F) -> F:

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from hlodiff.errors import UsageError
 from hlodiff.report.escape import printable, unordered
-from hlodiff.report.record import Report
+from hlodiff.report.forms import to_form
 
 if TYPE_CHECKING:
-    from hlodiff.report.sheet import Sheet
+    from hlodiff.report.report import Report
+    from hlodiff.report.view import ReportView
 
-# Those of `hlodiff.report.FORMS`, which is not imported for `--help`; a test holds that they are the same.
-FORMS = ("text", "json", "markdown", "html", "junit", "sarif", "codequality", "github", "summary", "comment")
+
 REPORTS, LINK = "hlodiff.reports", "hlodiff.link"
 # Files, CI logs and pipes have no width: wide enough that hardly any row is cut.
 NO_TERMINAL = 160
+_HANDLE = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,6})")
 
 
 def emit(text: str, output: str | None, *, commands: bool = False) -> None:
@@ -44,14 +47,27 @@ def emit(text: str, output: str | None, *, commands: bool = False) -> None:
         _print(text)
         return
     path = Path(str(output))
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
+        with _opened(str(output)) as file:
+            file.write(text)
+    except BrokenPipeError:
+        return  # whoever read it has seen enough; the verdict stands
     except OSError as error:
-        part.unlink(missing_ok=True)
         hint = "-o takes a file in a folder that exists"
         raise UsageError(f"cannot be written: {error.strerror or error}", where=str(path), hint=hint) from None
+
+
+def _opened(output: str) -> IO[str]:
+    """The file that somebody named, as every tool opens it: through links, into devices, pipes and what is open.
+
+    Nothing is put in the place of what is there: a device would be no device any more, a link no link, and a file would
+    lose its mode and its owner.
+    """
+    handle = _HANDLE.fullmatch(output)
+    if handle:  # opening it by its name would start at the beginning of a file that others have written to
+        number = {"stdout": 1, "stderr": 2}.get(handle[1]) or int(handle[2])
+        return os.fdopen(os.dup(number), "w", encoding="utf-8")
+    return Path(output).open("w", encoding="utf-8")
 
 
 def _print(text: str) -> None:
@@ -75,32 +91,32 @@ def close_stdout() -> None:
 
 
 def emit_report(report: Report, form: str, output: str | None) -> None:
-    """Write a report in one of FORMS, and in those that `--report` asks for."""
-    from hlodiff.report import sheet_of, to_form, to_terminal
-    from hlodiff.report.forms import OF_SHEET
+    """Write a report in one form, and in those that `--report` asks for."""
+    from hlodiff.report import build_view
 
     folder = _below_repository(Path(report.root)) if report.root else ""
 
     @cache
-    def sheet() -> Sheet:
-        return sheet_of(report, folder)  # once, for however many forms
+    def view() -> ReportView:
+        return build_view(report, folder)  # once, for however many forms
 
     def shown(one: str, where: str | None) -> str:
-        if one in OF_SHEET:
-            return OF_SHEET[one](sheet(), _asked(LINK, ""))
-        if one != "text":
-            return to_form(report, one, folder=folder)
-        to_file = where not in (None, "-")
-        return to_terminal(report, width=NO_TERMINAL if to_file else width(), color=not to_file and color())
+        columns, colored = window(where)
+        return to_form(report, one, link=_asked(LINK, ""), folder=folder, width=columns, color=colored, view=view)
 
     emit_forms(form, output, shown)
+
+
+def window(output: str | None) -> tuple[int, bool]:
+    """The columns of a result, and whether it may have colours: a file has no window."""
+    return (NO_TERMINAL, False) if output not in (None, "-") else (width(), color())
 
 
 def emit_forms(form: str, output: str | None, shown: Callable[[str, str | None], str]) -> None:
     """Write what a command found out in the form that is asked for, and in those of `--report`.
 
     Args:
-        form: one of FORMS.
+        form: the name of the form.
         output: a file, or None or "-" for stdout.
         shown: gives the text of a form that goes to a file or to stdout.
     """
@@ -138,10 +154,26 @@ def tell(message: str) -> None:
     click.echo(unordered(printable(message, lines=True)), err=True)
 
 
-def near(path: Path) -> Path:
-    """The path as it would be typed here: relative where it lies below this folder."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
+@contextlib.contextmanager
+def messages() -> Iterator[None]:
+    """Show on stderr what workflows log inside the block."""
+    import logging  # 3 ms that only commands with messages pay
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            tell(record.getMessage())
+
+    logger, handler = logging.getLogger("hlodiff"), Handler()
+    before = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False  # a registered module may have set the root logger up: each message is shown once
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before[0])
+        logger.propagate = before[1]
 
 
 def _is_terminal() -> bool:
@@ -159,3 +191,13 @@ def width() -> int:
     if not _is_terminal() and not os.environ.get("COLUMNS"):
         return NO_TERMINAL
     return shutil.get_terminal_size((NO_TERMINAL, 24)).columns
+
+
+def shows_blocks() -> bool:
+    """Whether stdout can show characters beyond ASCII: by its encoding, and by the kind of terminal."""
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    try:
+        "▁█".encode(encoding)
+    except (UnicodeError, LookupError):
+        return False
+    return not (sys.stdout.isatty() and os.environ.get("TERM", "") in ("dumb", "linux"))

@@ -10,11 +10,11 @@ from hlodiff.capture import discover, one_worker_for_both
 from hlodiff.capture.targets import parse
 from hlodiff.cli import options
 from hlodiff.cli.output import emit, tell
-from hlodiff.cli.parity import parity_keys, ran
-from hlodiff.cli.registered import choose
-from hlodiff.config import load
 from hlodiff.errors import UsageError
-from hlodiff.report.parity_report import parity_json, parity_markdown, parity_text
+from hlodiff.report.parity import parity_json, parity_markdown, parity_text
+from hlodiff.workflows.configuration import load
+from hlodiff.workflows.parity import parity_keys, ran
+from hlodiff.workflows.select import choose
 
 _FORMS = {"text": parity_text, "json": parity_json, "markdown": parity_markdown}
 
@@ -54,8 +54,8 @@ def command(
     for key in keys:
         one = found.get(key)
         if one is None or one.parity is None:
-            trouble = one.trouble if one else None
-            reason = getattr(trouble, "reason", "") or getattr(trouble, "what", "") or "nothing came back"
+            failure = one.failure if one else None
+            reason = getattr(failure, "reason", "") or getattr(failure, "what", "") or "nothing came back"
             tell(f"{key.name} on {key.target}: {reason}")
             code = 2
         else:

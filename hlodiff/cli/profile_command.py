@@ -9,17 +9,18 @@ from typing import Any, cast
 
 import click
 
-from hlodiff.capture import Failed, NotChecked, Request, discover
-from hlodiff.capture.profiled import PHASE_NAMES, Profiled, ProfileRequest, profile
+from hlodiff.capture import CaptureFailure, NotChecked, Request, discover
+from hlodiff.capture.profile import PHASE_NAMES, ProfileRequest, ProfileResult, profile
 from hlodiff.cli import options
 from hlodiff.cli.output import color, emit
-from hlodiff.cli.progress import progress
-from hlodiff.cli.reasons import to_mend
-from hlodiff.cli.selecting import select
-from hlodiff.cli.timing import instructions
-from hlodiff.config import Config, load
-from hlodiff.report.profiles import Pass, Profile, profiles_json, profiles_markdown, profiles_text
-from hlodiff.store import Key
+from hlodiff.config import Config
+from hlodiff.inspect.profile_report import Pass, Profile, profiles_json, profiles_markdown, profiles_text
+from hlodiff.inspect.reasons import to_mend
+from hlodiff.snapshots import Key
+from hlodiff.workflows.capture_side import instructions
+from hlodiff.workflows.configuration import load
+from hlodiff.workflows.progress import progress
+from hlodiff.workflows.select import select
 
 
 @click.command("profile")
@@ -74,15 +75,15 @@ def _profiles(config: Config, keys: Sequence[Key], repeat: int, passes: bool) ->
     with progress(len(keys), "timing") as step, closing(cast(Any, profile(config, requests))) as outcomes:
         for key in keys:
             step(f"{key.name} on {key.target}", 0)
-            found.append(_told(key, next(outcomes), config.root))
+            found.append(_profile(key, next(outcomes), config.root))
             step(f"{key.name} on {key.target}", 1)
     return found
 
 
-def _told(key: Key, outcome: Profiled | NotChecked | Failed, root: Path) -> Profile:
+def _profile(key: Key, outcome: ProfileResult | NotChecked | CaptureFailure, root: Path) -> Profile:
     if isinstance(outcome, NotChecked):
         return Profile(key.name, key.target, problem=outcome.reason, advice=outcome.advice)
-    if isinstance(outcome, Failed):
+    if isinstance(outcome, CaptureFailure):
         return Profile(key.name, key.target, problem=outcome.what, broken=True)
     stablehlo, compiled = (instructions(text) for text in (outcome.stablehlo, outcome.compiled))
     first, *later = ({name: getattr(run, name) for name in PHASE_NAMES} for run in (outcome.first, *outcome.later))

@@ -14,21 +14,21 @@ from pathlib import Path
 
 import click
 
-from hlodiff.capture.recorded import read_raw
-from hlodiff.cli.output import near, tell
-from hlodiff.cli.progress import progress
-from hlodiff.cli.recordings import (
+from hlodiff.capture.recorded_programs import read_raw
+from hlodiff.cli.output import tell
+from hlodiff.config import process_environment, shown_path
+from hlodiff.errors import UsageError
+from hlodiff.report.numbers import many
+from hlodiff.workflows.progress import progress
+from hlodiff.workflows.record_run import (
     INDEX,
-    Recording,
+    RunRecording,
     check_replaceable,
     replacing,
     write_accounts,
     write_index,
     write_recording,
 )
-from hlodiff.config import process_environment
-from hlodiff.errors import UsageError
-from hlodiff.report.numbers import many
 
 _BOOTSTRAP = Path(__file__).resolve().parent.parent / "capture" / "bootstrap"
 _COULD_NOT = 2
@@ -122,7 +122,7 @@ def _signals_are_the_commands(process: subprocess.Popen[bytes]) -> Iterator[None
             signal.signal(number, handler)
 
 
-def _finish(raw_folder: Path, output: Path, arguments: Sequence[str], code: int) -> Recording:
+def _finish(raw_folder: Path, output: Path, arguments: Sequence[str], code: int) -> RunRecording:
     raw = read_raw(raw_folder)
     tell(f"hlodiff record: the command ended with exit code {code}; {many(len(raw.programs), 'compile')} to look at")
     with replacing(output) as part:
@@ -132,6 +132,8 @@ def _finish(raw_folder: Path, output: Path, arguments: Sequence[str], code: int)
         write_index(part, raw, found, arguments, code)
     for problem in found.problems[:10]:
         tell(f"hlodiff record: not recorded: {problem}")
+    for what, times in sorted(raw.failed.items())[:10]:
+        tell(f"hlodiff record: not kept: {what}" + (f" ({times} times)" if times > 1 else ""))
     compiles = sum(each.compiles for each in found.programs)
     words = (
         f"{many(len(found.programs), 'program')} of {many(len({e.key.function for e in found.programs}), 'function')}"
@@ -142,11 +144,13 @@ def _finish(raw_folder: Path, output: Path, arguments: Sequence[str], code: int)
         else ""
     )
     eager = f"; {many(sum(raw.eager.values()), 'eager operation')} compiled and not kept" if raw.eager else ""
-    tell(f"hlodiff record: {words} in {near(output.absolute())}{again}{eager}")
+    tell(f"hlodiff record: {words} in {shown_path(output.absolute())}{again}{eager}")
     if not raw.processes:
         tell(
             "hlodiff record: no process imported jax (python -I and -E leave PYTHONPATH out, and with it the recorder)"
         )
     else:
-        tell(f"hlodiff record: counts are in {near(output.absolute()) / INDEX}; next: hlodiff diff OTHER {output}")
+        tell(
+            f"hlodiff record: counts are in {shown_path(output.absolute()) / INDEX}; next: hlodiff diff OTHER {output}"
+        )
     return found

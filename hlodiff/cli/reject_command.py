@@ -7,12 +7,10 @@ from pathlib import Path
 import click
 
 from hlodiff.cli import options
-from hlodiff.cli.accepting import decisions_json, decisions_text, find, reject
-from hlodiff.cli.deciding import Wish
-from hlodiff.cli.leaving import pending_folder
 from hlodiff.cli.output import emit
-from hlodiff.cli.waiting import list_waiting
-from hlodiff.config import load
+from hlodiff.workflows.accept import Selection, decisions_json, decisions_text, find, reject
+from hlodiff.workflows.configuration import load
+from hlodiff.workflows.pending import list_pending, pending_folder
 
 
 @click.command("reject")
@@ -40,11 +38,11 @@ def command(
     """
     config = load(project)
     root = pending_folder(config)
-    found = find(config, root, Wish(words, targets, patterns, classes, everything))
-    meant = [(one.key, one.id) for one in found.programs] + [(one.key, "") for one in found.broken]
-    meant += [(one.key, one.id) for one in found.records]
-    decisions = [*(reject(key, root, own) for key, own in meant), *found.left]
-    remaining = len(list_waiting(root))
+    found = find(config, root, Selection(words, targets, patterns, classes, everything))
+    selected = [(one.key, one.id) for one in found.programs] + [(one.key, "") for one in found.broken]
+    selected += [(one.key, one.id) for one in found.records]
+    decisions = [*(reject(key, root, own) for key, own in selected), *found.left]
+    remaining = len(list_pending(root))
     text = decisions_json(decisions, remaining)
     emit(text if form == "json" else decisions_text(decisions, remaining, "hlodiff check"), output)
     return 0

@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from hlodiff.cli import options
-from hlodiff.cli.output import LINK, NO_TERMINAL, color, emit_forms, near, width
+from hlodiff.cli.output import LINK, emit_forms, window
+from hlodiff.config import shown_path
 from hlodiff.errors import UsageError
+from hlodiff.report.forms import SAVED_FORM_NAMES, saved_to_form
 
-# FORMS_OF_SAVED of hlodiff.report, which is not imported for `--help`.
-_FORMS = ("text", "markdown", "junit", "sarif", "codequality", "github", "summary", "comment")
 # What people ask for too, and what to type instead.
 _OTHERS = {
     "html": "a page shows the programs themselves, and a saved result holds only what is said of them",
@@ -41,8 +41,10 @@ class _Form(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
 
 @click.command("report")
 @click.argument("result", metavar="RESULT.json", type=click.Path(path_type=Path))
-@click.option("--format", "form", type=_Form(_FORMS), default="text", show_default=True, help="Form of the report.")
-@options.further_forms(_FORMS, _instead)
+@click.option(
+    "--format", "form", type=_Form(SAVED_FORM_NAMES), default="text", show_default=True, help="Form of the report."
+)
+@options.further_forms(SAVED_FORM_NAMES, _instead)
 @options.output
 def command(result: Path, form: str, output: str | None) -> int:
     """Show a result that `check` or `diff` has saved with `--format json`, in another form.
@@ -53,16 +55,14 @@ def command(result: Path, form: str, output: str | None) -> int:
 
     Exits 0 whatever the result says, and 2 where it cannot be read.
     """
-    from hlodiff.report.forms import saved_to_form
-    from hlodiff.report.reading import read_sheet
+    from hlodiff.report.untrusted_result import read_untrusted_view
 
-    sheet = read_sheet(read_result(result), str(near(result)))
+    view = read_untrusted_view(read_result(result), str(shown_path(result)))
     link = click.get_current_context().meta.get(LINK, "")
 
     def shown(one: str, where: str | None) -> str:
-        to_file = where not in (None, "-")
-        columns = NO_TERMINAL if to_file else width()
-        return saved_to_form(sheet, one, link=link, width=columns, color=not to_file and color())
+        columns, colored = window(where)
+        return saved_to_form(view, one, link=link, width=columns, color=colored)
 
     emit_forms(form, output, shown)
     return 0

@@ -10,20 +10,39 @@ from pathlib import Path
 import click
 
 from hlodiff.cli import options
-from hlodiff.cli.accepting import Decision, accept, accept_record, decisions_text, find, reject
-from hlodiff.cli.deciding import Wish, classes_of_program
-from hlodiff.cli.leaving import FOLDER, pending_folder
-from hlodiff.cli.output import color, near, width
-from hlodiff.cli.waiting import Waiting, base_of, compared, kind_of_program, list_waiting, standing
-from hlodiff.cli.waiting_records import WaitingRecord, base_record, standing_record, told_record
-from hlodiff.config import Config, load
-from hlodiff.diff.compared import Compared
+from hlodiff.cli.output import color, width
+from hlodiff.config import Config, shown_path
+from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.errors import UsageError
 from hlodiff.report.escape import printable
 from hlodiff.report.numbers import many
-from hlodiff.report.record import Report, toolchain_changes
-from hlodiff.report.terminal import to_terminal
-from hlodiff.store import Key, writing
+from hlodiff.report.report import Report, toolchain_changes
+from hlodiff.report.text import to_terminal
+from hlodiff.snapshots import Key, writing
+from hlodiff.workflows.accept import (
+    Decision,
+    Selection,
+    accept_program,
+    accept_record,
+    classes_of_program,
+    decisions_text,
+    find,
+    pending_folder_of,
+    reject,
+)
+from hlodiff.workflows.ci import refuse_in_ci
+from hlodiff.workflows.configuration import load
+from hlodiff.workflows.pending import (
+    PendingProgram,
+    base_of,
+    compare_pending,
+    kind_of_program,
+    list_pending,
+    pending_folder,
+    standing,
+)
+from hlodiff.workflows.pending_records import PendingRecordView, base_record, record_summary, standing_record
+from hlodiff.workflows.staleness import Freshness
 
 _KEYS = "a accept   r reject   s skip   m show more   q quit"
 _QUIT = ("q", "\x04", "")  # Ctrl-D; Ctrl-C interrupts as everywhere
@@ -41,6 +60,7 @@ _QUIT = ("q", "\x04", "")  # Ctrl-D; Ctrl-C interrupts as everywhere
     metavar="FOLDER",
     help="Look at what another machine captured, as CI did.",
 )
+@options.any_age
 @options.ci_write
 @options.project
 def command(
@@ -49,6 +69,7 @@ def command(
     patterns: tuple[str, ...],
     classes: tuple[str, ...],
     folder: Path | None,
+    any_age: bool,
     ci_write: bool,
     project: Path,
 ) -> int:
@@ -58,21 +79,20 @@ def command(
     q quit. What was decided before leaving stays decided. Without a terminal, `hlodiff accept` and `hlodiff reject` do
     the same.
     """
-    options.refuse_in_ci(ci_write, "review")
+    refuse_in_ci(ci_write, "review")
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()):
         hint = "hlodiff accept NAME, or hlodiff reject NAME; `hlodiff check` prints the report"
         raise UsageError("review asks for keys, and this is no terminal", hint=hint)
     config = load(project)
-    inner = folder / FOLDER if folder else None
-    root = pending_folder(config, inner if inner and inner.is_dir() else folder)
-    wish = Wish(words, targets, patterns, classes)
-    found = find(config, root, wish or Wish(everything=True))
-    review = _Review(config, root, folder is not None)
+    root = pending_folder_of(config, folder)
+    selection = Selection(words, targets, patterns, classes)
+    found = find(config, root, selection or Selection(everything=True))
+    review = _Review(config, root, Freshness(config, folder is not None, any_age))
     review.walk(found.programs, found.records)
     decisions = [*review.decisions, *found.broken, *found.left]
     accepted = any(one.status == "accepted" for one in decisions)
-    following = f"git add {near(config.snapshots)}" if accepted else "hlodiff check"
-    remaining = 0 if folder else len(list_waiting(root))
+    following = f"git add {shown_path(config.snapshots)}" if accepted else "hlodiff check"
+    remaining = 0 if folder else len(list_pending(root))
     click.echo("\n" + decisions_text(decisions, remaining, following), nl=False)
     return 2 if any(one.status == "refused" for one in decisions) else 0
 
@@ -84,20 +104,20 @@ class _Review:
     Args:
         config: the project's.
         root: the folder they lie in.
-        foreign: whether that folder is another machine's, from which nothing is deleted.
+        freshness: knows what has changed since, and whether that folder is another machine's, from which nothing goes.
         decisions: what was decided so far.
     """
 
     config: Config
     root: Path
-    foreign: bool
+    freshness: Freshness
     decisions: list[Decision] = field(default_factory=list)
 
-    def walk(self, programs: Sequence[Waiting], records: Sequence[WaitingRecord]) -> None:
+    def walk(self, programs: Sequence[PendingProgram], records: Sequence[PendingRecordView]) -> None:
         """Show one name after the other until there are no more or somebody leaves."""
-        names: dict[str, list[Waiting]] = {}
+        names: dict[str, list[PendingProgram]] = {}
         for one in programs:
-            # Nobody has to look at programs that are the same: they are told last, all together.
+            # Programs that are the same need no look: they are listed last, all together.
             claimed = one.pending.kind == "facts"
             same_program = claimed and kind_of_program(self.config, one, base_of(self.config, one.key)) == "facts"
             names.setdefault("" if same_program else one.key.name, []).append(one)
@@ -111,7 +131,7 @@ class _Review:
             if not self.decide_record(f"[{number}/{last}]", record):
                 return
 
-    def decide(self, head: str, name: str, group: Sequence[Waiting]) -> bool:
+    def decide(self, head: str, name: str, group: Sequence[PendingProgram]) -> bool:
         """Show one name and do what is asked for; False where somebody leaves."""
         ready = self._ready(group)
         if not ready:
@@ -126,10 +146,10 @@ class _Review:
             self._reject((one.key, one.id) for one in ready)
         return key not in _QUIT
 
-    def decide_record(self, head: str, one: WaitingRecord) -> bool:
+    def decide_record(self, head: str, one: PendingRecordView) -> bool:
         """Show traces or growth and do what is asked for; False where somebody leaves."""
         base = base_record(self.config, one.key)
-        if standing_record(one, base) != "ready":
+        if standing_record(one, base) != "ready" or self.freshness.refusal(one.key, one.pending.origin):
             self._accept_record(one)  # settles what is recorded already, refuses what is stale
             return True
         click.echo(f"\n{head} {_record_text(one, base.text)}", nl=False)
@@ -141,42 +161,45 @@ class _Review:
             self._reject([(one.key, one.id)])
         return key not in _QUIT
 
-    def _reject(self, meant: Iterable[tuple[Key, str]]) -> None:
+    def _reject(self, selected: Iterable[tuple[Key, str]]) -> None:
         """Another machine's folder stays as it is."""
         self.decisions += [
-            Decision(key, "rejected", (), own) if self.foreign else reject(key, self.root, own) for key, own in meant
+            Decision(key, "rejected", (), own) if self.freshness.foreign else reject(key, self.root, own)
+            for key, own in selected
         ]
 
-    def _accept_record(self, one: WaitingRecord) -> None:
-        with writing(near(self.config.snapshots)):
-            self.decisions.append(accept_record(self.config, one, pending_folder(self.config)))
+    def _accept_record(self, one: PendingRecordView) -> None:
+        with writing(shown_path(self.config.snapshots)):
+            self.decisions.append(accept_record(self.config, one, pending_folder(self.config), self.freshness))
 
-    def _accept(self, group: Sequence[Waiting]) -> None:
-        with writing(near(self.config.snapshots)):
-            self.decisions += [accept(self.config, one, pending_folder(self.config)) for one in group]
+    def _accept(self, group: Sequence[PendingProgram]) -> None:
+        with writing(shown_path(self.config.snapshots)):
+            own = pending_folder(self.config)
+            self.decisions += [accept_program(self.config, one, own, self.freshness) for one in group]
 
-    def _ready(self, group: Sequence[Waiting]) -> list[Waiting]:
-        """Those that may be accepted; of the others it is said why not."""
+    def _ready(self, group: Sequence[PendingProgram]) -> list[PendingProgram]:
+        """Those that may be accepted; the others are settled or refused with the reason."""
         ready = []
         for one in group:
-            if standing(one, base_of(self.config, one.key)) == "ready":
+            changes = self.freshness.refusal(one.key, one.pending.origin)
+            if not changes and standing(one, base_of(self.config, one.key)) == "ready":
                 ready.append(one)
             else:
                 self._accept([one])  # settles what is recorded already, refuses what is stale
         return ready
 
-    def _looked_at(self, group: Sequence[Waiting]) -> Report:
-        programs: list[Compared] = []
+    def _looked_at(self, group: Sequence[PendingProgram]) -> Report:
+        programs: list[ProgramComparison] = []
         toolchains: list[tuple[str, Mapping[str, object], Mapping[str, object]]] = []
         for one in group:
             base = base_of(self.config, one.key)
-            programs += compared(self.config, one, base)
+            programs += compare_pending(self.config, one, base)
             before = _toolchain(base.stored.snapshot.summary) if base.stored else {}
             toolchains.append((one.key.target, before, _toolchain(one.pending.snapshot.summary)))
         return Report(
             command="check",
-            old=str(near(self.config.snapshots)),
-            new=str(near(self.root)),
+            old=str(shown_path(self.config.snapshots)),
+            new=str(shown_path(self.root)),
             programs=tuple(programs),
             toolchain=toolchain_changes([each for each in toolchains if each[1]]),
             root=str(self.config.root),
@@ -195,10 +218,13 @@ def _asked(title: str, more: str) -> str:
             click.echo("\n" + more, nl=False)
 
 
-def _record_text(one: WaitingRecord, old: str | None, everything: bool = False) -> str:
-    """What changed in traces or growth, as `check` said it."""
-    told = told_record(one.key, old, one.pending.text, everything)
-    lines = [f"{one.key.name}  {one.key.target} ({one.id}): {told.headline}", *(f"  {line}" for line in told.details)]
+def _record_text(one: PendingRecordView, old: str | None, everything: bool = False) -> str:
+    """What changed in traces or growth, as `check` shows it."""
+    summary = record_summary(one.key, old, one.pending.text, everything)
+    lines = [
+        f"{one.key.name}  {one.key.target} ({one.id}): {summary.headline}",
+        *(f"  {line}" for line in summary.details),
+    ]
     return "".join(printable(line) + "\n" for line in lines)
 
 
@@ -206,7 +232,7 @@ def _text(report: Report) -> str:
     return to_terminal(report, width=width(), color=color(), footer=False)
 
 
-def _same(group: Sequence[Waiting]) -> str:
+def _same(group: Sequence[PendingProgram]) -> str:
     are = "is the same program" if len(group) == 1 else "are the same programs"
     names = ", ".join(dict.fromkeys(one.key.name for one in group))
     return printable(f"{many(len(group), 'program')} {are}, with another toolchain or figures: {names}") + "\n"
@@ -217,7 +243,7 @@ def _toolchain(summary: Mapping[str, object]) -> Mapping[str, object]:
     return table if isinstance(table, Mapping) else {}
 
 
-def _title(name: str, programs: Sequence[Compared]) -> str:
+def _title(name: str, programs: Sequence[ProgramComparison]) -> str:
     """The name and the classes of its change on all targets: `train_step (structure, cost)`."""
     found: dict[str, None] = {}
     for target in dict.fromkeys(program.target for program in programs):

@@ -9,21 +9,21 @@ from typing import Any
 import click
 
 from hlodiff.cli import options
-from hlodiff.cli.output import emit, near
-from hlodiff.cli.reasons import file_reasons, reasons_text, snapshot_reasons
-from hlodiff.cli.scenario_runs import shown_scenarios
-from hlodiff.cli.selecting import select
-from hlodiff.config import load
+from hlodiff.cli.output import emit
+from hlodiff.config import shown_path
 from hlodiff.errors import UsageError
-from hlodiff.ir.model import Module
+from hlodiff.hlo.model import STAGE_NAMES, Module
+from hlodiff.inspect.reasons import file_reasons, reasons_text, snapshot_reasons
 from hlodiff.report.escape import json_text, printable
-from hlodiff.report.numbers import bytes_in_words, count_in_words
-from hlodiff.store import FolderTree, RecordedTraces, list_snapshots, open_revision, read_summary
-from hlodiff.traces.stored import to_plain
-from hlodiff.traces.words import account_in_words
+from hlodiff.report.numbers import format_bytes, format_count
+from hlodiff.snapshots import FolderTree, RecordedTraces, list_snapshots, open_revision, read_summary
+from hlodiff.tracing.format import format_counts
+from hlodiff.tracing.serialize import to_plain
+from hlodiff.workflows.configuration import load
+from hlodiff.workflows.scenarios import shown_scenarios
+from hlodiff.workflows.select import select
 
 _WIDTH = 100
-_STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
 
 
 @click.command("show")
@@ -48,7 +48,9 @@ def command(
         found = [file_reasons(Path(name), project)] if why else [_file_summary(Path(name))]
     else:
         config = load(project)
-        tree = open_revision(project, revision, config.snapshots) if revision else FolderTree(near(config.snapshots))
+        tree = (
+            open_revision(project, revision, config.snapshots) if revision else FolderTree(shown_path(config.snapshots))
+        )
         keys = list_snapshots(tree).keys
         traces = shown_scenarios(tree, name) if not targets else []
         if not keys and not traces:
@@ -67,20 +69,20 @@ def command(
 
 def _traces(one: RecordedTraces) -> Iterator[str]:
     yield f"{one.scenario}  traces of a scenario, jax {one.jax}"
-    yield from (f"  {line}" for line in account_in_words(one.account, everything=True))
+    yield from (f"  {line}" for line in format_counts(one.account, everything=True))
 
 
 def _file_summary(path: Path) -> dict[str, Any]:
     """What a program file alone says, in the form of a summary."""
-    from hlodiff.ir import read
+    from hlodiff.hlo import read
 
     module = read(path)
     return {"function": path.name, **_counted(module)}
 
 
 def _counted(module: Module) -> dict[str, Any]:
-    from hlodiff.diff.metrics import count, metrics_of, raw_metrics
-    from hlodiff.diff.placement import donations, placements
+    from hlodiff.differ.metrics import count, metrics_of, raw_metrics
+    from hlodiff.differ.placement import donations, placements
 
     counts = count(module)
     metrics = {k: v for k, v in {**raw_metrics(module), **metrics_of(counts)}.items() if v and "." not in k}
@@ -107,17 +109,19 @@ def _rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     yield "toolchain", [f"{key} {_short(value)}" for key, value in _table(summary, "toolchain").items() if value]
     arguments = summary.get("arguments")
     yield "arguments", [_argument(row) for row in arguments if isinstance(row, Mapping)] if arguments else []
-    for stage, words in _STAGES.items():
+    for stage, words in STAGE_NAMES.items():
         counts = _table(_table(summary, "op_counts"), stage)
         yield f"{words} ops", [f"{name} {count}" for name, count in sorted(counts.items(), key=_by_count)]
         yield f"{words} counts", _metrics(_table(_table(summary, "metrics"), stage))
     yield "fusions", [f"{kind} {count}" for kind, count in _table(summary, "fusions").items()]
-    for stage, words in _STAGES.items():
+    for stage, words in STAGE_NAMES.items():
         yield f"{words} placement", list(_placement(_table(_table(summary, "placement"), stage)))
     yield "collectives", [_collective(name, row) for name, row in _table(summary, "collectives").items()]
     yield "custom calls", [f"{name} {count}" for name, count in _table(summary, "custom_calls").items()]
     yield "memory", [f"{_words(name)} {_bytes(value)}" for name, value in _table(summary, "memory").items() if value]
     yield "cost", [f"{_words(name)} {_cost(name, value)}" for name, value in _table(summary, "cost").items() if value]
+    if any(_table(_table(summary, "metrics"), stage).get("loops") for stage in STAGE_NAMES):
+        yield "note", ["counts and cost are of one turn of each loop"]
     yield "donation", [f"argument {n} to {result}" for n, result in _table(summary, "donation").items()]
 
 
@@ -177,11 +181,11 @@ def _cost(name: str, value: Any) -> str:
 
 
 def _bytes(value: Any) -> str:
-    return bytes_in_words(value) if isinstance(value, (int, float)) else str(value)
+    return format_bytes(value) if isinstance(value, (int, float)) else str(value)
 
 
 def _number(value: Any) -> str:
-    return count_in_words(value) if isinstance(value, (int, float)) else str(value)
+    return format_count(value) if isinstance(value, (int, float)) else str(value)
 
 
 def _wrapped(title: str, words: list[str]) -> Iterator[str]:

@@ -10,9 +10,10 @@ import click
 from hlodiff import capture
 from hlodiff.cli import options
 from hlodiff.cli.output import emit
-from hlodiff.config import Config, load
+from hlodiff.config import Config
 from hlodiff.errors import ConfigError
 from hlodiff.report.escape import json_text, printable
+from hlodiff.workflows.configuration import load
 
 
 @click.command("targets")

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import click
 
 from hlodiff.capture import discover, one_worker_for_both
 from hlodiff.cli import options
-from hlodiff.cli.environments import Elsewhere, elsewhere, with_plugins
-from hlodiff.cli.output import color, emit, tell, width
-from hlodiff.cli.registered import load_stored
-from hlodiff.cli.remote import take_elsewhere
-from hlodiff.cli.selecting import select
-from hlodiff.cli.taking import Names, Taken, compare_taken, take
-from hlodiff.config import Config, load
-from hlodiff.diff.limits import Limits
+from hlodiff.cli.output import color, emit, messages, tell, width
+from hlodiff.config import Config
+from hlodiff.differ.limits import Limits
 from hlodiff.errors import UsageError
-from hlodiff.report.record import Report, toolchain_changes
-from hlodiff.report.upgrades import upgrade_json, upgrade_markdown, upgrade_text
-from hlodiff.store import Key
+from hlodiff.report.report import Report, toolchain_changes
+from hlodiff.report.upgrade_table import upgrade_json, upgrade_markdown, upgrade_text
+from hlodiff.snapshots import Key
+from hlodiff.workflows.capture_side import SideNames, capture_side, compare_sides, toolchains_of
+from hlodiff.workflows.configuration import load
+from hlodiff.workflows.environments import OtherEnvironment, capture_elsewhere, other_environment, with_plugins
+from hlodiff.workflows.select import intact_snapshots, load_stored, select
 
 
 @click.command("upgrade")
@@ -68,7 +66,7 @@ def command(
     keys = select((Key(r.function, r.case, r.target) for r in discover(config).requests()), names, targets)
     kinds = [kind for kind in ("tpu", "cuda") if any(key.target.startswith(kind) for key in keys)]
     wanted = requirements if python or folder else with_plugins(requirements, kinds)
-    with elsewhere(wanted, python, folder) as other:
+    with messages(), other_environment(wanted, python, folder) as other:
         report = _compared(config, other, keys, names, targets, jobs)
     report = replace(report, all=details, stacks=False)
     if form == "text":
@@ -82,7 +80,7 @@ def command(
 
 def _compared(
     config: Config,
-    other: Elsewhere,
+    other: OtherEnvironment,
     keys: Sequence[Key],
     names: Sequence[str],
     targets: Sequence[str],
@@ -90,24 +88,18 @@ def _compared(
 ) -> Report:
     here = f"jax {version('jax')}, jaxlib {version('jaxlib')}"
     stored, _ = load_stored(config, keys)
-    known = {key: one.snapshot for key, one in stored.items() if one.intact}
     tell(f"capturing {len(keys)} programs with {here}")
-    old = take(config, keys, jobs, known)
+    old = capture_side(config, keys, jobs, intact_snapshots(stored))
     tell(f"capturing them with {other.label}")
-    new = take_elsewhere(config, other, names, targets, jobs)
-    called = Names(f"with {here}", f"with {other.label}")
-    programs = compare_taken(old, new, Limits(**dict(config.limits)), called)
+    new = capture_elsewhere(config, other, names, targets, jobs)
+    called = SideNames(f"with {here}", f"with {other.label}")
+    programs = compare_sides(old, new, Limits(**dict(config.limits)), called)
     return Report(
         command="diff",
         old=here,
         new=other.label,
         programs=programs,
-        toolchain=toolchain_changes(_toolchains(old, new)),
+        toolchain=toolchain_changes(toolchains_of(old, new)),
         root=str(config.root),
         same_code=True,
     )
-
-
-def _toolchains(old: Taken, new: Taken) -> list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    both = [(old.snapshots[key], snapshot) for key, snapshot in new.snapshots.items() if key in old.snapshots]
-    return [(b.target, a.summary.get("toolchain") or {}, b.summary.get("toolchain") or {}) for a, b in both]

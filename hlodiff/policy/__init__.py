@@ -8,7 +8,7 @@ from hlodiff.policy.findings import Finding as Finding
 from hlodiff.policy.findings import Severity as Severity
 from hlodiff.policy.findings import exit_code as exit_code
 from hlodiff.policy.findings import of_policy as of_policy
-from hlodiff.policy.rules import REASONS as REASONS
+from hlodiff.policy.rules import RULES_BY_NAME as RULES_BY_NAME
 from hlodiff.policy.scenarios import SCENARIO_RULES as SCENARIO_RULES
 from hlodiff.policy.scenarios import judge_scenarios as judge_scenarios
 from hlodiff.policy.verdict import judge as judge

@@ -6,21 +6,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from hlodiff.config_policy import RuleUse, budgets, measured_as, rules
-from hlodiff.config_values import closest
-from hlodiff.diff import diff
-from hlodiff.diff.compared import Compared
-from hlodiff.diff.placement import donated_parts
-from hlodiff.diff.weights import weigh
+from hlodiff.config import budgets, closest, measured_as, rules
+from hlodiff.differ import diff
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.multiplicity import multiplicities
+from hlodiff.differ.placement import donated_parts
 from hlodiff.errors import ConfigError
-from hlodiff.ir.collectives import FAMILIES, Collective, collectives
-from hlodiff.ir.frames import own_frame, shown_file
-from hlodiff.ir.model import Frame, Module, Shape
-from hlodiff.policy.budgets import over_budget
-from hlodiff.policy.measured import Measured, in_words
-from hlodiff.policy.programs import Both, Hit, type_of
-from hlodiff.policy.rules import RULES
-from hlodiff.policy.rules.no_collective import over_axis
+from hlodiff.hlo.collectives import FAMILIES, Collective, collectives
+from hlodiff.hlo.metadata import own_frame, shown_file
+from hlodiff.hlo.model import Frame, Module, Shape
+from hlodiff.policy.budgets import MetricPair, format_metric, over_budget
+from hlodiff.policy.programs import Hit, ProgramPair, type_of
+from hlodiff.policy.rules import RULES_BY_NAME, DonationAliases, NoLostPlacement, over_axis, rule_of
 
 _MOST_LINES = 8
 T = TypeVar("T")
@@ -108,8 +105,8 @@ class Program:
             >>> program.assert_rule("no-host-callback")  # doctest: +SKIP
         """
         __tracebackhide__ = True
-        (use,) = _typed(lambda: rules({rule: options}, ""), "assert_rule")
-        self._fail_for(RULES[use.rule](self._both(), use))
+        (use,) = _typed(lambda: rules({rule: options}, "", RULES_BY_NAME), "assert_rule")
+        self._fail_for(rule_of(use).violations(self._both()))
 
     def assert_no_collective(
         self, kind: str = "", *, min_dimension: int = 0, min_bytes: int = 0, axis: str = ""
@@ -162,9 +159,9 @@ class Program:
         total = self.facts.get("memory.alias", sum(sizes.values()))
         if total >= at_least:
             return
-        told = f"{in_words('alias_bytes', total)} are aliased; at least {in_words('alias_bytes', at_least)}"
+        told = f"{format_metric('alias_bytes', total)} are aliased; at least {format_metric('alias_bytes', at_least)}"
         arguments = ", ".join(map(str, sizes)) or "none"
-        lost = list(RULES["donation-aliases"](self._both(), RuleUse("donation-aliases")))
+        lost = list(DonationAliases().violations(self._both()))
         self._fail_for([Hit(f"{told}. Aliased arguments: {arguments}", ""), *lost])
 
     def assert_no_copy_in_loop(self, *, min_bytes: int = 0) -> None:
@@ -181,13 +178,12 @@ class Program:
         """
         __tracebackhide__ = True
         module, found = self.compiled, []
-        for computation, weight in zip(module.computations, weigh(module), strict=True):
+        for computation, weight in zip(module.computations, multiplicities(module), strict=True):
             for it in computation.instructions if weight.in_loop else ():
                 written = it.shape.tuple_shapes[0] if it.shape.tuple_shapes else it.shape
                 if it.opcode in ("copy", "copy-start") and written.bytes >= min_bytes:
-                    what = (
-                        f"{it.opcode} %{it.name} {type_of(it)} of {in_words('copy_bytes', written.bytes)} is in a loop"
-                    )
+                    size = format_metric("copy_bytes", written.bytes)
+                    what = f"{it.opcode} %{it.name} {type_of(it)} of {size} is in a loop"
                     found.append(Hit(what, "", module.stack(it.frame)))
         self._fail_for(found)
 
@@ -211,7 +207,7 @@ class Program:
         if after <= before * times:
             return
         ratio = f"{after / before:.3g} times" if before else "from nothing"
-        words = f"{metric} grew {ratio}, from {in_words(metric, before)} to {in_words(metric, after)}"
+        words = f"{metric} grew {ratio}, from {format_metric(metric, before)} to {format_metric(metric, after)}"
         self._fail_for([Hit(f"{words}; at most {times:g} times", "")])
 
     def assert_placement_kept(self, before: Program) -> None:
@@ -228,23 +224,23 @@ class Program:
         """
         __tracebackhide__ = True
         stages = [(before.stablehlo, self.stablehlo), (before.compiled, self.compiled)]
-        pairs = [Compared(self.name, self.target, new.stage, "changed", diff(old, new)) for old, new in stages]
-        both = Both(self.name, self.target, *pairs)
-        self._fail_for(RULES["no-lost-placement"](both, RuleUse("no-lost-placement")))
+        pairs = [ProgramComparison(self.name, self.target, new.stage, "changed", diff(old, new)) for old, new in stages]
+        both = ProgramPair(self.name, self.target, *pairs)
+        self._fail_for(NoLostPlacement().violations(both))
 
-    def _both(self) -> Both:
-        return Both(self.name, self.target, self._alone(self.stablehlo), self._alone(self.compiled))
+    def _both(self) -> ProgramPair:
+        return ProgramPair(self.name, self.target, self._alone(self.stablehlo), self._alone(self.compiled))
 
-    def _alone(self, module: Module) -> Compared:
-        return Compared(
+    def _alone(self, module: Module) -> ProgramComparison:
+        return ProgramComparison(
             self.name, self.target, module.stage, "added", None, {}, self.facts, module=module, donated=self.donated
         )
 
-    def _measured(self) -> Measured:
-        return Measured(self._alone(self.compiled))
+    def _measured(self) -> MetricPair:
+        return MetricPair(self._alone(self.compiled))
 
     def _collectives(self, kind: str) -> list[Collective]:
-        weights = weigh(self.compiled)
+        weights = multiplicities(self.compiled)
         found = collectives(self.compiled)
         return [one for one in found if weights[one.computation].total and kind in ("", one.family)]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from hlodiff.config_policy import RULES
-from hlodiff.config_policy import Severity as Configured
-from hlodiff.ir.model import Frame
+from hlodiff.config import Severity as Configured
+from hlodiff.hlo.model import Frame
+from hlodiff.policy.rules import RULES_BY_NAME
 
 # "broken": no verdict was possible. It outranks every error, since nobody knows what else is wrong.
 Severity = Literal["broken", "error", "warning", "info"]
@@ -60,7 +60,7 @@ class Finding:
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-class Judged(Protocol):
+class Judgement(Protocol):
     """What findings and what reports make of them have in common."""
 
     @property
@@ -73,19 +73,19 @@ class Judged(Protocol):
     def target(self) -> str | None: ...
 
 
-def told_as(severity: Configured) -> Severity:
+def rule_label(severity: Configured) -> Severity:
     """The severity of a finding for the word in the configuration, where a warning is called `warn`."""
     return "warning" if severity == "warn" else severity
 
 
-def of_policy(finding: Judged) -> bool:
+def of_policy(finding: Judgement) -> bool:
     """Whether a finding comes from a budget or a graph rule of the project.
 
     Example:
         >>> of_policy(Finding("warning", "no-f64", "f", "cpu", "tanh %t f64[8] is of double precision"))
         True
     """
-    return finding.rule == "budget" or finding.rule in RULES
+    return finding.rule == "budget" or finding.rule in RULES_BY_NAME
 
 
 def exit_code(findings: Iterable[Finding]) -> int:

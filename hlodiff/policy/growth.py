@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from hlodiff.anatomy.fits import CLASSES, Class, worse
-from hlodiff.anatomy.growth import Growth
-from hlodiff.anatomy.measure import QUANTITIES, WORDS
+from hlodiff.differ.growth import CLASSES, QUANTITIES, WORDS, Class, Growth, worse
 from hlodiff.policy.findings import Finding
 
 RULE = "growth"

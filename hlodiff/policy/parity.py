@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hlodiff.diff.result import ModuleDiff
+from hlodiff.differ.result import ModuleDiff
 from hlodiff.policy.findings import Finding
 
 RULE = "parity"

@@ -6,28 +6,28 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from hlodiff.diff.compared import Compared
-from hlodiff.diff.result import Edit
-from hlodiff.diff.weights import weigh
-from hlodiff.ir.content import shape_text
-from hlodiff.ir.frames import own_frame
-from hlodiff.ir.model import Computation, Frame, Instruction, Module, Stage
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.multiplicity import multiplicities
+from hlodiff.differ.result import Edit
+from hlodiff.hlo.fingerprint import shape_text
+from hlodiff.hlo.metadata import own_frame
+from hlodiff.hlo.model import Computation, Frame, Instruction, Module, Stage
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class ProgramPair:
     """Both stages of one function, case and target; None where a stage is not there."""
 
     name: str
     target: str | None
-    stablehlo: Compared | None = None
-    compiled: Compared | None = None
+    stablehlo: ProgramComparison | None = None
+    compiled: ProgramComparison | None = None
 
-    def stage(self, stage: Stage) -> Compared | None:
+    def stage(self, stage: Stage) -> ProgramComparison | None:
         """One of the two."""
         return self.compiled if stage == "compiled" else self.stablehlo
 
-    def programs(self) -> Iterator[Compared]:
+    def programs(self) -> Iterator[ProgramComparison]:
         """Those that were captured, StableHLO first."""
         for program in (self.stablehlo, self.compiled):
             if program is not None and program.now is not None:
@@ -83,17 +83,17 @@ class Place:
         return f"{self.instruction.opcode} %{self.instruction.name} {type_of(self.instruction)}"
 
 
-def pairs_of(programs: Iterable[Compared]) -> tuple[Both, ...]:
+def pairs_of(programs: Iterable[ProgramComparison]) -> tuple[ProgramPair, ...]:
     """Programs by function, case and target, in order of appearance.
 
     Example:
-        >>> [both.name for both in pairs_of([Compared("f", "cpu", "compiled", "identical")])]
+        >>> [both.name for both in pairs_of([ProgramComparison("f", "cpu", "compiled", "identical")])]
         ['f']
     """
-    found: dict[tuple[str, str | None], dict[str, Compared]] = {}
+    found: dict[tuple[str, str | None], dict[str, ProgramComparison]] = {}
     for program in programs:
         found.setdefault((program.name, program.target), {})[program.stage] = program
-    return tuple(Both(name, target, **stages) for (name, target), stages in found.items())
+    return tuple(ProgramPair(name, target, **stages) for (name, target), stages in found.items())
 
 
 def find(module: Module, wanted: Callable[[Instruction], bool]) -> list[Place]:
@@ -105,7 +105,7 @@ def find(module: Module, wanted: Callable[[Instruction], bool]) -> list[Place]:
     """
     return [
         Place(module, computation, it, weight.total)
-        for computation, weight in zip(module.computations, weigh(module), strict=True)
+        for computation, weight in zip(module.computations, multiplicities(module), strict=True)
         if weight.total
         for it in computation.instructions
         if wanted(it)

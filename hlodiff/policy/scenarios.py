@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from hlodiff.policy.findings import Finding, Severity
-from hlodiff.traces.compare import ComparedTraces
-from hlodiff.traces.words import account_in_words
+from hlodiff.tracing.compare import TraceComparison
+from hlodiff.tracing.format import format_counts
 
 SCENARIO_RULES = ("traces", "traces-new", "traces-orphaned", "traces-broken", "traces-budget")
 _TARGET = "cpu"
 
 
 def judge_scenarios(
-    scenarios: Iterable[ComparedTraces], *, command: str = "check", everything: bool = False
+    scenarios: Iterable[TraceComparison], *, command: str = "check", everything: bool = False
 ) -> tuple[Finding, ...]:
     """Judge compared scenarios.
 
@@ -26,14 +26,14 @@ def judge_scenarios(
         findings in the order of the scenarios.
 
     Example:
-        >>> judge_scenarios([ComparedTraces("steps", "added")])[0].rule
+        >>> judge_scenarios([TraceComparison("steps", "added")])[0].rule
         'traces-new'
     """
     judged = _checked if command == "check" else _compared
     return tuple(finding for one in scenarios for finding in judged(one, everything))
 
 
-def _checked(one: ComparedTraces, everything: bool) -> Iterator[Finding]:
+def _checked(one: TraceComparison, everything: bool) -> Iterator[Finding]:
     update, details = f"hlodiff update {one.name}", _details(one, everything)
     if one.status == "not_checked":
         yield _broken(one)
@@ -49,7 +49,7 @@ def _checked(one: ComparedTraces, everything: bool) -> Iterator[Finding]:
         yield Finding("error", "traces-budget", one.name, _TARGET, what, details=shown)
 
 
-def _compared(one: ComparedTraces, everything: bool) -> Iterator[Finding]:
+def _compared(one: TraceComparison, everything: bool) -> Iterator[Finding]:
     words = {"added": "added", "removed": "removed", "changed": "; ".join(one.changes)}
     if one.status == "not_checked":
         yield _broken(one)
@@ -58,10 +58,10 @@ def _compared(one: ComparedTraces, everything: bool) -> Iterator[Finding]:
         yield Finding(severity, "traces", one.name, None, words[one.status], details=_details(one, everything))
 
 
-def _broken(one: ComparedTraces) -> Finding:
+def _broken(one: TraceComparison) -> Finding:
     details = tuple(one.log.rstrip().split("\n")[-12:]) if one.log else ()
     return Finding("broken", "traces-broken", one.name, _TARGET, one.reason, one.advice, details)
 
 
-def _details(one: ComparedTraces, everything: bool) -> tuple[str, ...]:
-    return (*one.notes, *(account_in_words(one.new, everything) if one.new is not None else ()))
+def _details(one: TraceComparison, everything: bool) -> tuple[str, ...]:
+    return (*one.notes, *(format_counts(one.new, everything) if one.new is not None else ()))

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hlodiff.config import Config
-from hlodiff.config_policy import FAIL_ON, RuleUse
-from hlodiff.diff.classes import CLASSES
-from hlodiff.diff.compared import Compared
-from hlodiff.policy.budgets import over_budget
-from hlodiff.policy.findings import Finding, Judged, Severity, of_policy, told_as
-from hlodiff.policy.measured import Measured
-from hlodiff.policy.programs import Both, Hit, pairs_of
-from hlodiff.policy.rules import ADVICE, RULES
+from hlodiff.config import FAIL_ON, Config, RuleUse
+from hlodiff.differ.classify import CLASSES
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.policy.budgets import MetricPair, over_budget
+from hlodiff.policy.findings import Finding, Judgement, Severity, of_policy, rule_label
+from hlodiff.policy.programs import Hit, ProgramPair, pairs_of
+from hlodiff.policy.rules import rule_of
 
 # A program of another type throughout breaks a rule at every line: the first ones tell.
 _MOST_HITS = 10
 
 
-def judge(programs: Iterable[Compared], config: Config | None = None) -> tuple[Finding, ...]:
+def judge(programs: Iterable[ProgramComparison], config: Config | None = None) -> tuple[Finding, ...]:
     """Judge compared programs.
 
     Args:
@@ -30,13 +28,13 @@ def judge(programs: Iterable[Compared], config: Config | None = None) -> tuple[F
         budgets, then its rules.
 
     Example:
-        >>> judge([Compared("f", "cpu", "compiled", "added")])[0].what
+        >>> judge([ProgramComparison("f", "cpu", "compiled", "added")])[0].what
         'has no snapshot'
     """
     return tuple(finding for both in pairs_of(programs) for finding in _judge(both, config))
 
 
-def over_programs(findings: Iterable[Judged]) -> frozenset[tuple[str, str | None]]:
+def over_programs(findings: Iterable[Judgement]) -> frozenset[tuple[str, str | None]]:
     """Which programs are over a budget or break a rule, so that it fails: by function and case, and target.
 
     Example:
@@ -46,12 +44,12 @@ def over_programs(findings: Iterable[Judged]) -> frozenset[tuple[str, str | None
     return frozenset((f.program, f.target) for f in findings if f.severity == "error" and of_policy(f))
 
 
-def _judge(both: Both, config: Config | None) -> Iterator[Finding]:
+def _judge(both: ProgramPair, config: Config | None) -> Iterator[Finding]:
     yield from _outcomes(both, _fail_on(both, config))
     if config is None:
         return
     for program in both.programs():
-        measured = Measured(program)
+        measured = MetricPair(program)
         for budget in config.budgets:
             if budget.stage == program.stage and both.fits(budget.functions, budget.targets):
                 yield from over_budget(measured, budget)
@@ -60,7 +58,7 @@ def _judge(both: Both, config: Config | None) -> Iterator[Finding]:
             yield from _of_rule(both, use)
 
 
-def _fail_on(both: Both, config: Config | None) -> tuple[str, ...]:
+def _fail_on(both: ProgramPair, config: Config | None) -> tuple[str, ...]:
     """The classes that fail a program: those of the last table that is for it, else those for all."""
     if config is None:
         return FAIL_ON
@@ -68,28 +66,29 @@ def _fail_on(both: Both, config: Config | None) -> tuple[str, ...]:
     return own[-1] if own else config.fail_on
 
 
-def _of_rule(both: Both, use: RuleUse) -> Iterator[Finding]:
+def _of_rule(both: ProgramPair, use: RuleUse) -> Iterator[Finding]:
+    rule = rule_of(use)
     found: dict[str, Hit] = {}
-    for hit in RULES[use.rule](both, use):
+    for hit in rule.violations(both):
         found.setdefault(hit.subject, hit)
     shown = list(found.values())[:_MOST_HITS]
     for number, hit in enumerate(shown, 1):
         rest = len(found) - len(shown)
         details = (f"and {rest:,} more like it",) if rest and number == len(shown) else ()
         yield Finding(
-            told_as(use.severity),
+            rule_label(use.severity),
             use.rule,
             both.name,
             both.target,
             hit.what,
-            ADVICE[use.rule],
+            rule.advice,
             details,
             hit.source,
             hit.subject,
         )
 
 
-def _outcomes(both: Both, fails: Iterable[str]) -> Iterator[Finding]:
+def _outcomes(both: ProgramPair, fails: Iterable[str]) -> Iterator[Finding]:
     """What the comparison came to: one finding of each rule."""
     found: dict[str, Finding] = {}
     for program in (both.stablehlo, both.compiled):
@@ -101,7 +100,7 @@ def _outcomes(both: Both, fails: Iterable[str]) -> Iterator[Finding]:
     yield from found.values()
 
 
-def _changed(both: Both, fails: Iterable[str]) -> Finding:
+def _changed(both: ProgramPair, fails: Iterable[str]) -> Finding:
     stages = [program for program in (both.stablehlo, both.compiled) if program is not None]
     classes = dict.fromkeys(name for program in stages for name in program.classes if program.status == "changed")
     what = "compiles to another program than the snapshot"
@@ -112,7 +111,7 @@ def _changed(both: Both, fails: Iterable[str]) -> Finding:
     return Finding("info", "changed", both.name, both.target, only, f"hlodiff update {both.name}")
 
 
-def _outcome(program: Compared) -> Finding:
+def _outcome(program: ProgramComparison) -> Finding:
     name, target = program.name, program.target
     if program.status == "added":
         return Finding("error", "new", name, target, "has no snapshot", f"hlodiff update {name}")

@@ -6,20 +6,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hlodiff.report.filling import sheet_of as sheet_of
-    from hlodiff.report.forms import FORMS as FORMS
+    from hlodiff.report.forms import FORM_NAMES as FORM_NAMES
     from hlodiff.report.forms import to_form as to_form
-    from hlodiff.report.json_report import to_json as to_json
-    from hlodiff.report.markdown_report import to_markdown as to_markdown
-    from hlodiff.report.record import Report as Report
-    from hlodiff.report.record import ToolchainChange as ToolchainChange
-    from hlodiff.report.record import toolchain_changes as toolchain_changes
-    from hlodiff.report.terminal import to_terminal as to_terminal
+    from hlodiff.report.json_form import to_json as to_json
+    from hlodiff.report.markdown import to_markdown as to_markdown
+    from hlodiff.report.report import Report as Report
+    from hlodiff.report.report import ToolchainChange as ToolchainChange
+    from hlodiff.report.report import toolchain_changes as toolchain_changes
+    from hlodiff.report.text import to_terminal as to_terminal
+    from hlodiff.report.view_builder import build_view as build_view
+
 
 _HOME = {
-    "sheet_of": "filling", "FORMS": "forms", "to_form": "forms", "to_json": "json_report",
-    "to_markdown": "markdown_report", "Report": "record", "ToolchainChange": "record", "toolchain_changes": "record",
-    "to_terminal": "terminal",
+    "build_view": "view_builder", "FORM_NAMES": "forms", "to_form": "forms", "to_json": "json_form",
+    "to_markdown": "markdown", "Report": "report", "ToolchainChange": "report", "toolchain_changes": "report",
+    "to_terminal": "text",
 }  # fmt: skip
 
 

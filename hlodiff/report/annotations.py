@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hlodiff.report.alike import SEVERITIES
+from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.escape import clip, printable, unordered
+from hlodiff.report.findings import SEVERITIES
 from hlodiff.report.numbers import many
-from hlodiff.report.sheet import Program, Said, Sheet
-from hlodiff.report.totals import totals_in_words
+from hlodiff.report.places import line_in_repository
+from hlodiff.report.totals import format_totals
+from hlodiff.report.view import FindingView, ProgramView, ReportView
 
 MOST_OF_A_KIND = 10  # GitHub shows no more of one step
 _MOST_LABELS = 3
@@ -16,11 +18,11 @@ _LONGEST = 1_000  # of a message; GitHub cuts at 4 KiB
 _KINDS = {"broken": "error", "error": "error", "warning": "warning", "info": "notice"}
 
 
-def to_annotations(sheet: Sheet, link: str = "") -> str:
+def to_annotations(view: ReportView, link: str = "") -> str:
     """The findings as `::error file=...,line=...::...` commands, at most 10 of a kind, worst first.
 
     Args:
-        sheet: what a report says.
+        view: what a report says.
         link: where all of it can be read.
 
     Returns:
@@ -28,89 +30,74 @@ def to_annotations(sheet: Sheet, link: str = "") -> str:
         how many are left.
 
     Example:
-        >>> print(to_annotations(Sheet("diff", "a", "b", ())), end="")
+        >>> print(to_annotations(ReportView("diff", "a", "b", ())), end="")
         nothing to compare
     """
-    kinds: dict[str, list[list[Said]]] = {}
-    for group in _groups(_worst_first(sheet)):
+    kinds: dict[str, list[list[FindingView]]] = {}
+    for group in _groups(_worst_first(view)):
         kinds.setdefault(_KINDS[group[0].severity], []).append(group)
-    lines = [line for kind in ("error", "warning", "notice") for line in _commands(kind, kinds.get(kind, []), sheet)]
-    words = f"{totals_in_words(sheet)} {link}".rstrip()
+    lines = [line for kind in ("error", "warning", "notice") for line in _commands(kind, kinds.get(kind, []), view)]
+    words = f"{format_totals(view)} {link}".rstrip()
     return "".join(f"{line}\n" for line in [*lines, unordered(printable(words))])
 
 
-def _worst_first(sheet: Sheet) -> Sequence[Said]:
+def _worst_first(view: ReportView) -> Sequence[FindingView]:
     """As they are by severity; among equal ones those beside the programs (budgets, rules), then the most edited."""
-    edited = {(p.name, p.target): p.edited for p in sheet.programs}
-    beside = set(sheet.further_findings())
+    edited = {(p.name, p.target): p.edited for p in view.programs}
+    beside = set(view.further_findings())
 
-    def rank(finding: Said) -> tuple[int, bool, int]:
+    def rank(finding: FindingView) -> tuple[int, bool, int]:
         return (
             SEVERITIES.index(finding.severity),
             finding not in beside,
             -edited.get((finding.program, finding.target), 0),
         )
 
-    return sorted(sheet.findings, key=rank)
+    return sorted(view.findings, key=rank)
 
 
-def _groups(findings: Iterable[Said]) -> list[list[Said]]:
+def _groups(findings: Iterable[FindingView]) -> list[list[FindingView]]:
     """Findings that say the same of several programs and come from one line: one annotation."""
-    found: dict[object, list[Said]] = {}
+    found: dict[object, list[FindingView]] = {}
     for finding in findings:
         key = (finding.severity, finding.rule, finding.what, finding.where)
         found.setdefault(key if finding.where else object(), []).append(finding)
     return list(found.values())
 
 
-def _commands(kind: str, groups: Sequence[list[Said]], sheet: Sheet) -> Iterable[str]:
+def _commands(kind: str, groups: Sequence[list[FindingView]], view: ReportView) -> Iterable[str]:
     few = len(groups) <= MOST_OF_A_KIND
     for group in groups if few else groups[: MOST_OF_A_KIND - 1]:
         first = group[0]
         label = first.label if len(group) == 1 else many(len(group), "program")
         about = [] if len(group) == 1 else [_labels(group)]
-        message = "\n".join([*about, _message(first, sheet)])
-        yield _command(kind, _place(first, sheet), f"{label}: {first.rule}", message)
+        message = "\n".join([*about, _message(first, view)])
+        yield _command(kind, _place(first, view), f"{label}: {first.rule}", message)
     if not few:
         left = [finding for group in groups[MOST_OF_A_KIND - 1 :] for finding in group]
         yield _command(kind, {}, many(len(left), "more finding"), _labels(left))
 
 
-def _labels(findings: Sequence[Said]) -> str:
+def _labels(findings: Sequence[FindingView]) -> str:
     labels = list(dict.fromkeys(finding.label for finding in findings))
     return ", ".join(labels[:_MOST_LABELS]) + (" and others" if len(labels) > _MOST_LABELS else "")
 
 
-def _place(finding: Said, sheet: Sheet) -> dict[str, str]:
-    """The file as the repository knows it; a library's is not in the repository."""
-    where = finding.where
-    if where is None or where.library or not inside(where.file):
-        return {}
-    file = f"{sheet.folder}/{where.file}" if sheet.folder else where.file
-    return {"file": file, "line": str(max(where.line, 1))}
+def _place(finding: FindingView, view: ReportView) -> dict[str, str]:
+    found = line_in_repository(finding.where, view.folder)
+    return {"file": found[0], "line": str(found[1])} if found else {}
 
 
-def inside(file: str) -> bool:
-    """Whether a path stays inside the folder it starts from.
-
-    Example:
-        >>> inside("pkg/model.py"), inside("../x"), inside("/etc/passwd"), inside("<stdin>")
-        (True, False, False, False)
-    """
-    parts = file.replace("\\", "/").split("/")
-    return bool(file) and ".." not in parts and parts[0] != "" and ":" not in parts[0] and not file.startswith("<")
-
-
-def _message(finding: Said, sheet: Sheet) -> str:
+def _message(finding: FindingView, view: ReportView) -> str:
     """What was found, the headline of the program it is about, and what to type."""
-    about = (p for p in sheet.programs if (p.name, p.target) == (finding.program, finding.target))
+    about = (p for p in view.programs if (p.name, p.target) == (finding.program, finding.target))
     headlines = [_headline(program) for program in about if program.status == "changed" and program.edited]
     parts = [finding.what, *headlines, *finding.details, f"hint: {finding.advice}" if finding.advice else ""]
     return "\n".join(filter(None, parts))
 
 
-def _headline(program: Program) -> str:
-    return f"{'StableHLO' if program.stage == 'stablehlo' else 'compiled'}: {program.headline}"
+def _headline(program: ProgramView) -> str:
+    return f"{STAGE_NAMES[program.stage]}: {program.headline}"
 
 
 def _command(kind: str, place: dict[str, str], title: str, message: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from hlodiff.report import blocks
-from hlodiff.report.escape import clip, markdown
-from hlodiff.report.markdown_report import closing
+from hlodiff.report import markdown
+from hlodiff.report.escape import clip, escape_markdown
+from hlodiff.report.markdown import closing
 from hlodiff.report.numbers import many
 from hlodiff.report.rows import MOST_ROWS, Row, functions_in, rows_of, without_shared
-from hlodiff.report.sheet import Detail, Sheet
-from hlodiff.report.totals import totals_in_words
+from hlodiff.report.totals import format_totals
+from hlodiff.report.view import Detail, ReportView
 
 MARKER = "<!-- hlodiff -->"
 """The first line of a comment: by it a workflow finds its own comment again and changes it instead of adding one."""
@@ -21,14 +21,14 @@ _SUMMARY = 900 * 1024  # bytes; GitHub takes 1 MiB for each step
 _MOST_FINDINGS = 10
 _FEW = 3  # reasons and findings where not even the table fits
 _LONGEST_LINE = 2_000
-_UNFOLDED = 2  # where there are no more stories than these, nobody should have to unfold them
+_UNFOLDED = 2  # up to this many details are shown unfolded
 
 
-def to_comment(sheet: Sheet, link: str = "") -> str:
+def to_comment(view: ReportView, link: str = "") -> str:
     """The body of a comment, under 60,000 characters.
 
     Args:
-        sheet: what a report says.
+        view: what a report says.
         link: where all of it can be read; "" where that is nowhere.
 
     Returns:
@@ -36,46 +36,46 @@ def to_comment(sheet: Sheet, link: str = "") -> str:
         then rows of the table, then everything but the totals.
 
     Example:
-        >>> print(to_comment(Sheet("diff", "a", "b", ())), end="")
+        >>> print(to_comment(ReportView("diff", "a", "b", ())), end="")
         <!-- hlodiff -->
         ### hlodiff: `a` -> `b`
         <BLANKLINE>
         nothing to compare
     """
-    return _fitted(sheet, link, [MARKER], lambda text: len(text.encode("utf-16-le", "surrogatepass")) // 2 < _COMMENT)
+    return _fitted(view, link, [MARKER], lambda text: len(text.encode("utf-16-le", "surrogatepass")) // 2 < _COMMENT)
 
 
-def to_summary(sheet: Sheet, link: str = "") -> str:
+def to_summary(view: ReportView, link: str = "") -> str:
     """A job's summary, under 900 KiB; else as `to_comment`.
 
     Example:
-        >>> to_summary(Sheet("check", "a", "b", ())).split("\\n")[0]
+        >>> to_summary(ReportView("check", "a", "b", ())).split("\\n")[0]
         '### hlodiff: check'
     """
-    return _fitted(sheet, link, [], lambda text: len(text.encode("utf-8", "replace")) < _SUMMARY)
+    return _fitted(view, link, [], lambda text: len(text.encode("utf-8", "replace")) < _SUMMARY)
 
 
-def _fitted(sheet: Sheet, link: str, head: list[str], fits: Callable[[str], bool]) -> str:
+def _fitted(view: ReportView, link: str, head: list[str], fits: Callable[[str], bool]) -> str:
     """The longest form that fits."""
-    rows = rows_of(sheet)
-    ordered = _in_order(blocks.listed(sheet.details), rows)
-    details = blocks.all_details(sheet, ordered, unfolded=len(ordered) <= _UNFOLDED)
+    rows = rows_of(view)
+    ordered = _in_order(markdown.listed_details(view.details), rows)
+    details = markdown.all_details(view, ordered, unfolded=len(ordered) <= _UNFOLDED)
 
     @cache
     def table(is_listed: bool) -> list[str]:
         shown = rows if is_listed else without_shared(rows)
-        return blocks.table(shown[:MOST_ROWS], shown[MOST_ROWS:])
+        return markdown.table(shown[:MOST_ROWS], shown[MOST_ROWS:])
 
     def with_details(count: int) -> str:
-        return _whole(sheet, link, head, table, details[:count], len(details) - count)
+        return _whole(view, link, head, table, details[:count], len(details) - count)
 
     def with_rows(count: int) -> str:
-        return _short(sheet, link, head, rows, count)
+        return _short(view, link, head, rows, count)
 
     for form, most in ((with_details, len(details)), (with_rows, len(rows))):
         if fits(form(0)):
             return form(_largest(most, lambda count, form=form: fits(form(count))))  # type: ignore[misc]
-    least = _text([*head, "### hlodiff", "", _last(sheet, link)])
+    least = _text([*head, "### hlodiff", "", _last(view, link)])
     return least if fits(least) else _text([*head, f"hlodiff: the report does not fit here{_linked(link)}"])
 
 
@@ -89,16 +89,21 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
 
 
 def _whole(
-    sheet: Sheet, link: str, head: list[str], table: Callable[[bool], list[str]], details: list[list[str]], left: int
+    view: ReportView,
+    link: str,
+    head: list[str],
+    table: Callable[[bool], list[str]],
+    details: list[list[str]],
+    left: int,
 ) -> str:
     """Everything, but for details that are left out: so many."""
-    lines = [*head, *blocks.title(sheet), *blocks.findings(sheet.further_findings(), _MOST_FINDINGS)]
+    lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _MOST_FINDINGS)]
     is_listed = bool(details) or not left
-    lines += [*table(is_listed), *blocks.not_checked(sheet, _MOST_FINDINGS)]
-    lines += blocks.shared(sheet) if is_listed else []
+    lines += [*table(is_listed), *markdown.not_checked(view, _MOST_FINDINGS)]
+    lines += markdown.shared(view) if is_listed else []
     lines += [line for detail in details for line in detail]
     lines += [f"Details of {many(left, 'more change')} do not fit here{_linked(link)}.", ""] if left else []
-    return _text([*lines, *closing(sheet), blocks.totals(sheet, link)])
+    return _text([*lines, *closing(view), markdown.totals(view, link)])
 
 
 def _in_order(details: Iterable[Detail], rows: tuple[Row, ...]) -> list[Detail]:
@@ -107,20 +112,20 @@ def _in_order(details: Iterable[Detail], rows: tuple[Row, ...]) -> list[Detail]:
     return sorted(details, key=lambda detail: places.get(detail.name, len(rows)))
 
 
-def _short(sheet: Sheet, link: str, head: list[str], rows: tuple[Row, ...], count: int) -> str:
+def _short(view: ReportView, link: str, head: list[str], rows: tuple[Row, ...], count: int) -> str:
     """No details, and so many rows."""
-    lines = [*head, *blocks.title(sheet), *blocks.findings(sheet.further_findings(), _FEW)]
-    lines += blocks.table(without_shared(rows[:count]))
+    lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _FEW)]
+    lines += markdown.table(without_shared(rows[:count]))
     left = functions_in(rows[count:])
     lines += [f"... and {many(left, 'more function')}{_linked(link)}", ""] if left else []
-    lines += [*blocks.not_checked(sheet, _FEW), f"Details do not fit here{_linked(link)}.", ""]
-    return _text([*lines, _last(sheet, link)])
+    lines += [*markdown.not_checked(view, _FEW), f"Details do not fit here{_linked(link)}.", ""]
+    return _text([*lines, _last(view, link)])
 
 
-def _last(sheet: Sheet, link: str) -> str:
-    if len(totals_in_words(sheet)) <= _LONGEST_LINE:
-        return blocks.totals(sheet, link)
-    return f"{markdown(clip(totals_in_words(sheet), _LONGEST_LINE))}{_linked(link)}"
+def _last(view: ReportView, link: str) -> str:
+    if len(format_totals(view)) <= _LONGEST_LINE:
+        return markdown.totals(view, link)
+    return f"{escape_markdown(clip(format_totals(view), _LONGEST_LINE))}{_linked(link)}"
 
 
 def _linked(link: str) -> str:

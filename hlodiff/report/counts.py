@@ -1,21 +1,21 @@
-"""How many programs came to what: one unit in every report, and each program counts once."""
+"""How many programs have each outcome: the same unit in every report, and each program counts once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from hlodiff.diff.compared import STATUSES, Status
+from hlodiff.differ.comparison import STATUSES, Status
 from hlodiff.policy import over_programs
-from hlodiff.policy.findings import Judged
+from hlodiff.policy.findings import Judgement
 
 # The worse one first: what nobody could look at, what breaks a limit, what is another program.
 _WORST: tuple[Status, ...] = ("not_checked", "changed", "added", "removed", "identical")
 Label = tuple[str, str | None]
 
 
-class Stage(Protocol):
-    """One stage of a program, as records and sheets have it."""
+class StageCounts(Protocol):
+    """One stage of a program, as records and views have it."""
 
     @property
     def name(self) -> str: ...
@@ -27,12 +27,13 @@ class Stage(Protocol):
     def broken(self) -> bool: ...
 
 
-def outcomes(stages: Iterable[Stage]) -> Mapping[Label, Status]:
-    """What became of each program, by name and target: the worse of its stages.
+def outcomes(stages: Iterable[StageCounts]) -> Mapping[Label, Status]:
+    """The outcome of each program, by name and target: that of the worse stage.
 
     Example:
-        >>> from hlodiff.diff.compared import Compared
-        >>> outcomes([Compared("f", "cpu", "stablehlo", "identical"), Compared("f", "cpu", "compiled", "changed")])
+        >>> from hlodiff.differ.comparison import ProgramComparison
+        >>> stages = (("stablehlo", "identical"), ("compiled", "changed"))
+        >>> outcomes([ProgramComparison("f", "cpu", stage, status) for stage, status in stages])
         {('f', 'cpu'): 'changed'}
     """
     found: dict[Label, Status] = {}
@@ -42,8 +43,8 @@ def outcomes(stages: Iterable[Stage]) -> Mapping[Label, Status]:
     return found
 
 
-def count_programs(stages: Iterable[Stage], findings: Iterable[Judged]) -> dict[str, int]:
-    """Programs in all, and how many came to what: these add up.
+def count_programs(stages: Iterable[StageCounts], findings: Iterable[Judgement]) -> dict[str, int]:
+    """The number of programs and of each outcome: the outcomes add up.
 
     Args:
         stages: of all programs.
@@ -70,7 +71,7 @@ def count_programs(stages: Iterable[Stage], findings: Iterable[Judged]) -> dict[
     return counts | {"broken": len(broken)}
 
 
-def passing(findings: Iterable[Judged]) -> frozenset[Label]:
+def passing(findings: Iterable[Judgement]) -> frozenset[Label]:
     """Programs that changed in a way that the policy lets pass.
 
     Example:

@@ -3,14 +3,172 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable, Iterable
 
-from hlodiff.diff.result import Edit, FieldChange, FusionChange
-from hlodiff.diff.words import precision_in_words, sharding_in_words
+from hlodiff.differ.placement import format_precision, format_sharding
+from hlodiff.differ.result import Edit, FieldChange, FusionChange, Site
 from hlodiff.report.headline import NOT_DONATED
-from hlodiff.report.instructions import added_in_words, named, short_attribute
-from hlodiff.report.literals import literal_in_words
-from hlodiff.report.numbers import bytes_in_words, many
+from hlodiff.report.numbers import format_bytes, many
+
+# Layouts that say no more than the order of dimensions and tiles; a memory space (`S(1)`) stays.
+_LAYOUT = re.compile(r"(?<=\])\{(?![^{}]*S\()[^{}]*\}")
+_MOST_ELEMENTS, _SHOWN_ELEMENTS = 8, 4
+# What no reviewer reads: numbers of channels and the compiler's notes; nor the names of computations (`%inner`).
+_UNTOLD = (
+    "channel_id",
+    "backend_config",
+    "metadata",
+    "use_global_device_ids",
+    "sharding",
+    "mhlo.frontend_attributes",
+    "frontend_attributes",
+)
+# `#stablehlo<precision HIGH>`, and what holds several values: `#stablehlo.dot<lhs_contracting_dimensions = [1]>`.
+_ENUM = re.compile(r"#stablehlo<\w+ (\w+)>")
+_NESTED = re.compile(r"#stablehlo\.\w+<([^<>]*)>")
+
+
+def named(site: Site | None) -> str:
+    """What a changed instruction is called: `multiply %multiply.c482 f32[32,64]`.
+
+    Example:
+        >>> named(Site(0, 0, "main", "t", "tanh", "%t = f32[8]{0} tanh(%p)"))
+        'tanh %t f32[8]'
+    """
+    if site is None:
+        return ""
+    return " ".join(filter(None, (site.opcode, f"%{site.name}", _shape(site))))
+
+
+def format_added(site: Site) -> str:
+    """An added or removed instruction: its opcode, shape and attributes.
+
+    Example:
+        >>> text = "%a = f32[4]{0} all-gather(%p), channel_id=1, replica_groups={{0,1}}, dimensions={0}"
+        >>> format_added(Site(0, 0, "main", "a", "all-gather", text))
+        'all-gather %a f32[4], replica_groups={{0,1}}, dimensions={0}'
+        >>> format_added(Site(0, 0, "main", "c", "constant", "%c = f32[] constant(0.5)"))
+        'constant %c f32[] (0.5)'
+    """
+    operands, _ = _parts(site)
+    literal = f" ({operands})" if site.opcode in ("constant", "parameter") and operands else ""
+    return ", ".join([named(site) + literal, *format_attributes(site)])
+
+
+def format_attributes(site: Site) -> list[str]:
+    """What an instruction's attributes say of it that a reviewer reads.
+
+    Example:
+        >>> format_attributes(Site(0, 0, "main", "t", "transpose", "%t = f32[2]{0} transpose(%p), dimensions={0}"))
+        ['dimensions={0}']
+    """
+    return [short_attribute(part) for part in _parts(site)[1] if _is_listed(site, part)]
+
+
+def short_attribute(text: str) -> str:
+    """An attribute without MLIR's names of StableHLO's own kinds of values.
+
+    Example:
+        >>> short_attribute("comparison_direction=#stablehlo<comparison_direction LT>")
+        'comparison_direction=LT'
+        >>> short_attribute("#stablehlo.dot<lhs_contracting_dimensions = [1]>")
+        'lhs_contracting_dimensions = [1]'
+    """
+    return _NESTED.sub(r"\1", _ENUM.sub(r"\1", text))
+
+
+def format_shape(site: Site) -> str:
+    """The shape of an instruction's result without its layout.
+
+    Example:
+        >>> format_shape(Site(0, 0, "main", "t", "tanh", "%t = f32[8]{0} tanh(%p)"))
+        'f32[8]'
+    """
+    return _shape(site)
+
+
+def _is_listed(site: Site, attribute: str) -> bool:
+    name, _, value = attribute.partition("=")
+    return _is_sdy(site, attribute) or not (name in _UNTOLD or value.startswith(("%", "{%")))
+
+
+def _is_sdy(site: Site, part: str) -> bool:
+    return site.opcode.startswith("sdy.") and part.startswith("sharding=")
+
+
+def _shape(site: Site) -> str:
+    head = site.text.partition(f" {site.opcode}(")[0]
+    shape = head.partition(" = ")[2] if " = " in head else ""
+    return _few_elements(_LAYOUT.sub("", shape))
+
+
+def _few_elements(shape: str) -> str:
+    """The shape of a tuple without most of its elements, where nobody would read them all."""
+    if not shape.startswith("(") or shape.count("[") <= _MOST_ELEMENTS:
+        return shape
+    depth, ends = 0, []
+    for index, char in enumerate(shape[1:-1], 1):
+        depth += (char in "([{") - (char in ")]}")
+        if char == "," and depth == 0:
+            ends.append(index)
+    if len(ends) < _MOST_ELEMENTS:
+        return shape
+    return f"{shape[: ends[_SHOWN_ELEMENTS - 1]]} and {len(ends) + 1 - _SHOWN_ELEMENTS} more)"
+
+
+def _parts(site: Site) -> tuple[str, list[str]]:
+    """The text between the parentheses, and the attributes behind them, split at commas outside of brackets."""
+    rest = site.text.partition(f" {site.opcode}(")[2]
+    depth, quoted, start = 1, False, 0
+    inside = ""
+    parts: list[str] = []
+    for index, char in enumerate(rest):
+        quoted ^= char == '"' and rest[index - 1 : index] != "\\"
+        if quoted:
+            continue
+        depth += (char in "([{<") - (char in ")]}" or (char == ">" and rest[index - 1] != "-"))
+        if depth == 0 and not inside and not parts and start == 0:
+            inside, start = rest[:index], index + 1
+        elif depth == 0 and start and char == ",":
+            parts.append(rest[start:index])
+            start = index + 1
+    if start:
+        parts.append(rest[start:])
+    return inside, [part.strip() for part in parts if part.strip()]
+
+
+_SCALAR = re.compile(r"dense<([^<>\[\]\", ]+)>")
+_FLOAT = re.compile(r"-?\d+\.?\d*(?:[eE][+-]?\d+)?")
+_DIGITS_OF_F32 = 9  # enough for any; what has more is f64
+
+
+def format_literal(value: str) -> str:
+    """The shortest number that is the same value; what is no single number stays as it is.
+
+    Example:
+        >>> format_literal("dense<9.99999997E-7>"), format_literal("dense<[1, 2]>"), format_literal("{1, 2}")
+        ('1e-06', 'dense<[1, 2]>', '{1, 2}')
+        >>> format_literal("dense<5.000000e-01>"), format_literal("dense<true>"), format_literal("dense<3>")
+        ('0.5', 'true', '3')
+    """
+    scalar = _SCALAR.fullmatch(value)
+    text = scalar[1] if scalar else value
+    if not _FLOAT.fullmatch(text) or not {".", "e", "E"} & set(text):
+        return text
+    digits = len(re.sub(r"[eE].*|\D", "", text).lstrip("0"))
+    shorter = (f"{float(text):.{places}g}" for places in range(1, 18))
+    return next((one for one in shorter if _same(one, text, digits <= _DIGITS_OF_F32)), text)
+
+
+def _same(one: str, other: str, is_single: bool) -> bool:
+    if not is_single:
+        return float(one) == float(other)
+    try:
+        return struct.pack("f", float(one)) == struct.pack("f", float(other))
+    except OverflowError:
+        return False
+
 
 PLACEMENT_FIELDS = ("memory_space", "sharding", "compute_type", "replica_groups", "alias", "execution_thread")
 _WITH_LAYOUT = ("element_type", "shape", "memory_space", "compute_type")  # the layout goes with them
@@ -28,25 +186,25 @@ _FIELD_WORDS = {
     "backend_config": "backend config",
 }
 # Fields whose values have words.
-_SPOKEN: dict[str, Callable[[str], str]] = {
-    "literal": lambda text: literal_in_words(text or "none"),
-    "precision": precision_in_words,
-    "sharding": lambda text: sharding_in_words(text or "none"),
+_FORMATS: dict[str, Callable[[str], str]] = {
+    "literal": lambda text: format_literal(text or "none"),
+    "precision": format_precision,
+    "sharding": lambda text: format_sharding(text or "none"),
 }
 
 
-def change_in_words(change: FieldChange, edit: Edit | None = None) -> str:
+def format_change(change: FieldChange, edit: Edit | None = None) -> str:
     """One changed field: `memory space: device -> host`, `argument 0 is no longer donated`.
 
     Args:
         change: the field with both values.
-        edit: the edit it belongs to: donation is said of its arguments.
+        edit: the edit it belongs to: donation names its arguments.
 
     Returns:
         words without markup.
 
     Example:
-        >>> change_in_words(FieldChange("sharding", "{replicated}", "{devices=[2,1]<=[2]}"))
+        >>> format_change(FieldChange("sharding", "{replicated}", "{devices=[2,1]<=[2]}"))
         'sharding: replicated -> split over 2 devices on dimension 0'
     """
     old, new = change.old or "none", change.new or "none"
@@ -60,9 +218,9 @@ def change_in_words(change: FieldChange, edit: Edit | None = None) -> str:
             if counts[0] == counts[1]
             else f"operands: {counts[0]} -> {counts[1]}"
         )
-    if spoken := _SPOKEN.get(change.field):
-        told = spoken(change.old or ""), spoken(change.new or "")
-        old, new = told if told[0] != told[1] else (old, new)  # where words do not tell them apart, as they are printed
+    if show := _FORMATS.get(change.field):
+        words = show(change.old or ""), show(change.new or "")
+        old, new = words if words[0] != words[1] else (old, new)  # equal words: the values as they are printed
     if change.field == "memory_space":
         old, new = old.strip('"'), new.strip('"')
     shortened = short_attribute(old), short_attribute(new)
@@ -98,17 +256,17 @@ def _ranges(numbers: Iterable[int]) -> str:
     return ", ".join(pairs)
 
 
-def edit_in_words(edit: Edit) -> str:
+def format_edit(edit: Edit) -> str:
     """One edit as words, without markup and not yet escaped.
 
     Example:
-        >>> edit_in_words(Edit("changed", ("alias",), changes=(FieldChange("alias", "result 1", "none"),)))
+        >>> format_edit(Edit("changed", ("alias",), changes=(FieldChange("alias", "result 1", "none"),)))
         'an argument is no longer donated'
     """
     site = edit.new or edit.old
     if edit.kind in ("added", "removed"):
-        return added_in_words(site) if site else "; ".join(map(change_in_words, edit.changes))
-    words = [_told(change, edit) for change in told_changes(edit)]
+        return format_added(site) if site else "; ".join(map(format_change, edit.changes))
+    words = [_format_listed(change, edit) for change in listed_changes(edit)]
     if edit.fields == ("alias",):
         return "; ".join(words)
     if edit.kind == "moved" and edit.old and edit.new:
@@ -120,32 +278,32 @@ def edit_in_words(edit: Edit) -> str:
     return f"{head}: {'; '.join(words)}" if head and words else head or "; ".join(words)
 
 
-def _told(change: FieldChange, edit: Edit) -> str:
-    """A changed field; names of operands stand for one place only."""
+def _format_listed(change: FieldChange, edit: Edit) -> str:
+    """A changed field; names of operands are left out if the edit has several places."""
     if change.field in ("operands", "attribute:root") and edit.count > 1:
         return change.field.removeprefix("attribute:")
-    return change_in_words(change, edit)
+    return format_change(change, edit)
 
 
-def told_changes(edit: Edit) -> list[FieldChange]:
-    """The changed fields that are told beside the opcode, where an instruction runs and lives first.
+def listed_changes(edit: Edit) -> list[FieldChange]:
+    """The changed fields that are listed beside the opcode, where an instruction runs and lives first.
 
     Example:
-        >>> told_changes(Edit("changed", ("layout",), changes=(FieldChange("layout", "{0}", "{1}"),)))[0].new
+        >>> listed_changes(Edit("changed", ("layout",), changes=(FieldChange("layout", "{0}", "{1}"),)))[0].new
         '{1}'
     """
     beside = {"opcode", "computation", *_of_one_opcode(edit)}
-    told = [change for change in edit.changes if change.field not in beside]
-    if any(change.field in _WITH_LAYOUT for change in told):
-        told = [change for change in told if change.field != "layout"]
-    return sorted(told, key=lambda change: change.field not in PLACEMENT_FIELDS)
+    listed = [change for change in edit.changes if change.field not in beside]
+    if any(change.field in _WITH_LAYOUT for change in listed):
+        listed = [change for change in listed if change.field != "layout"]
+    return sorted(listed, key=lambda change: change.field not in PLACEMENT_FIELDS)
 
 
-def told_fields(edit: Edit) -> tuple[str, ...]:
+def listed_fields(edit: Edit) -> tuple[str, ...]:
     """The names of all changed fields, without those that only one of two opcodes has.
 
     Example:
-        >>> told_fields(Edit("changed", ("layout", "shape")))
+        >>> listed_fields(Edit("changed", ("layout", "shape")))
         ('layout', 'shape')
     """
     left_out = _of_one_opcode(edit)
@@ -165,28 +323,28 @@ def _of_one_opcode(edit: Edit) -> set[str]:
 
 
 def fusion_lines(changes: tuple[FusionChange, ...]) -> list[str]:
-    """Fusions that became others: those that merely came and went as one line, then equal sentences once.
+    """Changed fusions: a line that counts added and removed ones, then each different sentence once.
 
     Example:
         >>> fusion_lines((FusionChange("removed", (), ()), FusionChange("removed", (), ())))
         ['2 removed']
     """
     plain: dict[str, int] = {}
-    told: dict[str, int] = {}
+    listed: dict[str, int] = {}
     for change in changes:
-        words = fusion_in_words(change)
+        words = format_fusion(change)
         is_plain = words == f"fusion {change.kind}"
-        counts, key = (plain, change.kind) if is_plain else (told, words)
+        counts, key = (plain, change.kind) if is_plain else (listed, words)
         counts[key] = counts.get(key, 0) + 1
     first = [", ".join(f"{count} {kind}" for kind, count in plain.items())] if plain else []
-    return first + [f"{count}x {words}" if count > 1 else words for words, count in told.items()]
+    return first + [f"{count}x {words}" if count > 1 else words for words, count in listed.items()]
 
 
-def fusion_in_words(change: FusionChange) -> str:
+def format_fusion(change: FusionChange) -> str:
     """Fusions that became others: `1 fusion became 2, 48.0 KiB more between them`.
 
     Example:
-        >>> fusion_in_words(FusionChange("split", (), (), intermediate_bytes=1024))
+        >>> format_fusion(FusionChange("split", (), (), intermediate_bytes=1024))
         '0 fusions became 0, 1.0 KiB more between them'
     """
     if change.kind in _ONE_FUSION or (len(change.old), len(change.new)) == (1, 1):
@@ -199,7 +357,7 @@ def fusion_in_words(change: FusionChange) -> str:
     if change.moved_out:
         parts.append(f"{many(change.moved_out, 'instruction')} moved out")
     if change.intermediate_bytes:
-        size = bytes_in_words(abs(change.intermediate_bytes))
+        size = format_bytes(abs(change.intermediate_bytes))
         parts.append(f"{size} {'more' if change.intermediate_bytes > 0 else 'less'} between them")
     return ", ".join(parts)
 
@@ -216,7 +374,7 @@ def placement_lines(edits: tuple[Edit, ...]) -> list[str]:
     for edit in edits:
         for change in edit.changes:
             if change.field in PLACEMENT_FIELDS:
-                words = change_in_words(change, edit)
+                words = format_change(change, edit)
                 counts[words] = counts.get(words, 0) + edit.count
                 if change.field == "alias":
                     single[words] = None

@@ -10,9 +10,14 @@ from typing import Any
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~:$])")
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _NUMBERED = {ord(c): f"&#{ord(c)};" for c in "&<>@`*_[]\\\"'"}
-# GitHub looks for people, issues and addresses in what Markdown has become, where an escape is gone: a zero-width
-# space behind the sign keeps it from notifying and linking.
-_LINKS = re.compile(r"(@|#(?=\w)|www(?=\.)|GH(?=-))", re.IGNORECASE)
+# Forges look for people, issues, addresses and further things of theirs in what Markdown has become, where an escape is
+# gone: a zero-width space behind the sign keeps it from notifying and linking.
+_LINKS = re.compile(r"(@|[#!~$&](?=[\w\"'])|/(?=/)|www(?=\.)|G[HL](?=-))", re.IGNORECASE)
+# GitLab's milestones and alerts: it honours a backslash, which keeps `%add.3` a name that can be copied.
+_REFERENCES = re.compile(r"([%^])(?=[\w\"'])")
+# What makes a list, a rule or code of the rest where it begins a line or an item.
+_FIRST = re.compile(r"^( *)(?:(?=-(?: |[- ]*$)|=[= ]*$)|(\d{1,9})(?=\.(?: |$)))")
+_INDENTED = re.compile(r"^ {2,}")
 # A line that begins so is a command to GitHub's runners; the older form is one wherever it stands.
 _COMMAND = re.compile(r"^([^\S\n]*):(?=:)|(?<=#)#(?=\[)", re.MULTILINE)
 _INVISIBLE = re.compile(r"[^\x20-\x7e\n]")
@@ -41,21 +46,22 @@ def _escaped(char: str) -> str:
     return char.encode("unicode_escape", errors="replace").decode("ascii")
 
 
-def markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """The text as plain words inside Markdown: no markup, link, mention, HTML or table cell can come out of it.
 
     Example:
-        >>> markdown("<b>*x*|y")
+        >>> escape_markdown("<b>*x*|y")
         '&lt;b&gt;\\\\*x\\\\*\\\\|y'
     """
-    return _MARKDOWN.sub(r"\\\1", _unlinked(text).translate(_HTML))
+    plain = _MARKDOWN.sub(r"\\\1", _unlinked(text).translate(_HTML))
+    return _FIRST.sub(r"\1\2\\", _INDENTED.sub(" ", _REFERENCES.sub(r"\\\1", plain)))
 
 
-def html(text: str) -> str:
+def escape_html(text: str) -> str:
     """The text as plain words inside an HTML element, where Markdown is not read but links are still made.
 
     Example:
-        >>> html("<b> & @you") == "&#60;b&#62; &#38; &#64;\u200byou"
+        >>> escape_html("<b> & @you") == "&#60;b&#62; &#38; &#64;\u200byou"
         True
     """
     return _unlinked(text).translate(_NUMBERED)
@@ -66,7 +72,7 @@ def _unlinked(text: str) -> str:
 
 
 def unordered(text: str) -> str:
-    """The text as it stands in the log of a CI run, where `::error::` at the beginning of a line would be obeyed.
+    """The text for the log of a CI run, which would obey `::error::` at the beginning of a line.
 
     Example:
         >>> unordered("  ::error::no"), unordered("a ##[error]no"), unordered("a::b")

@@ -1,67 +1,106 @@
-"""The forms of a report by name. All are made from one record, so all have the same numbers."""
+"""The forms of a report: one table, and what makes each form. All forms have the same numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from hlodiff.report.annotations import to_annotations
-from hlodiff.report.codequality import to_codequality
-from hlodiff.report.comment import to_comment, to_summary
-from hlodiff.report.filling import sheet_of
-from hlodiff.report.json_report import to_json
-from hlodiff.report.junit import to_junit
-from hlodiff.report.lines import laid_out
-from hlodiff.report.markdown_report import sheet_to_markdown
-from hlodiff.report.record import Report
-from hlodiff.report.sarif import to_sarif
-from hlodiff.report.sheet import Sheet
-from hlodiff.report.terminal import totals_line
-
-# Made from a sheet alone, so that they can also be made of a result that was saved.
-OF_SHEET: dict[str, Callable[[Sheet, str], str]] = {
-    "junit": to_junit,
-    "sarif": to_sarif,
-    "codequality": to_codequality,
-    "github": to_annotations,
-    "summary": to_summary,
-    "comment": to_comment,
-}
-FORMS = ("text", "json", "markdown", "html", *OF_SHEET)
-FORMS_OF_SAVED = ("text", "markdown", *OF_SHEET)
+if TYPE_CHECKING:  # `--help` lists the forms and makes none
+    from hlodiff.report.report import Report
+    from hlodiff.report.view import ReportView
 
 
-def to_form(report: Report, form: str, *, link: str = "", folder: str = "") -> str:
-    """A report in one of FORMS but "text", which asks for a window's width: see `to_terminal`.
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One form of a report.
+
+    Args:
+        name: what `--format` and `--report` call it.
+        renderer: module and function, `module:function`, imported when the form is made. A renderer of a view takes the
+            view and a link to the whole report; one of a report takes the report and `folder` (see `ReportView`).
+        of_view: whether it is made from the view alone.
+        of_saved: whether it can also be made from a saved result, which holds the view and the lines of the text.
+    """
+
+    name: str
+    renderer: str
+    of_view: bool = True
+    of_saved: bool = True
+
+    def load(self) -> Callable[..., str]:
+        """Import the renderer."""
+        module, _, function = self.renderer.partition(":")
+        found: Callable[..., str] = getattr(import_module(module), function)
+        return found
+
+
+FORMS = (
+    Form("text", "hlodiff.report.text:to_terminal", of_view=False),
+    Form("json", "hlodiff.report.json_form:to_json", of_view=False, of_saved=False),
+    Form("markdown", "hlodiff.report.markdown:view_to_markdown"),
+    Form("html", "hlodiff.report.html:to_page", of_view=False, of_saved=False),
+    Form("junit", "hlodiff.report.junit:to_junit"),
+    Form("sarif", "hlodiff.report.sarif:to_sarif"),
+    Form("codequality", "hlodiff.report.codequality:to_codequality"),
+    Form("github", "hlodiff.report.annotations:to_annotations"),
+    Form("summary", "hlodiff.report.comment:to_summary"),
+    Form("comment", "hlodiff.report.comment:to_comment"),
+)
+"""Every form. A new one needs a row here and its renderer."""
+
+FORM_NAMES = tuple(form.name for form in FORMS)
+SAVED_FORM_NAMES = tuple(form.name for form in FORMS if form.of_saved)
+_BY_NAME = {form.name: form for form in FORMS}
+
+
+def to_form(
+    report: Report,
+    form: str,
+    *,
+    link: str = "",
+    folder: str = "",
+    width: int = 100,
+    color: bool = False,
+    view: Callable[[], ReportView] | None = None,
+) -> str:
+    """A report in one form.
 
     Args:
         report: what a command found out.
-        form: one of FORMS.
-        link: where all of it can be read, for forms that are cut.
-        folder: the project's folder below the top of the repository, see `Sheet`.
+        form: one of FORM_NAMES.
+        link: address of the whole report, for forms that are cut.
+        folder: the project's folder below the top of the repository, see `ReportView`.
+        width: columns of the window, for text.
+        color: whether text may have colours.
+        view: returns the report's view, where several forms are made from it.
 
     Returns:
         text ending in a newline.
 
     Example:
+        >>> from hlodiff.report import Report
         >>> to_form(Report("diff", "a", "b", ()), "github")
         'nothing to compare\\n'
     """
-    if form == "json":
-        return to_json(report, folder)
-    if form == "html":
-        from hlodiff.report.page import to_page  # what draws and fills it is imported only where a page is made
+    renderer = _BY_NAME[form].load()
+    if form == "text":
+        return renderer(report, width=width, color=color)
+    if not _BY_NAME[form].of_view:
+        return renderer(report, folder=folder)
+    from hlodiff.report.view_builder import build_view
 
-        return to_page(report)
-    return saved_to_form(sheet_of(report, folder), form, link=link)
+    return renderer(view() if view else build_view(report, folder), link)
 
 
-def saved_to_form(sheet: Sheet, form: str, *, link: str = "", width: int = 100, color: bool = False) -> str:
-    """A sheet in one of FORMS_OF_SAVED.
+def saved_to_form(view: ReportView, form: str, *, link: str = "", width: int = 100, color: bool = False) -> str:
+    """A saved view in one form.
 
     Args:
-        sheet: what a report says; as text it says what it was saved with.
-        form: one of FORMS_OF_SAVED.
-        link: where all of it can be read, for forms that are cut.
+        view: what a report says; its text is what it was saved with.
+        form: one of SAVED_FORM_NAMES.
+        link: address of the whole report, for forms that are cut.
         width: columns of the window, for text.
         color: whether text may have colours.
 
@@ -69,9 +108,12 @@ def saved_to_form(sheet: Sheet, form: str, *, link: str = "", width: int = 100, 
         text ending in a newline.
 
     Example:
-        >>> saved_to_form(Sheet("diff", "a", "b", ()), "text")
+        >>> from hlodiff.report.view import ReportView
+        >>> saved_to_form(ReportView("diff", "a", "b", ()), "text")
         'nothing to compare\\n'
     """
     if form == "text":
-        return laid_out([*sheet.text, totals_line(sheet)], width=width, color=color)
-    return sheet_to_markdown(sheet) if form == "markdown" else OF_SHEET[form](sheet, link)
+        from hlodiff.report.text import saved_to_terminal
+
+        return saved_to_terminal(view, width=width, color=color)
+    return _BY_NAME[form].load()(view, link)

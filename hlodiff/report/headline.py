@@ -4,13 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from hlodiff.diff.classes import is_argument
-from hlodiff.diff.compared import Compared
-from hlodiff.diff.displaced import displaced
-from hlodiff.diff.result import Edit, ModuleDiff
-from hlodiff.report.numbers import bytes_in_words, many
-from hlodiff.report.places import place_in_words
-from hlodiff.report.unrolled import unrolled_in_words
+from hlodiff.differ.classify import is_argument
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.loop_turns import Turns, turns_of
+from hlodiff.differ.moves import relocations
+from hlodiff.differ.result import Edit, ModuleDiff
+from hlodiff.differ.unrolling import unrolling
+from hlodiff.hlo.model import Module
+from hlodiff.report.numbers import format_bytes, many
+from hlodiff.report.places import format_memory_space
+from hlodiff.report.program_analysis import place_of
+
+
+def format_unrolled(diff: ModuleDiff, loops: tuple[float, float]) -> Iterator[str]:
+    """One sentence where a program has fewer loops and copies of a body in their place, or the reverse.
+
+    Args:
+        diff: of two programs.
+        loops: how many loops they have.
+
+    Returns:
+        at most one sentence without markup; none of compiled programs, where XLA splits and merges copies.
+    """
+    old, new = loops
+    if old > new:
+        yield from _sentence(diff.old, diff.new, "became")
+    elif new > old:
+        yield from _sentence(diff.new, diff.old, "was")
+
+
+def _sentence(looped: Module, unrolled: Module, verb: str) -> Iterator[str]:
+    found = unrolling(looped, unrolled)
+    if found is not None:
+        here = "" if found.copies.where == found.loop else f" ({place_of(found.copies.where)})"
+        yield f"the loop of {place_of(found.loop)} {verb} {found.copies.copies:,} copies of its body{here}"
+
 
 Metrics = Mapping[str, tuple[float, float]]
 SAME = "the same program"
@@ -25,7 +53,7 @@ _COUNTED = (
 )
 
 
-def headline(program: Compared) -> str:
+def headline(program: ProgramComparison) -> str:
     """Kind and size of a change, and the few facts that a reviewer must not miss.
 
     Args:
@@ -35,7 +63,7 @@ def headline(program: Compared) -> str:
         one line without markup.
 
     Example:
-        >>> headline(Compared("f", "cpu", "compiled", "identical"))
+        >>> headline(ProgramComparison("f", "cpu", "compiled", "identical"))
         'the same program'
     """
     diff = program.diff
@@ -43,22 +71,24 @@ def headline(program: Compared) -> str:
         return SAME + _other_channels(diff)
     counts = [f"{count:,} {kind}" for kind, count in diff.summary.items() if count]
     size = f"{', '.join(counts)} of {many(max(diff.old.instruction_count(), 1), 'instruction')}"
-    said = list(_sentences(diff, program.metrics()))[:_MOST_SENTENCES]
-    return f"{', '.join(program.classes)}: {'; '.join([*said, size])}{_other_channels(diff)}"
+    sentences = list(_sentences(diff, program.metrics(), turns_of(program)))[:_MOST_SENTENCES]
+    return f"{', '.join(program.classes)}: {'; '.join([*sentences, size])}{_other_channels(diff)}"
 
 
-def _sentences(diff: ModuleDiff, metrics: Metrics) -> Iterator[str]:
+def _sentences(diff: ModuleDiff, metrics: Metrics, turns: Turns) -> Iterator[str]:
     """What matters, most important first."""
     yield from _donations(diff)
     yield from _moves(diff)
-    yield from _constraints(diff)
-    yield from _collectives(metrics)
+    yield from _constraints(diff, turns)
+    yield from _collectives(metrics, turns)
     yield from _element_types(diff)
-    yield from unrolled_in_words(diff, metrics.get("loops", (0, 0)))
+    yield from format_unrolled(diff, metrics.get("loops", (0, 0)))
     for name, one, several, size in _COUNTED:
         old, new = metrics.get(name, (0, 0))
-        if old != new:
-            yield _more_or_less(old, new, one, several, metrics.get(size, (0, 0)))
+        if name == "loops" and old != new:
+            yield _more_or_less(old, new, one, several)
+        elif _is_known_change(old, new, turns):
+            yield _more_or_less(old, new, one, several, metrics.get(size, (0, 0))) + turns.words()
 
 
 def _donations(diff: ModuleDiff) -> Iterator[str]:
@@ -85,9 +115,9 @@ def _moves(diff: ModuleDiff) -> Iterator[str]:
                 runs[pair] = runs.get(pair, 0) + edit.count
             elif change.field == "memory_space":
                 what = "argument" if is_argument(edit, diff) else "value"
-                key = (what, place_in_words(change.old), place_in_words(change.new))
+                key = (what, format_memory_space(change.old), format_memory_space(change.new))
                 lies[key] = lies.get(key, 0) + edit.count
-    for one in displaced(diff) if not runs else ():
+    for one in relocations(diff) if not runs else ():
         runs[one.old, one.new] = runs.get((one.old, one.new), 0) + one.count
     for (old, new), count in runs.items():
         yield f"{many(count, 'operation')} now {'runs' if count == 1 else 'run'} on the {new} instead of the {old}"
@@ -98,7 +128,7 @@ def _moves(diff: ModuleDiff) -> Iterator[str]:
 
 
 def _host_calls(diff: ModuleDiff) -> Iterator[str]:
-    """Calls of the host that came or went, where the differ could not follow what they called."""
+    """Added and removed host calls, where the differ could not follow what they called."""
     counts = {"added": 0, "removed": 0}
     for edit in diff.edits:
         site = edit.new or edit.old
@@ -110,19 +140,25 @@ def _host_calls(diff: ModuleDiff) -> Iterator[str]:
         yield f"{many(abs(moved), 'computation')} moved {way}"
 
 
-def _constraints(diff: ModuleDiff) -> Iterator[str]:
+def _is_known_change(old: float, new: float, turns: Turns) -> bool:
+    """Whether a count changed in a real run too: where loops differ, only what is there on one side alone did."""
+    return old != new and (turns.same or not old or not new)
+
+
+def _constraints(diff: ModuleDiff, turns: Turns) -> Iterator[str]:
     for name, words in (("sdy.sharding_constraint", "sharding constraint"), ("sdy.reshard", "reshard")):
         old, new = diff.op_counts.get(name, (0, 0))
-        if old != new:
-            yield _more_or_less(old, new, words)
+        if _is_known_change(old, new, turns):
+            yield _more_or_less(old, new, words) + turns.words()
 
 
-def _collectives(metrics: Metrics) -> Iterator[str]:
-    """Collectives that came or went, with what they carry: these are what a one-word change of a sharding costs."""
+def _collectives(metrics: Metrics, turns: Turns) -> Iterator[str]:
+    """Added and removed collectives, with their bytes: these are what a one-word change of a sharding costs."""
     for name, (old, new) in metrics.items():
         family = name.removeprefix("collectives.")
-        if family != name and old != new:
-            yield _more_or_less(old, new, family, size=metrics.get(f"collective_bytes.{family}", (0, 0)))
+        if family != name and _is_known_change(old, new, turns):
+            size = metrics.get(f"collective_bytes.{family}", (0, 0))
+            yield _more_or_less(old, new, family, size=size) + turns.words()
 
 
 def _element_types(diff: ModuleDiff) -> Iterator[str]:
@@ -136,14 +172,14 @@ def _element_types(diff: ModuleDiff) -> Iterator[str]:
 
 
 def _is_short(*types: str) -> bool:
-    """Whether types are those of arrays: the types of a tuple are its elements' and are told there."""
+    """Whether types are those of arrays: the types of a tuple are its elements' and are listed there."""
     return all(len(word) <= 12 and "," not in word for word in types)
 
 
 def _more_or_less(old: float, new: float, one: str, several: str = "", size: tuple[float, float] = (0, 0)) -> str:
     """`2 all-gathers more (now 4, 52.0 KiB)`; what is new or gone altogether is called so."""
     count = many(int(abs(new - old)), one, several)
-    carried = f" ({bytes_in_words(size[1] or size[0])})" if any(size) and not (old and new) else ""
+    carried = f" ({format_bytes(size[1] or size[0])})" if any(size) and not (old and new) else ""
     if not old:
         return f"{count} added{carried}"
     if not new:

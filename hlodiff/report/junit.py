@@ -5,53 +5,53 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as ET
 
+from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.counts import outcomes
 from hlodiff.report.escape import printable
-from hlodiff.report.key_numbers import number_in_words
-from hlodiff.report.rows import place_in_words
-from hlodiff.report.sheet import Detail, Group, Program, Said, Sheet
-from hlodiff.report.totals import totals_in_words
+from hlodiff.report.places import format_place
+from hlodiff.report.rows import format_number
+from hlodiff.report.totals import format_totals
+from hlodiff.report.view import Detail, FindingView, Group, ProgramView, ReportView
 
-_STAGES = {"stablehlo": "StableHLO", "compiled": "compiled"}
 _FAILING = {"broken": "error", "error": "failure"}
 
 
-def to_junit(sheet: Sheet, link: str = "") -> str:
+def to_junit(view: ReportView, link: str = "") -> str:
     """The report as JUnit XML, as CI systems read it.
 
     A program fails where a finding fails it; in a `diff`, which judges nothing, where it differs. What could not be
     judged is an error, and so is a recorded program that was not checked; what never had a snapshot is skipped.
 
     Args:
-        sheet: what a report says.
+        view: what a report says.
         link: where all of it can be read.
 
     Returns:
-        XML ending in a newline; the totals stand at its end, in a suite without tests.
+        XML ending in a newline; the totals are its last suite, which has no tests.
 
     Example:
-        >>> to_junit(Sheet("diff", "a", "b", ())).split("\\n")[1][:30]
+        >>> to_junit(ReportView("diff", "a", "b", ())).split("\\n")[1][:30]
         '<testsuites name="hlodiff" tes'
     """
     root = ET.Element("testsuites", name="hlodiff")
     details: dict[tuple[str, str, str], Detail] = {}
-    for detail in sheet.details:
+    for detail in view.details:
         for target in detail.targets or ("",):
             details[detail.name, detail.stage, target] = detail
     suites: dict[str, ET.Element] = {}
-    programs: dict[tuple[str, str | None], list[Program]] = {}
-    for stage in sheet.programs:
+    programs: dict[tuple[str, str | None], list[ProgramView]] = {}
+    for stage in view.programs:
         programs.setdefault((stage.name, stage.target), []).append(stage)
     for (name, _), stages in programs.items():
-        told = [details.get((one.name, one.stage, one.target or "")) for one in stages]
-        _program(_suite(suites, root, name), stages, sheet, [detail for detail in told if detail])
-    for finding in sheet.further_findings():
+        known = [details.get((one.name, one.stage, one.target or "")) for one in stages]
+        _program(_suite(suites, root, name), stages, view, [detail for detail in known if detail])
+    for finding in view.further_findings():
         _finding(_suite(suites, root, finding.program), finding)
     for suite in suites.values():
         _counted(suite, [suite])
     _counted(root, suites.values())
     last = ET.SubElement(root, "testsuite", name="totals", tests="0", failures="0", errors="0", skipped="0")
-    _text(last, "system-out", f"{totals_in_words(sheet)}\n{link}".rstrip("\n"))
+    _text(last, "system-out", f"{format_totals(view)}\n{link}".rstrip("\n"))
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -62,7 +62,7 @@ def _suite(suites: dict[str, ET.Element], root: ET.Element, name: str) -> ET.Ele
     return suites[name]
 
 
-def _program(suite: ET.Element, stages: Sequence[Program], sheet: Sheet, details: Sequence[Detail]) -> None:
+def _program(suite: ET.Element, stages: Sequence[ProgramView], view: ReportView, details: Sequence[Detail]) -> None:
     """One test case, whatever its stages are: they are judged together."""
     first = stages[0]
     where = next((one.where for one in stages if one.where), None)
@@ -72,17 +72,17 @@ def _program(suite: ET.Element, stages: Sequence[Program], sheet: Sheet, details
     for name, value in (("status", status), *(pair for one in stages for pair in _properties(one))):
         if value:
             ET.SubElement(properties, "property", name=printable(name), value=printable(value))
-    found = [f for f in sheet.findings if (f.program, f.target) == (first.name, first.target)]
-    _outcome(case, next(one for one in stages if one.status == status), stages, sheet, found)
+    found = [f for f in view.findings if (f.program, f.target) == (first.name, first.target)]
+    _outcome(case, next(one for one in stages if one.status == status), stages, view, found)
     if details:
-        _text(case, "system-out", "\n".join(line for detail in details for line in _lines(detail, sheet)))
+        _text(case, "system-out", "\n".join(line for detail in details for line in _lines(detail, view)))
 
 
-def _properties(stage: Program) -> Iterable[tuple[str, str]]:
-    word = _STAGES[stage.stage]
+def _properties(stage: ProgramView) -> Iterable[tuple[str, str]]:
+    word = STAGE_NAMES[stage.stage]
     yield f"{word} change", stage.word
-    yield f"{word} where", place_in_words(stage.where)
-    yield from ((f"{word} {number.name}", number_in_words(number)) for number in stage.numbers)
+    yield f"{word} where", format_place(stage.where)
+    yield from ((f"{word} {number.name}", format_number(number)) for number in stage.numbers)
 
 
 def _case(suite: ET.Element, name: str, what: str, file: str = "") -> ET.Element:
@@ -92,31 +92,39 @@ def _case(suite: ET.Element, name: str, what: str, file: str = "") -> ET.Element
     return case
 
 
-def _outcome(case: ET.Element, program: Program, stages: Sequence[Program], sheet: Sheet, findings: list[Said]) -> None:
+def _outcome(
+    case: ET.Element,
+    program: ProgramView,
+    stages: Sequence[ProgramView],
+    view: ReportView,
+    findings: list[FindingView],
+) -> None:
     """Why this one is not simply a pass; `program` is the stage that decides."""
-    worst = next((f for f in findings if f.severity in _FAILING), None)  # they stand worst first
-    changed = [f"{_STAGES[one.stage]}: {one.headline}" for one in stages if one.status == "changed" and one.headline]
+    worst = next((f for f in findings if f.severity in _FAILING), None)  # findings are sorted, worst first
+    changed = [
+        f"{STAGE_NAMES[one.stage]}: {one.headline}" for one in stages if one.status == "changed" and one.headline
+    ]
     if program.status == "not_checked":
         kind = "error" if program.broken or program.recorded else "skipped"
-        _told(case, kind, "broken" if program.broken else "not-checked", program.reason, program.advice)
+        _add_outcome(case, kind, "broken" if program.broken else "not-checked", program.reason, program.advice)
     elif worst and program.status != "identical":
-        _told(case, _FAILING[worst.severity], worst.rule, "; ".join(changed) or worst.what, worst.advice)
-    elif sheet.command == "diff" and program.status != "identical":
-        _told(case, "failure", program.status, "; ".join(changed) or program.status, "")
+        _add_outcome(case, _FAILING[worst.severity], worst.rule, "; ".join(changed) or worst.what, worst.advice)
+    elif view.command == "diff" and program.status != "identical":
+        _add_outcome(case, "failure", program.status, "; ".join(changed) or program.status, "")
 
 
-def _finding(suite: ET.Element, finding: Said) -> None:
+def _finding(suite: ET.Element, finding: FindingView) -> None:
     on = f" on {finding.target}" if finding.target else ""
     where = finding.where.file if finding.where else ""
     case = _case(suite, finding.program, f"{finding.rule}{on}: {finding.what}", where)
     if finding.severity in _FAILING:
         words = "\n".join([*finding.details, finding.advice]).strip()
-        _told(case, _FAILING[finding.severity], finding.rule, finding.what, words)
+        _add_outcome(case, _FAILING[finding.severity], finding.rule, finding.what, words)
     elif finding.details:
         _text(case, "system-out", "\n".join(finding.details))
 
 
-def _told(case: ET.Element, kind: str, rule: str, what: str, more: str) -> None:
+def _add_outcome(case: ET.Element, kind: str, rule: str, what: str, more: str) -> None:
     attributes = {"message": printable(what)} if kind == "skipped" else {"message": printable(what), "type": rule}
     element = ET.SubElement(case, kind, {name: printable(value) for name, value in attributes.items()})
     element.text = printable(f"{what}\n{more}".rstrip("\n"), lines=True)
@@ -126,12 +134,12 @@ def _text(parent: ET.Element, tag: str, text: str) -> None:
     ET.SubElement(parent, tag).text = printable(text, lines=True)
 
 
-def _lines(detail: Detail, sheet: Sheet) -> Iterable[str]:
-    yield f"{_STAGES[detail.stage]}: {detail.headline}"
+def _lines(detail: Detail, view: ReportView) -> Iterable[str]:
+    yield f"{STAGE_NAMES[detail.stage]}: {detail.headline}"
     for section in detail.sections:
         yield from (f"{section.title}: {line}" for line in section.lines)
     marks = detail.shared.split()
-    shared = [change for change in sheet.shared if change.mark in marks]
+    shared = [change for change in view.shared if change.mark in marks]
     for group in [*([Group("the same in several programs", tuple(shared))] if shared else []), *detail.groups]:
         yield from ([f"{group.title}:"] if group.title else [])
         for change in group.changes:

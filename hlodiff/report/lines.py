@@ -12,8 +12,9 @@ from hlodiff.report.escape import clip, printable, unordered
 if TYPE_CHECKING:
     from rich.text import Text
 
+
 _TITLES = 13
-_DEEPEST = 20  # of an indentation: lines may come from a file that nobody vouches for
+_DEEPEST = 20  # of an indentation: lines may come from an untrusted file
 _STYLES = frozenset(
     f"{weight}{color}".rstrip() for weight in ("", "bold ") for color in ("", "red", "green", "yellow", "cyan")
 )
@@ -23,7 +24,7 @@ _STYLES = frozenset(
 class Line:
     """One line: indentation, text that may be cut at the window's edge, words that stay at its end, a style.
 
-    A line with a `title`, "" included, stands in the column beside the titles.
+    A line with a `title`, "" included, starts in the column after the titles.
     """
 
     indent: int
@@ -34,7 +35,7 @@ class Line:
     title: str | None = None
 
 
-def laid_out(lines: Iterable[Line], *, width: int, color: bool = False) -> str:
+def lay_out(lines: Iterable[Line], *, width: int, color: bool = False) -> str:
     """Lines as text for a window.
 
     Args:
@@ -46,7 +47,7 @@ def laid_out(lines: Iterable[Line], *, width: int, color: bool = False) -> str:
         text ending in a newline.
 
     Example:
-        >>> laid_out([Line(2, "a\\x1b[31mb")], width=80)
+        >>> lay_out([Line(2, "a\\x1b[31mb")], width=80)
         '  a\\\\x1b[31mb\\n'
     """
     width = max(width, 40)
@@ -56,7 +57,7 @@ def laid_out(lines: Iterable[Line], *, width: int, color: bool = False) -> str:
 
 
 def _plain(line: Line, width: int) -> list[str]:
-    """The line, cut or wrapped to the width; what stands at its end is kept whole. The log of a CI run obeys none."""
+    """The line, cut or wrapped to the width, its ends kept whole; no CI log obeys it as a command."""
     return [unordered(text) for text in _laid_out(line, width)]
 
 
@@ -75,7 +76,7 @@ def _laid_out(line: Line, width: int) -> list[str]:
 
 
 def _with_ends(text: str, ends: list[str], room: int) -> list[str]:
-    """One line if need be with the text cut; where that would lose half of it, what stands at its end goes below."""
+    """One line, the text cut if necessary; if half of the text would be lost, the ends go below."""
     end = "".join(f"  {word}" for word in ends)
     if len(text) + len(end) <= room or len(end) <= room // 2:
         return [(clip(text, room - len(end)) + end).rstrip()]

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
 
-from hlodiff.diff.metrics import BOOKKEEPING
-from hlodiff.diff.weights import KINDS, weigh
-from hlodiff.ir.hlo_shapes import print_shape
-from hlodiff.ir.model import Instruction, Module
+from hlodiff.differ.metrics import BOOKKEEPING
+from hlodiff.differ.multiplicity import KINDS, multiplicities
+from hlodiff.hlo.model import PROGRAM_NAMES, Instruction, Module
+from hlodiff.hlo.shapes import print_shape
 from hlodiff.report.escape import clip, printable
 from hlodiff.report.numbers import many
 
-_STAGES = {"stablehlo": "StableHLO", "compiled": "compiled HLO"}
 _PLACES = {
     "entry": "operations of the entry",
     "fusion": "operations in fusions",
@@ -22,8 +21,8 @@ _PLACES = {
     "reduction": "operations of reductions",
     "other": "operations elsewhere",
 }
-# What tells two operations of one opcode and type apart for a reader, without their operands.
-_TOLD = ("kind", "custom_call_target", "call_target_name", "direction", "comparison_direction", "replica_groups",
+# Attributes that distinguish two operations of one opcode and type for a reader, apart from their operands.
+_LISTED = ("kind", "custom_call_target", "call_target_name", "direction", "comparison_direction", "replica_groups",
          "source_target_pairs", "sharding")  # fmt: skip
 _SHORT = 24  # of a constant's value: scalars, not tables
 _WIDE = 160
@@ -35,13 +34,13 @@ def program_listing(module: Module, text: str) -> str:
 
     Args:
         module: a program of either stage.
-        text: what it was read from; a hash of it stands at the end, so that no change is without a line.
+        text: what it was read from; its hash is the last line, so that every change shows.
 
     Returns:
-        sections whose titles stand in column 0, rows below them in an order of their own; ends in a newline.
+        sections with titles in column 0 and sorted rows below them; ends in a newline.
 
     Example:
-        >>> from hlodiff.ir import read_text
+        >>> from hlodiff.hlo import read_text
         >>> hlo = "HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT a = f32[2] add(p, p)\\n}"
         >>> print(program_listing(read_text(hlo), hlo).rpartition("content")[0], end="")
         compiled HLO
@@ -56,7 +55,7 @@ def program_listing(module: Module, text: str) -> str:
 
 
 def _lines(module: Module, text: str) -> Iterator[str]:
-    yield _STAGES[module.stage]
+    yield PROGRAM_NAMES[module.stage]
     computations = many(len(module.computations), "computation")
     yield f"  {many(module.instruction_count(), 'instruction')} in {computations}"
     yield "arguments and results"
@@ -86,7 +85,7 @@ def _interface(module: Module) -> Iterator[str]:
 def _counted(module: Module) -> dict[str, Counter[str]]:
     """Rows by the kind of computation that they run in, counted as often as the computation is called."""
     found: dict[str, Counter[str]] = {}
-    for computation, weight in zip(module.computations, weigh(module), strict=True):
+    for computation, weight in zip(module.computations, multiplicities(module), strict=True):
         rows = Counter(_words(one) for one in computation.instructions if one.opcode not in BOOKKEEPING)
         for kind in KINDS:
             for words, count in rows.items() if weight.kinds.get(kind) else ():
@@ -99,6 +98,6 @@ def _words(one: Instruction) -> str:
 
 
 def _details(one: Instruction) -> list[str]:
-    told = [f"{name}={value}" for name, value in one.attributes if name in _TOLD]
+    attributes = [f"{name}={value}" for name, value in one.attributes if name in _LISTED]
     is_value = one.opcode == "constant" and one.literal and len(one.literal) <= _SHORT
-    return [f"({one.literal})", *told] if is_value else told
+    return [f"({one.literal})", *attributes] if is_value else attributes

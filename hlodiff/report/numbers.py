@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Literal
+
+Unit = Literal["count", "bytes"]
+
 _MOST = 10**300
 
 
-def bytes_in_words(count: float) -> str:
+def format_bytes(count: float) -> str:
     """Bytes with a binary unit.
 
     Example:
-        >>> bytes_in_words(512), bytes_in_words(12800), bytes_in_words(3 * 1024**3)
+        >>> format_bytes(512), format_bytes(12800), format_bytes(3 * 1024**3)
         ('512 B', '12.5 KiB', '3.0 GiB')
     """
     size = _bounded(count)
@@ -20,11 +26,11 @@ def bytes_in_words(count: float) -> str:
     return f"{size:.1f} TiB" if abs(size) < 1e6 else f"{size:.3g} TiB"
 
 
-def count_in_words(count: float) -> str:
+def format_count(count: float) -> str:
     """A count: exact up to a million, then with a unit.
 
     Example:
-        >>> count_in_words(12), count_in_words(123456), count_in_words(2.5e9)
+        >>> format_count(12), format_count(123456), format_count(2.5e9)
         ('12', '123,456', '2.50 G')
     """
     count = _bounded(count)
@@ -37,16 +43,45 @@ def count_in_words(count: float) -> str:
     return f"{count:.3g} T"
 
 
+FORMATS: dict[Unit, Callable[[float], str]] = {"count": format_count, "bytes": format_bytes}
+"""How to show a number of each unit."""
+
+
 def _bounded(count: float) -> float:
-    """As a float; shapes of a file that nobody vouches for may have more elements than a float can count."""
+    """As a float; shapes of an untrusted file may have more elements than a float can count."""
     return float(min(max(count, -_MOST), _MOST)) if count == count else 0.0
 
 
-def change_in_words(old: float, new: float) -> str:
+def format_sides(old: float, new: float, show: Callable[[float], str]) -> tuple[str, str]:
+    """Both sides of a number; numbers that differ look different: 40,962 B and 40,960 B are 40.0 KiB both.
+
+    Example:
+        >>> format_sides(40962, 40960, format_bytes), format_sides(8, 8, format_count)
+        (('40,962 B', '40,960 B'), ('8', '8'))
+    """
+    before, after = show(old), show(new)
+    if before == after and old != new:
+        end = " B" if show is format_bytes else ""
+        before, after = f"{old:,.15g}{end}", f"{new:,.15g}{end}"
+    return before, after
+
+
+def format_arrow(old: float, new: float, show: Callable[[float], str]) -> str:
+    """Both sides of a number with an arrow between them, or one of them where they are equal.
+
+    Example:
+        >>> format_arrow(2, 3, format_count), format_arrow(40962, 40960, format_bytes), format_arrow(8, 8, format_bytes)
+        ('2 -> 3', '40,962 B -> 40,960 B', '8 B')
+    """
+    before, after = format_sides(old, new, show)
+    return f"{before} -> {after}" if old != new else before
+
+
+def format_change(old: float, new: float) -> str:
     """By how much a number changed.
 
     Example:
-        >>> change_in_words(100, 117), change_in_words(0, 3), change_in_words(4, 0)
+        >>> format_change(100, 117), format_change(0, 3), format_change(4, 0)
         ('+17 %', 'was 0', 'now 0')
     """
     old, new = _bounded(old), _bounded(new)
@@ -70,11 +105,22 @@ def many(count: int, one: str, several: str = "") -> str:
     return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
-def seconds_in_words(seconds: float) -> str:
+def format_names(names: Sequence[str], most: int = 3) -> str:
+    """`f, g, h and 3 more`.
+
+    Example:
+        >>> format_names("fghij")
+        'f, g, h and 2 more'
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
+def format_seconds(seconds: float) -> str:
     """A duration with three digits.
 
     Example:
-        >>> seconds_in_words(0.000123), seconds_in_words(0.0421), seconds_in_words(0.25), seconds_in_words(83.2)
+        >>> format_seconds(0.000123), format_seconds(0.0421), format_seconds(0.25), format_seconds(83.2)
         ('0.12 ms', '42.1 ms', '250 ms', '83.2 s')
     """
     if seconds >= 0.9995:
@@ -82,3 +128,46 @@ def seconds_in_words(seconds: float) -> str:
     milliseconds = seconds * 1e3
     digits = 0 if milliseconds >= 99.95 else 1 if milliseconds >= 9.995 else 2
     return f"{milliseconds:.{digits}f} ms"
+
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+# For terminals that show no blocks: by height and amount of ink.
+_ASCII = "_.-~=+*#"
+_GAP = " "
+
+
+def sparkline(values: Sequence[float | None], *, width: int = 40, ascii_only: bool = False) -> str:
+    """Values as characters of eight heights, the lowest value lowest.
+
+    Args:
+        values: oldest first; None where nothing is known, which leaves a gap.
+        width: most characters; where there are more values, each character shows the largest of several.
+        ascii_only: whether the terminal shows ASCII alone.
+
+    Returns:
+        one character for each value or group of values; all the lowest where the value never changes.
+
+    Example:
+        >>> sparkline([1, 2, None, 8]), sparkline([1, 2, None, 8], ascii_only=True), sparkline([5, 5])
+        ('▁▂ █', '_. #', '▁▁')
+    """
+    marks = _ASCII if ascii_only else _BLOCKS
+    known = [value for value in values if value is not None]
+    if not known:
+        return ""
+    low, high = min(known), max(known)
+
+    def mark(value: float | None) -> str:
+        if value is None:
+            return _GAP
+        return marks[round((value - low) / (high - low) * (len(marks) - 1))] if high > low else marks[0]
+
+    return "".join(map(mark, _grouped(values, max(width, 1)))).rstrip()
+
+
+def _grouped(values: Sequence[float | None], width: int) -> list[float | None]:
+    if len(values) <= width:
+        return list(values)
+    bounds = [number * len(values) // width for number in range(width + 1)]
+    groups = [values[start:end] for start, end in pairwise(bounds)]
+    return [max((value for value in group if value is not None), default=None) for group in groups]

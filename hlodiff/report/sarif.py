@@ -6,17 +6,17 @@ from typing import Any
 from urllib.parse import quote
 
 from hlodiff import __version__
-from hlodiff.policy import REASONS
-from hlodiff.report.annotations import inside
+from hlodiff.policy import RULES_BY_NAME
 from hlodiff.report.escape import json_text, printable
-from hlodiff.report.sheet import Place, Said, Sheet
-from hlodiff.report.totals import totals_in_words
+from hlodiff.report.places import line_in_repository
+from hlodiff.report.totals import format_totals
+from hlodiff.report.view import FindingView, Place, ReportView
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"broken": "error", "error": "error", "warning": "warning", "info": "note"}
 _FINGERPRINT = "hlodiffFinding/v1"
 _MOST_RESULTS = 25_000  # GitHub takes no file with more in one run, and shows 5,000
-# What the rules mean; what else was found (growth, parity, traces) is told by its name.
+# What the rules mean; what else was found (growth, parity, traces) has its name.
 _RULES = {
     "changed": "The function compiles to another program than the recorded one.",
     "new": "The function has no recorded program.",
@@ -24,37 +24,37 @@ _RULES = {
     "not-checked": "The program could not be compiled here, so nobody knows whether it changed.",
     "broken": "The program could not be judged because something is broken.",
     "budget": "The program needs more than the project allows it, or less than it asks for.",
-    **REASONS,
+    **{name: rule.reason for name, rule in RULES_BY_NAME.items()},
 }
 
 
-def to_sarif(sheet: Sheet, link: str = "") -> str:
+def to_sarif(view: ReportView, link: str = "") -> str:
     """The findings as SARIF.
 
     Args:
-        sheet: what a report says.
+        view: what a report says.
         link: where all of it can be read.
 
     Returns:
         one JSON object, ending in a newline.
 
     Example:
-        >>> '"results": []' in to_sarif(Sheet("check", "a", "b", ()))
+        >>> '"results": []' in to_sarif(ReportView("check", "a", "b", ()))
         True
     """
-    told = sheet.findings[:_MOST_RESULTS]  # the worst ones stand first
-    rules = list(dict.fromkeys(finding.rule for finding in told))
+    findings = view.findings[:_MOST_RESULTS]  # sorted, worst first
+    rules = list(dict.fromkeys(finding.rule for finding in findings))
     driver = {"name": "hlodiff", "semanticVersion": __version__, "rules": [_rule(name) for name in rules]}
     run: dict[str, Any] = {
         "tool": {"driver": driver},
-        "automationDetails": {"id": f"hlodiff/{sheet.command}/"},
+        "automationDetails": {"id": f"hlodiff/{view.command}/"},
         "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "The top of the repository."}}},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(finding, rules.index(finding.rule), sheet) for finding in told],
-        "properties": {"totals": sheet.totals(), "summary": printable(totals_in_words(sheet))},
+        "results": [_result(finding, rules.index(finding.rule), view) for finding in findings],
+        "properties": {"totals": view.totals(), "summary": printable(format_totals(view))},
     }
-    if len(told) < len(sheet.findings):
-        run["properties"]["leftOut"] = len(sheet.findings) - len(told)
+    if len(findings) < len(view.findings):
+        run["properties"]["leftOut"] = len(view.findings) - len(findings)
     if link:
         run["properties"]["link"] = link
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -63,7 +63,7 @@ def to_sarif(sheet: Sheet, link: str = "") -> str:
 
 def _rule(name: str) -> dict[str, Any]:
     rule = {"id": printable(name), "name": _pascal(name)}
-    return {**rule, "shortDescription": {"text": _RULES.get(name) or printable(name) or "A finding."}}
+    return {**rule, "shortDescription": {"text": _RULES.get(name) or _message(name) or "A finding."}}
 
 
 def _pascal(name: str) -> str:
@@ -72,26 +72,30 @@ def _pascal(name: str) -> str:
     return "".join(word[:1].upper() + word[1:] for word in words) or "Finding"
 
 
-def _result(finding: Said, index: int, sheet: Sheet) -> dict[str, Any]:
+def _result(finding: FindingView, index: int, view: ReportView) -> dict[str, Any]:
     text = "\n".join([f"{finding.label}: {finding.what}", *finding.details])
     text += f"\nhint: {finding.advice}" if finding.advice else ""
     location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": printable(finding.label) or "?"}]}
-    physical = _physical(finding.where, sheet.folder)
+    physical = _physical(finding.where, view.folder)
     return {
         "ruleId": printable(finding.rule),
         "ruleIndex": index,
         "level": _LEVELS[finding.severity],
-        "message": {"text": printable(text, lines=True)},
+        "message": {"text": _message(text)},
         "locations": [{"physicalLocation": physical, **location} if physical else location],
         "partialFingerprints": {_FINGERPRINT: printable(finding.fingerprint)},
         "properties": {"program": finding.program, "target": finding.target, "severity": finding.severity},
     }
 
 
+def _message(text: str) -> str:
+    """A plain message: even in one of these SARIF reads `[words](address)` as a link."""
+    return printable(text, lines=True).replace("](", "]\u200b(")
+
+
 def _physical(where: Place | None, folder: str) -> dict[str, Any] | None:
-    """A line of the repository; what is a library's has no place in it."""
-    if where is None or where.library or not inside(where.file):
+    found = line_in_repository(where, folder)
+    if found is None:
         return None
-    file = f"{folder}/{where.file}" if folder else where.file
-    uri = quote(file.replace("\\", "/"), safe="/-._~", errors="replace")
-    return {"artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"}, "region": {"startLine": max(where.line, 1)}}
+    uri = quote(found[0].replace("\\", "/"), safe="/-._~", errors="replace")
+    return {"artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"}, "region": {"startLine": found[1]}}

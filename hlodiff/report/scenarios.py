@@ -1,4 +1,4 @@
-"""Scenarios in a report; what is wrong with one is told as a finding, see `policy.scenarios`."""
+"""Scenarios in a report; what is wrong with one is a finding, see `policy.scenarios`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from hlodiff.report.numbers import many
-from hlodiff.traces.compare import ComparedTraces
-from hlodiff.traces.counted import Account
-from hlodiff.traces.stored import to_plain
+from hlodiff.tracing.compare import TraceComparison
+from hlodiff.tracing.counts import TraceCounts
+from hlodiff.tracing.serialize import to_plain
 
 State = Literal["changed", "added", "removed", "not_checked", "over_budget", "identical"]
 _WORDS = {
@@ -19,11 +19,11 @@ _WORDS = {
 _ORDER: tuple[State, ...] = ("changed", "added", "removed", "not_checked", "over_budget", "identical")
 
 
-def state_of(one: ComparedTraces) -> State:
+def state_of(one: TraceComparison) -> State:
     """What became of a scenario: a limit outranks a change, as for programs.
 
     Example:
-        >>> state_of(ComparedTraces("steps", "identical", over=("too much",)))
+        >>> state_of(TraceComparison("steps", "identical", over=("too much",)))
         'over_budget'
     """
     return "over_budget" if one.status in ("identical", "changed", "added") and one.over else one.status
@@ -38,11 +38,11 @@ def scenario_totals(states: Sequence[State], command: str) -> str:
     """
     words = {"over_budget": "over budget", "identical": "unchanged", **_WORDS[command]}
     counts = Counter(states)
-    said = ", ".join(f"{counts[state]:,} {words.get(state, state)}" for state in _ORDER if counts[state])
-    return f"scenarios: {said}" if said else ""
+    text = ", ".join(f"{counts[state]:,} {words.get(state, state)}" for state in _ORDER if counts[state])
+    return f"scenarios: {text}" if text else ""
 
 
-def checked_scenarios(scenarios: Sequence[ComparedTraces]) -> str:
+def checked_scenarios(scenarios: Sequence[TraceComparison]) -> str:
     """How many were run, "" for none.
 
     Example:
@@ -53,7 +53,7 @@ def checked_scenarios(scenarios: Sequence[ComparedTraces]) -> str:
     return f"{many(ran, 'scenario')} on cpu" if ran else ""
 
 
-def scenario_json(one: ComparedTraces) -> dict[str, Any]:
+def scenario_json(one: TraceComparison) -> dict[str, Any]:
     """A scenario for machines: everything, nothing cut."""
     return {
         "name": one.name,
@@ -67,7 +67,7 @@ def scenario_json(one: ComparedTraces) -> dict[str, Any]:
     }
 
 
-def _side(account: Account | None) -> dict[str, Any] | None:
+def _side(account: TraceCounts | None) -> dict[str, Any] | None:
     if account is None:
         return None
     return {"traces": account.traces, "programs": account.programs, "functions": to_plain(account)}

@@ -1,13 +1,19 @@
-"""What is said of one changed program, section by section, before any layout: shared by terminal and Markdown."""
+"""The sections of one changed program, before any layout: shared by text, Markdown and the page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from hlodiff.diff.compared import Compared
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.loop_turns import Turns, turns_of
+from hlodiff.differ.result import Cost
 from hlodiff.report.edits import fusion_lines, placement_lines
-from hlodiff.report.numbers import bytes_in_words, change_in_words, count_in_words
+from hlodiff.report.numbers import format_arrow, format_bytes, format_change, format_count, many
+from hlodiff.report.places import format_targets
+from hlodiff.report.report import Report
 
+COSTS = "flops and bytes of changes are computed from shapes, cycles are XLA's estimates"
+"""Where the numbers of `format_cost` come from."""
 _MOST_OPS = 10
 _MOST_LINES = 6
 
@@ -19,7 +25,7 @@ _MOVES = (
     ("copies", "copy_bytes"), ("copies_in_loops", ""), ("memory_moves", "memory_move_bytes"), ("host_transfers", ""),
     ("host_callbacks", ""),
 )  # fmt: skip
-# What is told apart for entry, fusions, loop bodies, ...: JSON has every opcode too.
+# Counted separately for entry, fusions, loop bodies, ...: JSON has every opcode too.
 _BY_KIND = (
     "ops",
     "transposes",
@@ -35,7 +41,7 @@ _KIND_WORDS = {"fusion": "fusions", "loop": "loop bodies", "branch": "branches",
 _OTHERS = (("loops", ""), ("large_literals", "large_literal_bytes"), ("rematerialized", ""))
 
 
-def sections(program: Compared) -> list[Section]:
+def sections(program: ProgramComparison) -> list[Section]:
     """Op counts, fusions, placement, other metrics, memory and cost of a changed program; only what changed.
 
     Args:
@@ -45,28 +51,33 @@ def sections(program: Compared) -> list[Section]:
         titles and lines without markup, not yet escaped.
 
     Example:
-        >>> sections(Compared("f", "cpu", "compiled", "identical"))
+        >>> sections(ProgramComparison("f", "cpu", "compiled", "identical"))
         []
     """
     diff = program.diff
     if diff is None:
         return []
     metrics = program.metrics()
+    turns = turns_of(program)
     lines = fusion_lines(diff.fusions)
     found = [
         ("ops", [_op_counts(program.op_count_pairs())]),
-        ("by kind", _by_kind(program)),
+        ("by kind", _by_kind(program, turns)),
         ("fusions", ["; ".join(filter(None, (_fusion_counts(metrics), *lines[:1]))), *_cut(lines[1:])]),
         ("placement", _cut(placement_lines(diff.edits))),
-        ("collectives", [_collectives(metrics)]),
-        ("moves", [_counted(metrics, _MOVES)]),
+        ("collectives", [_per_turn(_collectives(metrics), turns)]),
+        ("moves", [_per_turn(_counted(metrics, _MOVES), turns)]),
         ("other", [_counted(metrics, _OTHERS), _pairs(_prefixed(metrics, "custom_calls."), str)]),
-        ("memory", [_pairs(_prefixed(metrics, "memory."), bytes_in_words)]),
-        ("cost", [_pairs(_costs(metrics))]),
+        ("memory", [_pairs(_prefixed(metrics, "memory."), format_bytes)]),
+        ("cost", [_per_turn(_pairs(_costs(metrics), comparable=turns.same), turns)]),
         ("limits", list(diff.limits)),
     ]
     kept = [(title, [line for line in lines if line]) for title, lines in found]
     return [(title, lines) for title, lines in kept if lines]
+
+
+def _per_turn(words: str, turns: Turns) -> str:
+    return words + turns.words() if words else ""
 
 
 def _op_counts(pairs: Mapping[str, tuple[int, int]]) -> str:
@@ -77,7 +88,7 @@ def _op_counts(pairs: Mapping[str, tuple[int, int]]) -> str:
     return ", ".join(words + more)
 
 
-def _by_kind(program: Compared) -> list[str]:
+def _by_kind(program: ProgramComparison, turns: Turns) -> list[str]:
     """Where it changed: entry, fusions, loop bodies, branches, reductions; nothing where there is one kind alone."""
     kinds = program.metrics_by_kind()
     if len(kinds) < 2:
@@ -90,7 +101,8 @@ def _by_kind(program: Compared) -> list[str]:
             f"{_short(name)} {_count(pair)}{_carried(name, metrics)}" for name, pair in counted if pair[0] != pair[1]
         ]
         if words:
-            lines.append(f"{_KIND_WORDS.get(kind, kind)}: {', '.join(words)}")
+            per = "" if kind == "entry" else turns.words()
+            lines.append(f"{_KIND_WORDS.get(kind, kind)}: {', '.join(words)}{per}")
     return lines
 
 
@@ -101,7 +113,7 @@ def _short(name: str) -> str:
 def _carried(name: str, metrics: Metrics) -> str:
     size = metrics.get(_SIZES.get(name, name.replace("collectives.", "collective_bytes.")), (0, 0))
     has_size = name in _SIZES or name.startswith("collectives.")
-    return f" ({_arrow(size, bytes_in_words)})" if has_size and any(size) else ""
+    return f" ({format_arrow(*size, format_bytes)})" if has_size and any(size) else ""
 
 
 def _fusion_counts(metrics: Metrics) -> str:
@@ -120,7 +132,7 @@ def _collectives(metrics: Metrics) -> str:
         family = name.removeprefix("collectives.")
         size = metrics.get(f"collective_bytes.{family}", (0, 0))
         if family != name and (pair[0] != pair[1] or size[0] != size[1]):
-            words.append(f"{family} {_count(pair)} ({_arrow(size, bytes_in_words)})")
+            words.append(f"{family} {_count(pair)} ({format_arrow(*size, format_bytes)})")
     asynchronous = metrics.get("async_collectives", (0, 0))
     if asynchronous[0] != asynchronous[1]:
         words.append(f"asynchronous {_count(asynchronous)}")
@@ -133,21 +145,13 @@ def _counted(metrics: Metrics, names: Sequence[tuple[str, str]]) -> str:
     for name, size_name in names:
         pair, size = metrics.get(name, (0, 0)), metrics.get(size_name, (0, 0))
         if pair[0] != pair[1] or size[0] != size[1]:
-            carried = f" ({_arrow(size, bytes_in_words)})" if any(size) else ""
+            carried = f" ({format_arrow(*size, format_bytes)})" if any(size) else ""
             words.append(f"{name.replace('_', ' ')} {_count(pair)}{carried}")
     return ", ".join(words)
 
 
 def _count(pair: tuple[float, float]) -> str:
-    return _arrow(pair, count_in_words)
-
-
-def _arrow(pair: tuple[float, float], show: Callable[[float], str]) -> str:
-    old, new = show(pair[0]), show(pair[1])
-    if old == new and pair[0] != pair[1]:  # 40,962 B and 40,960 B are 40.0 KiB both
-        end = " B" if show is bytes_in_words else ""
-        old, new = f"{pair[0]:,.15g}{end}", f"{pair[1]:,.15g}{end}"
-    return f"{old} -> {new}" if pair[0] != pair[1] else old
+    return format_arrow(*pair, format_count)
 
 
 def _costs(metrics: Metrics) -> dict[str, tuple[float, float]]:
@@ -160,12 +164,12 @@ def _prefixed(metrics: Metrics, prefix: str) -> dict[str, tuple[float, float]]:
     return {name: pair for name, pair in chosen.items() if pair[0] != pair[1]}
 
 
-def _pairs(pairs: Metrics, show: Callable[[float], str] | None = None) -> str:
+def _pairs(pairs: Metrics, show: Callable[[float], str] | None = None, comparable: bool = True) -> str:
     words = []
     for name, pair in pairs.items():
-        each = show or (bytes_in_words if "bytes" in name else count_in_words)
-        by = "" if each is str else f" ({change_in_words(*pair)})"
-        words.append(f"{name.replace('_', ' ') if by else name} {_arrow(pair, each)}{by}")
+        each = show or (format_bytes if "bytes" in name else format_count)
+        by = "" if each is str or not comparable else f" ({format_change(*pair)})"
+        words.append(f"{name if each is str else name.replace('_', ' ')} {format_arrow(*pair, each)}{by}")
     return ", ".join(words)
 
 
@@ -173,3 +177,97 @@ def _cut(lines: list[str]) -> list[str]:
     if len(lines) <= _MOST_LINES:
         return lines
     return [*lines[:_MOST_LINES], f"... and {len(lines) - _MOST_LINES} more, see --format json"]
+
+
+_COMPILER = "StableHLO is the same, so the compiler did this"
+_BOTH = "StableHLO differs too: "
+_WHO = "your code changed, or the way jax lowers it"
+_JAX = "this jax lowers it otherwise"
+
+
+def format_causes(report: Report) -> tuple[str, ...]:
+    """How many programs the compiler changed, and how many had changed before it saw them; () for one toolchain.
+
+    Example:
+        >>> format_causes(Report("check", "a", "b", ()))
+        ()
+    """
+    compiler, both = _split(report.programs)
+    lines = [f"the compiler changed {many(len(compiler), 'program')} whose StableHLO is the same"] if compiler else []
+    if both:
+        differ = "program differs" if len(both) == 1 else "programs differ"
+        lines.append(f"{len(both):,} {differ} in StableHLO too: {_JAX if report.same_code else _WHO}")
+    return tuple(lines)
+
+
+def cause_lines(report: Report, programs: Sequence[ProgramComparison]) -> tuple[str, ...]:
+    """Who changed the programs of one name: `on cpu: StableHLO is the same, so the compiler did this`."""
+    lines = []
+    for words, found in zip((_COMPILER, _BOTH + (_JAX if report.same_code else _WHO)), _split(programs), strict=True):
+        targets = list(dict.fromkeys(program.target or "" for program in found))
+        if targets:
+            lines.append(f"on {', '.join(targets)}: {words}")
+    return tuple(lines)
+
+
+def passing_lines(report: Report, name: str) -> tuple[str, ...]:
+    """Why changes of one name do not fail: `passes on cpu: compiles to another program, but only in cost ...`.
+
+    Example:
+        >>> passing_lines(Report("check", "a", "b", ()), "f")
+        ()
+    """
+    passing: dict[str, list[str]] = {}
+    for one in report.findings:
+        if (one.program, one.rule, one.severity) == (name, "changed", "info"):
+            passing.setdefault(one.what, []).append(one.target or "")
+    return tuple(f"passes{format_targets(on)}: {what}" for what, on in passing.items())
+
+
+def _split(programs: Sequence[ProgramComparison]) -> tuple[list[ProgramComparison], list[ProgramComparison]]:
+    """Programs that the compiler alone changed, and those that another toolchain got as other StableHLO.
+
+    A program whose own snapshot was made by the toolchain of now belongs to neither.
+    """
+    compiler = [one for one in programs if one.by_compiler]
+    both = [one for one in programs if one.stage == "stablehlo" and one.other_toolchain]
+    return compiler, both
+
+
+_MEASURES: tuple[tuple[Callable[[Cost], float], Callable[[float], str], str], ...] = (
+    (lambda cost: cost.flops, format_count, " flops"),
+    (lambda cost: cost.bytes, format_bytes, ""),
+    (lambda cost: cost.cycles or 0, format_count, " cycles"),
+)
+
+
+def format_cost(old: Cost | None, new: Cost | None) -> str:
+    """What both sides cost: `+40,960 flops`, `64.0 KiB -> 32.0 KiB`, or one number where they cost the same.
+
+    Args:
+        old, new: None for a side without the instruction.
+
+    Returns:
+        words in the order operations, bytes read and written, cycles, bytes in the host's memory; "" for nothing.
+
+    Example:
+        >>> format_cost(None, Cost(1, 128, 512, 512)), format_cost(Cost(1, 128), Cost(1, 128))
+        ('+128 flops, +1.0 KiB', '128 flops')
+    """
+    words = []
+    for measure, show, unit in _MEASURES:
+        before, after = (None if cost is None else measure(cost) for cost in (old, new))
+        words.append(_change(before, after, show, unit))
+    for space in dict.fromkeys(name for cost in (old, new) if cost for name, _ in cost.elsewhere):
+        before, after = (None if cost is None else dict(cost.elsewhere).get(space, 0) for cost in (old, new))
+        if before != after and space == "host":  # the fields list moves between other memories; JSON has all
+            words.append(_change(before, after, format_bytes, f" in {space}"))
+    return ", ".join(filter(None, words))
+
+
+def _change(old: float | None, new: float | None, show: Callable[[float], str], unit: str) -> str:
+    if not old and not new:
+        return ""
+    if old is None or new is None:
+        return f"+{show(new or 0)}{unit}" if old is None else f"-{show(old)}{unit}"
+    return f"{show(new)}{unit}" if old == new else f"{show(old)} -> {show(new)}{unit}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hlodiff.report.escape import code, printable
-from hlodiff.report.numbers import seconds_in_words
+from hlodiff.report.numbers import format_seconds
 
 PHASES = ("trace", "lower", "compile")
 TITLES = {"trace": "trace", "lower": "lower", "compile": "XLA"}
@@ -105,7 +105,7 @@ def timing_rows(timings: Sequence[Timing]) -> Iterator[str]:
 
 
 def _seconds(seconds: float | None) -> str:
-    return "not asked" if seconds is None else seconds_in_words(seconds)
+    return "not asked" if seconds is None else format_seconds(seconds)
 
 
 def _ops(count: int | None) -> str:

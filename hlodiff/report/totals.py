@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from hlodiff.diff.compared import Compared
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.hlo.model import PROGRAM_NAMES
 from hlodiff.policy import SCENARIO_RULES, of_policy
 from hlodiff.report.counts import outcomes
 from hlodiff.report.numbers import many
-from hlodiff.report.record import Report
+from hlodiff.report.report import Report
 from hlodiff.report.scenarios import checked_scenarios, scenario_totals
-from hlodiff.report.sheet import Sheet
+from hlodiff.report.view import ReportView
 
 _WORDS = {
     "check": {"changed": "changed", "added": "new", "removed": "orphaned"},
@@ -19,11 +20,11 @@ _WORDS = {
 }
 
 
-def totals_in_words(report: Report | Sheet) -> str:
+def format_totals(report: Report | ReportView) -> str:
     """The totals and the next command.
 
     Example:
-        >>> totals_in_words(Report("diff", "a", "b", ()))
+        >>> format_totals(Report("diff", "a", "b", ()))
         'nothing to compare'
     """
     counts = report.totals()
@@ -50,11 +51,11 @@ def totals_in_words(report: Report | Sheet) -> str:
     return f"{words}; next: {report.next}" if report.next else words
 
 
-def checked_in_words(report: Report) -> str:
+def format_checked(report: Report) -> str:
     """How much was looked at; a program is a function, case and target, in both stages.
 
     Example:
-        >>> checked_in_words(Report("check", "a", "b", ()))
+        >>> format_checked(Report("check", "a", "b", ()))
         '0 programs'
     """
     compared = looked_at(report)
@@ -62,30 +63,31 @@ def checked_in_words(report: Report) -> str:
     scenarios = checked_scenarios(report.scenarios)
     if not compared:
         return scenarios or words
-    # Files of a diff stand for themselves: no function is known.
+    # Files of a diff belong to no known function.
     functions = dict.fromkeys(program.name.partition("/")[0] for program in compared if program.target)
     on = list(dict.fromkeys(program.target for program in compared if program.target))
-    said = [words, f"{many(len(functions), 'function')} on {', '.join(on)}" if functions else ""]
-    words = f"{': '.join(filter(None, said))}, {_stages_in_words(compared)}"
+    parts = [words, f"{many(len(functions), 'function')} on {', '.join(on)}" if functions else ""]
+    words = f"{': '.join(filter(None, parts))}, {_format_stages(compared)}"
     return f"{words}; {scenarios}" if scenarios else words
 
 
-def looked_at(report: Report) -> list[Compared]:
-    """Programs that were captured or read: nobody made those whose function is gone.
+def looked_at(report: Report) -> list[ProgramComparison]:
+    """Programs that were captured or read: not those whose function is no longer registered.
 
     Example:
-        >>> looked_at(Report("check", "a", "b", (Compared("f", "cpu", "compiled", "removed"),)))
+        >>> looked_at(Report("check", "a", "b", (ProgramComparison("f", "cpu", "compiled", "removed"),)))
         []
     """
-    gone = ("not_checked", "removed") if report.command == "check" else ("not_checked",)
-    return [program for program in report.programs if program.status not in gone]
+    skipped = ("not_checked", "removed") if report.command == "check" else ("not_checked",)
+    return [program for program in report.programs if program.status not in skipped]
 
 
-def _stages_in_words(compared: Sequence[Compared]) -> str:
+def _format_stages(compared: Sequence[ProgramComparison]) -> str:
     """`StableHLO and compiled HLO of each`, or of how many."""
     every = {(program.name, program.target) for program in compared}
-    words = {"stablehlo": "StableHLO", "compiled": "compiled HLO"}
-    counts = {word: len({(p.name, p.target) for p in compared if p.stage == stage}) for stage, word in words.items()}
+    counts = {
+        word: len({(p.name, p.target) for p in compared if p.stage == stage}) for stage, word in PROGRAM_NAMES.items()
+    }
     if all(count in (0, len(every)) for count in counts.values()):
         return f"{' and '.join(word for word, count in counts.items() if count)} of each"
     return " and ".join(f"{word} of {count:,}" for word, count in counts.items())

@@ -1,8 +1,7 @@
 """Put first on PYTHONPATH by `hlodiff record`: Python imports this at its start, in every process of the run.
 
-It hands over to the sitecustomize that it hides, if there is one, and waits for `jax` to be imported. A process that
-never imports it pays for this file alone, and nothing in the process shows that it was here: the folder leaves
-`sys.path` again.
+It runs the sitecustomize that it hides, if there is one, and waits for `jax` to be imported. A process that never
+imports JAX pays for this file alone, and is otherwise unchanged: the folder is removed from `sys.path` again.
 """
 
 from __future__ import annotations
@@ -47,12 +46,13 @@ def _start() -> None:
         from hlodiff.capture.recording import start
 
         start(folder, os.environ.get(_ROOT, ""), bool(os.environ.get(_CALLS)))
-    except Exception as error:  # the run comes first: it goes on unrecorded, and the parent says so
+    except Exception as error:  # the run must go on, unrecorded; the parent reports it
         with open(os.path.join(folder, f"{os.getpid()}.problem"), "a") as file:  # noqa: PTH118, PTH123
-            file.write(f"{type(error).__name__}: {error}\n")
+            said = "\n".join((str(error), *getattr(error, "__notes__", ())))  # a hint is a note
+            file.write(f"{type(error).__name__}: {said}\n")
 
 
-def _hand_over() -> None:
+def _run_hidden() -> None:
     """Run the sitecustomize that would have been imported without this one."""
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != _HERE]  # noqa: PTH100
     spec = PathFinder.find_spec("sitecustomize", sys.path)
@@ -64,4 +64,4 @@ def _hand_over() -> None:
 
 if os.environ.get(_FOLDER):
     sys.meta_path.insert(0, _AfterJax())
-_hand_over()
+_run_hidden()

@@ -1,0 +1,79 @@
+"""How much of the code one small diff walks through: `python -m benchmarks.walk`.
+
+A reader who follows one program from text to report opens every file and function that is entered on the way. This runs
+`hlodiff diff` on the pair of docs/internals.md under `sys.setprofile` and counts the files of hlodiff that are entered,
+the functions, and how often a call goes from a function of one file to a function of another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FrameType
+
+import hlodiff
+
+_ROOT = Path(__file__).resolve().parent.parent
+_PACKAGE = str(Path(hlodiff.__file__).resolve().parent)
+_PROGRAM = re.compile(r"```hlo (old|new)\.hlo\n(.*?)```", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Files and functions of hlodiff that a command entered, and calls from one file into another."""
+
+    files: int
+    functions: int
+    crossings: int
+
+
+def pair(page: str) -> dict[str, str]:
+    """The two programs of docs/internals.md by name, `old` and `new`."""
+    return dict(_PROGRAM.findall(page))
+
+
+def walk(arguments: list[str]) -> Walk:
+    """Run one command of hlodiff in this process and count where it goes.
+
+    Code at the top of a module and comprehensions are no functions. Modules are imported while it runs, as for a user.
+    """
+    from hlodiff.cli import run
+
+    entered: set[CodeType] = set()
+    crossings = 0
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        nonlocal crossings
+        if event != "call" or not frame.f_code.co_filename.startswith(_PACKAGE) or frame.f_code.co_name.startswith("<"):
+            return
+        entered.add(frame.f_code)
+        caller = frame.f_back
+        if caller is not None and caller.f_code.co_filename.startswith(_PACKAGE):
+            crossings += caller.f_code.co_filename != frame.f_code.co_filename
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        sys.setprofile(note)
+        try:
+            run(arguments)
+        finally:
+            sys.setprofile(None)
+    return Walk(len({code.co_filename for code in entered}), len(entered), crossings)
+
+
+def main() -> None:
+    programs = pair((_ROOT / "docs" / "internals.md").read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder, f"{name}.hlo") for name in ("old", "new")]
+        for path in paths:
+            path.write_text(programs[path.stem], encoding="utf-8")
+        found = walk(["diff", *map(str, paths)])
+    print(f"{found.files} files, {found.functions} functions, {found.crossings:,} calls from one file into another")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""What one program is made of and how it grows: copies of bodies, equal computations, literals, loops, classes."""

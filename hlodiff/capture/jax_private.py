@@ -1,0 +1,557 @@
+"""Every use of private parts of JAX and Equinox, each with the public API that is missing."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import count
+from types import FrameType, SimpleNamespace
+from typing import Any
+
+from hlodiff.errors import CaptureError
+from hlodiff.hlo import mlir
+
+
+def filter_jit_type() -> type | None:
+    """The type of `eqx.filter_jit(f)`, or None where Equinox is not imported. Equinox does not export it."""
+    eqx = sys.modules.get("equinox")
+    return type(eqx.filter_jit(lambda: None)) if eqx is not None else None
+
+
+def filter_jit_call(
+    wrapper: Any, split: Callable[[str, Any], tuple[Any, Any]], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, tuple[Any, Any, Any]]:
+    """The inner `jax.jit` function of an `eqx.filter_jit` function and the arguments that a call would give it.
+
+    Missing: a `lower` that takes abstract leaves as arrays; Equinox's own treats them as static and fails.
+
+    Args:
+        wrapper: the `eqx.filter_jit` function.
+        split: called with "fun", "first" or "rest" and that part of the call; returns its traced and static parts.
+        args: positional arguments.
+        kwargs: keyword arguments.
+
+    Returns:
+        the inner function and its three arguments: donated arrays, other arrays, statics.
+    """
+    try:
+        signature, inner = wrapper._signature, wrapper._cached
+        donated = {"fun": wrapper.donate_rest, "first": wrapper.donate_first, "rest": wrapper.donate_rest}
+    except AttributeError as error:
+        raise _moved("equinox", "filter_jit", str(error)) from None
+    bound = signature.bind(*args, **kwargs)
+    given: tuple[Any, ...] = (*tuple(bound.args), None)  # Equinox appends None, so that there always is a first one
+    parts = {"fun": wrapper.__wrapped__, "first": given[0], "rest": (given[1:], bound.kwargs)}
+    halves = {key: split(key, part) for key, part in parts.items()}
+    donate = {key: half[0] for key, half in halves.items() if donated[key]}
+    keep = {key: half[0] for key, half in halves.items() if not donated[key]}
+    return inner, (donate, keep, tuple(half[1] for half in halves.values()))
+
+
+def argument_names(traced: Any) -> tuple[str, ...]:
+    """JAX's own names of the flat arguments (`model.layers[0].weight`). Missing: public debug information."""
+    try:
+        return tuple(traced.jaxpr.jaxpr.debug_info.arg_names)
+    except AttributeError as error:
+        raise _moved("jax", "jaxpr.debug_info", str(error)) from None
+
+
+def devices(lowered: Any) -> tuple[Any, ...]:
+    """The devices a lowered function will be compiled for. Missing: `Lowered` shows them only once it compiles."""
+    try:
+        return tuple(lowered._lowering._device_list)
+    except (AttributeError, TypeError) as error:
+        raise _moved("jax", "Lowered._lowering._device_list", str(error)) from None
+
+
+def kept_shardings(lowered: Any) -> dict[int, Any]:
+    """The sharding of each flat argument that the program uses. Missing: JAX drops unused ones silently."""
+    try:
+        arguments = lowered._lowering.compile_args
+        return dict(zip(sorted(arguments["kept_var_idx"]), arguments["in_shardings"], strict=True))
+    except (AttributeError, KeyError, ValueError) as error:
+        raise _moved("jax", "Lowered._lowering.compile_args", str(error)) from None
+
+
+def exclude_frames(folder: str, generated: bool = True) -> None:
+    """Keep the frames of hlodiff's own files out of the locations of programs. Missing: a public API.
+
+    Args:
+        folder: of these files.
+        generated: whether code without a file is excluded too: a worker's first line, and methods of dataclasses.
+    """
+    try:
+        from jax._src import source_info_util
+
+        source_info_util.register_exclusion(folder)
+        if generated:
+            source_info_util.register_exclusion("<string>")
+    except (ImportError, AttributeError) as error:
+        raise _moved("jax", "source_info_util.register_exclusion", str(error)) from None
+
+
+def is_weak(info: Any) -> bool:
+    """Whether an argument is weakly typed, as a Python number is. Missing: `ArgInfo` shows shape and dtype only."""
+    try:
+        return bool(info._aval.weak_type)
+    except AttributeError as error:
+        raise _moved("jax", "ArgInfo._aval", str(error)) from None
+
+
+def hlo_modules(compiled: Any) -> list[Any]:
+    """XLA's modules of a compiled program. Missing: options for `Compiled.as_text`, which omits constants."""
+    try:
+        return list(compiled.runtime_executable().hlo_modules())
+    except AttributeError as error:
+        raise _moved("jax", "Compiled.runtime_executable().hlo_modules", str(error)) from None
+
+
+def hlo_with_constants(module: Any) -> str:
+    """The text of a module as XLA prints it by default, with large constants."""
+    try:
+        # jaxlib 0.10 moved both from `_jax` to `_hlo`: they stay together.
+        options = sys.modules[type(module).__module__].HloPrintOptions()
+        options.print_large_constants = True
+        return str(module.to_string(options))
+    except (AttributeError, TypeError) as error:
+        raise _moved("jaxlib", "HloPrintOptions.print_large_constants", str(error)) from None
+
+
+def hlo_header(module: Any) -> str:
+    """The first line of a module's text."""
+    return str(module.to_string()).partition("\n")[0]
+
+
+def serialized(module: Any) -> memoryview:
+    """A module as an `HloModuleProto`."""
+    try:
+        return memoryview(module.as_serialized_hlo_module_proto())
+    except AttributeError as error:
+        raise _moved("jaxlib", "HloModule.as_serialized_hlo_module_proto", str(error)) from None
+
+
+def deserialized(data: bytes) -> Any:
+    """The module of an `HloModuleProto`."""
+    try:
+        return mlir.hlo_from_proto(data)
+    except AttributeError as error:
+        raise _moved("jaxlib", "HloModule.from_serialized_hlo_module_proto", str(error)) from None
+
+
+def jit_points() -> tuple[tuple[Any, str], ...]:
+    """The private functions of JAX to observe while a program runs: the module and the name of each.
+
+    Missing: `jax.monitoring` reports names and seconds of traces and compiles, but neither the arguments nor the
+    program, and nothing for a function that is traced under `jax.grad`.
+
+    Returns:
+        the one that infers, and traces if needed, for a call of a jitted function: `(fun, info, args, kwargs)`; that
+        compiles: `(backend, module, devices, ...)`, and returns the executable; that makes a jitted function:
+        `(fun, ...)`; that is called each time JAX runs Python code to trace it: `("trace_to_jaxpr")`.
+    """
+    try:
+        from jax._src import compiler, pjit
+        from jax._src.interpreters import partial_eval
+
+        points: tuple[tuple[Any, str], ...] = (
+            (pjit, "_infer_params"),
+            (compiler, "compile_or_get_cached"),
+            (pjit, "make_jit"),
+            (partial_eval, "test_event"),
+        )
+        for module, name in points:
+            getattr(module, name)
+    except (ImportError, AttributeError) as error:
+        raise _moved("jax", "pjit._infer_params", str(error)) from None
+    return points
+
+
+RAN_PYTHON = "trace_to_jaxpr"
+"""The event of `test_event` when JAX runs Python code to trace it. Missing: a cached jaxpr looks like a new one."""
+
+
+def inferred_origin(inferred: Any) -> Origin | None:
+    """Where the jaxpr in what `_infer_params` returns comes from."""
+    try:
+        params = inferred[0].params
+        return _origin(params["name"], params["jaxpr"].jaxpr.debug_info)
+    except (AttributeError, KeyError, IndexError, TypeError) as error:
+        raise _moved("jax", "PjitParams.params", str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The Python function that a jaxpr was traced from, also under `jax.grad` and `jax.vmap`.
+
+    Args:
+        name: JAX's name of it.
+        file: the file that defines it, "" where JAX does not know it.
+        line: the line in that file.
+    """
+
+    name: str
+    file: str
+    line: int
+
+
+def _origin(name: str, info: Any) -> Origin | None:
+    """Missing: a jaxpr does not show its debug information."""
+    source = getattr(info, "func_src_info", None)
+    if not isinstance(source, str):
+        return None
+    file, _, line = source.partition(" at ")[2].rpartition(":")
+    return Origin(name, file, int(line)) if line.isdigit() else Origin(name, "", 0)
+
+
+def body_origin(value: Any) -> Origin | None:
+    """The origin of a jaxpr that is a parameter of an operation, such as a loop body; None for other parameters."""
+    jaxpr = getattr(value, "jaxpr", value)
+    if type(jaxpr).__name__ != "Jaxpr":
+        return None
+    info = getattr(jaxpr, "debug_info", None)
+    name = str(getattr(info, "func_src_info", "")).partition(" at ")[0]
+    return _origin(name, info) or Origin("", "", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiling:
+    """What is being compiled.
+
+    Args:
+        origin: the function of its jaxpr; None where that is not known.
+        call: the innermost call in progress, see `call_in_progress`, where it is a call of that function.
+    """
+
+    origin: Origin | None
+    call: tuple[Any, Any, tuple[Any, ...], dict[str, Any]] | None
+
+
+def compiling() -> Compiling:
+    """What this thread compiles. Missing: the compiler does not know for which call, see `call_in_progress`."""
+    origin: Origin | None = None
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name, file = frame.f_code.co_name, frame.f_code.co_filename
+        if name == "_pjit_call_impl_python" and "jaxpr" in frame.f_locals:
+            origin = _origin(frame.f_locals["name"], frame.f_locals["jaxpr"].jaxpr.debug_info)
+        elif name == "cache_miss" and file.endswith("pjit.py"):
+            return Compiling(origin, _call_of(frame.f_locals, origin))
+        elif name == "compile" and file.endswith("stages.py"):
+            return Compiling(_origin_ahead_of_time(frame.f_locals.get("self")), None)
+        frame = frame.f_back
+    return Compiling(origin, None)
+
+
+def _call_of(here: Any, origin: Origin | None) -> tuple[Any, Any, tuple[Any, ...], dict[str, Any]] | None:
+    """The call of a frame, unless it is still being traced and the program is another function's."""
+    if not {"fun", "jit_info", "args", "kwargs"} <= set(here) or "p" not in set(here):
+        return None
+    params = here["p"].params
+    if origin is not None and _origin(params["name"], params["jaxpr"].jaxpr.debug_info) != origin:
+        return None
+    return here["fun"], here["jit_info"], here["args"], here["kwargs"]
+
+
+def _origin_ahead_of_time(lowered: Any) -> Origin | None:
+    try:
+        lowering = lowered._lowering
+        name = re.sub(r"^\w+\((.*)\)$", r"\1", lowering._name)
+        return _origin(name, lowering.compile_args["all_args_info"].debug_info)
+    except (AttributeError, KeyError, TypeError):
+        return None
+
+
+def single_operation(fun: Any) -> tuple[str, dict[str, Any]] | None:
+    """The name and the parameters of the operation that JAX jits to run it by itself; None for another function.
+
+    Missing: eager code runs each operation as a jitted function of JAX's own, which does not show its operation. The
+    body of a `shard_map` that is not jitted runs in the same way.
+    """
+    if getattr(fun, "_apply_primitive", False):
+        cells = _cells(fun)
+        return (cells["prim"].name, dict(cells["params"])) if {"prim", "params"} <= set(cells) else None
+    if type(fun).__name__ == "HashablePartial":
+        for index, value in enumerate(fun.args):
+            if hasattr(value, "abstract_eval"):  # a primitive; the tuple after next holds its parameters
+                tables = [more for more in fun.args[index:] if isinstance(more, tuple) and _is_table(more)]
+                return f"shard_map({value.name})", dict(tables[0]) if tables else {}
+        return "shard_map", {}
+    return None
+
+
+def _is_table(value: tuple[Any, ...]) -> bool:
+    return all(isinstance(row, tuple) and len(row) == 2 and isinstance(row[0], str) for row in value)
+
+
+def _cells(fun: Any) -> dict[str, Any]:
+    names = fun.__code__.co_freevars
+    found = {}
+    for name, cell in zip(names, fun.__closure__ or (), strict=True):
+        with suppress(ValueError):  # not assigned yet
+            found[name] = cell.cell_contents
+    return found
+
+
+def pmapped(fun: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], dict[str, Any], bool] | None:
+    """The user's function and arguments inside the call of the jitted function that `jax.pmap` makes.
+
+    Missing: `jax.pmap` passes `jax.jit` a wrapper that takes flat arguments.
+
+    Returns:
+        function, args, kwargs and whether these are as in the user's call: where some are static the others are flat.
+        None for another function.
+    """
+    inner = getattr(fun, "__wrapped__", fun)
+    if not getattr(inner, "__qualname__", "").endswith("_cached_shard_map.<locals>._fun"):
+        return None
+    from jax.tree_util import tree_unflatten
+
+    cells = _cells(inner)
+    wrapped, tree = cells.get("fun"), cells.get("in_tree")
+    function = getattr(wrapped, "f", None)
+    if function is None:
+        return None
+    if getattr(wrapped, "transforms", ()) or tree is None:  # static arguments are bound in there, out of order
+        return function, args, {}, False
+    positional, keywords = tree_unflatten(tree, args)
+    return function, tuple(positional), dict(keywords), True
+
+
+def jit_options(info: Any) -> dict[str, Any]:
+    """The options of `jax.jit` for a function. Missing: a jitted function does not show them."""
+    try:
+        names = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames")
+        options = {name: tuple(getattr(info, name)) for name in names}
+        return options | {"in_shardings": info.in_shardings_leaves, "out_shardings": info.out_shardings_leaves}
+    except (AttributeError, TypeError) as error:
+        raise _moved("jax", "PjitInfo", str(error)) from None
+
+
+def call_in_progress() -> tuple[Any, Any, tuple[Any, ...], dict[str, Any]] | None:
+    """The innermost call of a jitted function that this thread is in: the function, `info`, args and kwargs.
+
+    Missing: the compiler does not know for which call it compiles; that may be long after the trace, for arguments on
+    other devices. A frame's variables are read, nothing is replaced.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "cache_miss" and frame.f_code.co_filename.endswith("pjit.py"):
+            here = frame.f_locals
+            # Since Python 3.13 `f_locals` is no dict, and its keys are a list.
+            if {"fun", "jit_info", "args", "kwargs"} <= set(here):
+                return here["fun"], here["jit_info"], here["args"], here["kwargs"]
+        frame = frame.f_back
+    return None
+
+
+def lowered_again(fun: Any, info: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`.lower()` of a jitted function. Missing: the jitted function of a call, see above.
+
+    Args:
+        fun, info, args, kwargs: as `call_in_progress` gives them; arrays may be abstract.
+
+    Returns:
+        a `jax.stages.Lowered`.
+    """
+    import jax
+
+    stand_in = SimpleNamespace(_fun=fun, _jit_info=info)
+    try:
+        lower = type(jax.jit(lambda: None)).lower
+        return lower(stand_in, *args, **kwargs)
+    except AttributeError as error:
+        raise _moved("jax", "the jitted function's _fun and _jit_info", str(error)) from None
+
+
+_LOWERING = threading.RLock()
+
+
+def lowered_for(device: Any, lower: Callable[[], Any]) -> Any:
+    """Lower a program for a device, if its arguments have none.
+
+    Missing: a device argument of `.lower()`. `jax.default_device` also changes where eager operations run. Lowering
+    rules run some (`jax.numpy` outside a trace, or inside `jax.ensure_compile_time_eval()`), and a compile-only device
+    runs nothing. So only the lowering of the program itself gets the device.
+
+    Args:
+        device: the device.
+        lower: calls `.lower()`, once.
+
+    Returns:
+        what `lower` returns.
+    """
+    import jax.extend.backend
+    from jax._src.interpreters import pxla
+
+    try:
+        original = pxla.get_default_device
+    except AttributeError as error:
+        raise _moved("jax", "pxla.get_default_device", str(error)) from None
+    thread = threading.get_ident()
+
+    @functools.wraps(original)
+    def replacement() -> Any:
+        mine = threading.get_ident() == thread and _asks_for_program(sys._getframe(1))
+        return device if mine else original()
+
+    owners = [owner for owner in (pxla, jax.extend.backend) if hasattr(owner, "get_default_device")]
+    # JAX's cache ignores this device: lowering again for another one must not use it.
+    with _LOWERING, fresh_traces():
+        for owner in owners:
+            setattr(owner, "get_default_device", replacement)  # noqa: B010 - a type checker refuses the assignment
+        try:
+            return lower()
+        finally:
+            for owner in owners:
+                setattr(owner, "get_default_device", original)  # noqa: B010
+
+
+def _asks_for_program(frame: FrameType | None) -> bool:
+    """Whether JAX asks for the default device to lower the program of `lowered_for`, not to run something else."""
+    assert frame is not None
+    if frame.f_globals.get("__name__", "").startswith("jax._src.pallas."):
+        return True  # a kernel is lowered for the chip that it will run on
+    if frame.f_code.co_name != "_get_and_check_device_assignment":
+        return False
+    lowerings = 0
+    while frame is not None and frame.f_code is not lowered_for.__code__:
+        if frame.f_code.co_name == "_pjit_call_impl_python":  # a call
+            return False
+        lowerings += frame.f_code.co_name == "lower_sharding_computation"
+        frame = frame.f_back
+    return lowerings == 1  # otherwise a lowering rule lowers a program of its own
+
+
+_FRESH = count(1)
+
+
+@contextmanager
+def fresh_traces() -> Iterator[None]:
+    """Trace and lower everything from scratch, and leave what this process has traced as it is.
+
+    Missing: a public way to do so. `jax.clear_caches()` takes the traces from everybody, and so does
+    `jax.make_user_context()`. JAX keeps traces apart by some of its settings; this one is an integer, matters only to
+    a compiler that fetches profiles, and only where it is positive.
+    """
+    try:
+        from jax._src import config
+
+        setting = config.jax_xla_profile_version
+    except (ImportError, AttributeError) as error:
+        raise _moved("jax", "config.jax_xla_profile_version", str(error)) from None
+    with setting(-next(_FRESH)):
+        yield
+
+
+def is_ahead_of_time() -> bool:
+    """Whether this thread traces for `.lower()` or `.trace()`, not for a call. Missing: any public sign of it."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith("pjit.py") and frame.f_code.co_name in ("cache_miss", "jit_trace"):
+            return frame.f_code.co_name == "jit_trace"
+        frame = frame.f_back
+    return False
+
+
+def module_name(module: Any) -> str:
+    """The name of an MLIR module that JAX compiles, such as `jit_step`."""
+    try:
+        return str(module.operation.attributes["sym_name"]).strip('"')
+    except (AttributeError, KeyError) as error:
+        raise _moved("jax", "the module's sym_name", str(error)) from None
+
+
+def filter_jitted(fun: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], dict[str, Any], bool] | None:
+    """The user's function and arguments inside a call that `eqx.filter_jit` makes of its inner `jax.jit` function.
+
+    Missing: Equinox hands JAX flat tuples; the names and containers of the user are in its statics only.
+
+    Returns:
+        function, args, kwargs and whether anything is donated; None for another function.
+    """
+    code = getattr(fun, "__code__", None)
+    if code is None or code.co_name != "fun_wrapped" or getattr(fun, "__module__", "") != "equinox._jit":
+        return None
+    try:
+        from jax.tree_util import tree_unflatten
+
+        donated, kept, statics = args
+        arrays = {**donated, **kept}
+        parts = [
+            tree_unflatten(treedef, [d if s is None else s for d, s in zip(arrays[key], leaves, strict=True)])
+            for key, (leaves, treedef) in zip(("fun", "first", "rest"), statics, strict=True)
+        ]
+        function, first, (rest, kwargs) = parts
+        return function, (first, *rest)[:-1], kwargs, bool(donated)  # without the None that Equinox appends
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _moved("equinox", "filter_jit", str(error)) from None
+
+
+def trace_context() -> dict[str, str]:
+    """The context of a call that makes JAX trace again: meshes, named axes, `compute_on`. Missing: a public list."""
+    try:
+        from jax._src import config, core, mesh
+
+        concrete, abstract = mesh.thread_resources.env.physical_mesh, mesh.get_abstract_mesh()
+        axes = core.get_axis_env().axis_sizes
+        found = {
+            "with mesh": "" if concrete.empty else _axes(concrete.shape),
+            "jax.set_mesh": "" if abstract.empty else _axes(abstract.shape),
+            "axis names": _axes(axes),
+            "compute_on": str(config.compute_on_context_manager.value or ""),
+        }
+    except (ImportError, AttributeError) as error:
+        raise _moved("jax", "config.trace_context", str(error)) from None
+    return found
+
+
+def _axes(sizes: Any) -> str:
+    return ", ".join(f"{name}={size}" for name, size in sizes.items())
+
+
+def count_launches(on_launch: Callable[[Any], None]) -> Callable[[], None]:
+    """Report every executable that is launched, from now on. Missing: a hook in JAX's fast path, which is C++.
+
+    The fast path is disabled for functions that are first called from now on, which makes each call slower.
+
+    Args:
+        on_launch: called with the executable before it runs; it must raise nothing.
+
+    Returns:
+        a function that ends it. Functions called meanwhile stay off the fast path until `jax.clear_caches()`.
+    """
+    try:
+        from jax._src import pjit
+        from jax._src.interpreters import pxla
+
+        launch, fast_path = pxla.ExecuteReplicated.__call__, pjit._get_fastpath_data
+    except (ImportError, AttributeError) as error:
+        raise _moved("jax", "pxla.ExecuteReplicated", str(error)) from None
+
+    @functools.wraps(launch)
+    def reporting(self: Any, *args: Any) -> Any:
+        on_launch(self.xla_executable)
+        return launch(self, *args)
+
+    def install(call: Any, fast: Any) -> None:
+        setattr(pxla.ExecuteReplicated, "__call__", call)  # noqa: B010 - a type checker refuses the assignment
+        pjit._get_fastpath_data = fast
+
+    def end() -> None:
+        install(launch, fast_path)
+
+    install(reporting, lambda *_, **__: None)
+    return end
+
+
+def _moved(package: str, what: str, detail: str) -> CaptureError:
+    return CaptureError(
+        f"{package} {version(package)} keeps `{what}` in another place than hlodiff knows ({detail})",
+        hint="use a version that hlodiff was tested with, or report this",
+    )

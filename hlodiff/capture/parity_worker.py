@@ -1,0 +1,221 @@
+"""Running a case, inside a worker, and lowering the functions that it compiled ahead of time too."""
+
+from __future__ import annotations
+
+import faulthandler
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import jax
+from jax.tree_util import tree_map
+
+from hlodiff.capture import jax_private
+from hlodiff.capture.arguments import concrete, without_numbers
+from hlodiff.capture.cases import build_cases
+from hlodiff.capture.devices import Target, TooFewDevices
+from hlodiff.capture.imports import one_line, relative, user_frame, user_traceback
+from hlodiff.capture.literals import compiled_text
+from hlodiff.capture.lowering import is_plain, jitted
+from hlodiff.capture.program import Bench, cannot_open, refusal
+from hlodiff.capture.records import CalledProgram, CallResult, CaptureFailure, NotChecked, ParityRequest
+from hlodiff.capture.targets import parse
+from hlodiff.errors import HlodiffError
+from hlodiff.registry import Case, registrations
+from hlodiff.tracing.observer import CompiledProgram, forget_compiled, observing
+from hlodiff.tracing.source_location import defined
+
+
+def capture_call(bench: Bench, request: ParityRequest) -> CallResult | NotChecked | CaptureFailure:
+    """Run one case and lower each program that the call compiled ahead of time too.
+
+    Args:
+        bench: the state of the worker.
+        request: which case.
+
+    Returns:
+        both forms of each program, or why there are none.
+
+    Example:
+        >>> capture_call(bench, ParityRequest("f", "", "cpu")).programs[0].name  # doctest: +SKIP
+        'step'
+    """
+    where = (request.function, request.case, request.target)
+    opened: list[Target] = []
+    for name in (request.target, *([request.compile_for] if request.compile_for else [])):
+        try:
+            opened.append(bench.target(parse(name)))
+        except Exception as error:
+            return NotChecked(*where, *cannot_open(parse(name), error))
+    try:
+        return _called(bench, request, opened[0], opened[1] if len(opened) > 1 else None)
+    except TooFewDevices as error:
+        return NotChecked(*where, str(error), "")
+    except HlodiffError as error:
+        return CaptureFailure(*where, error.render(), "")
+    except Exception as error:
+        refused = refusal(parse(request.compile_for or request.target), error)
+        if refused:
+            return NotChecked(*where, *refused)
+        location = user_frame(error, bench.root)
+        raised = f"{location}: {one_line(error)}" if location else one_line(error)
+        what = f"the call fails: {raised}; abstract arguments were filled with ones and zeros, real ones can be given"
+        return CaptureFailure(*where, what, user_traceback(error, bench.root))
+
+
+def _called(bench: Bench, request: ParityRequest, target: Target, other: Target | None) -> CallResult:
+    where = (request.function, request.case, request.target)
+    case = _case(bench, request, target)
+    seen = _run(bench, case.fn, _arguments(case, target), other) if is_plain_call(case) else _Seen(other)
+    jitted_here = not seen.programs and is_plain(case)
+    if jitted_here:
+        fn, args, kwargs = jitted(case, lambda tree: concrete(tree, target.devices[0]))
+        seen = _run(bench, fn, (args, kwargs), other)
+    programs = [_compared(one) for one in seen.programs]
+    if jitted_here:
+        programs = [replace(one, place=defined(case.fn, str(bench.root))) for one in programs]
+    return CallResult(*where, tuple(programs), tuple(seen.eager), jitted_here)
+
+
+def is_plain_call(case: Case) -> bool:
+    """Whether a real call is just `fn(*args)`: the case has no option that needs a jit."""
+    options = (case.donate, case.static_argnums, case.static_argnames, case.in_shardings, case.out_shardings)
+    return all(option in (None, ()) for option in options)
+
+
+def _case(bench: Bench, request: ParityRequest, target: Target) -> Case:
+    found = next((r for r in registrations() if r.name == request.function), None)
+    if found is None:
+        raise HlodiffError(f"no function is registered as `{request.function}`", hint="hlodiff list")
+    cases = build_cases(found, target, bench.root)
+    if request.case not in cases:
+        raise HlodiffError(
+            f"`{request.function}` has no case `{request.case}`", where=relative(found.where, bench.root)
+        )
+    return cases[request.case]
+
+
+def _arguments(case: Case, target: Target) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    device = target.devices[0]
+    return concrete(case.args, device), concrete(case.kwargs, device)
+
+
+LONGEST = 600.0
+"""Seconds after which a call is ended, with everything that it compiles."""
+
+
+@dataclass(slots=True)
+class _Lowering:
+    """A program as it was called, and what is needed to lower it again."""
+
+    program: CompiledProgram
+    call: tuple[Any, Any, tuple[Any, ...], dict[str, Any]] | None  # None: it is part of a jax.grad or jax.vmap
+    context: dict[str, str]
+    other: Target | None
+    compiled: str = ""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What one run compiled."""
+
+    other: Target | None
+    programs: list[_Lowering] = field(default_factory=list)
+    eager: list[str] = field(default_factory=list)
+    busy: bool = False
+
+
+def _run(bench: Bench, fn: Any, arguments: tuple[Any, Any], other: Target | None) -> _Seen:
+    """Call a function with JAX's caches empty, so that everything it needs is compiled."""
+    seen = _Seen(other)
+    args, kwargs = arguments
+    jax.block_until_ready((args, kwargs))
+    forget_compiled()
+    # With made-up values a `while_loop` may never end, and XLA cannot be interrupted.
+    faulthandler.dump_traceback_later(LONGEST, exit=True)
+    try:
+        with observing(lambda event: _note(seen, event), keep=False, executables=False, root=bench.root):
+            result = fn(*args, **kwargs)
+        jax.block_until_ready([leaf for leaf in jax.tree.leaves(result) if isinstance(leaf, jax.Array)])
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+    return seen
+
+
+def _note(seen: _Seen, event: Any) -> None:
+    """Runs inside the call, so it sees the same configuration and meshes as the call."""
+    if seen.busy or not isinstance(event, CompiledProgram) or event.failed:
+        return
+    call = jax_private.call_in_progress()
+    if event.eager or call is None:
+        seen.eager.append(event.name.removeprefix("jit_"))
+        return
+    event.stablehlo()
+    one = _Lowering(event, _abstract(call), _context(), seen.other)
+    seen.programs.append(one)
+    if seen.other is not None and one.call is not None:
+        seen.busy = True
+        try:
+            one.compiled = _compiled(one, seen.other)
+        finally:
+            seen.busy = False
+
+
+def _abstract(call: tuple[Any, Any, tuple[Any, ...], dict[str, Any]]) -> Any:
+    """The call with abstract arguments, since it may overwrite the arrays; None under `jax.grad` or `jax.vmap`."""
+    fun, info, args, kwargs = call
+    if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((args, kwargs))):
+        return None
+    leaf = next((leaf for leaf in jax.tree.leaves((args, kwargs)) if isinstance(leaf, jax.Array)), None)
+    device = next(iter(leaf.devices())) if leaf is not None else jax.devices()[0]
+    args, kwargs = tree_map(lambda one: without_numbers(one, device), (args, kwargs))
+    return fun, info, args, kwargs
+
+
+def _context() -> dict[str, str]:
+    names = (
+        "jax_default_matmul_precision",
+        "jax_enable_x64",
+        "jax_numpy_dtype_promotion",
+        "jax_threefry_partitionable",
+    )
+    return {name: str(getattr(jax.config, name, "")) for name in names} | jax_private.trace_context()
+
+
+_TRANSFORMED = "it is a part of a jax.grad or jax.vmap that ran outside of every jitted function: jit the whole of that"
+
+
+def _compared(one: _Lowering) -> CalledProgram:
+    """The same function and arguments, lowered outside of any context."""
+    program, function = one.program, one.program.function
+    outside = _context()
+    context = tuple((name, value) for name, value in one.context.items() if value != outside.get(name))
+    ahead, problem, compiled = "", "", ""
+    try:
+        if one.call is None:
+            raise HlodiffError(_TRANSFORMED)
+        ahead = jax_private.lowered_again(*one.call).as_text(debug_info=True)
+        if one.other is not None:
+            compiled = _compiled(one, one.other)
+    except HlodiffError as error:
+        problem = error.what
+    except Exception as error:
+        problem = one_line(error)
+    return CalledProgram(
+        function.name if function else program.name,
+        function.place if function else "",
+        program.call.place if program.call else "",
+        program.stablehlo(),
+        ahead,
+        problem,
+        context,
+        one.compiled,
+        compiled,
+    )
+
+
+def _compiled(one: _Lowering, target: Target) -> str:
+    """The program compiled for a target that need not be attached, in the current context."""
+    if one.call is None:
+        return ""
+    call = one.call
+    return compiled_text(jax_private.lowered_for(target.devices[0], lambda: jax_private.lowered_again(*call)).compile())

@@ -1,0 +1,223 @@
+"""The raw records of a recorded run's processes, read by the process that started them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hlodiff.capture.records import CapturedProgram
+from hlodiff.errors import CaptureError
+from hlodiff.tracing.records import Call, Function, Leaf, Trace
+
+_DTYPES = {
+    "f": "float", "bf": "bfloat", "s": "int", "i": "int", "u": "uint", "ui": "uint", "c": "complex", "pred": "bool",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RawProgram:
+    """One program as a process recorded it.
+
+    Args:
+        folder: where its files are.
+        record: its line in the process's log.
+
+    Example:
+        >>> RawProgram(Path("."), {"name": "jit_step", "platform": "cpu", "devices": 8}).target
+        'cpu-8'
+    """
+
+    folder: Path
+    record: Mapping[str, Any]
+
+    @property
+    def called(self) -> Call | None:
+        """The call that it was compiled for; None where there was none."""
+        row = self.record.get("call")
+        return _call(row) if row else None
+
+    @property
+    def known(self) -> Function | None:
+        """Its function; None where it is not known."""
+        row = self.record.get("function")
+        return Function(*row) if row else None
+
+    @property
+    def function(self) -> str:
+        """The function's qualified name; JAX's name of the program where the function is not known."""
+        return self.known.name if self.known else str(self.record["name"]).removeprefix("jit_")
+
+    @property
+    def place(self) -> str:
+        """`file:line` of the function's definition, "" where it is not known."""
+        return self.known.place if self.known else ""
+
+    @property
+    def target(self) -> str:
+        """`cpu`, `cpu-8` for a program over eight devices, or `attached` for an accelerator."""
+        if self.record["platform"] != "cpu":
+            return "attached"
+        return "cpu" if self.record["devices"] == 1 else f"cpu-{self.record['devices']}"
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves of its call."""
+        return self.called.leaves if self.called else ()
+
+    def bytes(self) -> tuple[bytes, ...]:
+        """All recorded bytes of the program: equal for two compiles of one trace."""
+        paths = [self._path("mlirbc"), *(self._path(f"{i}.hlo") for i in range(self.record["modules"]))]
+        return tuple(path.read_bytes() for path in paths)
+
+    def captured(self, function: str, case: str) -> CapturedProgram:
+        """The program as a capture would give it.
+
+        Args:
+            function, case: its name.
+
+        Returns:
+            both texts and the compiler's figures.
+
+        Raises:
+            CaptureError: a file is missing or truncated.
+        """
+        from hlodiff.hlo.mlir import mlir_text
+
+        try:
+            stablehlo = mlir_text(self._path("mlirbc").read_bytes())
+            compiled = "\n\n".join(self._compiled(i) for i in range(self.record["modules"]))
+        except OSError as error:
+            raise CaptureError(f"`{function}` was recorded in part: {error.strerror}") from None
+        facts = {
+            "toolchain": self.record["toolchain"],
+            "arguments": [_argument(leaf) for leaf in self.leaves if leaf.kind == "array"],
+            "results": [],
+            "devices": self.record["devices"],
+            "memory": self.record["memory"],
+            "cost": self.record["cost"],
+        }
+        return CapturedProgram(function, case, self.target, stablehlo, compiled, facts, {})
+
+    def _compiled(self, number: int) -> str:
+        from hlodiff.capture.literals import text_of
+
+        proto = self._path(f"{number}.pb")
+        printed = self._path(f"{number}.hlo").read_text(encoding="utf-8")
+        return text_of(printed, proto.read_bytes() if proto.exists() else None)
+
+    def _path(self, suffix: str) -> Path:
+        return self.folder / f"{self.record['file']}.{suffix}"
+
+
+@dataclass(slots=True)
+class RawRun:
+    """Everything that the processes of one run recorded.
+
+    Args:
+        processes: how many imported JAX.
+        events: traces and programs of each process, in the order in which they happened.
+        eager: how often each eager operation was compiled.
+        failed: how often compiling raised, by program and exception.
+        calls: how often each program was launched, by its file; None where launches were not counted.
+        problems: what could not be recorded.
+    """
+
+    processes: int = 0
+    events: list[list[Trace | RawProgram]] = field(default_factory=list)
+    eager: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    calls: dict[str, int] | None = None
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def programs(self) -> list[RawProgram]:
+        """Programs in the order in which they were compiled, process by process."""
+        return [event for events in self.events for event in events if isinstance(event, RawProgram)]
+
+    @property
+    def traces(self) -> list[Trace]:
+        """Traces in the order in which they happened, process by process."""
+        return [event for events in self.events for event in events if isinstance(event, Trace)]
+
+
+def read_raw(folder: Path) -> RawRun:
+    """Read the records of a run.
+
+    Args:
+        folder: where its processes wrote.
+
+    Returns:
+        all records; a line that a killed process did not finish is skipped.
+
+    Example:
+        >>> read_raw(Path("no such folder")).processes
+        0
+    """
+    raw = RawRun()
+    logs = [list(_records(path)) for path in sorted(folder.glob("*.jsonl"))]
+    for log in sorted(logs, key=lambda log: [record.get("started", 0) for record in log[:1]]):
+        _read_log(raw, folder, log)
+    for path in sorted(folder.glob("*.problem")):
+        raw.problems += path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return raw
+
+
+def _read_log(raw: RawRun, folder: Path, log: list[dict[str, Any]]) -> None:
+    counts: dict[str, Any] = {}
+    events: list[Trace | RawProgram] = []
+    for record in log:
+        kind = record["kind"]
+        if kind == "process":
+            raw.processes += 1
+        elif kind == "program":
+            events.append(RawProgram(folder, record))
+        elif kind == "trace":
+            call = _call(record["call"])
+            events.append(Trace(record["order"], call, record["within"], record["ahead"], 0.0, ""))
+        elif kind == "counts":
+            counts = record
+        elif kind == "problem":
+            raw.problems.append(record["what"])
+    raw.events.append(events)
+    raw.eager.update(counts.get("eager") or {})
+    raw.failed.update(counts.get("failed") or {})
+    launches = counts.get("launches")
+    if launches is not None:
+        calls = {name: number for name, number in launches.items() if not name.startswith("eager ")}
+        raw.calls = (raw.calls or {}) | calls
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:  # the process was killed while it wrote this
+            continue
+        if isinstance(record, dict) and "kind" in record:
+            yield record
+
+
+def _argument(leaf: Leaf) -> dict[str, Any]:
+    """`f32[3,64]` as snapshots spell it."""
+    head, _, sizes = leaf.text.removesuffix("]").partition("[")
+    letters = head.rstrip("0123456789")
+    dtype = _DTYPES.get(letters, letters) + head[len(letters) :]
+    shape = [int(n) if n.strip().isdigit() else n.strip() for n in sizes.split(",") if n.strip()]
+    record: dict[str, Any] = {"path": leaf.path, "shape": shape, "dtype": dtype}
+    record |= {"weak_type": True} if leaf.weak else {}
+    return record | ({"sharding": leaf.sharding} if leaf.sharding else {})
+
+
+def _call(row: list[Any]) -> Call:
+    function, location, leaves, options, context = row
+    pairs = [tuple((str(name), str(text)) for name, text in table) for table in (options, context)]
+    return Call(Function(*function), location, tuple(_leaf(leaf) for leaf in leaves), *pairs)
+
+
+def _leaf(row: list[Any]) -> Leaf:
+    fields = dict(zip(Leaf.__slots__, row, strict=True))
+    return Leaf(**{**fields, "inside": tuple((str(name), str(text)) for name, text in fields["inside"])})

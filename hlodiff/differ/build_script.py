@@ -1,0 +1,764 @@
+"""From reported edits to a script: every step is charged to one site of one edit, and what no edit names is left out.
+
+Nothing here judges. An operand that changed though nothing came or went beside it, a field that no edit names: they are
+not in the script, and `replay` finds that the outcome is another program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from hlodiff.differ.computation_matches import ComputationMatch, ProgramSide, is_embedded
+from hlodiff.differ.edits import Place
+from hlodiff.differ.fields import field_of, flat_attributes, goes_with_opcode
+from hlodiff.differ.loop_state import Elements
+from hlodiff.differ.operands import slots_of
+from hlodiff.differ.pipeline import CanonicalDiff, diff_in_canonical_direction
+from hlodiff.differ.placement import Donated, donated_parts
+from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, prepare_pair, tuning_of
+from hlodiff.differ.result import Edit, ModuleDiff
+from hlodiff.differ.script import (
+    BINDS,
+    AddStep,
+    ArriveStep,
+    Calls,
+    ChangeStep,
+    Channel,
+    EditReference,
+    EditScript,
+    HeaderStep,
+    InstructionPair,
+    OperandRewiring,
+    RemoveStep,
+    ReorderStep,
+    SettingChange,
+    Step,
+    Value,
+)
+from hlodiff.hlo.fingerprint import is_commutative, renumbered
+from hlodiff.hlo.model import Computation, Instruction, Layout, Module, Shape
+
+Key = tuple[int, int, tuple[int, ...]]
+"""Old and new computation, -1 for none, and the exchange of parameters at a call that cannot tell them apart."""
+
+
+@dataclass(slots=True)
+class BodyMatch:
+    """Partners of the instructions of paired computations, old to new.
+
+    Args:
+        old, new: the programs, the right way round.
+        opened: partners inside computations that differ.
+        counts: call sites of those.
+        elements: inside of those, by the old place of a tuple, new numbers of its elements by old ones.
+        apart: (old, new) places that are no pair after all.
+    """
+
+    old: ProgramSide
+    new: ProgramSide
+    opened: dict[tuple[int, int], tuple[int, ...]]
+    counts: dict[tuple[int, int], int]
+    elements: dict[tuple[int, int], dict[int, Elements]]
+    _known: dict[Key, tuple[int, ...]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(worked: CanonicalDiff) -> BodyMatch:
+        """Turn round what was worked out from the other side."""
+        opened: dict[tuple[int, int], tuple[int, ...]] = {}
+        counts: dict[tuple[int, int], int] = {}
+        elements: dict[tuple[int, int], dict[int, Elements]] = {}
+        for pair in worked.found.pairs:
+            key = (pair.new, pair.old) if worked.is_mirrored else (pair.old, pair.new)
+            counts[key] = pair.count
+            if pair.pairing is not None:
+                opened[key] = tuple(pair.pairing.new if worked.is_mirrored else pair.pairing.old)
+                elements[key] = _turned(pair) if worked.is_mirrored else pair.elements
+        alone = (
+            (worked.found.added, worked.found.removed)
+            if worked.is_mirrored
+            else (worked.found.removed, worked.found.added)
+        )
+        counts |= {(index, -1): count for index, count in alone[0].items()}
+        counts |= {(-1, index): count for index, count in alone[1].items()}
+        sides = (worked.new, worked.old) if worked.is_mirrored else (worked.old, worked.new)
+        return BodyMatch(*sides, opened, counts, elements)
+
+    def partners(self, key: Key) -> tuple[int, ...]:
+        """For each old instruction the new one, -1 for none."""
+        if key not in self._known:
+            self._known[key] = self._partners(key)
+        return self._known[key]
+
+    def _partners(self, key: Key) -> tuple[int, ...]:
+        old, new, order = key
+        if old < 0:
+            return ()
+        size = len(self.old.module.computations[old].instructions)
+        if new < 0 or (not order and (old, new) not in self.opened and not self.are_equal(old, new)):
+            return (-1,) * size
+        if not order and (old, new) in self.opened:
+            return self.opened[old, new]
+        ours = self.old.contents[old].order
+        if order:
+            ours = renumbered(self.old.module.computations[old], self.old.hashes, order).order
+        partners = [-1] * size
+        for one, other in zip(ours, self.new.contents[new].order, strict=True):
+            partners[one] = other
+        return tuple(partners)
+
+    def renumbered(self, key: Key, partners: Sequence[int]) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
+        """Elements of tuples that have other numbers now, by the new places of the tuples."""
+        known = {} if key[2] else self.elements.get(key[:2], {})
+        places = ((partners[old], tuple(sorted(which.items()))) for old, which in known.items())
+        return tuple((place, which) for place, which in places if place >= 0)
+
+    def are_equal(self, old: int, new: int) -> bool:
+        """True where two computations have the same content."""
+        return self.old.hashes[old] == self.new.hashes[new]
+
+    def cannot_tell(self, old: int, order: Sequence[int]) -> bool:
+        """True where a computation is the same with its parameters in that order."""
+        owner = self.old.module.computations[old]
+        return len(order) == len(owner.parameters()) and (
+            renumbered(owner, self.old.hashes, order).hash == self.old.hashes[old]
+        )
+
+
+def _turned(pair: ComputationMatch) -> dict[int, Elements]:
+    assert pair.pairing
+    return {pair.pairing.old[n]: {b: a for a, b in which.items()} for n, which in pair.elements.items()}
+
+
+TUNING = "tuning"
+CHANNEL = "channel_id"
+
+
+def canonical_form(module: Module) -> Module:
+    """The same module, indices alike, with each attribute of an instruction standing alone and in order of names.
+
+    Frontend attributes stand one by one, tuning apart from the rest of its configuration, channels under one name.
+
+    Args:
+        module: without noise.
+    """
+    return replace(module, computations=tuple(_computation(computation) for computation in module.computations))
+
+
+def _computation(computation: Computation) -> Computation:
+    if not any(it.attributes for it in computation.instructions):
+        return computation
+    return replace(computation, instructions=tuple(_instruction(it) for it in computation.instructions))
+
+
+def _instruction(it: Instruction) -> Instruction:
+    if not it.attributes:
+        return it
+    bare = bare_instruction(it)
+    flat = flat_attributes(bare)
+    if any(name in CHANNELS for name, _ in it.attributes):
+        flat[CHANNEL] = channel_of(it)
+    if tuning := tuning_of(it):
+        flat[TUNING] = tuning
+    return replace(it, attributes=tuple(sorted(flat.items())))
+
+
+ASYNCHRONOUS = "attribute:asynchronous"
+_SHAPE = ("element_type", "shape", "layout", "memory_space")
+
+
+@dataclass(frozen=True, slots=True)
+class EditClaims:
+    """One site of one edit."""
+
+    charge: EditReference
+    edit: Edit
+    old: Place | None
+    new: Place | None
+
+
+@dataclass(slots=True)
+class EditIndex:
+    """All sites of all edits.
+
+    Args:
+        gone, came: by the place of an instruction that is on one side only; moved ones are in both.
+        changed: by both places of a pair.
+        header: those of the module itself.
+        table: channel, kind, number of sites and count of every edit.
+        gone_whole, came_whole: collectives of another spelling than their partners, by all their instructions.
+    """
+
+    gone: dict[Place, list[EditClaims]] = field(default_factory=dict)
+    came: dict[Place, list[EditClaims]] = field(default_factory=dict)
+    changed: dict[tuple[Place, Place], list[EditClaims]] = field(default_factory=dict)
+    header: list[EditClaims] = field(default_factory=list)
+    table: list[tuple[Channel, str, int, int]] = field(default_factory=list)
+    gone_whole: set[Place] = field(default_factory=set)
+    came_whole: set[Place] = field(default_factory=set)
+
+    @staticmethod
+    def of(found: ModuleDiff, modules: tuple[Module, Module]) -> EditIndex:
+        """Index the edits of a diff."""
+        reported = EditIndex()
+        for channel, edits in (("edits", found.edits), ("schedule", found.schedule), ("tuning", found.tuning)):
+            for number, edit in enumerate(edits):
+                reported.table.append((channel, edit.kind, len(edit.sites), edit.count))
+                for site, (old, new) in enumerate(edit.sites):
+                    places = [(s.computation, s.instruction) if s else None for s in (old, new)]
+                    reported._put(modules, EditClaims(EditReference(channel, number, site), edit, places[0], places[1]))
+        return reported
+
+    def _put(self, modules: tuple[Module, Module], said: EditClaims) -> None:
+        if said.old is None and said.new is None:
+            self.header.append(said)
+        elif ASYNCHRONOUS in said.edit.fields:
+            assert said.old and said.new
+            for place in with_done(modules[0], said.old):
+                self.gone.setdefault(place, []).append(said)
+                self.gone_whole.add(place)
+            for place in with_done(modules[1], said.new):
+                self.came.setdefault(place, []).append(said)
+                self.came_whole.add(place)
+        elif said.edit.kind == "changed":
+            assert said.old and said.new
+            self.changed.setdefault((said.old, said.new), []).append(said)
+        else:
+            if said.old:
+                self.gone.setdefault(said.old, []).append(said)
+            if said.new:
+                self.came.setdefault(said.new, []).append(said)
+
+
+def with_done(module: Module, place: Place) -> list[Place]:
+    """A collective by all its instructions: itself, and its `-done` where it is a `-start`."""
+    instructions = module.computations[place[0]].instructions
+    opcode = instructions[place[1]].opcode
+    if not opcode.endswith("-start"):
+        return [place]
+    done = opcode.removesuffix("-start") + "-done"
+    return [
+        place,
+        *((place[0], n) for n, it in enumerate(instructions) if it.opcode == done and place[1] in it.operands),
+    ]
+
+
+def settings(said: EditClaims, old: Instruction, new: Instruction) -> Iterator[SettingChange]:
+    """What an edit says of two paired instructions in their compared form, and nothing that it does not name.
+
+    Args:
+        said: a site of a changed or moved edit.
+        old, new: the instructions.
+    """
+    if said.charge.channel == "tuning":
+        yield SettingChange(f"attribute:{TUNING}", new.attribute(TUNING))
+        return
+    fields = said.edit.fields
+    if "opcode" in fields:
+        yield SettingChange("opcode", new.opcode)
+    turned = "opcode" in fields and old.opcode != new.opcode
+    came_or_went = (old.literal is None) != (new.literal is None)
+    if "literal" in fields or (turned and (came_or_went or "parameter" in (old.opcode, new.opcode))):
+        yield SettingChange("literal", new.literal)
+    if "attribute:parameter_number" in fields:
+        yield SettingChange("number", new.literal)
+    yield from _shape_settings(fields, old.shape, new.shape)
+    ours, theirs = dict(old.attributes), dict(new.attributes)
+    for name in dict.fromkeys([*ours, *theirs]):
+        if (field_of(name) in fields or (turned and goes_with_opcode(name, ours, theirs))) and name != TUNING:
+            yield SettingChange(f"attribute:{name}", new.attribute(name))
+    assert CHANNEL == "channel_id"
+
+
+def _shape_settings(fields: tuple[str, ...], old: Shape, new: Shape) -> Iterator[SettingChange]:
+    if not set(fields) & set(_SHAPE):
+        return
+    ours, theirs = tuple(old.leaves()), tuple(new.leaves())
+    if _skeleton(old) != _skeleton(new):
+        if "shape" in fields:
+            yield SettingChange("shape", leaves=(new,))
+        return
+    if "element_type" in fields:
+        yield SettingChange("element_type", leaves=tuple(Shape(leaf.element_type) for leaf in theirs))
+    if "shape" in fields:
+        yield SettingChange("dimensions", leaves=tuple(_dimensions(a, b) for a, b in zip(ours, theirs, strict=True)))
+    if "layout" in fields:
+        yield SettingChange("layout", leaves=tuple(Shape("", layout=_arranged(leaf.layout)) for leaf in theirs))
+    if "memory_space" in fields:
+        spaces = [leaf.layout.memory_space if leaf.layout else 0 for leaf in theirs]
+        yield SettingChange("memory_space", leaves=tuple(Shape("", layout=Layout(memory_space=s)) for s in spaces))
+
+
+def _skeleton(shape: Shape) -> object:
+    if shape.element_type == "tuple":
+        return tuple(_skeleton(part) for part in shape.tuple_shapes)
+    return shape.is_array
+
+
+def _dimensions(old: Shape, new: Shape) -> Shape:
+    """New sizes; the arrangement comes along only where there are new sizes to arrange."""
+    same = old.dimensions == new.dimensions
+    return Shape("", new.dimensions, None if same else _arranged(new.layout), dynamic=new.dynamic)
+
+
+def _arranged(layout: Layout | None) -> Layout | None:
+    return None if layout is None else replace(layout, memory_space=0)
+
+
+def donation_settings(said: EditClaims, old: Module, new: Module, numbers: tuple[int, int]) -> Iterator[SettingChange]:
+    """What an edit of the field `alias` says of an argument of a compiled program.
+
+    Args:
+        said: the site.
+        old, new: the modules.
+        numbers: of the parameter on both sides.
+    """
+    if "alias" not in said.edit.fields:
+        return
+    ours, theirs = (donated(module, number) for module, number in zip((old, new), numbers, strict=True))
+    for inside in dict.fromkeys([*ours, *theirs]):
+        if ours.get(inside) != theirs.get(inside):
+            yield SettingChange(f"donation:{inside}", theirs.get(inside))
+
+
+def donated(module: Module, number: int) -> dict[str, str]:
+    """What a parameter of the entry is given away for, by the part of it."""
+    return {one.inside: _donation(one) for one in donated_parts(module) if one.parameter == number}
+
+
+def _donation(one: Donated) -> str:
+    return "any" if one.result is None else f"{{{one.result}}} {one.kind}".strip()
+
+
+Aligned = list[tuple[int | None, int | None]]
+"""Operand numbers, old and new, that belong together; None for an operand that only one side has."""
+
+
+def align(ours: Sequence[Value | None], theirs: Sequence[tuple[Value, bool]]) -> Aligned:
+    """Pair operands by position, or where their numbers differ, those that were and are there in order.
+
+    Args:
+        ours: what each old operand is in the new program, None for what is not there any more.
+        theirs: what each new operand is, and whether that was there before.
+    """
+    if len(ours) == len(theirs):
+        return [(n, n) for n in range(len(ours))]
+    olds = [n for n, value in enumerate(ours) if value is not None]
+    news = [n for n, (_, was_there) in enumerate(theirs) if was_there]
+    if len(olds) != len(news):
+        return []
+    there: Aligned = list(zip(olds, news, strict=True))
+    gone: Aligned = [(n, None) for n, value in enumerate(ours) if value is None]
+    return [*there, *gone, *((None, n) for n, (_, was_there) in enumerate(theirs) if not was_there)]
+
+
+def below(owner: Computation, partners: Sequence[int], start: int) -> set[int]:
+    """The paired instructions that are reached from one without a partner through such; none from a paired one."""
+    found: set[int] = set()
+    waiting = [start] if partners[start] < 0 else []
+    seen = {start}
+    for place in waiting:
+        for operand in owner.instructions[place].operands:
+            if partners[operand] >= 0:
+                found.add(operand)
+            elif operand not in seen:
+                seen.add(operand)
+                waiting.append(operand)
+    return found
+
+
+def through(old: Sequence[int], new: Sequence[int], partners: Sequence[int]) -> Aligned:
+    """Operands of a call by the parameters they are bound to.
+
+    Args:
+        old, new: places of the parameters of what is called, by number.
+        partners: for each instruction of the old computation the new one.
+    """
+    number = {place: n for n, place in enumerate(new)}
+    pairs: Aligned = [(n, number.get(partners[place])) for n, place in enumerate(old)]
+    taken = {b for _, b in pairs}
+    return [*pairs, *((None, n) for n in range(len(new)) if n not in taken)]
+
+
+def exchanged(ours: Sequence[Value | None], theirs: Sequence[Value]) -> tuple[int, ...]:
+    """For each old operand the place at which the new instruction has it, others in order; () where all stay."""
+    free = list(range(len(theirs)))
+    order: list[int] = [-1] * len(ours)
+    for fits in (True, False):
+        for n, value in enumerate(ours):
+            place = next((p for p in free if not fits or theirs[p] == value), -1) if order[n] < 0 else -1
+            if place >= 0:
+                order[n] = place
+                free.remove(place)
+    return () if order == list(range(len(ours))) else tuple(order)
+
+
+_ROOT = -1
+
+
+def build_script(found: ModuleDiff) -> EditScript:
+    """The machine-readable script of a diff, worked out from its edits when asked for.
+
+    Args:
+        found: what `diff` returned.
+
+    Returns:
+        the script; `replay` says whether it is complete.
+
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> from hlodiff.differ.pipeline import diff
+        >>> text = "HloModule m\\nENTRY e {\\n  p = f32[2]{0} parameter(0)\\n  ROOT r = f32[2]{0} sine(p)\\n}"
+        >>> script = build_script(diff(read_hlo(text), read_hlo(text.replace("sine", "cosine"))))
+        >>> [(type(step).__name__, step.settings[0].text) for step in script.steps]
+        [('ChangeStep', 'cosine')]
+    """
+    ready = prepare_pair(found.old, found.new)
+    tuned = ready.modules
+    bodies = BodyMatch.of(diff_in_canonical_direction(ready, found.bounds))
+    return _ScriptBuilder(
+        (canonical_form(tuned[0]), canonical_form(tuned[1])), bodies, EditIndex.of(found, tuned)
+    ).write()
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A pair while it is written; wires by the place of what came or went on the way."""
+
+    key: Key
+    old: Computation
+    new: Computation
+    partners: list[int]
+    back: list[int]
+    calls: dict[int, Calls] = field(default_factory=dict)
+    came: list[tuple[int, Instruction]] = field(default_factory=list)
+    went: list[int] = field(default_factory=list)
+    arguments: list[OperandRewiring] = field(default_factory=list)
+    wires_came: dict[int, list[OperandRewiring]] = field(default_factory=dict)
+    wires_went: dict[int, list[OperandRewiring]] = field(default_factory=dict)
+
+
+_NOTHING = Computation("", (), -1)
+
+
+@dataclass(slots=True)
+class _ScriptBuilder:
+    """Walks from the entries along calls: first what survives, then what came and went with all that it calls."""
+
+    modules: tuple[Module, Module]
+    bodies: BodyMatch
+    reported: EditIndex
+    index: dict[Key, int] = field(default_factory=dict)
+    drafts: list[_Draft] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    of_computation: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+
+    def write(self) -> EditScript:
+        self._reach((self.modules[0].entry, self.modules[1].entry, ()))
+        for number, draft in enumerate(self.drafts):  # grows on the way
+            self._survivors(number, draft)
+        paired = len(self.drafts)
+        self._follow()
+        for number, draft in enumerate(self.drafts[paired:], paired):
+            self._survivors(number, draft)
+        for number, draft in enumerate(self.drafts):
+            self._departures(number, draft)
+            self._arrivals(number, draft)
+        self._header()
+        return EditScript(
+            *self.modules, tuple(map(self._pair, self.drafts)), tuple(self.steps), tuple(self.reported.table)
+        )
+
+    def _pair(self, draft: _Draft) -> InstructionPair:
+        return InstructionPair(
+            draft.key[0],
+            draft.key[1],
+            tuple(draft.partners),
+            tuple(draft.calls.items()),
+            tuple(draft.came),
+            tuple(draft.went),
+            tuple(draft.arguments),
+            self.bodies.counts.get(draft.key[:2], 1),
+            draft.new.root if draft.key[0] < 0 else -1,
+            self.bodies.renumbered(draft.key, draft.partners),
+        )
+
+    def _reach(self, key: Key) -> int:
+        if key not in self.index:
+            self.index[key] = len(self.drafts)
+            old = self.modules[0].computations[key[0]] if key[0] >= 0 else _NOTHING
+            new = self.modules[1].computations[key[1]] if key[1] >= 0 else _NOTHING
+            partners = self._partners(key)
+            back = [-1] * len(new.instructions)
+            for one, other in enumerate(partners):
+                if other >= 0:
+                    back[other] = one
+            self.drafts.append(_Draft(key, old, new, partners, back))
+            for side in (0, 1):
+                self.of_computation.setdefault((side, key[:2][side]), []).append(self.index[key])
+        return self.index[key]
+
+    def _partners(self, key: Key) -> list[int]:
+        """Those of the differ, but for collectives that are said to have become something else as a whole."""
+        partners = list(self.bodies.partners(key))
+        for one, other in enumerate(partners):
+            if other >= 0 and (
+                (key[0], one) in self.reported.gone_whole or (key[1], other) in self.reported.came_whole
+            ):
+                partners[one] = -1
+        return partners
+
+    def _survivors(self, number: int, draft: _Draft) -> None:
+        returns_another = False
+        for one, other in enumerate(draft.partners):
+            if other >= 0:
+                said = self.reported.changed.get(((draft.key[0], one), (draft.key[1], other)), [])
+                said = [s for s in said if s.edit.matcher != "schedule"]
+                is_rewired = any("operands" in s.edit.fields for s in said)
+                returns_another |= any("attribute:root" in s.edit.fields for s in said)
+                if draft.old.instructions[one].calls or draft.new.instructions[other].calls:
+                    draft.calls[other] = self._calls(draft, one, other, is_rewired)
+                if not is_rewired and (draft.old.instructions[one].operands or draft.new.instructions[other].operands):
+                    self._operands(draft, one, other)
+                for each in said:
+                    self.steps.append(self._changed(number, draft, each, one, other))
+        if draft.key[0] >= 0 and draft.key[1] >= 0:
+            if not returns_another:
+                self._wire(draft, _ROOT, (0, 0), (draft.old.root, 0), (draft.new.root, 0))
+            roots = (draft.key[0], draft.old.root), (draft.key[1], draft.new.root)
+            for each in self.reported.changed.get(roots, ()):
+                if each.edit.matcher == "schedule":
+                    self.steps.append(ReorderStep(each.charge, number))
+
+    def _calls(self, draft: _Draft, one: int, other: int, is_rewired: bool) -> Calls:
+        before, after = draft.old.instructions[one], draft.new.instructions[other]
+        ours = dict(before.calls)
+        order = () if is_rewired else self._exchange(draft, before, after)
+        found = []
+        for name, group in after.calls:
+            olds = ours.get(name, ())
+            refs = [self._reach((a, b, order)) for a, b in zip(olds, group, strict=False)]
+            found.append((name, (*refs, *(self._callee(after, name, b) for b in group[len(olds) :]))))
+        return tuple(found)
+
+    def _exchange(self, draft: _Draft, before: Instruction, after: Instruction) -> tuple[int, ...]:
+        """How the operands of a fusion were exchanged where what it calls cannot tell them apart; () for not at all."""
+        if before.opcode != "fusion" or after.opcode != "fusion" or len(before.called) != 1 or len(after.called) != 1:
+            return ()
+        if len(before.operands) != len(after.operands) or not self.bodies.are_equal(before.called[0], after.called[0]):
+            return ()
+        order = exchanged(_mapped(draft, before), slots_of(after))
+        return order if order and self.bodies.cannot_tell(before.called[0], order) else ()
+
+    def _operands(self, draft: _Draft, one: int, other: int) -> None:
+        before, after = draft.old.instructions[one], draft.new.instructions[other]
+        ours, theirs = slots_of(before), slots_of(after)
+        aligned = self._through(draft, before, after, other)
+        is_call = aligned is not None
+        commutative = is_commutative(before) and is_commutative(after)
+        if aligned is None:
+            there = [(value, draft.back[value[0]] >= 0) for value in theirs]
+            aligned = align(_mapped(draft, before), there)
+            if (
+                commutative
+                and not self._is_explained(draft, ours, theirs)
+                and self._is_explained(draft, ours, theirs[::-1])
+            ):
+                aligned = [(0, 1), (1, 0)]
+        for slot, place in aligned:
+            a = ours[slot] if slot is not None else None
+            b = theirs[place] if place is not None else None
+            numbers = (slot, slot if commutative and len(ours) == len(theirs) else place)
+            if is_call and (slot is None or place is None):
+                draft.arguments.append(OperandRewiring(other, slot, place, b))
+            else:
+                self._wire(draft, other, numbers, a, b)
+
+    def _is_explained(self, draft: _Draft, ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
+        """Whether each operand is what it was, or something came or went on the way to it."""
+        return all(
+            (draft.partners[a[0]], a[1]) == b
+            or (draft.partners[a[0]] < 0 and draft.back[b[0]] < 0)
+            or draft.partners[a[0]] in below(draft.new, draft.back, b[0])
+            or draft.back[b[0]] in below(draft.old, draft.partners, a[0])
+            for a, b in zip(ours, theirs, strict=True)
+        )
+
+    def _through(self, draft: _Draft, before: Instruction, after: Instruction, other: int) -> Aligned | None:
+        for _, refs in draft.calls.get(other, ()):
+            for ref in refs if after.opcode in BINDS else ():
+                inner = self.drafts[ref]
+                if inner.key[0] < 0 or inner.key[1] < 0:
+                    continue
+                olds, news = inner.old.parameters(), inner.new.parameters()
+                if len(olds) == len(before.operands) and len(news) == len(after.operands):
+                    return through(olds, news, inner.partners)
+        return None
+
+    def _wire(
+        self,
+        draft: _Draft,
+        user: int,
+        numbers: tuple[int | None, int | None],
+        before: Value | None,
+        after: Value | None,
+    ) -> None:
+        """Charge one operand that reads something else to what came or went there; to nothing where nothing did."""
+        if before and after and (draft.partners[before[0]], before[1]) == after:
+            return
+        wire = OperandRewiring(user, *numbers, after)
+        if after and draft.back[after[0]] < 0 and (draft.key[1], after[0]) in self.reported.came:
+            draft.wires_came.setdefault(after[0], []).append(wire)
+        elif before and draft.partners[before[0]] < 0 and (draft.key[0], before[0]) in self.reported.gone:
+            draft.wires_went.setdefault(before[0], []).append(wire)
+
+    def _changed(self, number: int, draft: _Draft, said: EditClaims, one: int, other: int) -> Step:
+        before, after = draft.old.instructions[one], draft.new.instructions[other]
+        if said.charge.channel == "schedule":
+            return ChangeStep(
+                said.charge, number, other, (SettingChange("control", places=after.control_predecessors),)
+            )
+        found = [*settings(said, before, after), *self._threads(draft, said, other)]
+        if number == 0 and before.opcode == after.opcode == "parameter":
+            numbers = int(before.literal or 0), int(after.literal or 0)
+            found += donation_settings(said, *self.modules, numbers)
+        if "attribute:root" in said.edit.fields:
+            found.append(SettingChange("root", places=(draft.new.root,)))
+        operands = tuple(slots_of(after)) if "operands" in said.edit.fields else None
+        return ChangeStep(said.charge, number, other, tuple(found), operands)
+
+    def _threads(self, draft: _Draft, said: EditClaims, other: int) -> Iterator[SettingChange]:
+        if "compute_type" in said.edit.fields:
+            for _, refs in draft.calls.get(other, ()):
+                for inner in (self.drafts[ref] for ref in refs):
+                    if inner.old.execution_thread != inner.new.execution_thread:
+                        yield SettingChange("thread", inner.new.execution_thread)
+
+    def _follow(self) -> None:
+        """Reach what is called by what came and went; first what moved along, for others may use it too."""
+        for is_new in (False, True):
+            for draft in self.drafts:  # grows on the way
+                for other in range(len(draft.back)):
+                    for said in self._said(1, draft, other):
+                        if (said.old is None) == is_new:
+                            self._called(said, draft.new.instructions[other])
+        for draft in self.drafts:
+            for one, partner in enumerate(draft.partners):
+                before = draft.old.instructions[one]
+                if partner >= 0:
+                    self._dropped(before, draft.new.instructions[partner])
+                for said in self._said(0, draft, one):
+                    self._left(before, self._target(said))
+
+    def _dropped(self, before: Instruction, after: Instruction) -> None:
+        """A survivor that calls less than it did: what it called must be told too."""
+        theirs = dict(after.calls)
+        for name, group in before.calls:
+            for callee in group[len(theirs.get(name, ())) :]:
+                self._leave(before, name, callee)
+
+    def _left(self, before: Instruction, along: Sequence[int]) -> None:
+        """What was called by what went must be told too, unless it moved `along` as it was."""
+        for name, group in before.calls:
+            for callee in group:
+                if not any(self.bodies.are_equal(callee, other) for other in along):
+                    self._leave(before, name, callee)
+
+    def _leave(self, before: Instruction, name: str, callee: int) -> None:
+        still = any(key[0] == callee and key[1] >= 0 for key in self.index)
+        if not (is_embedded(before, name) and still):
+            self._reach((callee, -1, ()))
+
+    def _said(self, side: int, draft: _Draft, place: int) -> list[EditClaims]:
+        """The edits that tell of an instruction without a partner."""
+        if (draft.partners, draft.back)[side][place] >= 0:
+            return []
+        return (self.reported.gone, self.reported.came)[side].get((draft.key[:2][side], place), [])
+
+    def _mine(self, side: int, number: int, place: int) -> list[EditClaims]:
+        """Those of them that belong to this pair: where a computation has several partners, each pair has its own."""
+        draft = self.drafts[number]
+        said = self._said(side, draft, place)
+        others = self.of_computation[side, draft.key[:2][side]]
+        alike = [n for n in others if (self.drafts[n].partners, self.drafts[n].back)[side][place] < 0]
+        rank = alike.index(number)
+        return said[rank:] if rank + 1 == len(alike) else said[rank : rank + 1]
+
+    def _departures(self, number: int, draft: _Draft) -> None:
+        for one, partner in enumerate(draft.partners):
+            if partner >= 0:
+                continue
+            said = self._mine(0, number, one)
+            if not said and number > 0 and draft.old.instructions[one].opcode == "parameter":
+                draft.went.append(one)
+            for n, each in enumerate(said):
+                wires = () if n else tuple(draft.wires_went.get(one, ()))
+                self.steps.append(RemoveStep(each.charge, number, one, wires))
+
+    def _target(self, said: EditClaims) -> Sequence[int]:
+        """What is called by what an instruction has become elsewhere."""
+        return self.modules[1].computations[said.new[0]].instructions[said.new[1]].called if said.new else ()
+
+    def _arrivals(self, number: int, draft: _Draft) -> None:
+        for other, partner in enumerate(draft.back):
+            if partner >= 0:
+                continue
+            it = draft.new.instructions[other]
+            said = self._mine(1, number, other)
+            if not said and it.opcode == "parameter" and number > 0:
+                draft.came.append((other, it))
+            for n, each in enumerate(said):
+                wires = () if n else tuple(draft.wires_came.get(other, ()))
+                self.steps.append(self._arrival(number, each, other, it, wires))
+                self.steps += self._retuned(number, each, other, it)
+
+    def _arrival(
+        self, number: int, said: EditClaims, other: int, it: Instruction, wires: tuple[OperandRewiring, ...]
+    ) -> Step:
+        calls, source = self._called(said, it), self._source(said)
+        if said.edit.kind == "moved" and source is not None and said.old is not None:
+            changes = tuple(settings(said, source, it))
+            operands = tuple(slots_of(it))
+            return ArriveStep(
+                said.charge, number, other, said.old, changes, operands, it.control_predecessors, calls, wires
+            )
+        return AddStep(said.charge, number, other, replace(it, calls=()), calls, wires)
+
+    def _retuned(self, number: int, said: EditClaims, other: int, it: Instruction) -> Iterator[Step]:
+        """What moved may have been tuned anew there."""
+        source = self._source(said)
+        if said.edit.kind == "moved" and source and said.old and said.new:
+            for each in self.reported.changed.get((said.old, said.new), ()):
+                yield ChangeStep(each.charge, number, other, tuple(settings(each, source, it)))
+
+    def _source(self, said: EditClaims) -> Instruction | None:
+        """What moved, or the same collective in another spelling."""
+        return self.modules[0].computations[said.old[0]].instructions[said.old[1]] if said.old else None
+
+    def _called(self, said: EditClaims, it: Instruction) -> Calls:
+        source = self._source(said)
+        return tuple((name, tuple(self._callee(it, name, b, source) for b in group)) for name, group in it.calls)
+
+    def _callee(self, it: Instruction, name: str, callee: int, source: Instruction | None = None) -> int:
+        """What an instruction that came calls: as it was where it moved along, one that others use, or a new one."""
+        if source is not None:
+            for old in source.called:
+                if self.bodies.are_equal(old, callee):
+                    return self._reach((old, callee, ()))
+        if is_embedded(it, name):
+            known = next((n for key, n in self.index.items() if key[1] == callee and key[0] >= 0), None)
+            if known is not None:
+                return known
+        return self._reach((-1, callee, ()))
+
+    def _header(self) -> None:
+        names = {"layout": "entry_computation_layout", "schedule": "is_scheduled"}
+        for said in self.reported.header:
+            for one in said.edit.fields:
+                name = names.get(one, one.removeprefix("attribute:"))
+                self.steps.append(HeaderStep(said.charge, name, self.modules[1].attribute(name)))
+
+
+def _mapped(draft: _Draft, it: Instruction) -> Sequence[Value | None]:
+    """What the operands of an old instruction are in the new program."""
+    return [(draft.partners[o], r) if draft.partners[o] >= 0 else None for o, r in slots_of(it)]

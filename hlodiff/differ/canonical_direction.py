@@ -1,0 +1,98 @@
+"""diff(a, b) is the exact mirror of diff(b, a): both are worked out from the same side, which content decides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from hashlib import blake2b
+
+from hlodiff.differ.computation_matches import ProgramSide
+from hlodiff.differ.edits import RawEdit
+from hlodiff.differ.result import FieldChange, FusionChange, Kind
+from hlodiff.hlo.fingerprint import is_commutative, operands_first, shape_text
+from hlodiff.hlo.model import Computation, Instruction
+
+_KINDS: dict[Kind, Kind] = {"added": "removed", "removed": "added", "changed": "changed", "moved": "moved"}
+_STORIES = {
+    "split": "merged",
+    "merged": "split",
+    "grew": "shrank",
+    "shrank": "grew",
+    "added": "removed",
+    "removed": "added",
+    "formed": "dissolved",
+    "dissolved": "formed",
+}
+
+
+def is_reversed(old: ProgramSide, new: ProgramSide) -> bool:
+    """True where the pair is worked out as (new, old).
+
+    Decided by the lines that only one side has, then by those lines with all that stands below them. What both sides
+    hold says nothing, so that it makes no difference how much of that was left out.
+    """
+    ours, theirs = _own(old, new), _own(new, old)
+    for lines in (_lines, _deep_lines):
+        before, after = lines(ours), lines(theirs)
+        only = sorted((before - after).elements()), sorted((after - before).elements())
+        if only[0] != only[1]:
+            return only[0] > only[1]
+    return (old.hashes[old.module.entry], sorted(old.hashes)) > (new.hashes[new.module.entry], sorted(new.hashes))
+
+
+def _own(program: ProgramSide, other: ProgramSide) -> list[Computation]:
+    shared = set(other.hashes)
+    return [c for c, it in zip(program.module.computations, program.hashes, strict=True) if it not in shared]
+
+
+def _lines(owners: Iterable[Computation]) -> Counter[str]:
+    return Counter(_line(it) for owner in owners for it in owner.instructions)
+
+
+def _deep_lines(owners: Iterable[Computation]) -> Counter[str]:
+    """Each instruction with all that it is computed from, as a hash."""
+    found: Counter[str] = Counter()
+    for owner in owners:
+        hashes: dict[int, str] = {}
+        for position in operands_first(owner):
+            it = owner.instructions[position]
+            below = [hashes.get(operand, "") for operand in it.operands]
+            text = "\n".join((_line(it), *(sorted(below) if is_commutative(it) else below)))
+            hashes[position] = blake2b(text.encode(), digest_size=12).hexdigest()
+        found.update(hashes.values())
+    return found
+
+
+def _line(it: Instruction) -> str:
+    return f"{it.opcode} {shape_text(it.shape)} {it.literal} {it.attributes}"
+
+
+def reversed_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:
+    """What was done, undone."""
+    return [
+        replace(
+            edit,
+            kind=_KINDS[edit.kind],
+            old=edit.new,
+            new=edit.old,
+            changes=[FieldChange(change.field, change.new, change.old) for change in edit.changes],
+            cost=(edit.cost[1], edit.cost[0]),
+        )
+        for edit in edits
+    ]
+
+
+def reversed_fusions(changes: Iterable[FusionChange]) -> tuple[FusionChange, ...]:
+    """The story of fusions told backwards."""
+    return tuple(
+        FusionChange(
+            _STORIES.get(change.kind, change.kind),
+            change.new,
+            change.old,
+            change.moved_out,
+            change.moved_in,
+            -change.intermediate_bytes,
+        )
+        for change in changes
+    )

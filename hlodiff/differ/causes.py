@@ -1,0 +1,324 @@
+"""Breadth-first search in the graph of edits and their causes: which edits merely follow from others. None is dropped.
+
+An edit follows from an edited source of its value where the source explains every field that changed:
+
+- **carried**: the changed type (element type, shape, layout, memory space, sharding) is on both sides what an edited
+  operand hands on. A parameter takes it from the caller's operand, a call or fusion from its body's root, a loop from
+  its initial value and its body. A conversion states its type itself and never follows in it.
+- **brought along**: a constant, broadcast, bitcast or tuple that came or went only because those did that use it, and
+  a get-tuple-element or `-done` because what it takes apart did.
+- **inside**: what stands in a computation that came or went with its call, and what moved into a new fusion or out of
+  one that is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hlodiff.differ.computation_matches import ProgramMatch, is_embedded
+from hlodiff.differ.edits import Place, RawEdit
+from hlodiff.differ.result import FieldChange
+from hlodiff.graph import call_sites
+from hlodiff.hlo.model import Instruction, Layout, Module, Shape
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+_TYPES = ("element_type", "shape", "layout", "memory_space")
+# Sizes that an instruction repeats, and what the compiler plans for them: no statement of their own.
+_WITH_TYPE = frozenset(
+    ["backend_config", "attribute:slice", "attribute:slice_sizes", "attribute:dynamic_slice_sizes",
+     "attribute:limit_indices", "attribute:window", "attribute:broadcast_dimensions"]
+)  # fmt: skip
+# The result is what the source is, whatever that may be.
+_IDENTICAL = frozenset(
+    ["parameter", "get-tuple-element", "get_tuple_element", "tuple", "return", "sdy.return", "fusion", "call",
+     "func.call", "while", "conditional", "case", "if", "optimization-barrier", "optimization_barrier", "async-start",
+     "async-update", "async-done", "copy-start", "copy-done", "bitcast"]
+)  # fmt: skip
+_STATES_TYPE = frozenset(["convert", "bitcast-convert", "bitcast_convert", "stochastic-convert"])
+_FOR_USERS = frozenset(
+    ["constant", "broadcast", "broadcast_in_dim", "iota", "bitcast", "reshape", "tuple", "parameter"]
+)
+_OF_SOURCE = frozenset(["get-tuple-element", "get_tuple_element", "bitcast", "reshape", "tuple"])
+_RUN_BODY = frozenset(["fusion", "call", "func.call", "async-start"])
+
+
+def with_causes(old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit]) -> list[RawEdit]:
+    """Say of each edit which other one it follows from directly, as an index into the same list.
+
+    Args:
+        old, new: the programs as they were paired.
+        found: which computations correspond; only those that were opened are looked at.
+        edits: single edits of the program channel.
+
+    Returns:
+        the same edits in the same order; `cause` is None for those that stand for themselves. Causes never form a ring.
+
+    Example:
+        >>> with_causes(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0), ProgramMatch((), {}, {}), [])
+        []
+    """
+    if not edits:
+        return edits
+    import networkx as nx
+
+    sides = _side(old, found, edits, 0), _side(new, found, edits, 1)
+    graph: nx.DiGraph[int] = nx.DiGraph()  # from cause to what may follow from it
+    graph.add_nodes_from(range(len(edits)))
+    for index, edit in enumerate(edits):
+        graph.add_edges_from((cause, index) for cause in _candidates(sides, edit))
+    _follow(graph, edits, [index for index, causes in graph.in_degree() if not causes])
+    # What is left hangs on edits that only follow from each other, round a loop: the first of each ring is the root.
+    rings = nx.condensation(graph)
+    for first in sorted(min(rings.nodes[ring]["members"]) for ring, causes in rings.in_degree() if not causes):
+        _follow(graph, edits, [first])
+    return edits
+
+
+def roots_of(edits: Sequence[RawEdit]) -> list[int]:
+    """For each edit the index of the one that it follows from in the end; its own where it follows from none.
+
+    Example:
+        >>> roots_of([RawEdit("added", None, (0, 1)), RawEdit("added", None, (0, 0), cause=0)])
+        [0, 0]
+    """
+    roots: list[int] = []
+    for index, edit in enumerate(edits):
+        root, cause = index, edit.cause
+        while cause is not None:
+            root, cause = cause, edits[cause].cause
+        roots.append(root)
+    return roots
+
+
+_START = -1
+
+
+def _follow(graph: nx.DiGraph[int], edits: Sequence[RawEdit], roots: Sequence[int]) -> None:
+    """Give all that follows from these roots the nearest cause, and take it out of the graph with them."""
+    import networkx as nx
+
+    graph.add_edges_from((_START, root) for root in roots)
+    reached = list(nx.bfs_edges(graph, _START)) if roots else []
+    for cause, follower in reached:
+        edits[follower].cause = cause if cause != _START else None
+    graph.remove_nodes_from([_START, *(follower for _, follower in reached)])
+
+
+@dataclass(slots=True)
+class _Side:
+    """One program: its edits by place, who calls its opened computations, which came or went; users when asked."""
+
+    module: Module
+    edits: Sequence[RawEdit]
+    at: dict[Place, list[int]]
+    callers: dict[int, list[tuple[int, int, str, int]]]
+    alone: Mapping[int, int]
+    _users: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+
+    def instruction(self, place: Place) -> Instruction:
+        return self.module.computations[place[0]].instructions[place[1]]
+
+    def users(self, place: Place) -> list[Place]:
+        computation = place[0]
+        if computation not in self._users:
+            self._users[computation] = self.module.computations[computation].users()
+        return [(computation, user) for user in self._users[computation][place[1]]]
+
+    def root(self, computation: int) -> Place:
+        return computation, self.module.computations[computation].root
+
+    def sources(self, place: Place) -> list[Place]:
+        """Where an instruction's value comes from, nearest first: operands, a body's root, a caller's operands."""
+        it, computation = self.instruction(place), place[0]
+        if it.opcode == "parameter":
+            return list(self._given(computation, int(it.literal or 0)))
+        own = [(computation, operand) for operand in it.operands]
+        if it.opcode in _RUN_BODY:
+            return [self.root(callee) for callee in it.called] or own
+        if it.opcode == "while":
+            return own + [self.root(callee) for name, group in it.calls if name == "body" for callee in group]
+        if it.opcode in ("conditional", "case", "if"):
+            return [self.root(callee) for callee in it.called]
+        return own
+
+    def _given(self, computation: int, number: int) -> Iterator[Place]:
+        """What callers hand to a parameter."""
+        for caller, position, attribute, branch in self.callers.get(computation, ()):
+            it = self.module.computations[caller].instructions[position]
+            if is_embedded(it, attribute):
+                yield from ((caller, operand) for operand in it.operands)
+            elif it.opcode == "conditional" and branch + 1 < len(it.operands):
+                yield caller, it.operands[branch + 1]
+            elif it.operands:
+                yield caller, it.operands[number] if number < len(it.operands) else it.operands[0]
+                if it.opcode == "while":
+                    yield self.root(computation)
+
+
+def _side(module: Module, found: ProgramMatch, edits: Sequence[RawEdit], which: int) -> _Side:
+    at: dict[Place, list[int]] = {}
+    for index, edit in enumerate(edits):
+        place = (edit.old, edit.new)[which]
+        if place is not None:
+            at.setdefault(place, []).append(index)
+    alone = (found.removed, found.added)[which]
+    opened = [(pair.old, pair.new)[which] for pair in found.pairs if pair.pairing is not None]
+    callers: dict[int, list[tuple[int, int, str, int]]] = {}
+    for computation in dict.fromkeys([*opened, *alone]):
+        for callee, sites in call_sites(module.computations[computation]).items():
+            callers.setdefault(callee, []).extend((computation, *site) for site in sites)
+    return _Side(module, edits, at, callers, alone)
+
+
+_Sides = tuple[_Side, _Side]
+
+
+def _candidates(sides: _Sides, edit: RawEdit) -> list[int]:
+    """Edits that explain this one alone or together, best first; none where it stands for itself."""
+    if edit.old is None and edit.new is None:
+        return []
+    if edit.kind == "changed" and edit.old and edit.new:
+        return _carried(sides, edit, edit.old, edit.new)
+    if edit.kind == "moved" and edit.old and edit.new:
+        return _calls_of(sides[1], edit.new[0], "added") or _calls_of(sides[0], edit.old[0], "removed")
+    side, place = (sides[1], edit.new) if edit.new else (sides[0], edit.old)
+    assert place is not None
+    return _calls_of(side, place[0], edit.kind) or _brought(side, place, edit.kind)
+
+
+def _calls_of(side: _Side, computation: int, kind: str) -> list[int]:
+    """The first call, itself an edit of that kind, of a computation that came or went."""
+    for caller, position, _, _ in side.callers.get(computation, ()):
+        for index in side.at.get((caller, position), ()):
+            if side.edits[index].kind == kind:
+                return [index]
+    return []
+
+
+def _brought(side: _Side, place: Place, kind: str) -> list[int]:
+    """What an added or removed instruction came or went with: its source, or all that use it."""
+    it = side.instruction(place)
+    if it.opcode in _OF_SOURCE or it.opcode.endswith("-done"):
+        sources = [_edit_at(side, source, lambda e: e.kind == kind) for source in side.sources(place)[:1]]
+        if sources and sources[0] is not None:
+            return [sources[0]]
+    if it.opcode in _FOR_USERS:
+        users = [_edit_at(side, user, lambda e: e.kind == kind or _rewired(e)) for user in side.users(place)]
+        known = [user for user in users if user is not None]
+        return known[:1] if users and len(known) == len(users) else []
+    return []
+
+
+def _rewired(edit: RawEdit) -> bool:
+    return any(change.field in ("opcode", "operands") for change in edit.changes)
+
+
+def _edit_at(side: _Side, place: Place, fits: Callable[[RawEdit], bool]) -> int | None:
+    return next((index for index in side.at.get(place, ()) if fits(side.edits[index])), None)
+
+
+def _carried(sides: _Sides, edit: RawEdit, old: Place, new: Place) -> list[int]:
+    """Edited sources that explain every changed field, those with the same fields first; none where one is left."""
+    fields = [change.field for change in edit.changes]
+    if any(field not in _TYPES and field not in _WITH_TYPE and not _is_sharding(field) for field in fields):
+        return []
+    if all(field in _WITH_TYPE for field in fields):
+        return []
+    sources = sides[0].sources(old), sides[1].sources(new)
+    edited = _edited(sides, sources) or _rewired_calls(sides[1], new)
+    one, other = sides[0].instruction(old), sides[1].instruction(new)
+    given = tuple([side.instruction(p).shape for p in places] for side, places in zip(sides, sources, strict=True))
+    causes: dict[int, None] = {}
+    for change in edit.changes:
+        if change.field in _WITH_TYPE:
+            continue
+        able = [index for index in edited if _may_cause(sides[0].edits[index], change)]
+        if not able or not _explained(change, one, other, (given[0], given[1]), [sides[0].edits[i] for i in able]):
+            return []
+        causes.update(dict.fromkeys(able))
+    own = set(fields)
+    return sorted(causes, key=lambda index: own.isdisjoint(c.field for c in sides[0].edits[index].changes))
+
+
+def _edited(sides: _Sides, sources: tuple[Sequence[Place], Sequence[Place]]) -> list[int]:
+    found: dict[int, None] = {}
+    for side, places in zip(reversed(sides), reversed(sources), strict=True):
+        for place in places:
+            found.update(dict.fromkeys(side.at.get(place, ())))
+    return list(found)
+
+
+def _rewired_calls(side: _Side, place: Place) -> list[int]:
+    """Calls that hand something else to a parameter now."""
+    if side.instruction(place).opcode != "parameter":
+        return []
+    calls = [caller[:2] for caller in side.callers.get(place[0], ())]
+    return [index for call in calls for index in side.at.get(call, ()) if _rewired(side.edits[index])]
+
+
+def _may_cause(source: RawEdit, change: FieldChange) -> bool:
+    if source.kind in ("added", "removed") or _rewired(source):
+        return not _is_sharding(change.field)
+    return any(c.field == change.field or (c.field in _TYPES and change.field in _TYPES) for c in source.changes)
+
+
+def _explained(
+    change: FieldChange,
+    one: Instruction,
+    other: Instruction,
+    given: tuple[Sequence[Shape], Sequence[Shape]],
+    causes: Sequence[RawEdit],
+) -> bool:
+    """Whether both values of a field are what sources hand on."""
+    if _is_sharding(change.field):
+        return any(
+            (c.old, c.new) == (change.old, change.new) for e in causes for c in e.changes if c.field == change.field
+        )
+    if one.opcode in _IDENTICAL and other.opcode in _IDENTICAL:
+        return True
+    if change.field == "memory_space" or (change.field == "element_type" and other.opcode in _STATES_TYPE):
+        return False
+    before, after = list(one.shape.leaves()), list(other.shape.leaves())
+    if len(before) != len(after):
+        return False
+    pairs = [(_part(change.field, a), _part(change.field, b)) for a, b in zip(before, after, strict=True)]
+    known = [{_part(change.field, leaf) for shape in shapes for leaf in shape.leaves()} for shapes in given]
+    if all(a == b or (a in known[0] and b in known[1]) for a, b in pairs):
+        return True
+    return change.field == "shape" and _same_exchange(before, after, given)
+
+
+def _part(field: str, shape: Shape) -> object:
+    if field == "element_type":
+        return shape.element_type
+    if field == "shape":
+        return shape.dimensions, shape.dynamic
+    layout = shape.layout or Layout()
+    return layout.minor_to_major, layout.tiling, layout.other
+
+
+def _same_exchange(
+    before: Sequence[Shape], after: Sequence[Shape], given: tuple[Sequence[Shape], Sequence[Shape]]
+) -> bool:
+    """The result of a dot, slice or reduction changed the sizes that its operands changed, and no others."""
+    sources = [[leaf for shape in shapes for leaf in shape.leaves()] for shapes in given]
+    if len(sources[0]) != len(sources[1]):
+        return False
+    exchanged: list[tuple[int, int]] = []
+    for a, b in zip(*sources, strict=True):
+        if len(a.dimensions) == len(b.dimensions):
+            exchanged += [pair for pair in zip(a.dimensions, b.dimensions, strict=True) if pair[0] != pair[1]]
+    for a, b in zip(before, after, strict=True):
+        if len(a.dimensions) != len(b.dimensions):
+            return False
+        if any(m != n and (m, n) not in exchanged for m, n in zip(a.dimensions, b.dimensions, strict=True)):
+            return False
+    return True
+
+
+def _is_sharding(field: str) -> bool:
+    return field == "sharding" or (field.startswith("attribute:") and field.endswith("sharding"))

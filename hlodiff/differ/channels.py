@@ -1,0 +1,291 @@
+"""Channels: a number means nothing, who meets on it does. Two collectives that swap partners are a change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hlodiff.differ.computation_matches import ComputationMatch, ProgramMatch, ProgramSide
+from hlodiff.differ.correspondence import at, equal_callees, every_pair, outside, paired_places, partners_of
+from hlodiff.differ.edits import Place, RawEdit
+from hlodiff.differ.fields import in_order, told_changes
+from hlodiff.differ.prepare import channel_of, tuning_of
+from hlodiff.differ.result import FieldChange
+from hlodiff.hlo.collectives import FAMILIES
+from hlodiff.hlo.model import Module
+
+_FIELD = "attribute:channel_id"
+
+
+def channel_changes(
+    old: ProgramSide,
+    new: ProgramSide,
+    numbered: tuple[Module, Module],
+    printed: tuple[Module, Module],
+    pairs: Sequence[ComputationMatch],
+) -> list[RawEdit]:
+    """One change for each paired instruction that meets others on its channel than before.
+
+    Args:
+        old, new: the programs as they were paired, without channel numbers.
+        numbered: the same modules with numbers that say who meets, equal computations taken for one; indices alike.
+        printed: the same modules with the numbers that they were read with, which the change shows.
+        pairs: all pairs of computations, equal ones included.
+    """
+    meetings = list(_meetings(old, new, numbered, pairs))
+    ranks = [_by_first_use(channels) for channels in zip(*((a, b) for _, _, a, b, _ in meetings), strict=True)]
+    counts = Counter((ranks[0][a], ranks[1][b]) for _, _, a, b, _ in meetings if a and b)
+    there = _most_common(counts)
+    back = _most_common(Counter({(b, a): n for (a, b), n in counts.items()}))
+    edits = []
+    for one, other, a, b, count in meetings:
+        first, second = ranks[0][a], ranks[1][b]
+        if not a or not b or there[first] != second or back[second] != first:
+            before, after = (channel_of(at(m, place)) for m, place in zip(printed, (one, other), strict=True))
+            words = f"{after}, with others" if before == after else after or "none"
+            edits.append(
+                RawEdit("changed", one, other, [FieldChange(_FIELD, before or "none", words)], count, "channel")
+            )
+    return edits
+
+
+def _by_first_use(channels: Iterable[str]) -> dict[str, int]:
+    """A number for each channel that hangs on who uses it, and on no number that it was given."""
+    return {channel: rank for rank, channel in enumerate(dict.fromkeys(channels))}
+
+
+def _most_common(counts: Counter[tuple[int, int]]) -> dict[int, int]:
+    """For each channel the one most of its instructions use on the other side."""
+    best: dict[int, int] = {}
+    for (a, b), _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        best.setdefault(a, b)
+    return best
+
+
+def _meetings(
+    old: ProgramSide, new: ProgramSide, numbered: tuple[Module, Module], pairs: Sequence[ComputationMatch]
+) -> Iterator[tuple[Place, Place, str, str, int]]:
+    for pair in every_pair(old, new, pairs):
+        before, after = (m.computations[c].instructions for m, c in zip(numbered, (pair.old, pair.new), strict=True))
+        for position, partner in partners_of(old, new, pair).items():
+            a, b = channel_of(before[position]), channel_of(after[partner])
+            if a or b:
+                yield (pair.old, position), (pair.new, partner), a, b, pair.count
+
+
+def with_channels(edits: list[RawEdit], changes: Sequence[RawEdit]) -> list[RawEdit]:
+    """Put channel changes on the edits of the same instructions, or behind the others."""
+    by_place: Mapping[tuple[Place | None, Place | None], RawEdit] = {(c.old, c.new): c for c in changes}
+    merged = []
+    for edit in edits:
+        change = by_place.get((edit.old, edit.new))
+        merged.append(replace(edit, changes=in_order([*edit.changes, *change.changes])) if change else edit)
+    taken = {(edit.old, edit.new) for edit in edits}
+    return [*merged, *(c for c in changes if (c.old, c.new) not in taken)]
+
+
+# What start and done have by nature and a plain collective has not.
+_BY_NATURE = frozenset(["opcode", "shape", "layout", "memory_space", "element_type"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """A collective that is plain on one side and start and done on the other; `count` as the edits have it."""
+
+    plain: Place
+    start: Place
+    done: Place
+
+
+def with_asynchronous(old: ProgramSide, new: ProgramSide, found: ProgramMatch, edits: list[RawEdit]) -> list[RawEdit]:
+    """Replace the edits of a collective that became asynchronous, or stopped being so, by one change.
+
+    Args:
+        old, new: the programs as they were paired.
+        found: which instructions correspond.
+        edits: single edits; order is kept.
+    """
+    for plain in (0, 1):
+        splits = list(_splits(old.module, new.module, found, edits, plain))
+        if splits:
+            pairs = [(s.plain, s.start) if plain == 0 else (s.start, s.plain) for s in splits]
+            edits = outside(edits, equal_callees(old, new, pairs))
+            edits = _collapse(old.module, new.module, edits, splits, plain)
+    return edits
+
+
+def _splits(old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit], plain: int) -> Iterator[_Split]:
+    """Splits whose plain collective is on side `plain` (0 old, 1 new)."""
+    modules = (old, new)
+    gone = [place for e in edits if (place := _removed_collectives(e, plain)) is not None]
+    fresh = {place for e in edits if (place := _removed_collectives(e, 1 - plain)) is not None}
+    there = paired_places(found)
+    partners = there if plain == 0 else {b: a for a, b in there.items()}
+    free = [p for p in gone if at(modules[plain], p).opcode in FAMILIES]
+    for place in [*partners, *free]:
+        family = at(modules[plain], place).opcode
+        if family not in FAMILIES:
+            continue
+        other = modules[1 - plain]
+        for done in _dones(other, partners.get(place), fresh, family):
+            start = (done[0], at(other, done).operands[0])
+            mine = {start, done}
+            if (partners.get(place) in mine and mine & fresh) or (place not in partners and mine <= fresh):
+                yield _Split(place, start, done)
+                fresh -= mine
+                break
+
+
+def _removed_collectives(edit: RawEdit, side: int) -> Place | None:
+    if side == 0:
+        return edit.old if edit.kind == "removed" else None
+    return edit.new if edit.kind == "added" else None
+
+
+def _dones(module: Module, near: Place | None, fresh: set[Place], family: str) -> list[Place]:
+    """`-done` instructions of a family that are new themselves or whose start is, the partner's own ones first."""
+    candidates = []
+    for place in sorted(fresh | ({near} if near else set())):
+        it = at(module, place)
+        if it.opcode == f"{family}-done" and it.operands:
+            candidates.append(place)
+        elif it.opcode == f"{family}-start":
+            instructions = module.computations[place[0]].instructions
+            users = [n for n, user in enumerate(instructions) if place[1] in user.operands]
+            candidates += [(place[0], n) for n in users if instructions[n].opcode == f"{family}-done"]
+    own = [d for d in candidates if near in (d, (d[0], at(module, d).operands[0]))]
+    return own if near else candidates
+
+
+def _collapse(old: Module, new: Module, edits: list[RawEdit], splits: list[_Split], plain: int) -> list[RawEdit]:
+    whole = {split.plain: split for split in splits}
+    parts = {place for split in splits for place in (split.start, split.done)}
+    kept: list[RawEdit] = []
+    told: set[Place | None] = set()
+    for edit in edits:
+        sides = (edit.old, edit.new)
+        mine, theirs = sides[plain], sides[1 - plain]
+        if mine in whole:
+            if mine not in told:
+                told.add(mine)
+                kept.append(_change(old, new, whole[mine], plain, edit.count))
+        elif theirs not in parts:
+            kept.append(edit)
+    return kept
+
+
+def _change(old: Module, new: Module, split: _Split, plain: int, count: int) -> RawEdit:
+    modules = (old, new)
+    one, start, done = (
+        at(modules[plain], split.plain),
+        *(at(modules[1 - plain], p) for p in (split.start, split.done)),
+    )
+    pairs = ((one, start), (one, done)) if plain == 0 else ((start, one), (done, one))
+    changes = [c for c in told_changes(*pairs[0]) if c.field not in _BY_NATURE]
+    changes += [c for c in told_changes(*pairs[1]) if c.field in _BY_NATURE - {"opcode"}]
+    words = ("no", "yes") if plain == 0 else ("yes", "no")
+    changes.append(FieldChange("attribute:asynchronous", *words))
+    places = (split.plain, split.start) if plain == 0 else (split.start, split.plain)
+    return RawEdit("changed", *places, in_order(changes), count, "asynchronous")
+
+
+# They take no time and stand wherever the printer puts them.
+_NOT_SCHEDULED = frozenset(["parameter", "constant", "get-tuple-element", "tuple", "bitcast"])
+
+
+def is_scheduled(program: ProgramSide) -> bool:
+    """True where the printed order is the order of execution."""
+    return program.module.attribute("is_scheduled") == "true"
+
+
+def schedule_edits(old: ProgramSide, new: ProgramSide, pairs: tuple[ComputationMatch, ...]) -> Iterator[RawEdit]:
+    """One edit for each computation that runs in another order, one for each instruction with other control edges."""
+    if is_scheduled(old) != is_scheduled(new):
+        words = ["scheduled" if is_scheduled(program) else "not scheduled" for program in (old, new)]
+        yield RawEdit("changed", None, None, [FieldChange("schedule", *words)], matcher="schedule")
+    steps = [_steps(program) if is_scheduled(program) else set() for program in (old, new)]
+    for pair in every_pair(old, new, pairs):
+        partners = partners_of(old, new, pair)
+        if pair.old in steps[0] and pair.new in steps[1]:
+            yield from _order_edit(old, new, pair, partners)
+        yield from _control_edits(old, new, pair, partners)
+
+
+def _steps(program: ProgramSide) -> set[int]:
+    """Computations that run step by step: reached from the entry through loops, branches and calls, not fusions."""
+    module = program.module
+    found = [module.entry]
+    for caller in found:
+        steps = [it for it in module.computations[caller].instructions if it.opcode in ("while", "conditional", "call")]
+        found += dict.fromkeys(callee for it in steps for callee in it.called if callee not in found)
+    return set(found)
+
+
+def _order_edit(
+    old: ProgramSide, new: ProgramSide, pair: ComputationMatch, partners: Mapping[int, int]
+) -> Iterator[RawEdit]:
+    before = old.module.computations[pair.old].instructions
+    after = new.module.computations[pair.new]
+    sequence = [
+        partners[n]
+        for n, it in enumerate(before)
+        if n in partners and _NOT_SCHEDULED.isdisjoint((it.opcode, after.instructions[partners[n]].opcode))
+    ]
+    if sequence == sorted(sequence):
+        return
+    late = next(a for a, b in zip(sequence, sorted(sequence), strict=True) if a != b)
+    first = next(b for a, b in zip(sequence, sorted(sequence), strict=True) if a != b)
+    words = [f"{after.instructions[n].opcode} %{after.instructions[n].name} first" for n in (late, first)]
+    old_root, new_root = old.module.computations[pair.old].root, after.root
+    change = FieldChange("schedule", *words)
+    yield RawEdit("changed", (pair.old, old_root), (pair.new, new_root), [change], matcher="schedule")
+
+
+def _control_edits(
+    old: ProgramSide, new: ProgramSide, pair: ComputationMatch, partners: Mapping[int, int]
+) -> Iterator[RawEdit]:
+    before = old.module.computations[pair.old].instructions
+    after = new.module.computations[pair.new].instructions
+    for position, partner in partners.items():
+        ours, theirs = before[position].control_predecessors, after[partner].control_predecessors
+        if not ours and not theirs:
+            continue
+        if sorted(partners.get(p, -1) for p in ours) != sorted(theirs):
+            texts = [", ".join("%" + its[p].name for p in edges) for its, edges in ((before, ours), (after, theirs))]
+            change = FieldChange("schedule", texts[0] or "no control predecessor", texts[1] or "no control predecessor")
+            yield RawEdit("changed", (pair.old, position), (pair.new, partner), [change], matcher="control")
+
+
+def tuning_edits(
+    old: ProgramSide,
+    new: ProgramSide,
+    tuned: tuple[Module, Module],
+    pairs: tuple[ComputationMatch, ...],
+    edits: Sequence[RawEdit],
+) -> list[RawEdit]:
+    """One edit for each paired or moved instruction whose tiles, warps, stages or algorithm differ.
+
+    Args:
+        old, new: the programs as they were paired, without tuning.
+        tuned: the same modules with it, indices alike.
+        pairs: all pairs of computations; equal ones are opened too, for tuning is no part of equality.
+        edits: those of the program: what moved is compared too, what became another spelling of itself is not.
+    """
+    respelt = [{place for e in edits if e.matcher == "asynchronous" and (place := (e.old, e.new)[n])} for n in (0, 1)]
+    found: list[RawEdit] = []
+    for pair in every_pair(old, new, pairs):
+        for position, partner in partners_of(old, new, pair).items():
+            one, other = (pair.old, position), (pair.new, partner)
+            if one not in respelt[0] and other not in respelt[1]:
+                found += _edit(tuned, one, other, pair.count)
+    for edit in edits:
+        if edit.kind == "moved" and edit.old and edit.new:
+            found += _edit(tuned, edit.old, edit.new, edit.count)
+    return found
+
+
+def _edit(tuned: tuple[Module, Module], old: Place, new: Place, count: int) -> Iterator[RawEdit]:
+    a, b = tuning_of(at(tuned[0], old)), tuning_of(at(tuned[1], new))
+    if a != b:
+        yield RawEdit("changed", old, new, [FieldChange("backend_config", a or "none", b or "none")], count, "tuning")

@@ -1,0 +1,374 @@
+"""One word for a change: is it the interface, the placement, the numbers, the work, or only how the work is arranged?
+
+docs/policy.md defines each class with an example. A class is decided by edits, one at a time, and by the signature of
+the entry. What merely follows another edit (a tuple, a fusion's shape) counts only where nothing else is there to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from hlodiff.differ.fields import field_of
+from hlodiff.differ.metrics import BOOKKEEPING
+from hlodiff.differ.moves import relocations
+from hlodiff.differ.prepare import prepare_pair
+from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
+from hlodiff.hlo.fingerprint import without_layout
+from hlodiff.hlo.model import Computation, Instruction, Module, Shape
+from hlodiff.normalizer.backend_config import parse_config, print_config
+
+FLOAT = re.compile(r"bf\d|f\d")
+# What the compiler notes where it computes in another type than was asked for.
+TYPE_NOTE = "float_type_correction_info"
+
+_Value = tuple[int, int]  # an instruction, and which of its results
+
+
+def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
+    """Those of some edits that are inside computations which differ in rounding alone.
+
+    Args:
+        diff: the difference.
+        numbers: of some of its edits.
+    """
+    chosen = {n: diff.edits[n] for n in numbers if diff.edits[n].old or diff.edits[n].new}
+    if not chosen or not any(map(_is_rounding, diff.edits)):
+        return frozenset()
+    partners = _partners(diff)
+    touched = [_touched(chosen.values(), side) | {pair[side] for pair in partners} for side in (0, 1)]
+    hashes = _hashes(diff, touched)
+    paired = [{pair[side]: pair[1 - side] for pair in sorted(partners, reverse=True)} for side in (0, 1)]
+    alone = [{hashes[side][n] for n in touched[side] if n not in paired[side]} for side in (0, 1)]
+
+    def is_same(side: int, computation: int) -> bool:
+        own, partner = hashes[side][computation], paired[side].get(computation)
+        return own in alone[1 - side] if partner is None else own == hashes[1 - side][partner]
+
+    def is_rounded(edit: Edit) -> bool:
+        places = [(side, site.computation) for pair in edit.sites for side, site in enumerate(pair) if site]
+        return all(is_same(*place) for place in dict.fromkeys(places))
+
+    return frozenset(n for n, edit in chosen.items() if is_rounded(edit))
+
+
+def _is_rounding(edit: Edit) -> bool:
+    """Whether an edit is about a type or a convert: where none is, rounding did not change."""
+    first = (site for site in (edit.old, edit.new) if site is not None)
+    return any(site.opcode == "convert" for site in first) or any(c.field == "element_type" for c in edit.changes)
+
+
+def _partners(diff: ModuleDiff) -> set[tuple[int, int]]:
+    """Computations that correspond, as far as changed instructions tell."""
+    changed = (edit for edit in diff.edits if edit.kind == "changed")
+    found = {(a.computation, b.computation) for edit in changed for a, b in edit.sites if a and b}
+    return found | {(diff.old.entry, diff.new.entry)}
+
+
+def _touched(edits: Iterable[Edit], side: int) -> set[int]:
+    return {site.computation for edit in edits for pair in edit.sites if (site := pair[side]) is not None}
+
+
+def _hashes(diff: ModuleDiff, touched: list[set[int]]) -> list[dict[int, str]]:
+    """What the touched computations of either side are, without types."""
+    order = [sorted(some) for some in touched]
+    modules = [
+        replace(module, computations=tuple(_untyped(module.computations[n]) for n in some), entry=0)
+        for module, some in zip((diff.old, diff.new), order, strict=True)
+    ]
+    ready = prepare_pair(modules[0], modules[1])
+    return [
+        {n: content.hash for n, content in zip(some, hashed.contents, strict=True)}
+        for some, hashed in zip(order, ready.hashed, strict=True)
+    ]
+
+
+def _untyped(computation: Computation) -> Computation:
+    """One type for all numbers, no converts between them, and no layouts, which go with types."""
+    kept: list[Instruction] = []
+    values: list[_Value] = []
+    for it in computation.instructions:
+        if _is_rounding_cast(computation, it) and it.operands[0] < len(values):
+            at, result = values[it.operands[0]]
+            values.append((at, result or (it.results[0] if it.results else 0)))
+        else:
+            values.append((len(kept), 0))
+            kept.append(it)
+    instructions = tuple(_plain(it, values) for it in kept)
+    return replace(computation, instructions=instructions, root=values[computation.root][0])
+
+
+def _is_rounding_cast(computation: Computation, it: Instruction) -> bool:
+    if it.opcode != "convert" or len(it.operands) != 1:
+        return False
+    shapes = it.shape, computation.instructions[it.operands[0]].shape
+    return all(FLOAT.match(shape.element_type) for shape in shapes)
+
+
+def _plain(it: Instruction, values: Sequence[_Value]) -> Instruction:
+    taken = [
+        (values[n][0], values[n][1] or r)
+        for n, r in zip(it.operands, it.results or (0,) * len(it.operands), strict=True)
+    ]
+    attributes = [(key, _without_note(it, key, value)) for key, value in it.attributes if field_of(key) != "precision"]
+    called = [(name, str(len(group))) for name, group in it.calls]
+    return replace(
+        it,
+        shape=_shape(without_layout(it.shape)),
+        operands=tuple(n for n, _ in taken),
+        results=tuple(r for _, r in taken) if any(r for _, r in taken) else (),
+        attributes=tuple((key, value) for key, value in [*attributes, *called] if value is not None),
+        calls=(),
+        control_predecessors=tuple(values[n][0] for n in it.control_predecessors),
+        literal=None if it.opcode == "constant" and FLOAT.match(it.shape.element_type) else it.literal,
+    )
+
+
+def _without_note(it: Instruction, key: str, value: str) -> str | None:
+    config = parse_config(value) if key == "backend_config" and TYPE_NOTE in value else None
+    if config is None or it.opcode.replace("_", "-").startswith("custom-call"):
+        return value
+    config.pop(TYPE_NOTE, None)
+    return print_config(config) if config else None
+
+
+def _shape(shape: Shape) -> Shape:
+    parts = tuple(map(_shape, shape.tuple_shapes))
+    kind = "float" if FLOAT.match(shape.element_type) else shape.element_type
+    return replace(shape, element_type=kind, tuple_shapes=parts)
+
+
+Class = Literal["toolchain", "interface", "placement", "numerics", "structure", "cost", "schedule", "identical"]
+# Most severe first. `toolchain` answers another question (who did it), so it stands before all that it explains.
+CLASSES: tuple[Class, ...] = (
+    "toolchain", "interface", "placement", "numerics", "structure", "cost", "schedule", "identical",
+)  # fmt: skip
+
+_FLOATS = re.compile(r"= \(?b?[fc]\d")
+_FLOAT = re.compile(r"\b(?:bf|f|c)\d")
+_KEY = re.compile(r"(?:^|, )([\w.]+)=")  # of one entry of a configuration, in words
+_HOST_SPACE = re.compile(r"S\(5\)")
+_PLACEMENT = frozenset(["sharding", "compute_type", "replica_groups"])
+_MODULE_PLACEMENT = frozenset(["num_partitions", "replica_count", "mhlo.num_partitions", "mhlo.num_replicas"])
+_SIGNATURE = frozenset(["shape", "element_type", "sharding", "layout", "attribute:parameter_number"])
+# How the compiler arranges work: none of it says what is computed.
+_ARRANGED = frozenset(["layout", "fusion_kind", "schedule", "attribute:inlineable", "attribute:custom_call_schedule"])
+_OF_THE_OPERATION = frozenset(["precision", "literal", "backend_config", "fusion_kind", "custom_call_target"])
+_ARRANGING = frozenset(["copy", "copy-start", "copy-done", "bitcast", "fusion", "fusion-start", "async-start"])
+# They come, go and change their shape with what uses them.
+_FOLLOWERS = BOOKKEEPING | {"fusion", "constant", "broadcast", "broadcast_in_dim"}
+_CONSTRAINTS = ("sdy.sharding_constraint", "sdy.reshard")
+# The calls that bring work to the host's processor, and data to its memory and back.
+_HOST_CALLS = ("HostExecute", "MoveToHost", "MoveToDevice", "annotate_device_placement", "Sharding")
+_SUMS = frozenset(["reduce", "reduce-window", "reduce_window"])
+# They add numbers up: another way to do it gives another rounding.
+_ACCUMULATING = frozenset(
+    ["reduce", "reduce-window", "reduce_window", "dot", "dot_general", "convolution", "scatter", "all-reduce",
+     "all-reduce-start", "all_reduce", "reduce-scatter", "reduce_scatter", "select-and-scatter", "select_and_scatter"]
+)  # fmt: skip
+
+_Told = tuple[Class, bool]
+"""A class, and whether the edit merely follows another one."""
+
+
+def classes_of(diff: ModuleDiff) -> tuple[Class, ...]:
+    """The classes of a change, most severe first; the first one is the word of the headline.
+
+    Args:
+        diff: two programs of one stage.
+
+    Returns:
+        one or more of `CLASSES` without "toolchain", which needs to know who compiled; ("identical",) where there is
+        no difference at all, ("schedule",) where only order or tuning differ.
+
+    Example:
+        >>> classes_of(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
+        ('identical',)
+    """
+    if not diff.edits:
+        return ("schedule",) if diff.schedule or diff.tuning else ("identical",)
+    by_edit = [_classes(edit, diff) for edit in diff.edits]
+    doubtful = [n for n, told in enumerate(by_edit) if any(name == "structure" for name, _ in told)]
+    for n in rounded_alone(diff, doubtful):
+        by_edit[n] = [("numerics" if name == "structure" else name, follows) for name, follows in by_edit[n]]
+    told = [one for several in by_edit for one in several]
+    chosen = {name for name, follows in told if not follows} or {name for name, _ in told}
+    if signature(diff.old) != signature(diff.new):
+        chosen.add("interface")
+    if "placement" not in chosen and relocations(diff):
+        chosen.add("placement")
+    return tuple(name for name in CLASSES if name in chosen)
+
+
+def classes_of_edit(edit: Edit, diff: ModuleDiff) -> tuple[Class, ...]:
+    """The classes of one edit of a diff, most severe first, whether or not it follows another one."""
+    found = {name for name, _ in _classes(edit, diff)}
+    return tuple(name for name in CLASSES if name in found)
+
+
+def is_argument(edit: Edit, diff: ModuleDiff) -> bool:
+    """Whether an edit is about an argument of the whole program, not of a computation inside it."""
+    sides = ((edit.old, diff.old), (edit.new, diff.new))
+    return all(site is not None and _is_entry_parameter(site, module.entry) for site, module in sides)
+
+
+def signature(module: Module) -> tuple[tuple[object, ...], tuple[object, ...]]:
+    """Element types and dimensions of the arguments by number and of the results.
+
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> signature(read_hlo("HloModule m\\nENTRY e {\\n  ROOT p = f32[2] parameter(0)\\n}"))[1]
+        (('f32', (2,), ()),)
+    """
+    if not module.computations:
+        return (), ()
+    entry = module.entry_computation
+    arguments = tuple(_type(entry.instructions[index].shape) for index in entry.parameters())
+    root = entry.instructions[entry.root]
+    # The StableHLO root is `return`, whose operands are the results; the compiled root is the result.
+    results = [entry.instructions[o].shape for o in root.operands] if root.opcode == "return" else [root.shape]
+    if root.opcode == "return" and root.results:
+        results = [_part(shape, number) for shape, number in zip(results, root.results, strict=True)]
+    return arguments, tuple(_type(leaf) for shape in results for leaf in shape.leaves())
+
+
+def _part(shape: Shape, number: int) -> Shape:
+    return shape.tuple_shapes[number] if shape.tuple_shapes else shape
+
+
+def _type(shape: Shape) -> object:
+    if shape.tuple_shapes:
+        return tuple(_type(part) for part in shape.tuple_shapes)
+    return (shape.element_type, shape.dimensions, shape.dynamic)
+
+
+def _is_entry_parameter(site: Site, entry: int) -> bool:
+    return site.opcode == "parameter" and site.computation == entry
+
+
+def _classes(edit: Edit, diff: ModuleDiff) -> list[_Told]:
+    """Classes of one edit."""
+    site = edit.new or edit.old
+    follows = site is not None and (site.opcode in _FOLLOWERS or site.opcode.endswith("-done"))
+    if edit.kind in ("added", "removed"):
+        return [_of_whole(site, follows or edit.cause is not None)]
+    changes = [change for change in edit.changes if change.field != "computation"]
+    elsewhere = any(change.field == "compute_type" for change in changes)
+    # What runs elsewhere is laid out as it is there, and another type has its own layout and constants.
+    typed = any(change.field == "element_type" for change in changes)
+    dropped = ("layout", "literal") if typed else ("layout",) if elsewhere else ()
+    if any(change.field == "opcode" for change in changes):
+        # Another operation has other attributes; only an argument's or a result's type still says something of its own.
+        changes = [c for c in changes if c.field == "opcode" or c.field not in _OF_THE_OPERATION]
+        changes = [c for c in changes if not c.field.startswith("attribute:")]
+    if typed:
+        changes = [c for c in changes if not _is_type_note(c)]
+    found: list[_Told] = [one for c in changes if c.field not in dropped for one in _of_change(c, edit, diff, follows)]
+    if edit.kind == "moved" and not elsewhere:
+        found.append(("structure" if _runs_otherwise(edit) else "cost", follows))
+    return found
+
+
+def _runs_otherwise(edit: Edit) -> bool:
+    """Whether an instruction that moved runs more or less often than before, as out of a loop."""
+    old, new = edit.cost or (None, None)
+    return old is not None and new is not None and old.runs != new.runs
+
+
+def _of_whole(site: Site | None, follows: bool) -> _Told:
+    """What came or went as a whole."""
+    if site is None:
+        return "structure", follows
+    if _is_placing(site):
+        return "placement", False
+    if _is_cast(site):
+        return "numerics", follows
+    if site.opcode.removesuffix("-done") in _ARRANGING:
+        return "cost", follows
+    return "structure", follows
+
+
+def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool) -> list[_Told]:
+    """One field; the type of an argument is both the caller's affair and a matter of rounding."""
+    field, (old, new) = change.field, (change.old, change.new)
+    site = edit.new or edit.old
+    numeric = _is_numeric(field, old, new, site)
+    if _is_interface(field, edit, diff):
+        return [("interface", False), *_told("numerics", numeric)]
+    if _is_placement(field, old, new, edit):
+        return [("placement", False)]
+    if numeric:
+        return [("numerics", follows and field != "literal")]
+    if field == "memory_space" or field in _ARRANGED or (field == "backend_config" and not _is_custom_call(site)):
+        return [("cost", follows)]
+    if field == "opcode" and old in _ARRANGING and new in _ARRANGING:
+        return [("cost", follows)]
+    casts = [each for each in (edit.old, edit.new) if each is not None and _is_cast(each)]
+    if field == "opcode" and casts:
+        return [("numerics", follows), ("structure", follows or edit.cause is not None)]
+    return [("structure", (follows or edit.cause is not None) and field != "literal")]
+
+
+def _is_cast(site: Site) -> bool:
+    """Whether an instruction converts to floating point; one between integers is arithmetic of indices."""
+    return site.opcode == "convert" and bool(_FLOATS.search(site.text))
+
+
+def _is_type_note(change: FieldChange) -> bool:
+    """Whether a configuration says nothing new but which type was asked for."""
+    keys = _KEY.findall(f"{change.old}, {change.new}") if change.field == "backend_config" else []
+    return bool(keys) and all(key.startswith(TYPE_NOTE) for key in keys)
+
+
+def _told(name: Class, holds: bool) -> list[_Told]:
+    return [(name, False)] if holds else []
+
+
+def _is_interface(field: str, edit: Edit, diff: ModuleDiff) -> bool:
+    if field == "alias" or ((edit.new or edit.old) is None and field in ("layout", "shape")):
+        return True
+    if field not in _SIGNATURE:
+        return False
+    return is_argument(edit, diff) or (field == "sharding" and _is_result(edit.new or edit.old, diff.new))
+
+
+def _is_placement(field: str, old: str, new: str, edit: Edit) -> bool:
+    if field in _PLACEMENT or (field == "memory_space" and "host" in (old, new)):
+        return True
+    return (edit.new or edit.old) is None and field.removeprefix("attribute:") in _MODULE_PLACEMENT
+
+
+def _is_result(site: Site | None, module: Module) -> bool:
+    if site is None or site.computation != module.entry:
+        return False
+    return site.instruction == module.entry_computation.root
+
+
+def _is_numeric(field: str, old: str, new: str, site: Site | None) -> bool:
+    """Whether a field decides how numbers are rounded: type, precision, a constant, the order of a sum."""
+    if field == "element_type":
+        return bool(_FLOAT.search(old) and _FLOAT.search(new))  # numbers in the place of indices are other work
+    if field == "literal":
+        return site is None or bool(_FLOATS.search(site.text))
+    if field == "precision" or (field == "backend_config" and ("precision" in old or "precision" in new)):
+        return True
+    if field == "opcode":
+        return {old, new} <= _ACCUMULATING and site is not None and bool(_FLOATS.search(site.text))
+    sums = site is not None and site.opcode in _SUMS and bool(_FLOATS.search(site.text))
+    return sums and field in ("attribute:dimensions", "attribute:window")
+
+
+def _is_custom_call(site: Site | None) -> bool:
+    """For a custom call the configuration says what is computed."""
+    return site is not None and site.opcode.replace("_", "-").startswith("custom-call")
+
+
+def _is_placing(site: Site) -> bool:
+    """Whether an instruction only says where something runs or lies, or carries it between host and device."""
+    if site.opcode in _CONSTRAINTS:
+        return True
+    if _is_custom_call(site) or site.opcode.startswith("async"):
+        return any(target in site.text for target in _HOST_CALLS)
+    return site.opcode in ("copy", "copy-start", "copy-done") and bool(_HOST_SPACE.search(site.text))

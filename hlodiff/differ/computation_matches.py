@@ -1,0 +1,463 @@
+"""Graph matching, one pair of computations at a time: from the entries along paired calls, callers first.
+
+Computations of equal content are never opened. A computation reached through two calls is paired once for each
+different partner; how often it is really called counts its edits (`PairedComputations.count`), so that a program in
+which equal computations are stored once and one in which they are printed many times give the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from hlodiff.differ import parameters
+from hlodiff.differ.assignment import assign
+from hlodiff.differ.cost_model import Bodies, CostModel
+from hlodiff.differ.limits import Limits
+from hlodiff.differ.local_search import local_search
+from hlodiff.differ.loop_state import (
+    CARRIERS,
+    CarriedElement,
+    Elements,
+    are_all_known,
+    carried_elements,
+    match_elements,
+    match_indistinguishable,
+    of_tuple,
+)
+from hlodiff.differ.match_graph import OWN, InstructionMap, Intern, MatchGraph
+from hlodiff.differ.operands import Blind, keeps_operands, same_operands_in_any_order, same_value, slots_of
+from hlodiff.differ.prepare import HashedModule
+from hlodiff.differ.refinement import match
+from hlodiff.differ.script import BINDS
+from hlodiff.graph import call_graph, dataflow
+from hlodiff.hlo.fingerprint import Content, idle_parameters, renumbered_hash
+from hlodiff.hlo.model import Computation, Instruction, Module
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+# Fused computations hold tens of instructions, large ones a thousand; one that nests more than this stays as it is.
+_LARGEST = 4000
+
+
+def flattened(module: Module, index: int) -> Computation:
+    """A computation without nested fusions; it itself where there are none, or too much to write out.
+
+    Each instruction keeps in an attribute which kinds of fusion it came from, so that the same operations in other
+    fusions stay different.
+
+    Args:
+        module: the program.
+        index: of the computation.
+    """
+    owner = module.computations[index]
+    if not any(it.opcode == "fusion" for it in owner.instructions):
+        return owner
+    written: list[Instruction] = []
+    root = _write(module, index, None, (), written)
+    return owner if root < 0 else replace(owner, instructions=tuple(written), root=root)
+
+
+def _write(
+    module: Module, index: int, arguments: tuple[int, ...] | None, path: tuple[str, ...], written: list[Instruction]
+) -> int:
+    """Appends what a computation does to its arguments; its root's place, -1 where there is no end to it."""
+    owner = module.computations[index]
+    numbers = {p: n for n, p in enumerate(owner.parameters())}
+    places: dict[int, int] = {}
+    for position, it in enumerate(owner.instructions):
+        if len(written) > _LARGEST or len(path) > 8 or any(o not in places for o in it.operands):
+            return -1
+        operands = tuple(places[o] for o in it.operands)
+        if position in numbers and arguments is not None:
+            places[position] = arguments[numbers[position]]
+            continue
+        if it.opcode == "fusion" and len(it.called) == 1:
+            kind = repr(sorted(it.attributes))
+            places[position] = _write(module, it.called[0], operands, (*path, kind), written)
+            if places[position] < 0:
+                return -1
+            continue
+        marks = tuple((f"in_fusion_{n}", kind) for n, kind in enumerate(path))
+        places[position] = len(written)
+        fresh = replace(it, operands=operands, attributes=(*it.attributes, *marks), control_predecessors=())
+        written.append(fresh)
+    return places[owner.root]
+
+
+# Called for each element, not as a step of the program: XLA prints one or many of them as it pleases.
+_EMBEDDED = frozenset(["to_apply", "select", "scatter", "callee", "called_computations"])
+
+# Edits: operands are no arguments of what is applied to elements, and none of them could tell of its parameters.
+_NEVER = 1000
+
+
+@dataclass(frozen=True)
+class ProgramSide:
+    """One side of a diff: the module without noise and tuning, and the content of its computations."""
+
+    module: Module
+    contents: tuple[Content, ...]
+    hashes: tuple[str, ...]
+    bodies: Bodies
+    _blind: dict[tuple[int, tuple[int, ...]], bool] = field(default_factory=dict)
+
+    @cached_property
+    def calls(self) -> nx.DiGraph[int]:
+        """Who calls whom."""
+        return call_graph(self.module)
+
+    def call_sites(self, index: int) -> int:
+        """How many calls of a computation there are."""
+        return sum(len(edge["sites"]) for edge in self.calls.pred[index].values())
+
+    def blind(self, one: Instruction, other: Instruction) -> Blind | None:
+        """Asks whether a fusion of this side, equal to another, computes the same with its operands in an order.
+
+        `xor(p0, p1)` called with (b, a) does. What nothing reads has no value that could be the same, only a place:
+        there another operand is another program. None for all but fusions: they can tell.
+        """
+        if one.opcode != "fusion" or other.opcode != "fusion" or len(one.called) != 1:
+            return None
+        return partial(self._cannot_tell, one.called[0])
+
+    def _cannot_tell(self, callee: int, order: Sequence[int]) -> bool:
+        key = (callee, tuple(order))
+        if key not in self._blind:
+            self._blind[key] = self._is_blind(*key)
+        return self._blind[key]
+
+    def _is_blind(self, callee: int, order: Sequence[int]) -> bool:
+        body = self.module.computations[callee]
+        if len(body.parameters()) != len(order):  # it was not opened: in doubt, until it is
+            return False
+        flat = flattened(self.module, callee)
+        if any(number != order[number] for number in idle_parameters(flat)):
+            return False
+        if self.hashes[callee] == renumbered_hash(body, self.hashes, order):
+            return True
+        plain = renumbered_hash(flat, self.hashes, range(len(order)))
+        return flat is not body and plain == renumbered_hash(flat, self.hashes, order)
+
+    @staticmethod
+    def of(hashed: HashedModule, whole: Callable[[int], Computation] | None = None) -> ProgramSide:
+        """Make ready for pairing; `whole` reads a computation that one instruction stands for."""
+        module, found = hashed.module, hashed.contents
+        hashes = tuple(content.hash for content in found)
+        return ProgramSide(module, found, hashes, Bodies(whole or module.computations.__getitem__, hashes))
+
+
+@dataclass(slots=True)
+class ComputationMatch:
+    """Two computations that correspond, and which of their instructions do.
+
+    Args:
+        old, new: indices into the modules' computations.
+        old_side, new_side: what the matcher saw; None where the two are equal by content and were never opened.
+        pairing: the pairs of instructions; None where equal.
+        count: how many call sites lead here on both sides.
+        callers: the pairs that call this one, and whether it is applied to elements there.
+        limits_hit: names of the limits that kept from looking for the shortest script.
+        elements: of tuples that loops carry, by their old positions, which element is which where numbers changed.
+    """
+
+    old: int
+    new: int
+    old_side: MatchGraph | None = None
+    new_side: MatchGraph | None = None
+    pairing: InstructionMap | None = None
+    count: int = 0
+    callers: list[tuple[int, int, bool]] = field(default_factory=list)
+    limits_hit: list[str] = field(default_factory=list)
+    elements: dict[int, Elements] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramMatch:
+    """All pairs of computations, callers first, and the computations that only one side reaches.
+
+    `removed` and `added` map a computation's index to how many call sites that have no partner lead to it.
+    """
+
+    pairs: tuple[ComputationMatch, ...]
+    removed: dict[int, int]
+    added: dict[int, int]
+
+
+def match_programs(old: ProgramSide, new: ProgramSide, limits: Limits) -> ProgramMatch:
+    """Pair two programs, from the entries along calls, with no more effort than the limits allow."""
+    intern: Intern = {}
+    pairs: dict[tuple[int, int], ComputationMatch] = {}
+    start = (old.module.entry, new.module.entry)
+    pairs[start] = ComputationMatch(*start, count=1)
+    waiting: list[tuple[tuple[int, int], parameters.Call | None]] = [(start, None)]
+    for key, reached in waiting:
+        pair = pairs[key]
+        if old.hashes[pair.old] == new.hashes[pair.new]:
+            continue
+        _open(old, new, pair, reached, intern, limits)
+        for child, call, embedded in _callees(old, new, pair, reached.elements if reached else None):
+            if child not in pairs:
+                pairs[child] = ComputationMatch(*child)
+                waiting.append((child, call))
+            pairs[child].callers.append((*key, embedded))
+    _count(pairs)
+    _find_elements(pairs, old, new)
+    ordered = tuple(pairs.values())
+    return ProgramMatch(ordered, _alone(old, new.module, ordered, 0), _alone(new, old.module, ordered, 1))
+
+
+def _open(
+    old: ProgramSide,
+    new: ProgramSide,
+    pair: ComputationMatch,
+    call: parameters.Call | None,
+    intern: Intern,
+    limits: Limits,
+) -> None:
+    entry = call is None
+    pair.old_side = MatchGraph.from_networkx(
+        dataflow(old.module.computations[pair.old]), old.hashes, intern, entry=entry
+    )
+    pair.new_side = MatchGraph.from_networkx(
+        dataflow(new.module.computations[pair.new]), new.hashes, intern, entry=entry
+    )
+    pair.pairing = InstructionMap.empty(pair.old_side.size, pair.new_side.size)
+    parameters.pair_first(pair.old_side, pair.new_side, pair.pairing, call)
+    match(pair.old_side, pair.new_side, pair.pairing, intern)
+    parameters.pair_rest(pair.old_side, pair.new_side, pair.pairing, entry=entry)
+    if not assign(pair.old_side, pair.new_side, pair.pairing, limits):
+        pair.limits_hit.append("assignment")
+    held = _held(old, new, pair)
+    match_indistinguishable(pair.old_side, pair.new_side, pair.pairing, held)
+    elements = carried_elements(pair.old_side, pair.new_side, pair.pairing, held, call.elements if call else None)
+    for source, which in elements.items():
+        match_elements(pair.old_side, pair.new_side, pair.pairing, source, which)
+    if call and call.elements is not None:
+        elements[pair.old_side.computation.parameters()[0]] = call.elements
+    expected = parameters.expectation(pair.old_side, pair.new_side, call)
+    ledger = CostModel(
+        pair.old_side, pair.new_side, pair.pairing, (old.bodies, new.bodies), expected, elements, old.blind
+    )
+    if not local_search(ledger, limits):
+        pair.limits_hit.append("search")
+    if entry:
+        parameters.exchange(pair.old_side, pair.new_side, pair.pairing)
+
+
+def _held(old: ProgramSide, new: ProgramSide, pair: ComputationMatch) -> CarriedElement:
+    return CarriedElement(
+        (old.module, new.module), (old.contents[pair.old].operand_hashes, new.contents[pair.new].operand_hashes)
+    )
+
+
+_Child = tuple[tuple[int, int], parameters.Call, bool]
+
+
+_Known = dict[tuple[tuple[int, int], int], Elements]
+"""Elements by pair of computations and old position."""
+
+
+def _find_elements(pairs: dict[tuple[int, int], ComputationMatch], old: ProgramSide, new: ProgramSide) -> None:
+    """Number the elements of tuples that loops carry, where the loop is begun, run and asked alike."""
+    for key, pair in pairs.items():
+        if pair.pairing is None or pair.old_side is None or pair.new_side is None:
+            continue
+        both = pair.old_side, pair.new_side, pair.pairing
+        for position, elements in carried_elements(*both, _held(old, new, pair)).items():
+            if position not in pair.elements:
+                for (holder, place), known in (_handed_on(pairs, key, position, elements) or {}).items():
+                    pairs[holder].elements[place] = known
+
+
+def _handed_on(
+    pairs: dict[tuple[int, int], ComputationMatch],
+    key: tuple[int, int],
+    position: int,
+    elements: Elements,
+    is_begun_so: bool = True,
+) -> _Known | None:
+    """Where all that a loop runs, or a call leads to, is numbered so; None where something is not."""
+    pair = pairs[key]
+    assert pair.pairing and pair.old_side and pair.new_side
+    one = pair.old_side.computation.instructions[position]
+    other = pair.new_side.computation.instructions[pair.pairing.old[position]]
+    called = [child for child, _ in matched_calls(one, other)]
+    if len(called) != len(one.called) or not are_all_known(
+        pair.old_side, pair.new_side, pair.pairing, position, elements
+    ):
+        return None
+    is_begun_so = is_begun_so and keeps_operands(pair.old_side, pair.new_side, pair.pairing, one.operands[0])
+    found: _Known = {(key, position): elements}
+    for child in called:
+        inside = _inside(pairs, child, elements, is_begun_so) if pairs[child].callers == [(*key, False)] else None
+        if inside is None:
+            return None
+        found |= inside
+    return found
+
+
+def _inside(
+    pairs: dict[tuple[int, int], ComputationMatch], key: tuple[int, int], elements: Elements, is_begun_so: bool
+) -> _Known | None:
+    """Where what is called takes a tuple of these elements, and returns one if it returns any; None where it does not.
+
+    An edit tells of a tuple that is made of other values; one of both, where the loop begins or here, must be told by
+    what came and went.
+    """
+    pair = pairs[key]
+    if pair.pairing is None or pair.old_side is None or pair.new_side is None:
+        return None
+    both = pair.old_side, pair.new_side, pair.pairing
+    parameters_, root = pair.old_side.computation.parameters(), pair.old_side.computation.root
+    if len(parameters_) != 1 or pair.pairing.old[parameters_[0]] < 0:
+        return None
+    if not are_all_known(*both, parameters_[0], elements):
+        return None
+    found: _Known = {(key, parameters_[0]): elements}
+    returned = pair.old_side.computation.instructions[root]
+    if not returned.shape.tuple_shapes:
+        return found
+    if pair.pairing.old[root] != pair.new_side.computation.root:
+        return None
+    if returned.opcode in CARRIERS and returned.operands == (parameters_[0],):
+        further = _handed_on(pairs, key, root, elements, is_begun_so)
+        return None if further is None else found | further
+    if is_begun_so and not keeps_operands(*both, root):
+        return found
+    return found if of_tuple(*both, root, pair.new_side.computation.root) == elements else None
+
+
+def _callees(old: ProgramSide, new: ProgramSide, pair: ComputationMatch, given: Elements | None) -> list[_Child]:
+    assert pair.pairing and pair.old_side and pair.new_side
+    found: list[_Child] = []
+    loops = carried_elements(pair.old_side, pair.new_side, pair.pairing, _held(old, new, pair), given)
+    for position, partner in enumerate(pair.pairing.old):
+        if partner < 0:
+            continue
+        one = pair.old_side.computation.instructions[position]
+        other = pair.new_side.computation.instructions[partner]
+        for key, embedded in matched_calls(one, other):
+            sites = min(old.call_sites(key[0]), new.call_sites(key[1])) if embedded else 1
+            price = sites if one.opcode in BINDS else _NEVER
+            by_number = embedded or one.opcode not in BINDS
+            elements = loops.get(position) if not embedded else None
+            found.append((key, _call(pair, position, by_number, price, elements), embedded))
+    return found
+
+
+def _call(
+    pair: ComputationMatch, position: int, by_number: bool, sites: int, elements: Elements | None
+) -> parameters.Call:
+    assert pair.pairing and pair.old_side and pair.new_side
+    both = pair.old_side, pair.new_side, pair.pairing
+    partner = pair.pairing.old[position]
+    one, other = pair.old_side.computation.instructions[position], pair.new_side.computation.instructions[partner]
+    ours, theirs = slots_of(one), slots_of(other)
+    operands = (one.operands, other.operands, pair.pairing.old)
+    edited = pair.old_side.labels[OWN][position] != pair.new_side.labels[OWN][partner]
+    edited = edited or not same_operands_in_any_order(*both, position)
+    return parameters.Call(
+        operands, lambda a, b: same_value(*both, ours[a], theirs[b]), by_number, sites - edited, elements
+    )
+
+
+def matched_calls(one: Instruction, other: Instruction) -> list[tuple[tuple[int, int], bool]]:
+    """Which computations of two paired instructions correspond, by attribute and position; with "embedded" or not."""
+    theirs = dict(other.calls)
+    found = []
+    for name, group in one.calls:
+        embedded = is_embedded(one, name)
+        found += [((a, b), embedded) for a, b in zip(group, theirs.get(name, ()), strict=False)]
+    return found
+
+
+def is_embedded(it: Instruction, attribute: str) -> bool:
+    """True where the computation is applied to elements (a reducer) or shared by nature (a function)."""
+    return attribute in _EMBEDDED and it.opcode != "call"
+
+
+def _count(pairs: dict[tuple[int, int], ComputationMatch]) -> None:
+    """Call sites of every pair: the sum over its callers, 1 where it is embedded."""
+    calls = [((a, b), key) for key, pair in pairs.items() for a, b, _ in pair.callers]
+    if not calls:
+        return
+    import networkx as nx
+
+    for key in nx.topological_sort(nx.DiGraph(calls)):
+        pair = pairs[key]
+        if not pair.callers:
+            continue
+        total = sum(0 if embedded else pairs[(a, b)].count for a, b, embedded in pair.callers)
+        pair.count = max(total, 1)
+
+
+_START = -1
+
+
+def _alone(side: ProgramSide, other: Module, pairs: tuple[ComputationMatch, ...], which: int) -> dict[int, int]:
+    """Computations behind calls that have no partner, and how many such calls there are."""
+    opened = [pair for pair in pairs if pair.pairing is not None]
+    if not opened:
+        return {}
+    import networkx as nx
+
+    paired = _still_called(side, pairs, which)
+    calls: nx.DiGraph[int] = nx.DiGraph()
+    for pair in opened:
+        assert pair.pairing
+        theirs = other.computations[(pair.new, pair.old)[which]].instructions
+        mine = side.module.computations[(pair.old, pair.new)[which]].instructions
+        for it, partner in zip(mine, (pair.pairing.old, pair.pairing.new)[which], strict=True):
+            met = _met(it, theirs[partner]) if it.calls and partner >= 0 else set()
+            _add_calls(calls, _START, it, pair.count, paired, met)
+    if not calls:
+        return {}
+    for caller, computation in enumerate(side.module.computations):
+        for it in computation.instructions:
+            _add_calls(calls, caller, it, 1, paired, set())
+    reached = [callee for _, callee in nx.bfs_edges(calls, _START)]
+    counts = {_START: 1}
+    for callee in nx.topological_sort(calls.subgraph([_START, *reached])):
+        callers = [(caller, data) for caller, _, data in calls.in_edges(callee, data=True) if caller in counts]
+        if callers:  # a function or reducer came or went once, however many call it
+            once = any(data["embedded"] for _, data in callers)
+            counts[callee] = sum(counts[caller] * data["times"] for caller, data in callers) + once
+    return {callee: counts[callee] for callee in reached}
+
+
+def _still_called(side: ProgramSide, pairs: tuple[ComputationMatch, ...], which: int) -> set[int]:
+    """Computations that have a partner, and all that is called from those that have an equal one."""
+    import networkx as nx
+
+    matched = {(pair.old, pair.new)[which] for pair in pairs}
+    equal = {(pair.old, pair.new)[which] for pair in pairs if pair.pairing is None}
+    calls = nx.restricted_view(side.calls, matched - equal, [])
+    return matched.union(*nx.bfs_layers(calls, equal))
+
+
+def _met(it: Instruction, partner: Instruction) -> set[tuple[str, int]]:
+    """Which calls of an instruction, by attribute and position, have a counterpart in its partner."""
+    theirs = {name: len(group) for name, group in partner.calls}
+    return {(name, n) for name, group in it.calls for n in range(min(len(group), theirs.get(name, 0)))}
+
+
+def _add_calls(
+    graph: nx.DiGraph[int], caller: int, it: Instruction, count: int, paired: set[int], met: set[tuple[str, int]]
+) -> None:
+    """Add what an instruction calls and its partner does not; a reducer that others still use stays."""
+    for name, group in it.calls:
+        embedded = is_embedded(it, name)
+        for number, callee in enumerate(group):
+            if (name, number) in met or (embedded and callee in paired):
+                continue
+            if not graph.has_edge(caller, callee):
+                graph.add_edge(caller, callee, times=0, embedded=False)
+            edge = graph.edges[caller, callee]
+            if embedded:
+                edge["embedded"] = True
+            else:
+                edge["times"] += count

@@ -1,0 +1,389 @@
+"""The roofline quantities of each edit, computed from shapes: operations, bytes read and written, how often it runs.
+
+How often a computation runs is summed over its callers in topological order of the call graph, loops by their turns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hlodiff.differ.computation_matches import ProgramMatch, is_embedded, matched_calls
+from hlodiff.differ.edits import Place, RawEdit
+from hlodiff.differ.placement import format_memory_space, platform_of
+from hlodiff.differ.result import Cost
+from hlodiff.graph import call_sites
+from hlodiff.hlo.model import Instruction, Module, Shape
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+_CONTRACTED = re.compile(
+    r"lhs_contracting_dimensions\"?\s*[=:]\s*\[([\d,\s\"]*)\]|^lhs_contracting_dims=\{([\d,]*)\}$", re.MULTILINE
+)
+_LABELS = re.compile(r"(?P<lhs>[\dbf?]+)_(?P<rhs>[\dio?]+)->(?P<out>[\dbf?]+)")
+_CONV = re.compile(r"\[(?P<lhs>[^\]]*)\]x\[(?P<rhs>[^\]]*)\]->\[(?P<out>[^\]]*)\]")
+_DIMENSION = re.compile(r"(\w+)=([-\dx_]+)")
+# Looking at more places of a kernel takes longer than an estimate is worth.
+_MOST_PLACES = 10**6
+# One operation for each element of the result. Comparisons, selections and casts are none.
+_ELEMENTWISE = frozenset(
+    ["abs", "add", "atan2", "cbrt", "ceil", "cosine", "divide", "erf", "exponential", "exponential-minus-one", "floor",
+     "log", "log-plus-one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
+     "round-nearest-afz", "round-nearest-even", "rsqrt", "sign", "sine", "sqrt", "subtract", "tan", "tanh"]
+)  # fmt: skip
+_REDUCING = frozenset(["reduce", "reduce-window", "reduce_window", "all-reduce", "all_reduce", "reduce-scatter"])
+
+
+def flops_of(it: Instruction, operands: Sequence[Shape]) -> int:
+    """Operations of one run of one instruction; what it calls is not counted.
+
+    Args:
+        it: an instruction of either stage.
+        operands: the shapes of its operands.
+
+    Returns:
+        two for each multiplication with its addition; 0 where nothing is computed, or we do not know what.
+
+    Example:
+        >>> dot = Instruction("d", "dot", Shape("f32", (4, 2)), (0, 1), attributes=(("lhs_contracting_dims", "{1}"),))
+        >>> flops_of(dot, (Shape("f32", (4, 8)), Shape("f32", (8, 2))))
+        128
+    """
+    try:
+        return _flops(it, operands)
+    except (ValueError, LookupError, ArithmeticError):  # attributes that do not fit together: an estimate, so no error
+        return 0
+
+
+def _flops(it: Instruction, operands: Sequence[Shape]) -> int:
+    if it.opcode.replace("_", "-") in _ELEMENTWISE:
+        return it.shape.elements
+    if it.opcode in ("dot", "dot_general") or "gemm" in (it.attribute("custom_call_target") or ""):
+        return _dot(it, operands)
+    if it.opcode == "convolution":
+        return _convolution(it, operands)
+    if it.opcode in _REDUCING:
+        return sum(shape.elements for shape in operands[: max(len(operands) // 2, 1)])
+    return 0
+
+
+def _dot(it: Instruction, operands: Sequence[Shape]) -> int:
+    found = _CONTRACTED.search("\n".join(f"{name}={value}" for name, value in it.attributes))
+    if found is None or not operands:
+        return 0
+    dimensions = [int(n) for n in re.findall(r"\d+", found.group(1) or found.group(2) or "")]
+    contracted = 1
+    for dimension in dimensions:
+        contracted *= operands[0].dimensions[dimension] if dimension < len(operands[0].dimensions) else 0
+    return 2 * _first(it.shape).elements * contracted
+
+
+def _first(shape: Shape) -> Shape:
+    return next(shape.leaves(), shape)
+
+
+def _convolution(it: Instruction, operands: Sequence[Shape]) -> int:
+    labels = _labels(it)
+    if labels is None or len(operands) < 2:
+        return 0
+    lhs, rhs, out = labels
+    if any("?" in group for group in labels):  # XLA's word for dimensions whose part in the convolution it does not say
+        return 0
+    ours, kernel, result = operands[0].dimensions, operands[1].dimensions, it.shape.dimensions
+    if (len(lhs), len(rhs), len(out)) != (len(ours), len(kernel), len(result)):
+        return 0
+    positions = 1
+    for number, window in enumerate(_windows(it, sum(label.isdigit() for label in lhs))):
+        place = str(number)
+        positions *= _valid(ours[lhs.index(place)], kernel[rhs.index(place)], result[out.index(place)], *window)
+    groups = int((it.attribute("batch_group_count") or "1").partition(" ")[0])
+    return 2 * positions * kernel[rhs.index("i")] * result[out.index("f")] * ours[lhs.index("b")] // groups
+
+
+def _labels(it: Instruction) -> tuple[Sequence[str], Sequence[str], Sequence[str]] | None:
+    for _, value in it.attributes:
+        match = _LABELS.fullmatch(value)
+        if match:
+            return tuple(match["lhs"]), tuple(match["rhs"]), tuple(match["out"])
+        listed = _CONV.search(value)
+        if listed:
+            lhs, rhs, out = (tuple(part.strip() for part in group.split(",")) for group in listed.groups())
+            return lhs, rhs, out
+    return None
+
+
+def _windows(it: Instruction, rank: int) -> list[tuple[int, int, int, int]]:
+    """For each spatial dimension (stride, padding in front, dilation of the input, dilation of the kernel)."""
+    text = it.attribute("window")
+    if text is None:
+        return [_stablehlo_window(it, n) for n in range(rank)]
+    parts = {name: value.split("x") for name, value in _DIMENSION.findall(text)}
+    rows = []
+    for n in range(rank):
+        pad = parts["pad"][n].split("_")[0] if n < len(parts.get("pad", ())) else "0"
+        stride, base, inside = (
+            int(parts[name][n]) if n < len(parts.get(name, ())) else 1
+            for name in ("stride", "lhs_dilate", "rhs_dilate")
+        )
+        rows.append((stride, int(pad), base, inside))
+    return rows
+
+
+def _stablehlo_window(it: Instruction, n: int) -> tuple[int, int, int, int]:
+    values = []
+    for name, usual in (("window_strides", 1), ("padding", 0), ("lhs_dilation", 1), ("rhs_dilation", 1)):
+        text = (it.attribute(name) or "").partition("<")[2].partition(">")[0].removeprefix("i64:")
+        numbers = [int(number) for number in re.findall(r"-?\d+", text)]
+        place = 2 * n if name == "padding" else n
+        values.append(numbers[place] if place < len(numbers) else numbers[0] if len(numbers) == 1 else usual)
+    return values[0], values[1], values[2], values[3]
+
+
+def _valid(size: int, kernel: int, result: int, stride: int, pad: int, base: int, inside: int) -> int:
+    """Pairs of a place in the result and one in the kernel that meet an element of the input and no padding."""
+    reach = (size - 1) * base  # the last element that is no hole
+    if kernel * (1 if base == 1 else result) > _MOST_PLACES:
+        return kernel * result // max(base, 1)  # without a look at the padding
+    if base == 1:
+        count = 0
+        for place in range(kernel):
+            first = -((place * inside - pad) // stride)
+            last = (reach - place * inside + pad) // stride
+            count += max(0, min(last, result - 1) - max(first, 0) + 1)
+        return count
+    places = ((out * stride + k * inside - pad) for k in range(kernel) for out in range(result))
+    return sum(0 <= place <= reach and place % base == 0 for place in places)
+
+
+# They name, take apart or hand on what others wrote.
+_FREE = frozenset(
+    ["parameter", "tuple", "get-tuple-element", "get_tuple_element", "bitcast", "return", "sdy.return", "while",
+     "call", "func.call", "conditional", "case", "if", "constant", "after-all", "optimization-barrier",
+     "optimization_barrier", "domain", "partition-id", "replica-id", "sdy.sharding_constraint"]
+)  # fmt: skip
+# They read of their first operand only as much as they write.
+_SLICING = frozenset(["slice", "dynamic-slice", "dynamic_slice", "gather"])
+_UPDATING = frozenset(["dynamic-update-slice", "dynamic_update_slice"])
+_TRIPS = re.compile(r'"known_trip_count":\{"n":"?(\d+)')
+_MOST = 10**15  # sharing may nest: a short file can call one computation 2**60 times
+_Node = tuple[str, int, int]
+
+
+def with_costs(old: Module, new: Module, found: ProgramMatch, edits: Sequence[RawEdit]) -> None:
+    """Say of each edit what its instruction costs on either side, all its runs together.
+
+    Args:
+        old, new: the programs as they were paired.
+        found: which computations correspond; only those that were opened are looked at.
+        edits: single edits of the program channel; their `cost` is set.
+
+    Example:
+        >>> with_costs(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0), ProgramMatch((), {}, {}), [])
+    """
+    if not edits:
+        return
+    runs = _runs(old, new, found)
+    inside = _fused(old, found, 0), _fused(new, found, 1)
+    for edit in edits:
+        if edit.old is None and edit.new is None:
+            continue
+        node = _node(edit)
+        times = runs.get(node, edit.count)
+        sides = [
+            _cost(module, place, times, place[0] in fused) if place else None
+            for module, place, fused in zip((old, new), (edit.old, edit.new), inside, strict=True)
+        ]
+        edit.cost = sides[0], sides[1]
+
+
+def trips_of(it: Instruction) -> int:
+    """How often a loop's body runs each time the loop is reached, 1 where that is not known.
+
+    Example:
+        >>> config = ("backend_config", '{"known_trip_count":{"n":"6"}}')
+        >>> trips_of(Instruction("w", "while", Shape("tuple"), attributes=(config,)))
+        6
+    """
+    found = _TRIPS.search(it.attribute("backend_config") or "") if it.opcode == "while" else None
+    return int(found.group(1)) if found else 1
+
+
+def _node(edit: RawEdit) -> _Node:
+    if edit.kind == "changed" and edit.old and edit.new:
+        return "pair", edit.old[0], edit.new[0]
+    if edit.new:  # moved ones run as often as where they are now
+        return "new", edit.new[0], -1
+    assert edit.old is not None
+    return "old", edit.old[0], -1
+
+
+def _cost(module: Module, place: Place, times: int, fused: bool) -> Cost:
+    computation = module.computations[place[0]]
+    it = computation.instructions[place[1]]
+    operands = [computation.instructions[operand].shape for operand in it.operands]
+    flops = flops_of(it, operands) * times
+    if fused or it.opcode in _FREE or it.opcode.endswith("-done"):
+        return Cost(times, flops)
+    read = [(shape, size * times) for shape, size in _read(it, operands)]
+    written = [(shape, size * times) for shape, size in _written(it, operands)]
+    return Cost(
+        times, flops, sum(size for _, size in read), sum(size for _, size in written),
+        _elsewhere([*read, *written], module),
+    )  # fmt: skip
+
+
+def _read(it: Instruction, operands: Sequence[Shape]) -> list[tuple[Shape, int]]:
+    if it.opcode in _SLICING:
+        return [(shape, min(it.shape.bytes, shape.bytes)) for shape in operands[:1]]
+    if it.opcode in _UPDATING:
+        return [(shape, shape.bytes) for shape in operands[1:2]]
+    return [(leaf, leaf.bytes) for shape in operands for leaf in shape.leaves()]
+
+
+def _written(it: Instruction, operands: Sequence[Shape]) -> list[tuple[Shape, int]]:
+    if it.opcode in _UPDATING:
+        return [(it.shape, shape.bytes) for shape in operands[1:2]]
+    leaves = list(it.shape.leaves())
+    if it.opcode.endswith("-start") and leaves:  # its tuple names operands and contexts too
+        largest = max(leaves, key=lambda leaf: leaf.bytes)
+        return [(leaves[0] if it.opcode == "copy-start" else largest, largest.bytes)]
+    return [(leaf, leaf.bytes) for leaf in leaves]
+
+
+def _elsewhere(parts: Iterable[tuple[Shape, int]], module: Module) -> tuple[tuple[str, int], ...]:
+    """Bytes in other memories than the device's main one, by memory."""
+    found: dict[str, int] = {}
+    for shape, size in parts:
+        space = shape.layout.memory_space if shape.layout else 0
+        if space:
+            word = format_memory_space(space, platform_of(module))
+            found[word] = found.get(word, 0) + size
+    return tuple(sorted(found.items()))
+
+
+def _fused(module: Module, found: ProgramMatch, which: int) -> dict[int, None]:
+    """Computations whose values never reach memory: bodies of fusions, and what is applied to elements."""
+    return _bodies(module, _opened(found, which))
+
+
+def _bodies(module: Module, callers: Iterable[int]) -> dict[int, None]:
+    inside: dict[int, None] = {}
+    for index in callers:
+        for it in module.computations[index].instructions:
+            for name, group in it.calls:
+                if it.opcode == "fusion" or (is_embedded(it, name) and it.opcode != "func.call"):
+                    inside.update(dict.fromkeys(group))
+    return inside
+
+
+def _opened(found: ProgramMatch, which: int) -> list[int]:
+    alone = (found.removed, found.added)[which]
+    return list(dict.fromkeys([*((p.old, p.new)[which] for p in found.pairs if p.pairing is not None), *alone]))
+
+
+def _runs(old: Module, new: Module, found: ProgramMatch) -> dict[_Node, int]:
+    """How often each opened pair, and each computation that only one side has, runs in one call of the program."""
+    import networkx as nx
+
+    calls: nx.DiGraph[_Node] = nx.DiGraph()
+    for pair in found.pairs:
+        if pair.pairing is not None:
+            _add_calls(calls, ("pair", pair.old, pair.new), _calls(old, new, pair.old, pair.new, pair.pairing.old))
+    for name, module, which in (("old", old, 0), ("new", new, 1)):
+        for index in _opened(found, which):
+            _add_calls(calls, (name, index, -1), _own_calls(name, module, index))
+    return _times(calls, [("pair", old.entry, new.entry), ("old", old.entry, -1), ("new", new.entry, -1)])
+
+
+def _add_calls(graph: nx.DiGraph[_Node], caller: _Node, calls: Iterable[tuple[_Node, int]]) -> None:
+    for callee, times in calls:
+        known = graph.edges[caller, callee]["times"] if graph.has_edge(caller, callee) else 0
+        graph.add_edge(caller, callee, times=known + times)
+
+
+def _times(calls: nx.DiGraph[_Node], entries: Iterable[_Node]) -> dict[_Node, int]:
+    """How often everything runs that is called from the entries, each of which runs once."""
+    import networkx as nx
+
+    runs = dict.fromkeys(entries, 1)
+    for node in nx.topological_sort(calls):
+        for callee, edge in calls.adj[node].items():
+            runs[callee] = min(runs.get(callee, 0) + runs.get(node, 0) * edge["times"], _MOST)
+    return runs
+
+
+def _calls(old: Module, new: Module, one: int, other: int, partners: Sequence[int]) -> list[tuple[_Node, int]]:
+    found: list[tuple[_Node, int]] = []
+    before, after = old.computations[one].instructions, new.computations[other].instructions
+    for position, partner in enumerate(partners):
+        if partner >= 0 and before[position].calls:
+            times = max(trips_of(before[position]), trips_of(after[partner]))
+            found += [(("pair", a, b), times) for (a, b), _ in matched_calls(before[position], after[partner])]
+    return found
+
+
+def _own_calls(name: str, module: Module, index: int) -> list[tuple[_Node, int]]:
+    computation = module.computations[index]
+    return [
+        ((name, callee, -1), sum(trips_of(computation.instructions[site.instruction]) for site in sites))
+        for callee, sites in call_sites(computation).items()
+    ]
+
+
+def added_up(costs: Iterable[Cost | None]) -> Cost | None:
+    """The costs of several instructions together; None where there is none.
+
+    Example:
+        >>> added_up([Cost(1, 8), None, Cost(2, 16)])
+        Cost(runs=3, flops=24, read=0, written=0, elsewhere=(), cycles=None)
+    """
+    total: Cost | None = None
+    for cost in costs:
+        total = cost if total is None else total if cost is None else _sum(total, cost)
+    return total
+
+
+def _sum(one: Cost, other: Cost) -> Cost:
+    elsewhere = dict(one.elsewhere)
+    for name, size in other.elsewhere:
+        elsewhere[name] = elsewhere.get(name, 0) + size
+    cycles = None if one.cycles is None and other.cycles is None else (one.cycles or 0) + (other.cycles or 0)
+    return replace(
+        one, runs=one.runs + other.runs, flops=one.flops + other.flops, read=one.read + other.read,
+        written=one.written + other.written, elsewhere=tuple(sorted(elsewhere.items())), cycles=cycles,
+    )  # fmt: skip
+
+
+def program_cost(module: Module) -> Cost:
+    """What a whole program costs in one call; `runs` are all runs of all its instructions.
+
+    Args:
+        module: a program of either stage.
+
+    Returns:
+        the sum over its instructions; loops count as often as XLA knows that they turn.
+
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> text = "HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT c = f32[2] copy(p)\\n}"
+        >>> program_cost(read_hlo(text))
+        Cost(runs=2, flops=0, read=8, written=8, elsewhere=(), cycles=None)
+    """
+    import networkx as nx
+
+    everything = range(len(module.computations))
+    calls: nx.DiGraph[_Node] = nx.DiGraph()
+    for index in everything:
+        _add_calls(calls, ("new", index, -1), _own_calls("new", module, index))
+    runs = _times(calls, [("new", module.entry, -1)])
+    inside = _bodies(module, everything)
+    costs = [
+        _cost(module, (index, position), times, index in inside)
+        for index in everything
+        if (times := runs.get(("new", index, -1), 0))
+        for position in range(len(module.computations[index].instructions))
+    ]
+    return added_up(costs) or Cost(0, 0)

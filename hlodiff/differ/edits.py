@@ -1,0 +1,188 @@
+"""From paired programs to edits: what was added, removed, changed, one instruction at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hlodiff.differ.call_bindings import is_misbound
+from hlodiff.differ.call_bindings import through as through_call
+from hlodiff.differ.computation_matches import ComputationMatch, ProgramMatch, ProgramSide, matched_calls
+from hlodiff.differ.fields import in_order, told_changes
+from hlodiff.differ.loop_state import with_elements
+from hlodiff.differ.operands import operands_changed, root_changed
+from hlodiff.differ.placement import platform_of
+from hlodiff.differ.result import Cost, FieldChange, Kind
+from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.printer import print_instruction
+from hlodiff.normalizer.custom_call_targets import is_of_xla
+
+_KEY = "aliasing_operands"
+
+
+def only_renumbered(old: Instruction, new: Instruction, through: Sequence[tuple[int, int]] | None) -> bool:
+    """True where two configurations differ only by what the same aliases are numbered.
+
+    Args:
+        old, new: a paired call.
+        through: pairs of operand numbers that correspond; None where they correspond by position.
+    """
+    if not (is_of_xla(old) and is_of_xla(new)):
+        return False
+    ours, theirs = (_parse(it.attribute("backend_config")) for it in (old, new))
+    if ours is None or theirs is None or _KEY not in ours or _KEY not in theirs:
+        return False
+    counts = len(old.operands), len(new.operands)
+    number = dict(through) if through is not None else {n: n for n in range(counts[0])}
+    number |= {counts[0] + n: counts[1] + n for n in range(max(1, len(new.shape.tuple_shapes)))}
+    mine, other = ours.pop(_KEY), theirs.pop(_KEY)
+    translated = [[number.get(index, -1) for index in group] for group in _groups(mine)]
+    return ours == theirs and sorted(map(sorted, translated)) == sorted(map(sorted, _groups(other)))
+
+
+def _parse(text: str | None) -> dict[str, Any] | None:
+    try:
+        config = json.loads(text or "")
+    except ValueError:
+        return None
+    return config if isinstance(config, dict) else None
+
+
+def _groups(value: Any) -> list[list[int]]:
+    try:
+        return [[int(index) for index in entry["indices"]] for entry in value["lists"]]
+    except (KeyError, TypeError, ValueError):
+        return []
+
+
+Place = tuple[int, int]
+"""An instruction: index of its computation, index in it."""
+
+
+@dataclass(slots=True)
+class RawEdit:
+    """One edit of one instruction, before equal ones are grouped."""
+
+    kind: Kind
+    old: Place | None
+    new: Place | None
+    changes: list[FieldChange] = field(default_factory=list)
+    count: int = 1
+    matcher: str = ""
+    cause: int | None = None
+    """Index of the edit that this one merely follows from; None for those that stand for themselves."""
+    cost: tuple[Cost | None, Cost | None] = (None, None)
+
+
+def raw_edits(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -> list[RawEdit]:
+    """All edits of the program channel in program order: inside paired computations, then whole ones."""
+    pairs = {(pair.old, pair.new): pair for pair in found.pairs}
+    platform = platform_of(new.module) or platform_of(old.module)
+    edits: list[RawEdit] = []
+    for pair in found.pairs:
+        if pair.pairing is not None:
+            edits += _inside(old, new, pair, pairs, platform)
+    edits += _whole(old.module, found.removed, "removed")
+    edits += _whole(new.module, found.added, "added")
+    return edits
+
+
+def _whole(module: Module, alone: dict[int, int], kind: Kind) -> Iterator[RawEdit]:
+    """Every instruction of a computation that only one side has, but the parameters: they come and go with the call."""
+    for index, count in alone.items():
+        for position, it in enumerate(module.computations[index].instructions):
+            if it.opcode != "parameter":
+                place = (index, position)
+                old, new = (place, None) if kind == "removed" else (None, place)
+                yield RawEdit(kind, old, new, count=count)
+
+
+Pairs = dict[tuple[int, int], ComputationMatch]
+
+
+def _inside(
+    before: ProgramSide, after: ProgramSide, pair: ComputationMatch, pairs: Pairs, platform: str
+) -> Iterator[RawEdit]:
+    assert pair.pairing and pair.old_side and pair.new_side
+    old, new = before.module, after.module
+    plumbing = bool(pair.callers)
+    numbers = _moved_numbers(old, new, pair) if not plumbing else {}
+    returned = root_changed(pair.old_side, pair.new_side, pair.pairing)
+    for position, partner in enumerate(pair.pairing.old):
+        one = pair.old_side.computation.instructions[position]
+        place = (pair.old, position)
+        if partner < 0:
+            if not (plumbing and one.opcode == "parameter"):
+                yield RawEdit("removed", place, None, count=pair.count)
+            continue
+        other = pair.new_side.computation.instructions[partner]
+        changes = told_changes(one, other, platform) + numbers.get(position, [])
+        if pair.elements and one.operands and one.operands[0] in pair.elements:
+            changes = with_elements(changes, one, other, pair.elements[one.operands[0]])
+        changes += _called_changes(old, new, one, other)
+        if one.operands or other.operands:
+            through = through_call(one, other, pairs)
+            if any(change.field == "backend_config" for change in changes) and only_renumbered(one, other, through):
+                changes = [change for change in changes if change.field != "backend_config"]
+            blind = before.blind(one, other)
+            rewired = operands_changed(pair.old_side, pair.new_side, pair.pairing, position, through, blind)
+            if rewired or is_misbound(one, other, pairs):
+                changes.append(FieldChange("operands", *_operand_texts(old, new, pair, position, partner)))
+        if position == returned:
+            changes.append(FieldChange("attribute:root", *_root_texts(old, new, pair)))
+        if changes:
+            matcher = pair.pairing.matchers[position]
+            yield RawEdit("changed", place, (pair.new, partner), in_order(changes), pair.count, matcher)
+    for position, partner in enumerate(pair.pairing.new):
+        it = pair.new_side.computation.instructions[position]
+        if partner < 0 and not (plumbing and it.opcode == "parameter"):
+            yield RawEdit("added", None, (pair.new, position), count=pair.count)
+
+
+def _operand_texts(old: Module, new: Module, pair: ComputationMatch, position: int, partner: int) -> tuple[str, str]:
+    texts = []
+    for module, computation, index in ((old, pair.old, position), (new, pair.new, partner)):
+        owner = module.computations[computation]
+        texts.append(", ".join("%" + owner.instructions[o].name for o in owner.instructions[index].operands))
+    return texts[0], texts[1]
+
+
+def _root_texts(old: Module, new: Module, pair: ComputationMatch) -> tuple[str, str]:
+    before, after = old.computations[pair.old], new.computations[pair.new]
+    return f"%{before.instructions[before.root].name}", f"%{after.instructions[after.root].name}"
+
+
+def _moved_numbers(old: Module, new: Module, pair: ComputationMatch) -> dict[int, list[FieldChange]]:
+    """Parameters whose place among the paired ones changed; a place shifted by what came or went is none."""
+    assert pair.pairing
+    ours, theirs = old.computations[pair.old].parameters(), new.computations[pair.new].parameters()
+    olds = [p for p in ours if pair.pairing.old[p] in theirs]
+    news = [p for p in theirs if pair.pairing.new[p] in ours]
+    rank = {p: n for n, p in enumerate(news)}
+    moved: dict[int, list[FieldChange]] = {}
+    for number, position in enumerate(olds):
+        partner = pair.pairing.old[position]
+        if rank[partner] != number:
+            before = old.computations[pair.old].instructions[position].literal or ""
+            after = new.computations[pair.new].instructions[partner].literal or ""
+            if before == after:
+                continue  # others came or went before it, as many as changed places with it
+            moved[position] = [FieldChange("attribute:parameter_number", before, after)]
+    return moved
+
+
+def _called_changes(old: Module, new: Module, one: Instruction, other: Instruction) -> list[FieldChange]:
+    """What a call says of where the computation it calls runs."""
+    threads = [
+        (old.computations[a].execution_thread, new.computations[b].execution_thread)
+        for (a, b), _ in matched_calls(one, other)
+    ]
+    return [FieldChange("compute_type", a or "device", b or "device") for a, b in threads if a != b][:1]
+
+
+def text_of(module: Module, place: Place) -> str:
+    """The instruction on one line, cut where a literal or configuration makes it endless."""
+    text = print_instruction(module, *place).removeprefix("ROOT ")
+    return text if len(text) <= 2000 else text[:2000] + " ..."

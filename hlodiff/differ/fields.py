@@ -1,0 +1,243 @@
+"""Which fields of two paired instructions differ, in DESIGN's words, with both values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from typing import Any, TypeVar
+
+from hlodiff.differ.placement import format_memory_space
+from hlodiff.differ.result import FieldChange
+from hlodiff.hlo.fingerprint import shape_text
+from hlodiff.hlo.model import Instruction, Layout, Shape
+from hlodiff.hlo.shapes import print_layout
+from hlodiff.hlo.tokens import Unbalanced, split_commas, unquote
+
+# The order in which a change names its fields.
+FIELDS = (
+    "opcode", "element_type", "shape", "layout", "memory_space", "sharding", "compute_type", "operands", "literal",
+    "fusion_kind", "custom_call_target", "replica_groups", "precision", "backend_config", "alias", "schedule",
+)  # fmt: skip
+
+_NAMED = {
+    "sharding": "sharding",
+    "sdy.sharding": "sharding",
+    "mhlo.sharding": "sharding",
+    "mhlo.memory_kind": "memory_space",
+    "kind": "fusion_kind",
+    "custom_call_target": "custom_call_target",
+    "call_target_name": "custom_call_target",
+    "replica_groups": "replica_groups",
+    "source_target_pairs": "replica_groups",
+    "operand_precision": "precision",
+    "precision_config": "precision",
+    "precision": "precision",
+    "algorithm": "precision",
+    "backend_config": "backend_config",
+    "mhlo.backend_config": "backend_config",
+    "frontend_attributes.hlodiff_literal": "literal",  # what the normalizer puts in the place of large constants
+    "hlodiff.constant": "literal",
+    "tf.aliasing_output": "alias",
+    "jax.buffer_donor": "alias",
+}
+_T = TypeVar("_T")
+_FRONTEND = frozenset(["frontend_attributes", "mhlo.frontend_attributes"])
+# Attributes that an instruction of any opcode can have.
+_OF_ANY = frozenset(["sharding", "compute_type"])
+_COMPUTE_TYPE = "_xla_compute_type"
+
+
+def told_changes(old: Instruction, new: Instruction, platform: str = "") -> list[FieldChange]:
+    """What an edit says: `field_changes` without fields that only one of two different opcodes has.
+
+    Example:
+        >>> iota = Instruction("a", "iota", Shape("f32"), attributes=(("iota_dimension", "0"),))
+        >>> tanh = Instruction("a", "tanh", Shape("f32"))
+        >>> [change.field for change in told_changes(iota, tanh)]
+        ['opcode']
+    """
+    changes = field_changes(old, new, platform)
+    if old.opcode == new.opcode or len(changes) < 2:
+        return changes
+    ours, theirs = flat_attributes(old), flat_attributes(new)
+    silent = {field_of(name) for name in (*ours, *theirs) if goes_with_opcode(name, ours, theirs)}
+    silent -= {field_of(name) for name in ours if name in theirs}
+    if (old.literal is None) != (new.literal is None):
+        silent.add("literal")
+    return [change for change in changes if change.field not in silent]
+
+
+def goes_with_opcode(name: str, old: Collection[str], new: Collection[str]) -> bool:
+    """Whether an attribute comes or goes with the opcode of a changed instruction, of itself.
+
+    Args:
+        name: of the attribute.
+        old, new: names of all attributes on both sides, frontend attributes one by one.
+    """
+    return (name in old) != (name in new) and field_of(name) not in _OF_ANY and not _is_frontend(name)
+
+
+def _is_frontend(name: str) -> bool:
+    """Whether an attribute is one that users or JAX gave, whatever the opcode."""
+    return name.startswith("frontend_attributes.") and field_of(name) != "literal"
+
+
+def field_changes(old: Instruction, new: Instruction, platform: str = "") -> list[FieldChange]:
+    """Everything but operands, parameter numbers and calls; in the order of FIELDS.
+
+    Args:
+        old, new: paired instructions, without noise and tuning.
+        platform: "tpu", "cuda" or "": what memory spaces are called.
+
+    Returns:
+        One FieldChange per field, empty where the two are the same.
+    """
+    changes: list[FieldChange] = []
+    if old.opcode != new.opcode:
+        changes.append(FieldChange("opcode", old.opcode, new.opcode))
+    if old.shape is not new.shape and old.shape != new.shape:
+        changes += _shape_changes(old.shape, new.shape, platform)
+    if old.literal != new.literal and "parameter" not in (old.opcode, new.opcode):
+        changes.append(FieldChange("literal", old.literal or "", new.literal or ""))
+    if old.attributes != new.attributes:
+        changes += _attribute_changes(old, new)
+    return in_order(changes)
+
+
+def in_order(changes: list[FieldChange]) -> list[FieldChange]:
+    """Sorted as FIELDS says, attributes last by name."""
+    return sorted(changes, key=lambda c: (FIELDS.index(c.field) if c.field in FIELDS else len(FIELDS), c.field))
+
+
+def _shape_changes(old: Shape, new: Shape, platform: str) -> Iterator[FieldChange]:
+    pairs = list(zip(old.leaves(), new.leaves(), strict=False))
+    if _skeleton(old) != _skeleton(new):
+        yield FieldChange("shape", shape_text(old, False), shape_text(new, False))
+        return
+    types = [(a.element_type, b.element_type) for a, b in pairs]
+    sizes = [((a.dimensions, a.dynamic), (b.dimensions, b.dynamic)) for a, b in pairs]
+    if any(a != b for a, b in types):
+        yield FieldChange("element_type", *_first(types))
+    if any(a != b for a, b in sizes):
+        place = next(n for n, (a, b) in enumerate(sizes) if a != b)
+        yield FieldChange("shape", *(shape_text(shape, False) for shape in pairs[place]))
+    layouts = [
+        (_arrangement(a), _arrangement(b))
+        for a, b in pairs
+        if a.dimensions == b.dimensions and (a.layout is not None or b.layout is not None)
+    ]
+    if any(a != b for a, b in layouts):
+        yield FieldChange("layout", *_first(layouts))
+    spaces = [(_memory_space(a), _memory_space(b)) for a, b in pairs]
+    if any(a != b for a, b in spaces):
+        old_space, new_space = _first(spaces)
+        words = format_memory_space(old_space, platform), format_memory_space(new_space, platform)
+        yield FieldChange("memory_space", *words)
+
+
+def _skeleton(shape: Shape) -> object:
+    """How a tuple nests and what is an array in it."""
+    if shape.element_type == "tuple":
+        return tuple(_skeleton(part) for part in shape.tuple_shapes)
+    return shape.is_array
+
+
+def _first(pairs: list[tuple[_T, _T]]) -> tuple[_T, _T]:
+    return next((a, b) for a, b in pairs if a != b)
+
+
+def _arrangement(shape: Shape) -> str:
+    """How the elements lie; where nothing is said, the last dimension runs fastest."""
+    layout = shape.layout or Layout(tuple(range(len(shape.dimensions)))[::-1])
+    return "{" + print_layout(Layout(layout.minor_to_major, layout.tiling, 0, layout.other)) + "}"
+
+
+def _memory_space(shape: Shape) -> int:
+    return shape.layout.memory_space if shape.layout else 0
+
+
+def _attribute_changes(old: Instruction, new: Instruction) -> list[FieldChange]:
+    ours, theirs = flat_attributes(old), flat_attributes(new)
+    changes: dict[str, FieldChange] = {}
+    for name in sorted({*ours, *theirs}):
+        a, b = ours.get(name, ""), theirs.get(name, "")
+        if a != b or (name in ours) != (name in theirs):
+            field = field_of(name)
+            if field == "compute_type":
+                a, b = (unquote(value) or "device" for value in (a, b))
+            elif field == "alias":
+                a, b = (_donation(name, value) for value in (a, b))
+            elif field == "backend_config":
+                a, b = _config_words(a, b)
+            changes.setdefault(field, FieldChange(field, a, b))
+    return list(changes.values())
+
+
+def _donation(name: str, value: str) -> str:
+    if not value:
+        return "not donated"
+    return f"output {value.partition(' ')[0]}" if name == "tf.aliasing_output" else "any output"
+
+
+def _config_words(old: str, new: str) -> tuple[str, str]:
+    """Of two JSON configurations only the entries that differ: `window_config.kernel_window_bounds=["8"]`."""
+    leaves = [_leaves(text) for text in (old, new)]
+    if leaves[0] is None or leaves[1] is None:
+        return old, new
+    keys = [k for k in sorted({*leaves[0], *leaves[1]}) if leaves[0].get(k) != leaves[1].get(k)]
+    words = [", ".join(f"{k}={side[k]}" for k in keys if k in side) for side in leaves if side is not None]
+    return words[0], words[1]
+
+
+def _leaves(text: str) -> dict[str, str] | None:
+    if not text:
+        return {}
+    try:
+        config = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(config, dict):
+        return None
+    found: dict[str, str] = {}
+    waiting: list[tuple[str, Any]] = [("", config)]
+    for path, value in waiting:
+        if isinstance(value, dict) and value:
+            waiting += [(f"{path}.{key}" if path else str(key), inner) for key, inner in value.items()]
+        else:
+            found[path] = json.dumps(value, sort_keys=True)
+    return found
+
+
+def field_of(attribute: str) -> str:
+    """The field that an attribute's change is called by: `field_of("kind") == "fusion_kind"`."""
+    if attribute.split(".")[-1] == _COMPUTE_TYPE:
+        return "compute_type"
+    short = attribute.split(".", 1)[-1] if attribute.startswith("result") else attribute
+    return _NAMED.get(attribute) or _NAMED.get(short) or f"attribute:{attribute}"
+
+
+def flat_attributes(it: Instruction) -> dict[str, str]:
+    """Attributes by name; frontend attributes one by one.
+
+    Example:
+        >>> flat_attributes(Instruction("a", "add", Shape("f32"), attributes=(("frontend_attributes", "{b=1}"),)))
+        {'frontend_attributes.b': '1'}
+    """
+    flat: dict[str, str] = {}
+    for name, value in it.attributes:
+        if name in _FRONTEND:
+            flat.update({f"frontend_attributes.{key}": text for key, text in _entries(value)})
+        else:
+            flat[name] = value
+    return flat
+
+
+def _entries(text: str) -> Iterator[tuple[str, str]]:
+    try:
+        parts = split_commas(text.strip().removeprefix("{").removesuffix("}"))
+    except Unbalanced:
+        yield "", text
+        return
+    for part in parts:
+        key, _, value = part.partition("=")
+        yield key.strip().strip('"'), value.strip()

@@ -1,0 +1,159 @@
+"""What the compiler fused across the border of an inner function, and what it left apart.
+
+The Python call stack of an instruction tells whose it is: XLA keeps the stack of an inner function and of the line that
+called it, also when the function was jitted by itself and its call was inlined.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hlodiff.differ.metrics import BOOKKEEPING
+from hlodiff.hlo.metadata import is_library, shown_file
+from hlodiff.hlo.model import Computation, Frame, Instruction, Module
+
+REST = ""
+_FREE = BOOKKEEPING | {"constant", "iota", "broadcast", "copy"}  # copies are the compiler's, and nobody's
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Something that runs by itself and writes its result to memory: a fusion, or an operation outside of all.
+
+    Args:
+        parts: whose operations it holds, such as "f at model.py:12"; REST is what is in no inner function.
+        opcodes: of its operations, without what moves nothing and computes nothing.
+
+    Example:
+        >>> Kernel(("f at a.py:6", ""), ("tanh", "add")).crosses
+        True
+    """
+
+    parts: tuple[str, ...]
+    opcodes: tuple[str, ...]
+
+    @property
+    def crosses(self) -> bool:
+        """Whether it holds operations of both sides of a border."""
+        return len(self.parts) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Names of functions that are called in StableHLO, and calls of them; calls that the compiled program has left."""
+
+    functions: tuple[str, ...]
+    calls: int
+    left: int
+
+
+def kernels(module: Module, functions: Sequence[tuple[str, str]], root: str = "") -> tuple[Kernel, ...]:
+    """The kernels of a compiled program, with whose operations each one holds.
+
+    Args:
+        module: a compiled program with its frames.
+        functions: name and file of each inner function.
+        root: the folder that files are named relative to.
+
+    Returns:
+        kernels in the order of the program, those of loops and branches among them.
+
+    Example:
+        >>> kernels(Module("m", "compiled", (Computation("main", (), 0),), 0), [])
+        ()
+    """
+    found: list[Kernel] = []
+    waiting, seen = [module.entry], set[int]()
+    while waiting:
+        index = waiting.pop(0)
+        if index in seen:
+            continue
+        seen.add(index)
+        for it in module.computations[index].instructions:
+            inside = [module.computations[called] for called in it.called]
+            if it.opcode == "fusion" or (it.called and it.opcode not in ("while", "conditional", "call")):
+                found += _kernel(
+                    module, [*_all(module, inside), *([] if it.opcode == "fusion" else [it])], functions, root
+                )
+            elif it.called:
+                waiting += it.called
+            else:
+                found += _kernel(module, [it], functions, root)
+    return tuple(found)
+
+
+def _all(module: Module, bodies: Sequence[Computation]) -> Iterator[Instruction]:
+    for body in bodies:
+        for it in body.instructions:
+            yield it
+            yield from _all(module, [module.computations[called] for called in it.called])
+
+
+def _kernel(
+    module: Module, instructions: Sequence[Instruction], functions: Sequence[tuple[str, str]], root: str
+) -> list[Kernel]:
+    working = [it for it in instructions if it.opcode not in _FREE]
+    parts: dict[str, None] = {}
+    for it in working:
+        if it.frame >= 0:
+            parts.setdefault(part_of(module.stack(it.frame), functions, root))
+    if not working:
+        return []
+    return [Kernel(tuple(parts) or (REST,), tuple(it.opcode for it in working))]
+
+
+def part_of(stack: Sequence[Frame], functions: Sequence[tuple[str, str]], root: str = "") -> str:
+    """Whose an instruction is: the inner function nearest to it, and the line that called that.
+
+    Args:
+        stack: its frames, innermost first.
+        functions: name and file of each inner function.
+        root: the folder that files are named relative to.
+
+    Returns:
+        `f at model.py:12`, or REST.
+
+    Example:
+        >>> part_of((Frame("a.py", 3, "f"), Frame("a.py", 6, "g")), [("f", "a.py")])
+        'f at a.py:6'
+    """
+    for position, frame in enumerate(stack):
+        name = frame.function.rpartition(".")[2]
+        if (name, shown_file(frame.file, root)) in functions:
+            outer = next((each for each in stack[position + 1 :] if not is_library(each.file)), None)
+            return f"{name} at {shown_file(outer.file, root)}:{outer.line}" if outer else name
+    return REST
+
+
+def inner_calls(stablehlo: Module, compiled: Module) -> Calls:
+    """How often inner functions are called in StableHLO, and what is left of that once XLA is done.
+
+    Args:
+        stablehlo, compiled: both stages of one program.
+
+    Returns:
+        counts; a call of XLA's own making is counted as left too.
+
+    Example:
+        >>> empty = Module("m", "compiled", (), 0)
+        >>> inner_calls(empty, empty).calls
+        0
+    """
+    before = Counter(
+        called
+        for body in stablehlo.computations
+        for it in body.instructions
+        if it.opcode in ("call", "func.call")
+        for called in it.called
+    )
+    left = sum(it.opcode == "call" for body in compiled.computations for it in body.instructions)
+    names = tuple(dict.fromkeys(_plain(stablehlo.computations[called].name) for called in sorted(before)))
+    return Calls(names, sum(before.values()), left)
+
+
+def _plain(name: str) -> str:
+    """JAX numbers functions of one name: `f`, `f_0`, `f_1`."""
+    return re.sub(r"_\d+$", "", name)

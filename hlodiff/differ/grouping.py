@@ -1,0 +1,240 @@
+"""Equal edits are one entry with a count, whichever layer, computation or call site they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from hlodiff.differ.causes import roots_of
+from hlodiff.differ.costs import added_up
+from hlodiff.differ.edits import Place, RawEdit, text_of
+from hlodiff.differ.metrics import cycles_of
+from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange, Site
+from hlodiff.hlo.fingerprint import shape_text
+from hlodiff.hlo.metadata import own_frame
+from hlodiff.hlo.model import Frame, Instruction, Module
+
+
+@dataclass(slots=True)
+class Origins:
+    """Scopes and frames of one module's instructions; call sites are found once, when first asked for."""
+
+    module: Module
+    _callers: dict[int, tuple[int, int]] | None = field(default=None)
+    _stacks: dict[int, tuple[Frame, ...]] = field(default_factory=dict)
+
+    def stack(self, computation: int, instruction: int) -> tuple[Frame, ...]:
+        """Python frames, innermost first: the instruction's own, else those of the nearest caller that has any."""
+        own = self._own(computation, instruction)
+        if own < 0:
+            own = next((it.frame for it in self._chain(computation, instruction) if it.frame >= 0), -1)
+        if own not in self._stacks:
+            self._stacks[own] = self.module.stack(own)
+        return self._stacks[own]
+
+    def _own(self, computation: int, instruction: int) -> int:
+        """The frame of an instruction. JAX makes a literal once for all of its users, so theirs says more than its own.
+
+        A literal that a loop or a call was handed names the line of that; its user's stack goes on from there.
+        """
+        instructions = self.module.computations[computation].instructions
+        own = instructions[instruction]
+        if own.opcode != "constant":
+            return own.frame
+        users = (one.frame for one in instructions if instruction in one.operands and one.frame >= 0)
+        user = next(users, -1)
+        inner, outer = self.module.stack(user), self.module.stack(own.frame)
+        return user if inner[len(inner) - len(outer) :] == outer else own.frame
+
+    def op_name(self, computation: int, instruction: int) -> str:
+        """JAX's scope; inside a StableHLO function behind the scope of the call: `jit(f)/jit(silu)/neg`."""
+        own = self.module.computations[computation].instructions[instruction]
+        if self.module.stage == "compiled" or own.op_name.startswith("jit("):
+            return own.op_name
+        _, *callers = self._chain(computation, instruction)
+        outer = next((it.op_name for it in callers if it.op_name), "")
+        return f"{outer}/{own.op_name}" if outer and own.op_name else own.op_name or outer
+
+    def _chain(self, computation: int, instruction: int) -> list[Instruction]:
+        """The instruction and the calls that lead to it, nearest first."""
+        if self._callers is None:
+            self._callers = _first_callers(self.module)
+        chain = [self.module.computations[computation].instructions[instruction]]
+        seen = {computation}
+        while (caller := self._callers.get(computation)) is not None and caller[0] not in seen:
+            computation = caller[0]
+            seen.add(computation)
+            chain.append(self.module.computations[computation].instructions[caller[1]])
+        return chain
+
+
+@dataclass(slots=True)
+class Printed:
+    """A program as it was read: instructions by name, which stay when noise is taken off; indices may not."""
+
+    module: Module
+    _computations: dict[str, int] | None = None
+    _instructions: dict[int, dict[str, Instruction]] = field(default_factory=dict)
+
+    def find(self, computation: str, name: str) -> Instruction | None:
+        """The instruction of that name, None where there is none."""
+        if self._computations is None:
+            self._computations = {c.name: index for index, c in enumerate(self.module.computations)}
+        index = self._computations.get(computation)
+        if index is None:
+            return None
+        if index not in self._instructions:
+            self._instructions[index] = {it.name: it for it in self.module.computations[index].instructions}
+        return self._instructions[index].get(name)
+
+
+def _first_callers(module: Module) -> dict[int, tuple[int, int]]:
+    callers: dict[int, tuple[int, int]] = {}
+    for index, computation in enumerate(module.computations):
+        for position, it in enumerate(computation.instructions):
+            for callee in it.called if it.calls else ():
+                callers.setdefault(callee, (index, position))
+    return callers
+
+
+_FIRST = frozenset(["memory_space", "sharding", "compute_type", "alias", "replica_groups", "element_type", "precision"])
+_CARRIERS = frozenset(
+    [
+        "parameter",
+        "tuple",
+        "get-tuple-element",
+        "bitcast",
+        "constant",
+        "broadcast",
+        "broadcast_in_dim",
+        "reshape",
+        "return",
+    ]
+)
+# A literal or operand list of this pattern may differ from site to site.
+_OWN_WORDS = frozenset(["operands", "schedule", "attribute:root"])
+
+
+def group_edits(
+    old: Module, new: Module, edits: Sequence[RawEdit], printed: tuple[Module, Module] | None = None
+) -> tuple[Edit, ...]:
+    """Group equal edits; those that stand for themselves first, then what follows from them.
+
+    Edits from several lines of the user's own Python stay apart, and those that follow are one entry only where they
+    follow from one entry.
+
+    Args:
+        old, new: the programs as the user knows them, for names, scopes and Python frames.
+        edits: single edits, indices into these modules.
+        printed: the programs as they were read, with the compiler's own estimates.
+
+    Returns:
+        patterns: what a reviewer wants to see first in front, larger ones before smaller ones, else in program order.
+    """
+    origins = (Origins(old), Origins(new))
+    signatures = [_signature(old, new, edit) for edit in edits]
+    roots = roots_of(edits)
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for index, root in enumerate(roots):
+        line = _line(origins, edits[root])
+        groups.setdefault((signatures[index], line, None if root == index else signatures[root]), []).append(index)
+    printed_sides = tuple(map(Printed, printed)) if printed else ()
+    found = [
+        (_edit(old, new, origins, [edits[n] for n in members], printed_sides), members) for members in groups.values()
+    ]
+    found.sort(key=lambda item: (roots[item[1][0]] != item[1][0], *_rank(item[0])))  # stable: else program order
+    places = {member: place for place, (_, members) in enumerate(found) for member in members}
+    return tuple(
+        edit if roots[members[0]] == members[0] else replace(edit, cause=places[roots[members[0]]])
+        for edit, members in found
+    )
+
+
+def _line(origins: tuple[Origins, Origins], edit: RawEdit) -> tuple[tuple[str, int] | None, ...]:
+    """The innermost lines of the user's own code that an edit comes from, on both sides: swapped they group alike."""
+    places = edit.old, edit.new
+    frames = [own_frame(origin.stack(*at)) if at else None for origin, at in zip(origins, places, strict=True)]
+    return tuple((frame.file, frame.line) if frame else None for frame in frames)
+
+
+def _rank(edit: Edit) -> tuple[int, int, int]:
+    return weight_of(edit), -edit.count, KINDS.index(edit.kind)
+
+
+def weight_of(edit: Edit) -> int:
+    """What a reviewer wants to see first: 0 placement and numbers, 1 operations, 2 what only carries values.
+
+    Example:
+        >>> weight_of(Edit("changed", ("memory_space",)))
+        0
+    """
+    if not _FIRST.isdisjoint(edit.fields):
+        return 0
+    site = edit.new or edit.old
+    if edit.kind in ("added", "removed") and site is not None and site.opcode in _CARRIERS:
+        return 2
+    return 1
+
+
+def _signature(old: Module, new: Module, edit: RawEdit) -> tuple[object, ...]:
+    if [change.field for change in edit.changes] == ["alias"]:  # arguments given away or kept together are one story
+        (change,) = edit.changes
+        return (edit.kind, "alias", change.old == "not donated", change.new == "not donated")
+    sides = tuple(_identity(module, place) for module, place in ((old, edit.old), (new, edit.new)))
+    changes = tuple((c.field, c.old, c.new) if c.field not in _OWN_WORDS else (c.field,) for c in edit.changes)
+    return (edit.kind, *sides, changes)
+
+
+def _identity(module: Module, place: Place | None) -> tuple[object, ...] | None:
+    if place is None:
+        return None
+    it = _instruction(module, place)
+    literal = it.literal if it.opcode == "constant" else None
+    return (it.opcode, shape_text(it.shape), literal, tuple(sorted(it.attributes)))
+
+
+def _instruction(module: Module, place: Place) -> Instruction:
+    return module.computations[place[0]].instructions[place[1]]
+
+
+def _edit(
+    old: Module, new: Module, origins: tuple[Origins, Origins], members: Sequence[RawEdit], printed: Sequence[Printed]
+) -> Edit:
+    first = members[0]
+    origin, place = (origins[1], first.new) if first.new else (origins[0], first.old)
+    sites = tuple((_site(old, m.old), _site(new, m.new)) for m in members)
+    costs = [
+        added_up(_with_cycles(member.cost[n], site[n], printed[n] if printed else None)
+                 for member, site in zip(members, sites, strict=True))
+        for n in (0, 1)
+    ]  # fmt: skip
+    return Edit(
+        first.kind,
+        tuple(change.field for change in first.changes),
+        sum(member.count for member in members),
+        sites,
+        tuple(FieldChange(c.field, _cut(c.old), _cut(c.new)) for c in first.changes),
+        (origin.op_name(*place) or None) if place else None,
+        origin.stack(*place) if place else (),
+        first.matcher,
+        cost=(costs[0], costs[1]) if any(costs) else None,
+    )
+
+
+def _with_cycles(cost: Cost | None, site: Site | None, printed: Printed | None) -> Cost | None:
+    if cost is None or site is None or printed is None:
+        return cost
+    it = printed.find(site.computation_name, site.name)
+    cycles = cycles_of(it) if it else None
+    return cost if cycles is None else replace(cost, cycles=cycles * cost.runs)
+
+
+def _cut(text: str, limit: int = 500) -> str:
+    return text if len(text) <= limit else f"{text[:limit]} ... ({len(text)} characters)"
+
+
+def _site(module: Module, place: Place | None) -> Site | None:
+    if place is None:
+        return None
+    it = _instruction(module, place)
+    return Site(*place, module.computations[place[0]].name, it.name, it.opcode, text_of(module, place))

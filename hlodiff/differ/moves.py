@@ -1,0 +1,398 @@
+"""What left one computation and came up in another is `moved`, not removed and added.
+
+Evidence is what stands around an instruction when borders are transparent: a parameter of a fusion is the operand it is
+called with, a fusion is the root of what it calls.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide
+from hlodiff.differ.correspondence import at, equal_below, paired_places
+from hlodiff.differ.edits import Place, RawEdit
+from hlodiff.differ.fields import in_order, told_changes
+from hlodiff.differ.limits import Limits
+from hlodiff.differ.metrics import BOOKKEEPING
+from hlodiff.differ.placement import compute_place, platform_of
+from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
+from hlodiff.hlo.fingerprint import is_commutative, shape_text
+from hlodiff.hlo.model import Instruction, Module
+
+BORDERS = frozenset(["parameter", "fusion", "call", "while", "conditional", "func.call", "return"])
+
+
+@dataclass(frozen=True, slots=True)
+class InlinedView:
+    """One module seen without borders: resolved operands and users of every instruction, and of fusions as a whole."""
+
+    operands: dict[Place, tuple[tuple[Place, int], ...]]
+    users: dict[Place, tuple[tuple[Place, int], ...]]
+
+
+def inlined_view(module: Module, closed: Container[int]) -> InlinedView:
+    """Neighbours of every instruction; what is equal on both sides was never opened and stands as one instruction."""
+    sites = _single_sites(module, closed)
+    operands: dict[Place, tuple[tuple[Place, int], ...]] = {}
+    users: dict[Place, list[tuple[Place, int]]] = {}
+    for index, computation in enumerate(module.computations):
+        for position, it in enumerate(computation.instructions if index not in closed else ()):
+            if it.opcode in BORDERS and it.opcode != "fusion":
+                continue
+            numbers: Sequence[int] = (0, 0) if is_commutative(it) else range(len(it.operands))
+            results = it.results or (0,) * len(it.operands)
+            resolved = [
+                (_resolve(module, sites, (index, operand), result), number)
+                for operand, number, result in zip(it.operands, numbers, results, strict=True)
+            ]
+            operands[index, position] = tuple(resolved)
+            for place, slot in resolved if it.opcode != "fusion" else ():
+                users.setdefault(place, []).append(((index, position), slot))
+    for place in operands:
+        if at(module, place).opcode == "fusion":
+            users[place] = users.get(_resolve(module, sites, place), [])
+    return InlinedView(operands, {place: tuple(found) for place, found in users.items()})
+
+
+def _single_sites(module: Module, closed: Container[int]) -> dict[int, Place | None]:
+    """For each computation called as a step of the program from one place only, that place."""
+    sites: dict[int, Place | None] = {}
+    for index, computation in enumerate(module.computations):
+        for position, it in enumerate(computation.instructions):
+            for callee in it.called if it.calls else ():
+                fits = _is_step(it) and callee not in sites and callee not in closed
+                sites[callee] = (index, position) if fits else None
+    return sites
+
+
+def _is_step(it: Instruction) -> bool:
+    return it.opcode in ("fusion", "call", "func.call") or it.opcode.startswith(("custom-call", "async-start"))
+
+
+def _resolve(module: Module, sites: dict[int, Place | None], place: Place, result: int = 0) -> Place:
+    """Through borders to what a value really is, see `_behind`; `result` of an operation that has several."""
+    for _ in range(1000):  # nesting is shallow in real programs; a hostile call cycle ends here
+        behind = _behind(module, sites, place)
+        if behind is None:
+            return place
+        place = behind
+        it = at(module, place)
+        if it.opcode == "return":  # of a StableHLO function
+            if result >= len(it.operands):
+                return place
+            place, result = (place[0], it.operands[result]), it.results[result] if it.results else 0
+    return place
+
+
+def _behind(module: Module, sites: dict[int, Place | None], place: Place) -> Place | None:
+    """A parameter is its caller's operand, a call the root of what it calls, an element what the tuple was made of."""
+    it = at(module, place)
+    site = sites.get(place[0])
+    if it.opcode == "parameter" and site is not None:
+        operands = at(module, site).operands
+        number = int(it.literal or 0)
+        return (site[0], operands[number]) if number < len(operands) else None
+    if it.opcode in ("bitcast", "copy-done") or (it.opcode.endswith("-done") and it.operands):
+        return place[0], it.operands[0]
+    if it.opcode == "copy-start":
+        return place[0], it.operands[0]
+    if it.calls and len(it.called) == 1 and _is_step(it) and sites.get(it.called[0]) is not None:
+        return it.called[0], module.computations[it.called[0]].root
+    if it.opcode == "get-tuple-element" and (it.attribute("index") or "").isdigit():
+        source = _resolve(module, sites, (place[0], it.operands[0]))
+        made = at(module, source)
+        index = int(it.attribute("index") or 0)
+        return (source[0], made.operands[index]) if made.opcode == "tuple" and index < len(made.operands) else None
+    return None
+
+
+def with_moves(
+    before: ProgramSide, after: ProgramSide, found: ProgramMatch, edits: list[RawEdit], limits: Limits
+) -> tuple[list[RawEdit], dict[str, int]]:
+    """Replace removed and added instructions that are one and the same by a move.
+
+    Args:
+        before, after: the programs as they were paired.
+        found: which computations correspond; within them nothing moves.
+        edits: the single edits; their order is kept, a move stands where the removal stood.
+        limits: how much may be tried; what it leaves unseen stays removed and added.
+
+    Returns:
+        the edits, and for each limit that was hit in how many computations.
+    """
+    old, new = before.module, after.module
+    removed = {e.old: e for e in edits if e.kind == "removed" and e.old and _may_move(at(old, e.old))}
+    added = {e.new: e for e in edits if e.kind == "added" and e.new and _may_move(at(new, e.new))}
+    if not removed or not added:
+        return edits, {}
+    homes = {(pair.old, pair.new) for pair in found.pairs}
+    groups, computations = _small(_groups((before, after), removed, added), homes, limits)
+    equal = [(pair.old, pair.new) for pair in found.pairs if pair.pairing is None]
+    sides = (inlined_view(old, {a for a, _ in equal}), inlined_view(new, {b for _, b in equal}))
+    known = paired_places(found)
+    moves: dict[Place, Place] = {}
+    while True:  # a fusion moves with all that is in it, which then is known too
+        more, left = _followed(sides, groups, known, homes, limits.move_rounds)
+        calls = {a: b for a, b in more.items() if at(old, a).opcode == "fusion"}
+        moves |= calls or more
+        if not calls:
+            break
+        known |= calls | dict(_inner_pairs(before, after, calls))
+    threads = ((old, threads_of(before)), (new, threads_of(after)))
+    edits = list(_without(edits, _carried(before, after, moves, removed, added)))
+    platform = platform_of(new) or platform_of(old)
+    hit = {"moves": computations, "move_rounds": left}
+    return list(_replaced(threads, platform, edits, removed, added, moves)), hit
+
+
+def _may_move(it: Instruction) -> bool:
+    return it.opcode == "fusion" or it.opcode not in BORDERS
+
+
+def _followed(
+    sides: tuple[InlinedView, InlinedView],
+    groups: list[_Group],
+    known: Mapping[Place, Place],
+    homes: set[tuple[int, int]],
+    rounds: int,
+) -> tuple[dict[Place, Place], int]:
+    """What moved, and how many computations hold more of it where the rounds did not suffice.
+
+    A chain is followed from both ends, one neighbour a round.
+    """
+    partners = dict(known)
+    taken = set(partners.values())
+    for done in range(rounds + 1):
+        groups = [([a for a in old if a not in partners], [b for b in new if b not in taken]) for old, new in groups]
+        fresh = [p for g in groups for p in _best(sides, g, partners, homes)]
+        if done == rounds or not fresh:
+            break
+        for a, b in fresh:
+            if a not in partners and b not in taken:
+                partners[a] = b
+                taken.add(b)
+    left = _holders([([a for a, _ in fresh], [b for _, b in fresh])]) if fresh else 0
+    return {a: b for a, b in partners.items() if a not in known}, left
+
+
+def _inner_pairs(old: ProgramSide, new: ProgramSide, calls: Mapping[Place, Place]) -> Iterator[tuple[Place, Place]]:
+    """Instructions inside of what moved."""
+    for pair in calls.items():
+        for a, b, _ in equal_below(old, new, pair):
+            for c, d in zip(old.contents[a].order, new.contents[b].order, strict=True):
+                yield (a, c), (b, d)
+
+
+_ALL = 10**15
+"""Of what is applied to elements: it came or went once, and moved along with any of those that apply it."""
+
+
+def _carried(
+    old: ProgramSide,
+    new: ProgramSide,
+    moves: Mapping[Place, Place],
+    removed: Mapping[Place, RawEdit],
+    added: Mapping[Place, RawEdit],
+) -> Counter[tuple[int, int]]:
+    """Computations, with their side (0 old, 1 new), that moved along with their calls, and how often."""
+    carried: Counter[tuple[int, int]] = Counter()
+    for one, other in moves.items():
+        count = min(removed[one].count, added[other].count)
+        for a, b, embedded in equal_below(old, new, (one, other)):
+            carried[0, a] += _ALL if embedded else count
+            carried[1, b] += _ALL if embedded else count
+    return carried
+
+
+def _without(edits: Iterable[RawEdit], carried: Mapping[tuple[int, int], int]) -> Iterator[RawEdit]:
+    for edit in edits:
+        count = max(carried[which, place[0]] for which, place in enumerate((edit.old, edit.new)) if place)
+        if edit.count > count:
+            yield replace(edit, count=edit.count - count) if count else edit
+
+
+_Group = tuple[list[Place], list[Place]]
+
+
+def _groups(
+    programs: tuple[ProgramSide, ProgramSide], removed: Iterable[Place], added: Iterable[Place]
+) -> list[_Group]:
+    """Removed and added instructions that are equal but for their layouts; fusions only with all that is in them."""
+    groups: dict[tuple[object, ...], _Group] = {}
+    for program, places, which in ((programs[0], removed, 0), (programs[1], added, 1)):
+        for place in places:
+            it = at(program.module, place)
+            inside = tuple(program.hashes[callee] for callee in it.called) if it.opcode == "fusion" else ()
+            what = (it.opcode, shape_text(it.shape, False), it.literal, inside)
+            key = (*what, len(it.operands), tuple(sorted(it.attributes)))
+            groups.setdefault(key, ([], []))[which].append(place)
+    return [(olds, news) for olds, news in groups.values() if olds and news]
+
+
+def _small(groups: list[_Group], homes: set[tuple[int, int]], limits: Limits) -> tuple[list[_Group], int]:
+    """Groups that may be looked at, and in how many computations the others are, where there was something to find."""
+    small = [g for g in groups if len(g[0]) * len(g[1]) <= limits.moves]
+    large = [g for g in groups if len(g[0]) * len(g[1]) > limits.moves]
+    missed = [g for g in large if any((a, b) not in homes for a in _inside(g[0]) for b in _inside(g[1]))]
+    return small, _holders(missed)
+
+
+def _inside(places: Sequence[Place]) -> dict[int, None]:
+    """The computations that hold the places."""
+    return dict.fromkeys(computation for computation, _ in places)
+
+
+def _holders(groups: Sequence[_Group]) -> int:
+    """How many computations of both programs hold instructions of the groups."""
+    return sum(len(_inside([place for group in groups for place in group[side]])) for side in (0, 1))
+
+
+def _best(
+    sides: tuple[InlinedView, InlinedView], group: _Group, partners: dict[Place, Place], homes: set[tuple[int, int]]
+) -> Iterator[tuple[Place, Place]]:
+    """Pairs of one group with a common neighbour, most in common first, each place once."""
+    olds, news = group
+    places = _by_neighbour(sides[1], news)
+    scored = []
+    for i, a in enumerate(olds):
+        for j, score in _in_common(sides[0], a, partners, places).items():
+            if (a[0], news[j][0]) not in homes:
+                scored.append((-score, i + j, i, j))
+    used_old: set[int] = set()
+    used_new: set[int] = set()
+    for _, _, i, j in sorted(scored):
+        if i not in used_old and j not in used_new:
+            used_old.add(i)
+            used_new.add(j)
+            yield olds[i], news[j]
+
+
+def _by_neighbour(around: InlinedView, places: Sequence[Place]) -> dict[tuple[int, Place, int], list[int]]:
+    """Which of the places have an operand, or a user, in a slot."""
+    found: dict[tuple[int, Place, int], list[int]] = {}
+    for n, place in enumerate(places):
+        for kind, neighbours in enumerate((around.operands, around.users)):
+            for neighbour, slot in dict.fromkeys(neighbours.get(place, ())):
+                found.setdefault((kind, neighbour, slot), []).append(n)
+    return found
+
+
+def _in_common(
+    around: InlinedView, a: Place, partners: Mapping[Place, Place], places: Mapping[tuple[int, Place, int], list[int]]
+) -> dict[int, int]:
+    """With how many partners of its neighbours each of some places stands together."""
+    scores: dict[int, int] = {}
+    for kind, neighbours in enumerate((around.operands, around.users)):
+        for neighbour, slot in neighbours.get(a, ()):
+            if neighbour in partners:
+                for n in places.get((kind, partners[neighbour], slot), ()):
+                    scores[n] = scores.get(n, 0) + 1
+    return scores
+
+
+_Side = tuple[Module, dict[int, str]]
+
+
+def _replaced(
+    sides: tuple[_Side, _Side],
+    platform: str,
+    edits: list[RawEdit],
+    removed: dict[Place, RawEdit],
+    added: dict[Place, RawEdit],
+    moves: dict[Place, Place],
+) -> Iterator[RawEdit]:
+    taken = {b: removed[a].count for a, b in moves.items()}
+    for edit in edits:
+        if edit.kind == "removed" and edit.old in moves:
+            target = moves[edit.old]
+            yield _move(sides, platform, edit.old, target, min(edit.count, added[target].count))
+            if edit.count > added[target].count:
+                yield replace(edit, count=edit.count - added[target].count)
+        elif edit.kind == "added" and edit.new in taken:
+            if edit.count > taken[edit.new]:
+                yield replace(edit, count=edit.count - taken[edit.new])
+        else:
+            yield edit
+
+
+def _move(sides: tuple[_Side, _Side], platform: str, source: Place, target: Place, count: int) -> RawEdit:
+    (old, ours), (new, theirs) = sides
+    names = old.computations[source[0]].name, new.computations[target[0]].name
+    changes = told_changes(at(old, source), at(new, target), platform)
+    threads = ours.get(source[0], "device"), theirs.get(target[0], "device")
+    if threads[0] != threads[1]:
+        changes = in_order([*changes, FieldChange("compute_type", *threads)])
+    return RawEdit("moved", source, target, [FieldChange("computation", *names), *changes], count, "moved")
+
+
+def threads_of(side: ProgramSide) -> dict[int, str]:
+    """Computations that do not run on the device's main thread, those called from them included, and where they run."""
+    threads = {n: c.execution_thread for n, c in enumerate(side.module.computations) if c.execution_thread}
+    if not threads:
+        return {}
+    import networkx as nx
+
+    inherited = side.calls.copy()  # without the calls of what says itself where it runs
+    inherited.remove_edges_from([*side.calls.in_edges(threads)])
+    for caller, thread in list(threads.items()):
+        for callee in nx.descendants(inherited, caller):
+            threads.setdefault(callee, thread)
+    return threads
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """An operation that went in one place and came in another one: "host" and "device", or a thread of XLA's."""
+
+    removed: Edit
+    added: Edit
+    old: str
+    new: str
+
+    @property
+    def count(self) -> int:
+        """How many such operations there are on both sides."""
+        return min(self.removed.count, self.added.count)
+
+
+def relocations(diff: ModuleDiff) -> tuple[Relocation, ...]:
+    """Operations of one opcode and type of which one went and one came, and that run elsewhere now.
+
+    Args:
+        diff: two programs.
+
+    Returns:
+        in the order of the edits, each edit in one pair at most.
+
+    Example:
+        >>> relocations(ModuleDiff(Module("m", "stablehlo", (), 0), Module("m", "stablehlo", (), 0)))
+        ()
+    """
+    came: dict[tuple[str, str], list[tuple[Edit, str]]] = {}
+    for edit, kind, place in _whole(diff, "added"):
+        came.setdefault(kind, []).append((edit, place))
+    found = []
+    for edit, kind, place in _whole(diff, "removed"):
+        partners = came.get(kind, [])
+        number = next((n for n, (_, there) in enumerate(partners) if there != place), None)
+        if number is not None:
+            added, there = partners.pop(number)
+            found.append(Relocation(edit, added, place, there))
+    return tuple(found)
+
+
+def _whole(diff: ModuleDiff, kind: str) -> Iterator[tuple[Edit, tuple[str, str], str]]:
+    """Operations that came or went, with opcode and type, and where they run."""
+    for edit in diff.edits:
+        site = edit.new if kind == "added" else edit.old
+        if edit.kind != kind or site is None or site.computation < 0 or site.opcode in BOOKKEEPING:
+            continue
+        yield edit, *_format_relocation(site, diff.new if kind == "added" else diff.old)
+
+
+def _format_relocation(site: Site, module: Module) -> tuple[tuple[str, str], str]:
+    computation = module.computations[site.computation]
+    it = computation.instructions[site.instruction]
+    return (it.opcode, shape_text(it.shape, False)), compute_place(computation, it)

@@ -1,0 +1,240 @@
+"""Which parameter of the old computation is which of the new one.
+
+A parameter's number alone is weak evidence: an argument added in front shifts all others. Callers say more (whose
+operand it is). An argument of the program that has its number, its type and its users is what it was, whatever JAX
+calls it; else the names decide, and then the number where both sides have as many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+from hlodiff.differ.loop_state import Elements, match_elements
+from hlodiff.differ.match_graph import OWN, STRUCTURE, VALUE, InstructionMap, MatchGraph, op_name_of
+
+Operands = tuple[Sequence[int], Sequence[int], Sequence[int]]
+"""Of a paired call: the old operands, the new operands, and the new partner of every old instruction of the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """How a pair of computations was reached, which says what their parameters are.
+
+    Args:
+        operands: of the paired call.
+        same: whether an old and a new operand, by number, are the same value.
+        by_number: True where its caller's operands are not its arguments, one for one: a reducer's, or a branch's.
+        unedited: how many calls of it no edit tells of yet.
+        elements: of a loop, which element of what it carries is which where their numbers changed.
+    """
+
+    operands: Operands
+    same: Callable[[int, int], bool]
+    by_number: bool
+    unedited: int
+    elements: Elements | None = None
+
+
+def pair_first(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, call: Call | None) -> None:
+    """Pair parameters before anything else: by the caller's operands, else by argument name, else by number."""
+    olds, news = old.computation.parameters(), new.computation.parameters()
+    if call and _is_called_with(call, olds, news):
+        _by_operands(pairing, olds, news, call.operands)
+        if call.elements is not None and pairing.old[olds[0]] >= 0:
+            match_elements(old, new, pairing, olds[0], call.elements)
+        return
+    if call and call.by_number and len(olds) == len(news):
+        for one, other in zip(olds, news, strict=True):
+            pairing.add(one, other, "parameter:number")
+        return
+    if call is None and len(olds) == len(news):
+        _by_place(old, new, pairing, olds, news)
+    _by_name(old, new, pairing, olds, news)
+    if len(olds) == len(news):
+        _by_number(old, new, pairing, olds, news, _same_name_or_none(old, new))
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the outside says of parameters.
+
+    Args:
+        fits: whether two parameters as partners are what the outside says; where not, an edit has to tell of it.
+        edits: how many edits that takes, however many do not fit: each call has one list of operands. None where each
+            parameter has an edit of its own.
+    """
+
+    fits: Callable[[int, int], bool]
+    edits: int | None
+
+
+def expectation(old: MatchGraph, new: MatchGraph, call: Call | None) -> Expectation:
+    """What is known of the parameters of two computations before anything inside is looked at.
+
+    Args:
+        old, new: the two computations.
+        call: how they were reached; None for the entries.
+    """
+    olds, news = old.computation.parameters(), new.computation.parameters()
+    before, after = ({p: n for n, p in enumerate(positions)} for positions in (olds, news))
+    edits = None if call is None else call.unedited
+    if call and _is_called_with(call, olds, news):
+        return Expectation(lambda one, other: call.same(before[one], after[other]), edits)
+    if len(olds) == len(news):
+        return Expectation(lambda one, other: before[one] == after[other], edits)
+    return Expectation(lambda one, other: True, edits)
+
+
+def _is_called_with(call: Call, olds: Sequence[int], news: Sequence[int]) -> bool:
+    return not call.by_number and len(call.operands[0]) == len(olds) and len(call.operands[1]) == len(news)
+
+
+def pair_rest(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, *, entry: bool) -> None:
+    """Pair the parameters that uses and names left over, equal ones in order.
+
+    Arguments of the entry pair even where they are different, if there are as many; others come and go with calls.
+    """
+    for level in (OWN, VALUE, STRUCTURE) if entry else (OWN, VALUE):
+        olds = [p for p in old.computation.parameters() if pairing.old[p] < 0]
+        news = [p for p in new.computation.parameters() if pairing.new[p] < 0]
+        if level == STRUCTURE and len(olds) != len(news):
+            return
+        groups: dict[int, list[int]] = {}
+        for position in news:
+            groups.setdefault(new.labels[level][position], []).append(position)
+        for position in olds:
+            group = groups.get(old.labels[level][position])
+            if group:
+                pairing.add(position, group.pop(0), "parameter:order")
+
+
+def _by_operands(pairing: InstructionMap, olds: Sequence[int], news: Sequence[int], call: Operands) -> None:
+    places: dict[int, list[int]] = {}
+    for parameter, operand in zip(news, call[1], strict=True):
+        places.setdefault(operand, []).append(parameter)
+    for parameter, operand in zip(olds, call[0], strict=True):
+        free = places.get(call[2][operand])
+        if free:
+            pairing.add(parameter, free.pop(0), "parameter:caller")
+
+
+# Users, and theirs: what stands further down is the same for most arguments, and any edit there would change it.
+_FAR = 2
+
+
+def _by_place(
+    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: Sequence[int], news: Sequence[int]
+) -> None:
+    """Pair by number those that are used alike: operations, operand slots, and what becomes of the results."""
+    numbers: dict[Hashable, int] = {}
+    known: tuple[dict[tuple[int, int], int], ...] = {}, {}
+
+    def used(side: MatchGraph, which: int, position: int, far: int) -> int:
+        if (position, far) not in known[which]:
+            label = side.labels[OWN][position], position == side.computation.root
+            uses = [(used(side, which, u, far - 1), slot, result) for u, slot, result in side.uses[position] if far]
+            known[which][position, far] = numbers.setdefault((label, *sorted(uses)), len(numbers))
+        return known[which][position, far]
+
+    for one, other in zip(olds, news, strict=True):
+        if old.uses[one] and used(old, 0, one, _FAR) == used(new, 1, other, _FAR):
+            pairing.add(one, other, "parameter:place")
+
+
+def _by_name(
+    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: Sequence[int], news: Sequence[int]
+) -> None:
+    named = [_names(side, positions) for side, positions in ((old, olds), (new, news))]
+    for name, positions in named[0].items():
+        others = named[1].get(name, ())
+        if len(positions) == 1 and len(others) == 1 and pairing.old[positions[0]] < 0 and pairing.new[others[0]] < 0:
+            pairing.add(positions[0], others[0], "parameter:name")
+
+
+def _names(side: MatchGraph, positions: Sequence[int]) -> dict[str, list[int]]:
+    names: dict[str, list[int]] = {}
+    for position in positions:
+        if op_name_of(side, position):
+            names.setdefault(op_name_of(side, position), []).append(position)
+    return names
+
+
+def _by_number(
+    old: MatchGraph,
+    new: MatchGraph,
+    pairing: InstructionMap,
+    olds: Sequence[int],
+    news: Sequence[int],
+    agree: Callable[[int, int], bool],
+) -> None:
+    for one, other in zip(olds, news, strict=True):
+        free = pairing.old[one] < 0 and pairing.new[other] < 0
+        if free and old.labels[OWN][one] == new.labels[OWN][other] and agree(one, other):
+            pairing.add(one, other, "parameter:number")
+
+
+def _same_name_or_none(old: MatchGraph, new: MatchGraph) -> Callable[[int, int], bool]:
+    """Names that both sides have and that differ speak against a pair."""
+
+    def agree(one: int, other: int) -> bool:
+        names = op_name_of(old, one), op_name_of(new, other)
+        return names[0] == names[1] or not all(names)
+
+    return agree
+
+
+_BY_NUMBER = ("parameter:number", "parameter:place")
+
+
+def exchange(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
+    """Two parameters that swapped their numbers and their places in the text, users untouched, did just that.
+
+    subtract(p0, p1) of exchanged parameters is the same graph as an exchanged subtract(p1, p0). Where the text has the
+    parameters in the other order too, by the names they had, and the exchange explains every user, it is the parameters
+    that changed. That is two edits: without the names, of which an order alone says nothing, one user is the better
+    story.
+    """
+    parameters = [p for p in old.computation.parameters() if pairing.matchers.get(p) in _BY_NUMBER]
+    touched = {p: sorted({u for u, _, _ in old.uses[p]}) for p in parameters}
+    suspects = [p for p in parameters if any(_disagrees(old, new, pairing, u) for u in touched[p])]
+    for index, one in enumerate(suspects):
+        for two in suspects[index + 1 :]:
+            if old.labels[OWN][one] == old.labels[OWN][two] and _explained(old, new, pairing, one, two, touched):
+                first, second = pairing.old[one], pairing.old[two]
+                pairing.remove(one)
+                pairing.remove(two)
+                pairing.add(one, second, "parameter:exchange")
+                pairing.add(two, first, "parameter:exchange")
+
+
+def _disagrees(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, user: int) -> bool:
+    partner = pairing.old[user]
+    if partner < 0 or len(old.slots[user]) != len(new.slots[partner]):
+        return False
+    return any(pairing.old[o] != n for (o, *_), (n, *_) in zip(old.slots[user], new.slots[partner], strict=True))
+
+
+def _explained(
+    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int, two: int, touched: dict[int, list[int]]
+) -> bool:
+    first, second = pairing.old[one], pairing.old[two]
+    if (one < two) == (first < second):  # the text has them in the same order: the users changed
+        return False
+    if not (_has_its_name(old, new, one, second) and _has_its_name(old, new, two, first)):
+        return False
+    partners = {one: second, two: first}
+    for user in {*touched[one], *touched[two]}:
+        partner = pairing.old[user]
+        if partner < 0 or len(old.slots[user]) != len(new.slots[partner]):
+            return False
+        for (o, *_), (n, *_) in zip(old.slots[user], new.slots[partner], strict=True):
+            if partners.get(o, pairing.old[o]) != n:
+                return False
+    return True
+
+
+def _has_its_name(old: MatchGraph, new: MatchGraph, one: int, other: int) -> bool:
+    """Whether two parameters have one name in the text that is no mere count."""
+    names = old.computation.instructions[one].name, new.computation.instructions[other].name
+    return names[0] == names[1] and names[0].rstrip("0123456789._-") not in ("parameter", "param", "Arg", "arg", "")

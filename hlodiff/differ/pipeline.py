@@ -1,0 +1,231 @@
+"""diff(old, new): noise off, pair, say what was done; each step is a function of its own file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Generic, TypeVar
+
+from hlodiff.differ.canonical_direction import is_reversed, reversed_edits, reversed_fusions
+from hlodiff.differ.causes import with_causes
+from hlodiff.differ.channels import channel_changes, schedule_edits, tuning_edits, with_asynchronous, with_channels
+from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide, match_programs
+from hlodiff.differ.correspondence import partners_of
+from hlodiff.differ.costs import with_costs
+from hlodiff.differ.edits import RawEdit, raw_edits
+from hlodiff.differ.elided_constants import elided_constants
+from hlodiff.differ.fusions import fusion_changes
+from hlodiff.differ.grouping import group_edits
+from hlodiff.differ.header import entry_layout_edit, header_edits
+from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits, hits_of
+from hlodiff.differ.metrics import Counts, count, metrics_by_kind, metrics_of
+from hlodiff.differ.moves import with_moves
+from hlodiff.differ.multiplicity import KINDS
+from hlodiff.differ.prepare import DiffInput, prepare_pair
+from hlodiff.differ.prune import PrunedPair, expand, prune
+from hlodiff.differ.result import FusionChange, ModuleDiff
+from hlodiff.errors import DiffError
+from hlodiff.hlo.model import Module
+
+_Value = TypeVar("_Value")
+
+
+class LazyMapping(Mapping[str, _Value], Generic[_Value]):
+    """A mapping that is worked out at the first look."""
+
+    def __init__(self, work: Callable[[], Mapping[str, _Value]]) -> None:
+        self._work = work
+
+    @cached_property
+    def _found(self) -> Mapping[str, _Value]:
+        return self._work()
+
+    def __getitem__(self, name: str) -> _Value:
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+class PairMetrics:
+    """What can be counted in two programs, side by side."""
+
+    def __init__(self, old: Module, new: Module) -> None:
+        self._modules = (old, new)
+        self.ops: Mapping[str, tuple[int, int]] = LazyMapping(self._ops)
+        self.metrics: Mapping[str, tuple[float, float]] = LazyMapping(self._metrics)
+        self.kinds: Mapping[str, Mapping[str, tuple[float, float]]] = LazyMapping(self._kinds)
+
+    @cached_property
+    def _counts(self) -> tuple[Counts, Counts]:
+        old, new = self._modules
+        return count(old), count(new)
+
+    def _ops(self) -> Mapping[str, tuple[int, int]]:
+        old, new = (counts.ops for counts in self._counts)
+        return {name: (old[name], new[name]) for name in sorted({*old, *new})}
+
+    def _metrics(self) -> Mapping[str, tuple[float, float]]:
+        old, new = map(metrics_of, self._counts)
+        return {name: (old.get(name, 0), new.get(name, 0)) for name in sorted({*old, *new})}
+
+    def _kinds(self) -> Mapping[str, Mapping[str, tuple[float, float]]]:
+        old, new = map(metrics_by_kind, self._counts)
+        found: dict[str, dict[str, tuple[float, float]]] = {}
+        for kind in (kind for kind in KINDS if kind in old or kind in new):
+            ours, theirs = old.get(kind, {}), new.get(kind, {})
+            found[kind] = {name: (ours.get(name, 0), theirs.get(name, 0)) for name in sorted({*ours, *theirs})}
+        return found
+
+
+def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, closed: bool = True) -> ModuleDiff:
+    """What someone had to do to the old program to get the new one, in as few edits as possible.
+
+    Args:
+        old, new: two programs of one stage, as read; noise is taken off here, names and order are not looked at.
+        limits: how much may be tried; those that were hit are said in `limit_hits`.
+        closed: whether computations that both programs hold as they are stay unread. Of several equals another may be
+            named then, a search that ends early may end elsewhere, and `ignored` counts the noise in the others only.
+
+    Returns:
+        The edits, those of schedule and tuning apart, the fusion-level story, counts and metrics.
+
+    Raises:
+        DiffError: the programs are of different stages.
+
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> text = "HloModule m\\nENTRY e {\\n  p = f32[2]{0} parameter(0)\\n  ROOT r = f32[2]{0} sine(p)\\n}"
+        >>> diff(read_hlo(text), read_hlo(text.replace("sine", "cosine"))).edits[0].fields
+        ('opcode',)
+    """
+    if old.stage != new.stage:
+        raise DiffError(
+            f"a {old.stage} program and a {new.stage} program cannot be compared",
+            hint="compare two compiled programs (.hlo) or two StableHLO programs (.mlir)",
+        )
+    narrowed = prune(old, new) if closed else None
+    while True:
+        opened = narrowed.modules if narrowed else (old, new)
+        ready = prepare_pair(*opened)
+        found = _compare(ready, opened, limits, narrowed)
+        wider = expand(narrowed, found.edits) if narrowed else None
+        if wider is narrowed:
+            break
+        narrowed = wider
+    edits = group_edits(*ready.printed, found.edits, opened)
+    schedule, tuning = group_edits(*ready.printed, found.schedule), group_edits(*ready.printed, found.tuning)
+    counted = PairMetrics(old, new)
+    result = ModuleDiff(
+        old,
+        new,
+        edits,
+        schedule,
+        tuning,
+        found.fusions,
+        ready.ignored,
+        counted.metrics,
+        counted.ops,
+        found.hits,
+        counted.kinds,
+        limits,
+        max(map(elided_constants, (old, new))),
+    )
+    return narrowed.widened(result) if narrowed else result
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Single edits by channel, the story of fusions, and limits that were hit."""
+
+    edits: list[RawEdit]
+    schedule: list[RawEdit]
+    tuning: list[RawEdit]
+    fusions: tuple[FusionChange, ...]
+    hits: tuple[LimitHit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalDiff:
+    """Both programs, and which of their computations and instructions correspond.
+
+    Where `is_mirrored`, `old` is the new program: the side to work from is the one that content decides.
+    """
+
+    old: ProgramSide
+    new: ProgramSide
+    found: ProgramMatch
+    is_mirrored: bool
+
+
+def diff_in_canonical_direction(ready: DiffInput, limits: Limits, narrowed: PrunedPair | None = None) -> CanonicalDiff:
+    """Pair two programs without noise; the same two with the same limits always give the same pairs.
+
+    Args:
+        ready: the programs.
+        limits: how much may be tried.
+        narrowed: where they were narrowed, how; what was left out is read where a price hangs on it.
+    """
+    old, new = (
+        ProgramSide.of(hashed, partial(narrowed.body, side) if narrowed else None)
+        for side, hashed in enumerate(ready.hashed)
+    )
+    mirrored = is_reversed(old, new)
+    if mirrored:
+        old, new = new, old
+    return CanonicalDiff(old, new, match_programs(old, new, limits), mirrored)
+
+
+def _compare(ready: DiffInput, opened: tuple[Module, Module], limits: Limits, narrowed: PrunedPair | None) -> _Found:
+    """Work out the pair from the side that content decides."""
+    tuned = ready.modules
+    worked = diff_in_canonical_direction(ready, limits, narrowed)
+    if not worked.is_mirrored:
+        return _compare_programs(worked, tuned, opened, limits)
+    found = _compare_programs(worked, (tuned[1], tuned[0]), (opened[1], opened[0]), limits)
+    return _Found(
+        reversed_edits(found.edits),
+        reversed_edits(found.schedule),
+        reversed_edits(found.tuning),
+        reversed_fusions(found.fusions),
+        found.hits,
+    )
+
+
+def _compare_programs(
+    worked: CanonicalDiff, tuned: tuple[Module, Module], opened: tuple[Module, Module], limits: Limits
+) -> _Found:
+    old, new, found = worked.old, worked.new, worked.found
+    edits, unseen = with_moves(old, new, found, raw_edits(old, new, found), limits)
+    unpaired = Counter(name for pair in found.pairs for name in pair.limits_hit)
+    edits = with_channels(edits, channel_changes(old, new, tuned, opened, found.pairs))
+    edits = with_asynchronous(old, new, found, edits)
+    edits += header_edits(old.module, new.module, _entry_numbers(old, new, found))
+    edits += entry_layout_edit(old.module, new.module, partners_of(old, new, found.pairs[0]))
+    with_costs(old.module, new.module, found, edits)
+    return _Found(
+        with_causes(old.module, new.module, found, edits),
+        list(schedule_edits(old, new, found.pairs)),
+        tuning_edits(old, new, tuned, found.pairs, edits),
+        fusion_changes(old, new, found, edits),
+        hits_of(limits, {**unpaired, **unseen}),
+    )
+
+
+def _entry_numbers(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -> dict[int, int]:
+    """Which new entry parameter each old one is, by number."""
+    partners = partners_of(old, new, found.pairs[0])
+    before, after = old.module.entry_computation.instructions, new.module.entry_computation.instructions
+    return {
+        int(it.literal or 0): int(after[partners[n]].literal or 0)
+        for n, it in enumerate(before)
+        if it.opcode == "parameter" and n in partners and after[partners[n]].opcode == "parameter"
+    }

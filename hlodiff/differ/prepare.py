@@ -1,0 +1,250 @@
+"""What a diff works on: both programs without noise, but with their own names, order and provenance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from hlodiff.hlo.fingerprint import Content, computation_hashes, contents
+from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.normalizer import PASSES
+from hlodiff.normalizer.backend_config import split_backend_config
+from hlodiff.normalizer.computation_kinds import fused_only
+from hlodiff.normalizer.custom_call_targets import is_of_xla
+from hlodiff.normalizer.fusion_parameters import fusion_parameters
+
+ORDER = "branch_order"
+_CONDITIONALS = frozenset(["conditional", "case", "if"])
+Branches = tuple[str, ...]
+"""What a conditional can do: its opcode and the content of each branch, in order."""
+
+
+def in_one_order(modules: tuple[Module, Module], hashes: Sequence[Sequence[str]]) -> tuple[Module, Module]:
+    """Both modules with their conditionals' branches in one order where that makes more of them the same.
+
+    Args:
+        modules: two programs without noise.
+        hashes: content of the computations of each, by index.
+
+    Returns:
+        the modules, which are the same objects where nothing changed its place. Of two orders content decides which one
+        both get, so that swapped sides give the same two modules.
+    """
+    places = [list(_conditionals(module)) for module in modules]
+    if not places[0] or not places[1]:
+        return modules
+    known = [
+        Counter(_branches(module.computations[c].instructions[n], own) for c, n in found)
+        for module, own, found in zip(modules, hashes, places, strict=True)
+    ]
+    orders: dict[Branches, list[int]] = {}
+    for one, other in _exchanged(list(known[0] - known[1]), list(known[1] - known[0])):
+        for branches in (one, other):
+            orders[branches] = _order(branches, min(one, other))
+    if not orders:
+        return modules
+    first, second = (
+        _reordered(module, own, found, orders) for module, own, found in zip(modules, hashes, places, strict=True)
+    )
+    return first, second
+
+
+def _conditionals(module: Module) -> Iterator[tuple[int, int]]:
+    for index, computation in enumerate(module.computations):
+        for position, it in enumerate(computation.instructions):
+            if it.opcode in _CONDITIONALS and len(it.called) > 1 and _starts(it, module.computations) is not None:
+                yield index, position
+
+
+def _branches(it: Instruction, hashes: Sequence[str]) -> Branches:
+    return (it.opcode, *(hashes[callee] for callee in it.called))
+
+
+def _exchanged(olds: Sequence[Branches], news: Sequence[Branches]) -> list[tuple[Branches, Branches]]:
+    """What one side has more of, paired where more branches are the same in another order than in their own."""
+    holders: dict[str, list[Branches]] = {}
+    for branches in news:
+        for content in dict.fromkeys(branches[1:]):
+            holders.setdefault(content, []).append(branches)
+    found: set[tuple[int, Branches, Branches, Branches, Branches]] = set()
+    for one in olds:
+        for other in (b for content in dict.fromkeys(one[1:]) for b in holders.get(content, ())):
+            gain = _in_common(one, other) - sum(a == b for a, b in zip(one, other, strict=False))
+            if one[0] == other[0] and len(one) == len(other) and gain > 0:
+                found.add((-gain, min(one, other), max(one, other), one, other))
+    pairs: list[tuple[Branches, Branches]] = []
+    for *_, one, other in sorted(found):
+        if {one, other}.isdisjoint(branches for pair in pairs for branches in pair):
+            pairs.append((one, other))
+    return pairs
+
+
+def _in_common(one: Branches, other: Branches) -> int:
+    left = list(other)
+    for content in one:
+        if content in left:
+            left.remove(content)
+    return len(other) - len(left)
+
+
+def _order(branches: Branches, target: Branches) -> list[int]:
+    """For each place of the target the branch that goes there; those it does not know fill up in order."""
+    free = list(range(len(branches) - 1))
+    order = [-1] * len(free)
+    for place, content in enumerate(target[1:]):
+        same = next((n for n in free if branches[n + 1] == content), -1)
+        if same >= 0:
+            free.remove(same)
+        order[place] = same
+    return [free.pop(0) if n < 0 else n for n in order]
+
+
+def _starts(it: Instruction, computations: Sequence[Computation]) -> list[int] | None:
+    """Where the operands of each branch begin, and the end; None where they are not one for each parameter.
+
+    Compiled branches take one operand each; those of StableHLO, which is never narrowed, what they capture.
+    """
+    starts = [1]
+    for callee in it.called:
+        starts.append(starts[-1] + (1 if it.opcode == "conditional" else len(computations[callee].parameters())))
+    return starts if starts[-1] == len(it.operands) else None
+
+
+def _reordered(
+    module: Module, hashes: Sequence[str], places: Sequence[tuple[int, int]], orders: dict[Branches, list[int]]
+) -> Module:
+    computations = list(module.computations)
+    for index, position in places:
+        it = computations[index].instructions[position]
+        order = orders.get(_branches(it, hashes))
+        if order is not None:
+            inside = list(computations[index].instructions)
+            inside[position] = _with_order(it, order, module.computations)
+            computations[index] = replace(computations[index], instructions=tuple(inside))
+    return replace(module, computations=tuple(computations))
+
+
+def _with_order(it: Instruction, order: Sequence[int], computations: Sequence[Computation]) -> Instruction:
+    starts = _starts(it, computations)
+    assert starts is not None
+    slots = [0, *(slot for n in order for slot in range(starts[n], starts[n + 1]))]
+    called = iter([it.called[n] for n in order])
+    said = "{" + ",".join(map(str, order)) + "}"
+    return replace(
+        it,
+        operands=tuple(it.operands[slot] for slot in slots),
+        results=tuple(it.results[slot] for slot in slots) if it.results else it.results,
+        calls=tuple((name, tuple(next(called) for _ in group)) for name, group in it.calls),
+        attributes=(*it.attributes, (ORDER, said)),
+    )
+
+
+CHANNELS = ("channel_id", "channel_handle")
+_STRIPPED = frozenset(["backend_config", *CHANNELS])
+
+
+def channel_of(it: Instruction) -> str:
+    """The channel an instruction communicates on, as printed; "" for none."""
+    return next((value for key, value in it.attributes if key in CHANNELS), "")
+
+
+@dataclass(frozen=True, slots=True)
+class HashedModule:
+    """A module as its instructions are paired (see `without_channels`), and the content of its computations."""
+
+    module: Module
+    contents: tuple[Content, ...]
+
+    @staticmethod
+    def of(module: Module) -> HashedModule:
+        """Take off channels and tuning, and hash what is left."""
+        bare = without_channels(module)
+        return HashedModule(bare, contents(bare))
+
+
+@dataclass(frozen=True, slots=True)
+class DiffInput:
+    """Both programs without noise, the same as they are paired, and what was dropped, by rule.
+
+    In `modules` branches that changed their places stand in one order (see `branches`); in `printed` as they were read.
+    """
+
+    modules: tuple[Module, Module]
+    hashed: tuple[HashedModule, HashedModule]
+    ignored: dict[str, int]
+    printed: tuple[Module, Module]
+
+
+def prepare_pair(old: Module, new: Module) -> DiffInput:
+    """Apply every rule that drops content to both programs; say what was dropped, by rule.
+
+    Fusions that both programs hold as they are keep the order of their parameters: where two parameters are twins that
+    order hangs on what the callers pass, and an edit there must not turn it round.
+    """
+    modules = [old, new]
+    ignored: dict[str, int] = {}
+    for rule in PASSES:
+        if old.stage not in rule.stages or not rule.affects_diff:
+            continue
+        with_parameters = rule.name == "fusion_parameters"
+        results = _with_parameters(modules) if with_parameters else [rule.apply(module) for module in modules]
+        modules = [module for module, _ in results]
+        if count := sum(count for _, count in results):
+            ignored[rule.name] = count
+    printed = (modules[0], modules[1])
+    hashed = (HashedModule.of(printed[0]), HashedModule.of(printed[1]))
+    ordered = in_one_order(printed, [[content.hash for content in side.contents] for side in hashed])
+    if ordered is not printed:
+        hashed = (HashedModule.of(ordered[0]), HashedModule.of(ordered[1]))
+    return DiffInput(ordered, hashed, ignored, printed)
+
+
+def _with_parameters(modules: Sequence[Module]) -> list[tuple[Module, int]]:
+    fused = [
+        {n: _opcodes(module.computations[n]) for n, is_fused in enumerate(fused_only(module)) if is_fused}
+        for module in modules
+    ]
+    # Only what has as many of each operation on both sides can be equal: no other content is looked at.
+    alike = set(fused[0].values()) & set(fused[1].values())
+    hashes = [
+        computation_hashes(without_channels(module), only=[n for n, opcodes in some.items() if opcodes in alike])
+        for module, some in zip(modules, fused, strict=True)
+    ]
+    both = set(hashes[0]) & set(hashes[1]) - {""}
+    kept = [frozenset(n for n, one in enumerate(some) if one in both) for some in hashes]
+    return [fusion_parameters(module, those, see_callers=False) for module, those in zip(modules, kept, strict=True)]
+
+
+def _opcodes(computation: Computation) -> tuple[str, ...]:
+    return tuple(sorted(it.opcode for it in computation.instructions))
+
+
+def without_channels(module: Module) -> Module:
+    """The same module, indices alike, without tuning and channel numbers: what instructions are paired by.
+
+    Backend configurations are cut down to the program's part. A channel's number means nothing; who meets on it is
+    compared once instructions are paired.
+    """
+    return replace(module, computations=tuple(_bare_computation(c) for c in module.computations))
+
+
+def _bare_computation(computation: Computation) -> Computation:
+    if not any(key in _STRIPPED for it in computation.instructions for key, _ in it.attributes):
+        return computation
+    return replace(computation, instructions=tuple(map(bare_instruction, computation.instructions)))
+
+
+def bare_instruction(it: Instruction) -> Instruction:
+    """The same instruction without tuning and channel number."""
+    if not any(key in _STRIPPED for key, _ in it.attributes):
+        return it
+    tuned = is_of_xla(it)
+    kept = [(k, split_backend_config(v)[0] if tuned and k == "backend_config" else v) for k, v in it.attributes]
+    return replace(it, attributes=tuple((k, v) for k, v in kept if k not in CHANNELS and (v or k not in _STRIPPED)))
+
+
+def tuning_of(it: Instruction) -> str:
+    """How a GPU is told to run the instruction, as JSON; "" where nothing is said."""
+    text = it.attribute("backend_config")
+    return split_backend_config(text)[1] if text and is_of_xla(it) else ""

@@ -1,0 +1,523 @@
+"""Everything that one program says about itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Literal
+
+from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
+from hlodiff.differ.multiplicity import multiplicities
+from hlodiff.differ.repeats import (
+    FrameTree,
+    InLoop,
+    Repeat,
+    is_operation,
+    own_line,
+    repeats,
+    size_of,
+    sizes_of,
+    unknown,
+)
+from hlodiff.hlo.fingerprint import computation_hashes, digest
+from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.shapes import print_shape
+
+_HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
+_SHAPE_ONLY = frozenset(["convert", "reshape", "broadcast_in_dim", "broadcast", "bitcast", "copy", "transpose"])
+_PASSED_ON = frozenset(["while", "call", "func.call", "fusion", "if", "case", "conditional", "composite"])
+_FARTHEST = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A large constant.
+
+    Args:
+        shape: as `f32[4,1000]`.
+        bytes: of its numbers.
+        where: the user's line that reads it; None where it is not known.
+        digest: a hash of its bytes; "" where the text does not hold them.
+        times: at how many call sites it stands.
+    """
+
+    shape: str
+    bytes: int
+    where: FrameTree | None
+    digest: str
+    times: int = 1
+
+
+def tables(module: Module, least: int = LARGE_LITERAL_BYTES) -> tuple[Table, ...]:
+    """The large constants of a program, largest first.
+
+    Args:
+        module: a program of either stage.
+        least: bytes from which on a constant is large. One number repeated is none, however large.
+
+    Returns:
+        one record for each constant.
+    """
+    found: list[Table] = []
+    for index, weight in enumerate(multiplicities(module)):
+        for position, it in enumerate(module.computations[index].instructions if weight.total else ()):
+            if it.opcode == "constant" and it.shape.bytes >= least and not _is_splat(it):
+                where = own_line(module, _reader(module, index, position))
+                shape = print_shape(it.shape).partition("{")[0]
+                found.append(Table(shape, it.shape.bytes, where, _digest(it), weight.total))
+    return tuple(sorted(found, key=lambda table: (-table.bytes * table.times, table.shape, table.digest)))
+
+
+def _is_splat(it: Instruction) -> bool:
+    """One number in the text stands for all elements; what is hashed or left out is none."""
+    literal = it.literal or ""
+    if it.attribute("hlodiff.constant") or it.attribute("frontend_attributes"):
+        return False
+    return literal.startswith("dense<") and not literal.startswith(('dense<"', "dense<["))
+
+
+def _digest(it: Instruction) -> str:
+    data = _HEX.fullmatch(it.literal or "")
+    return sha256(bytes.fromhex(data[1])).hexdigest() if data else ""
+
+
+def _reader(module: Module, index: int, position: int) -> int:
+    """The frame of the first operation that does something with a value, wherever it is handed on to."""
+    nearest = -1
+    waiting = [(index, position)]
+    for owner, value in waiting[:]:
+        nearest = module.computations[owner].instructions[value].frame
+    for owner, value in waiting:
+        if len(waiting) > _FARTHEST:
+            break
+        for user, it in _users(module, owner, value):
+            if it.opcode in _PASSED_ON:
+                nearest = it.frame if nearest < 0 else nearest
+                waiting += _inside(module, it, value)
+            elif it.opcode in _SHAPE_ONLY:
+                waiting.append((owner, user))
+            elif it.frame >= 0 and it.opcode not in ("return", "tuple"):
+                return it.frame
+    return nearest
+
+
+def _users(module: Module, owner: int, value: int) -> Iterator[tuple[int, Instruction]]:
+    for position, it in enumerate(module.computations[owner].instructions):
+        if value in it.operands:
+            yield position, it
+
+
+def _inside(module: Module, it: Instruction, value: int) -> Iterator[tuple[int, int]]:
+    """The parameters of called computations that a value becomes."""
+    for callee in it.called:
+        parameters = module.computations[callee].parameters()
+        for number, operand in enumerate(it.operands):
+            if operand == value and number < len(parameters):
+                yield callee, parameters[number]
+
+
+_NUMBERED = re.compile(r"_\d+$")
+_EFFECTS = frozenset(
+    ["custom_call", "custom-call", "rng", "rng_bit_generator", "rng-bit-generator", "infeed", "outfeed", "send", "recv",
+     "after_all", "create_token", "optimization_barrier", "opt-barrier", "while", "sdy.manual_computation"]
+)  # fmt: skip
+# Costs next to nothing: two equal broadcasts are no finding.
+_CHEAP = frozenset(
+    ["constant", "iota", "broadcast_in_dim", "broadcast", "reshape", "convert", "transpose", "slice", "bitcast",
+     "compare", "select", "concatenate", "dynamic_slice", "pad", "reverse", "get_dimension_size"]
+)  # fmt: skip
+LEAST_OPERATIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedComputation:
+    """A value that is computed several times from the same inputs.
+
+    Args:
+        what: opcode and shape of the last operation.
+        lines: the user's lines that compute it, each once.
+        times: how often it is computed.
+        operations: how many operations one of them takes.
+    """
+
+    what: str
+    lines: tuple[FrameTree, ...]
+    times: int
+    operations: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredAgain:
+    """An inner function that stands in the program several times with the same content.
+
+    Args:
+        name: without JAX's number.
+        lines: the user's lines that call it, each once.
+        times: how many equal functions there are.
+        operations: in one of them.
+    """
+
+    name: str
+    lines: tuple[FrameTree, ...]
+    times: int
+    operations: int
+
+
+def computed_twice(module: Module) -> tuple[RepeatedComputation, ...]:
+    """Values that are computed several times from the same inputs in one computation, costliest first.
+
+    Args:
+        module: a StableHLO program. XLA finds most of these itself; in a compiled program none is expected.
+
+    Returns:
+        one record for each value that is used as such: what it is computed from is not told apart.
+    """
+    sizes = dict(enumerate(sizes_of(module)))
+    hashes = computation_hashes(module)
+    found: list[RepeatedComputation] = []
+    for computation, weight in zip(module.computations, multiplicities(module), strict=True):
+        if weight.total:
+            found += _twice(module, computation, hashes, sizes)
+    return tuple(sorted(found, key=lambda one: (-one.operations * (one.times - 1), one.what, repr(one.lines))))
+
+
+def _twice(
+    module: Module, computation: Computation, hashes: Sequence[str], sizes: Mapping[int, int]
+) -> list[RepeatedComputation]:
+    values = _values(computation, hashes)
+    groups: dict[bytes, list[int]] = {}
+    for position, value in enumerate(values):
+        groups.setdefault(value, []).append(position)
+    doubled = {position for group in groups.values() if len(group) > 1 for position in group}
+    inner = {o for n, it in enumerate(computation.instructions) if n in doubled for o in it.operands}
+    found = []
+    for group in groups.values():
+        tops = [position for position in group if position not in inner]
+        if len(tops) < 2:
+            continue
+        it = _worth(computation, tops[0])
+        operations = _cost(computation, tops[0], doubled, sizes)
+        if operations >= LEAST_OPERATIONS:
+            shape = print_shape(it.shape).partition("{")[0]
+            found.append(
+                RepeatedComputation(f"{it.opcode} {shape}", _lines(module, computation, tops), len(tops), operations)
+            )
+    return found
+
+
+def _values(computation: Computation, hashes: Sequence[str]) -> list[bytes]:
+    """A number for each value: equal where the same operation was done to equal values, and nothing else happens."""
+    values: list[bytes] = []
+    for position, it in enumerate(computation.instructions):
+        if it.opcode in ("parameter", "return", "tuple") or it.opcode in _EFFECTS:
+            values.append(b"%d" % position)
+            continue
+        inputs = [values[o] for o in it.operands]
+        results = ",".join(map(str, it.results))
+        own = f"{it.opcode} {print_shape(it.shape)} {it.attributes} {it.literal} {results}"
+        values.append(digest([own.encode(), *(hashes[c].encode() for c in it.called), *inputs]))
+    return values
+
+
+def _worth(computation: Computation, top: int) -> Instruction:
+    """The last operation on the way to a value that is not cheap: what a reader knows it by."""
+    it = computation.instructions[top]
+    while it.opcode in _CHEAP and len(it.operands) == 1:
+        it = computation.instructions[it.operands[0]]
+    return it
+
+
+def _cost(computation: Computation, top: int, doubled: set[int], sizes: Mapping[int, int]) -> int:
+    """Operations that computing a value once more takes: all that is doubled on the way to it, and not cheap."""
+    seen = {top: None}
+    waiting = [top]
+    for position in waiting:
+        for operand in computation.instructions[position].operands:
+            if operand in doubled and operand not in seen:
+                seen[operand] = None
+                waiting.append(operand)
+    return sum(_weight(computation.instructions[position], sizes) for position in seen)
+
+
+def _weight(it: Instruction, sizes: Mapping[int, int]) -> int:
+    if it.opcode in _CHEAP or not is_operation(it):
+        return 0
+    return size_of(it, sizes)
+
+
+def lowered_again(module: Module) -> tuple[LoweredAgain, ...]:
+    """Inner functions that stand in a program several times with the same content, costliest first.
+
+    Args:
+        module: a StableHLO program as JAX printed it; normalizing keeps one of each.
+
+    Returns:
+        one record for each function of three operations or more: JAX's own small ones are often there twice.
+    """
+    if module.stage != "stablehlo":
+        return ()
+    hashes, sizes = computation_hashes(module), sizes_of(module)
+    groups: dict[str, list[int]] = {}
+    for index, computation in enumerate(module.computations):
+        if ("visibility", "private") in computation.attributes:
+            groups.setdefault(hashes[index], []).append(index)
+    found = []
+    for group in groups.values():
+        if len(group) > 1 and sizes[group[0]] >= LEAST_OPERATIONS:
+            names = sorted({_NUMBERED.sub("", module.computations[index].name) for index in group})
+            found.append(LoweredAgain(", ".join(names), _callers(module, group), len(group), sizes[group[0]]))
+    return tuple(sorted(found, key=lambda one: (-one.operations * one.times, one.name)))
+
+
+def _callers(module: Module, functions: Sequence[int]) -> tuple[FrameTree, ...]:
+    wanted = set(functions)
+    frames = [
+        it.frame
+        for computation in module.computations
+        for it in computation.instructions
+        if wanted.intersection(it.called)
+    ]
+    return _distinct(module, frames)
+
+
+def _lines(module: Module, computation: Computation, positions: Sequence[int]) -> tuple[FrameTree, ...]:
+    return _distinct(module, [computation.instructions[position].frame for position in positions])
+
+
+def _distinct(module: Module, frames: Sequence[int]) -> tuple[FrameTree, ...]:
+    found = dict.fromkeys(own_line(module, frame) for frame in frames)
+    return tuple(line for line in found if line is not None)
+
+
+_COMPILED = re.compile(r'"known_trip_count":\{"n":"?(\d+)')
+_INTEGER = re.compile(r"(?:dense<)?(-?\d+)>?")
+_VALUE_PRESERVING = frozenset(["convert", "reshape", "broadcast_in_dim", "broadcast", "bitcast", "copy"])
+_MIRRORED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
+
+Known = Literal["exactly", "at most"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A `while` whose number of turns is known.
+
+    Args:
+        where: the user's line that made it; None where it is not known.
+        turns: how often the body runs.
+        known: "exactly", or "at most" where another condition may end it sooner.
+        body: operations in one turn.
+        times: at how many call sites it stands.
+    """
+
+    where: FrameTree | None
+    turns: int
+    known: Known
+    body: int
+    times: int = 1
+
+
+def loops(module: Module) -> tuple[Loop, ...]:
+    """All loops of a program whose number of turns is known, in the order of the program.
+
+    Args:
+        module: a program of either stage.
+
+    Returns:
+        one record for each `while`. Those that end when the numbers say so are left out.
+    """
+    sizes, weights = sizes_of(module), multiplicities(module)
+    found: list[Loop] = []
+    for computation, weight in zip(module.computations, weights, strict=True):
+        for it in computation.instructions if weight.total else ():
+            turns = turns_of_loop(module, computation, it) if it.opcode == "while" else None
+            if turns is not None:
+                body = sizes[_called(it, "body")]
+                found.append(Loop(own_line(module, it.frame), *turns, body, weight.total))
+    return tuple(found)
+
+
+def turning(module: Module) -> Iterator[tuple[Instruction, int, int]]:
+    """Every `while` whose number of turns is known exactly, with that number and the index of its body."""
+    for computation, weight in zip(module.computations, multiplicities(module), strict=True):
+        for it in computation.instructions if weight.total else ():
+            turns = turns_of_loop(module, computation, it) if it.opcode == "while" else None
+            if turns is not None and turns[1] == "exactly":
+                yield it, turns[0], _called(it, "body")
+
+
+def _called(it: Instruction, name: str) -> int:
+    names = {"cond": "condition", "condition": "cond", "body": "body"}
+    return next(group[0] for key, group in it.calls if key in (name, names[name]))
+
+
+def turns_of_loop(module: Module, owner: Computation, it: Instruction) -> tuple[int, Known] | None:
+    """How often one `while` turns, and how well that is known; None where the program does not say it.
+
+    Args:
+        module, owner: the program and the computation that the loop stands in.
+        it: the `while`.
+    """
+    stated = _COMPILED.search(it.attribute("backend_config") or "")
+    if stated:
+        return int(stated[1]), "exactly"
+    try:
+        condition, body = module.computations[_called(it, "cond")], module.computations[_called(it, "body")]
+    except StopIteration:
+        return None
+    bounds = [_bound(owner, it, condition, body, test, through) for test, through in _tests(condition)]
+    known = [(turns, exactly) for turns, exactly in bounds if turns is not None]
+    if not known:
+        return None
+    turns, exactly = min(known)
+    return turns, "exactly" if exactly and len(bounds) == 1 else "at most"
+
+
+def _tests(condition: Computation) -> Iterator[tuple[int, bool]]:
+    """The comparisons that all must hold for another turn, and whether the root is nothing else."""
+    root = condition.instructions[condition.root]
+    waiting = list(root.operands) if root.opcode == "return" else [condition.root]
+    alone = True
+    for position in waiting:
+        it = condition.instructions[position]
+        if it.opcode == "and":
+            alone = False
+            waiting += it.operands
+        elif _is_handed_on(condition, it):
+            waiting.append(it.operands[0])
+        else:
+            yield position, alone and it.opcode == "compare"
+
+
+def _is_handed_on(computation: Computation, it: Instruction) -> bool:
+    """Whether an operation only passes on one truth value."""
+    if it.opcode == "compare":
+        return _is_given(computation, it)
+    return it.opcode in _VALUE_PRESERVING or (it.opcode == "reduce" and it.shape.elements == 1)
+
+
+def _is_given(computation: Computation, it: Instruction) -> bool:
+    """Whether a comparison only asks whether a truth value is not false, as Equinox's loops do."""
+    if _direction(it) != "NE" or computation.instructions[it.operands[0]].shape.element_type != "pred":
+        return False
+    other = _behind(computation, it.operands[1])
+    return other.literal in ("dense<false>", "false")
+
+
+def _direction(it: Instruction) -> str:
+    text = it.attribute("comparison_direction") or it.attribute("direction") or ""
+    return next((word for word in ("LT", "LE", "GT", "GE", "NE", "EQ") if word in text), "")
+
+
+def _behind(computation: Computation, position: int) -> Instruction:
+    """What a value is, seen through conversions."""
+    it = computation.instructions[position]
+    while it.opcode in _VALUE_PRESERVING and it.operands:
+        it = computation.instructions[it.operands[0]]
+    return it
+
+
+def _bound(
+    owner: Computation, it: Instruction, condition: Computation, body: Computation, test: int, alone: bool
+) -> tuple[int | None, bool]:
+    """How many turns one comparison of a counter with a number allows."""
+    compare = condition.instructions[test]
+    if compare.opcode != "compare":
+        return None, alone
+    left, right = (_behind(condition, operand) for operand in compare.operands)
+    direction = _direction(compare)
+    if right.opcode == "parameter":
+        left, right, direction = right, left, _MIRRORED.get(direction, "")
+    limit = _number(right) if right.opcode == "constant" else None
+    if left.opcode != "parameter" or limit is None:
+        return None, alone
+    counter = int(left.literal or 0)
+    start, step = _start(owner, it, counter), _step(body, counter)
+    if start is None or not step:
+        return None, alone
+    return _count(start, limit, step, direction), alone
+
+
+def _number(it: Instruction) -> int | None:
+    found = _INTEGER.fullmatch(it.literal or "")
+    return int(found[1]) if found else None
+
+
+def _start(owner: Computation, it: Instruction, counter: int) -> int | None:
+    if counter >= len(it.operands):
+        return None
+    start = _behind(owner, it.operands[counter])
+    return _number(start) if start.opcode == "constant" else None
+
+
+def _step(body: Computation, counter: int) -> int | None:
+    """By how much a turn moves the counter."""
+    root = body.instructions[body.root]
+    if root.opcode not in ("return", "tuple") or counter >= len(root.operands):
+        return None
+    it = body.instructions[root.operands[counter]]
+    if it.opcode not in ("add", "subtract") or len(it.operands) != 2:
+        return None
+    left, right = (_behind(body, operand) for operand in it.operands)
+    if right.opcode == "parameter" and it.opcode == "add":
+        left, right = right, left
+    if left.opcode != "parameter" or int(left.literal or -1) != counter or right.opcode != "constant":
+        return None
+    step = _number(right)
+    return -step if step is not None and it.opcode == "subtract" else step
+
+
+def _count(start: int, limit: int, step: int, direction: str) -> int | None:
+    if step < 0:
+        start, limit, step, direction = -start, -limit, -step, _MIRRORED.get(direction, "")
+    way = limit - start
+    if direction == "LE":
+        way += 1
+    elif (direction == "NE" and (way < 0 or way % step)) or direction not in ("LT", "NE"):
+        return None
+    return max(0, -(-way // step))
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramAnalysis:
+    """What one program holds more often or larger than it must.
+
+    Args:
+        repeats: bodies with several copies: loops of Python that JAX unrolled.
+        twice: values computed several times from the same inputs.
+        lowered_again: inner functions that stand there several times.
+        tables: large constants.
+        loops: loops of the program whose number of turns is known.
+    """
+
+    repeats: tuple[Repeat, ...] = ()
+    twice: tuple[RepeatedComputation, ...] = ()
+    lowered_again: tuple[LoweredAgain, ...] = ()
+    tables: tuple[Table, ...] = ()
+    loops: tuple[Loop, ...] = ()
+
+
+def analyze_program(module: Module, in_loop: InLoop = unknown) -> ProgramAnalysis:
+    """Look at one program.
+
+    Args:
+        module: a program of either stage, best as JAX printed it: normalizing merges equal functions.
+        in_loop: whether a line of a file lies in a loop of Python.
+
+    Returns:
+        everything found, each kind with the costliest first.
+
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> analyze_program(read_hlo("HloModule m\\nENTRY e {\\n  ROOT p = f32[] parameter(0)\\n}"))
+        Anatomy(repeats=(), twice=(), lowered_again=(), tables=(), loops=())
+    """
+    stablehlo = module.stage == "stablehlo"
+    return ProgramAnalysis(
+        repeats(module, in_loop),
+        computed_twice(module) if stablehlo else (),
+        lowered_again(module),
+        tables(module),
+        loops(module),
+    )

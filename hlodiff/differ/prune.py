@@ -1,0 +1,530 @@
+"""Before anything is read: leave out the computations that both programs hold as they are.
+
+What a sketch shows to be equal on both sides, and is called as often there as here by what is left, stands in the
+narrowed modules as one instruction that says nothing but which it is. The rest of the differ then works as ever, and
+has only what differs in its hands.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hlodiff.differ.computation_matches import is_embedded
+from hlodiff.differ.correspondence import at
+from hlodiff.differ.edits import RawEdit
+from hlodiff.differ.prepare import ORDER
+from hlodiff.differ.result import Edit, FusionChange, ModuleDiff, Site
+from hlodiff.hlo.grammar import (
+    LineParts,
+    Span,
+    called_names,
+    called_names_by_attribute,
+    cuda_sign,
+    has_memory_space,
+    has_tiled_layout,
+    operand_references,
+    renamed_calls,
+)
+from hlodiff.hlo.lazy import LazyComputations
+from hlodiff.hlo.model import Computation, Instruction, Layout, Module, Shape
+from hlodiff.hlo.text_fingerprint import TextFingerprint, TextFingerprinter, same_names
+
+PLACEHOLDER = "unopened"
+
+
+@dataclass(frozen=True, slots=True)
+class CallSkeleton:
+    """Two computations that correspond; lines of both sides that are kept, in pairs.
+
+    Args:
+        old, new: their names.
+        whole: lines that are kept as they are.
+        leaves: lines that are kept without operands, in an order that does not depend on which side is the old one.
+        calls: names of computations that the two call where the other calls another, in pairs.
+    """
+
+    old: str
+    new: str
+    whole: tuple[tuple[int, int], ...]
+    leaves: tuple[tuple[int, int], ...]
+    calls: tuple[tuple[str, str], ...]
+
+    def lines(self, side: int) -> tuple[int, ...]:
+        """The kept lines of one side, ascending."""
+        return tuple(sorted(pair[side] for pair in (*self.whole, *self.leaves)))
+
+
+def find_call_skeletons(
+    sketches: Sequence[TextFingerprint], entries: Sequence[str], opened: Sequence[Mapping[str, Sequence[str]]]
+) -> list[CallSkeleton]:
+    """Callers from the entries downwards that are the same but for what they call.
+
+    Args:
+        sketches: both sides, made with the same numbers.
+        entries: names of the entries.
+        opened: for each side the computations that are not left out, and what they call.
+    """
+    sketcher = TextFingerprinter({}, False)
+    found: dict[tuple[str, str], CallSkeleton] = {}
+    waiting = [(entries[0], entries[1])]
+    for pair in waiting:
+        lines = sketcher.matching_lines(sketches[0], sketches[1], *pair)
+        if lines is not None:
+            elsewhere = _called_elsewhere(sketches, pair, opened) | _opened_keys(sketches, opened)
+            found[pair] = _call_skeleton(sketches, pair, lines, elsewhere)
+            waiting += [call for call in dict.fromkeys(found[pair].calls) if call not in waiting]
+    return _called_by_no_other(found, opened, (entries[0], entries[1]))
+
+
+def _called_elsewhere(
+    sketches: Sequence[TextFingerprint], pair: tuple[str, str], opened: Sequence[Mapping[str, Sequence[str]]]
+) -> set[int | None]:
+    """Keys of what other opened computations call too: whether it came, went or stayed there hangs on all its calls."""
+    return {
+        sketch.keys[callee]
+        for sketch, own, each in zip(sketches, pair, opened, strict=True)
+        for name, callees in each.items()
+        if name != own
+        for callee in callees
+    }
+
+
+def _opened_keys(sketches: Sequence[TextFingerprint], opened: Sequence[Mapping[str, object]]) -> set[int | None]:
+    """Keys of computations that are looked at although both programs hold them: all calls of them matter."""
+    return {sketch.keys[name] for sketch, each in zip(sketches, opened, strict=True) for name in each}
+
+
+def _call_skeleton(
+    sketches: Sequence[TextFingerprint],
+    pair: tuple[str, str],
+    lines: Sequence[tuple[int, int]],
+    elsewhere: set[int | None],
+) -> CallSkeleton:
+    ours, theirs = (sketch.lines(name) for sketch, name in zip(sketches, pair, strict=True))
+    partner = dict(lines)
+    calls: list[tuple[str, str]] = []
+    kept: dict[str, None] = {}
+    for n, row in enumerate(ours):
+        for a, b in _calls_of_line(row, theirs[partner[n]]):
+            keys = sketches[0].keys[a], sketches[1].keys[b]
+            if keys[0] is None or keys[0] != keys[1] or keys[0] in elsewhere:
+                kept[row[0]] = None
+            if keys[0] is None or keys[0] != keys[1]:
+                calls.append((a, b))
+    operands = [operand_references(row) for row in ours]
+    whole = {n for n, row in enumerate(ours) if row[0] in kept or not kept.keys().isdisjoint(operands[n])}
+    place = {row[0]: n for n, row in enumerate(ours)}
+    root = sketches[0].root(pair[0])
+    leaves = {place[name] for n in whole for name in operands[n]} | {place[root]}
+    leaves |= {n for n, row in enumerate(ours) if row[1].endswith(" parameter")}
+    return CallSkeleton(
+        *pair,
+        tuple((n, partner[n]) for n in sorted(whole)),
+        tuple(
+            sorted(((n, partner[n]) for n in leaves - whole), key=lambda pair: sorted((ours[pair[0]], theirs[pair[1]])))
+        ),
+        tuple(calls),
+    )
+
+
+def _calls_of_line(ours: LineParts, theirs: LineParts) -> list[tuple[str, str]]:
+    """Which computations two calls lead to, by attribute and position."""
+    if "%" not in ours[3]:
+        return []
+    names, others = called_names(ours[3]), called_names(theirs[3])
+    if len(names) == len(others) == 1:
+        return [(names[0], others[0])]
+    before, after = (called_names_by_attribute(row[3]) for row in (ours, theirs))
+    return [pair for name, names in before.items() for pair in zip(names, after.get(name, ()), strict=False)]
+
+
+def _called_by_no_other(
+    found: dict[tuple[str, str], CallSkeleton], opened: Sequence[Mapping[str, Sequence[str]]], entries: tuple[str, str]
+) -> list[CallSkeleton]:
+    """Only those that hollow ones alone lead to, and each to one partner: all others are looked at as a whole."""
+    while True:
+        kept = [{pair[side] for pair in found} for side in (0, 1)]
+        others = [{c for name, names in opened[n].items() if name not in kept[n] for c in names} for n in (0, 1)]
+        partners = [_partners(found.values(), side) for side in (0, 1)]
+        wrong = [
+            pair
+            for pair in found
+            if any(pair[n] in others[n] or len(partners[n].get(pair[n], {})) > 1 for n in (0, 1))
+            or (pair != entries and not all(pair[n] in partners[n] for n in (0, 1)))
+        ]
+        if not wrong:
+            return list(found.values())
+        for pair in wrong:
+            del found[pair]
+
+
+def _partners(found: Iterable[CallSkeleton], side: int) -> dict[str, set[str]]:
+    partners: dict[str, set[str]] = {}
+    for hollow in found:
+        for call in hollow.calls:
+            partners.setdefault(call[side], set()).add(call[1 - side])
+    return partners
+
+
+def _kept_lines(skeleton: CallSkeleton, sketch: TextFingerprint, side: int) -> list[str]:
+    marks = {pair[side]: rank for rank, pair in enumerate(skeleton.leaves)}
+    return sketch.kept_lines((skeleton.old, skeleton.new)[side], skeleton.lines(side), marks, PLACEHOLDER)
+
+
+_NOTHING = Shape("token", is_array=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PrunedPair:
+    """Two programs without what is equal, and for each of their computations its index in the whole program."""
+
+    whole: tuple[Module, Module]
+    sketches: tuple[TextFingerprint, TextFingerprint]
+    hidden: frozenset[int]
+    reopened: frozenset[int]
+    modules: tuple[Module, Module]
+    places: tuple[tuple[int, ...], tuple[int, ...]]
+    # Of hollow computations, by their index here: which instruction of the whole each of theirs is.
+    lines: tuple[Mapping[int, Sequence[int]], Mapping[int, Sequence[int]]]
+
+    def wider(self, keys: Iterable[int]) -> PrunedPair:
+        """The same with the computations of these keys opened."""
+        return _prune(self.whole, self.sketches, frozenset(keys))
+
+    def body(self, side: int, index: int) -> Computation:
+        """A computation of a narrowed module; as it really is where one instruction stands for it."""
+        it = self.modules[side].computations[index]
+        is_closed = it.instructions[it.root].opcode == PLACEHOLDER and len(it.instructions) == 1
+        return self.whole[side].computations[self.places[side][index]] if is_closed else it
+
+    def widened(self, found: ModuleDiff) -> ModuleDiff:
+        """The same difference with places in the whole programs."""
+        return replace(
+            found,
+            edits=self._edits(found.edits),
+            schedule=self._edits(found.schedule),
+            tuning=self._edits(found.tuning),
+            fusions=tuple(map(self._fusion, found.fusions)),
+        )
+
+    def _edits(self, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+        return tuple(
+            replace(edit, sites=tuple((self._site(old, 0), self._site(new, 1)) for old, new in edit.sites))
+            for edit in edits
+        )
+
+    def _fusion(self, change: FusionChange) -> FusionChange:
+        old, new = (tuple(self._here(s, n) for s in sites) for n, sites in enumerate((change.old, change.new)))
+        return replace(change, old=old, new=new)
+
+    def _site(self, site: Site | None, side: int) -> Site | None:
+        return self._here(site, side) if site else None
+
+    def _here(self, site: Site, side: int) -> Site:
+        place = self.places[side][site.computation]
+        lines = self.lines[side].get(site.computation)
+        position = lines[site.instruction] if lines else site.instruction
+        stand_ins = self.modules[side].computations[site.computation].instructions[site.instruction].called
+        whole = self.whole[side].computations
+        if not stand_ins or not isinstance(whole, LazyComputations):
+            return Site(place, position, site.computation_name, site.name, site.opcode, site.text)
+        called = whole[place].instructions[position].called
+        # The text with the names of what is really called, not of the equal computation that stands for it.
+        ours = [self.modules[side].computations[n].name for n in stand_ins]
+        names = dict(zip(ours, [whole.spans[n].name for n in called], strict=True))
+        return replace(site, computation=place, instruction=position, text=renamed_calls(site.text, names))
+
+
+def prune(old: Module, new: Module) -> PrunedPair | None:
+    """Leave out what both programs hold as it is; None where the programs were not read from text in XLA's own form.
+
+    Args:
+        old, new: two compiled programs.
+    """
+    if not isinstance(old.computations, LazyComputations) or not isinstance(new.computations, LazyComputations):
+        return None
+    scheduled = all(module.attribute("is_scheduled") == "true" for module in (old, new))
+    same = same_names(old.computations, new.computations)
+    sketcher = TextFingerprinter({}, scheduled)
+    first = sketcher.fingerprint(old.computations, old.entry, same)
+    return _prune((old, new), (first, sketcher.fingerprint(new.computations, new.entry, same)), frozenset())
+
+
+def _prune(
+    whole: tuple[Module, Module], sketches: tuple[TextFingerprint, TextFingerprint], but: frozenset[int]
+) -> PrunedPair:
+    entries = [s.program.spans[module.entry].name for s, module in zip(sketches, whole, strict=True)]
+    hidden, opened = _prunable(sketches, entries, but)
+    ranks = _ranks(sketches, hidden)
+    hollow = find_call_skeletons(sketches, entries, opened)
+    marks = _has_spaces(sketches, opened)
+    first, second = (
+        _pruned_pair(module, sketches, side, opened[side], hollow, ranks, marks) for side, module in enumerate(whole)
+    )
+    modules, places, lines = (first[0], second[0]), (first[1], second[1]), (first[2], second[2])
+    return PrunedPair(whole, sketches, frozenset(hidden), but, modules, places, lines)
+
+
+def _prunable(
+    sketches: Sequence[TextFingerprint], entries: Sequence[str], but: Container[int]
+) -> tuple[set[int], list[dict[str, list[str]]]]:
+    """Keys of what stays closed, and for either side the names of what is opened, with what they call.
+
+    A computation that one side calls more often than the other may have come, gone or been edited at one of its calls.
+    """
+    hidden = {key for key in sketches[0].keys.values() if key is not None and key not in but}
+    hidden &= {key for key in sketches[1].keys.values() if key is not None}
+    callees: list[dict[str, list[str]]] = [{}, {}]
+    while True:
+        opened = [_reached(*each, hidden) for each in zip(sketches, entries, callees, strict=True)]
+        counts = [_calls(*each, hidden) for each in zip(sketches, opened, callees, strict=True)]
+        uneven = {key for key in counts[0] | counts[1] if counts[0][key] != counts[1][key]}
+        if not uneven:
+            return hidden, [{name: each[name] for name in some} for some, each in zip(opened, callees, strict=True)]
+        hidden -= uneven
+
+
+def _reached(sketch: TextFingerprint, entry: str, callees: dict[str, list[str]], hidden: set[int]) -> list[str]:
+    found = {entry: None}
+    waiting = [entry]
+    for name in waiting:
+        if name not in callees:
+            names = called_names(sketch.body(name))
+            callees[name] = [callee for callee in names if callee in sketch.spans]
+        for callee in callees[name]:
+            if sketch.keys[callee] not in hidden and callee not in found:
+                found[callee] = None
+                waiting.append(callee)
+    return list(found)
+
+
+def _calls(
+    sketch: TextFingerprint, opened: Sequence[str], callees: Mapping[str, list[str]], hidden: set[int]
+) -> Counter[int]:
+    keys = (sketch.keys[callee] for name in opened for callee in callees[name])
+    return Counter(key for key in keys if key is not None and key in hidden)
+
+
+def _ranks(sketches: Sequence[TextFingerprint], hidden: set[int]) -> dict[int, int]:
+    """A number for each hidden key that does not depend on which program is the old one."""
+    texts: dict[int, str] = {}
+    for sketch in sketches:
+        for name, key in sketch.keys.items():
+            if key is not None and key in hidden:
+                text = sketch.body(name)
+                texts[key] = min(texts.get(key, text), text)
+    return {key: rank for rank, key in enumerate(sorted(texts, key=lambda key: texts[key]))}
+
+
+_Part = tuple[Module, tuple[int, ...], dict[int, Sequence[int]]]
+
+
+def _pruned_pair(
+    module: Module,
+    sketches: Sequence[TextFingerprint],
+    side: int,
+    opened: Container[str],
+    hollow: Sequence[CallSkeleton],
+    ranks: Mapping[int, int],
+    is_marked: bool,
+) -> _Part:
+    sketch = sketches[side]
+    index = {chunk.name: n for n, chunk in enumerate(sketch.program.spans)}
+    trimmed = {index[(each.old, each.new)[side]]: each for each in hollow}
+    computations: dict[int, Computation] = {}
+    stands_for: dict[int, int] = {}
+    closed: dict[int, int] = {}  # key -> the computation that stands for all its equals
+    waiting = [module.entry]
+    seen = {module.entry}
+    for n in waiting:
+        name = sketch.program.spans[n].name
+        key = sketch.keys[name]
+        if name in opened:
+            each = trimmed.get(n)
+            body = sketch.program.read_lines(n, _kept_lines(each, sketch, side)) if each else module.computations[n]
+            waiting += [c for c in dict.fromkeys(c for it in body.instructions for c in it.called) if c not in seen]
+            seen.update(waiting)
+            computations[n], stands_for[n] = body, n
+        elif key is not None:
+            stands_for[n] = closed.setdefault(key, n)
+            computations[stands_for[n]] = _closed_text(sketch.program.spans[stands_for[n]].name, ranks[key])
+    kept = sorted(computations)
+    new = {n: at for at, n in enumerate(kept)}
+    position = {n: new[stand] for n, stand in stands_for.items()}
+    mark = _platform(sketch.program.text) if is_marked else ()
+    bodies = (*(_with_callees(computations[n], position) for n in kept), *mark)
+    narrowed = Module(module.name, module.stage, bodies, position[module.entry], module.attributes, module.frames)
+    return narrowed, tuple(kept), {new[n]: each.lines(side) for n, each in trimmed.items() if n in new}
+
+
+def _has_spaces(sketches: Sequence[TextFingerprint], opened: Sequence[Container[str]]) -> bool:
+    """Whether anything opened lies in a memory space: the one thing that has other names on other backends."""
+    return any(
+        has_memory_space(sketch.program.text, chunk)
+        for sketch, names in zip(sketches, opened, strict=True)
+        for chunk in sketch.program.spans
+        if chunk.name in names
+    )
+
+
+def _platform(text: str) -> tuple[Computation, ...]:
+    """What tells the backend, where only what was left out would: nothing calls it, so it is never compared."""
+    if has_tiled_layout(text):
+        shape = Shape("f32", (8, 128), Layout((1, 0), "(8,128)"))
+        return (Computation(PLACEHOLDER, (Instruction(PLACEHOLDER, PLACEHOLDER, shape),), 0),)
+    sign = cuda_sign(text)
+    mark = Instruction(PLACEHOLDER, PLACEHOLDER, _NOTHING, attributes=(("custom_call_target", sign),))
+    return (Computation(PLACEHOLDER, (mark,), 0),) if sign else ()
+
+
+def _closed_text(name: str, rank: int) -> Computation:
+    return Computation(name, (Instruction(name, PLACEHOLDER, _NOTHING, literal=str(rank)),), 0)
+
+
+def _with_callees(computation: Computation, moved: Mapping[int, int]) -> Computation:
+    if not any(it.calls for it in computation.instructions):
+        return computation
+    instructions = tuple(_with_moved(it, moved) if it.calls else it for it in computation.instructions)
+    return replace(computation, instructions=instructions)
+
+
+def _with_moved(it: Instruction, moved: Mapping[int, int]) -> Instruction:
+    return replace(it, calls=tuple((name, tuple(moved[c] for c in group)) for name, group in it.calls))
+
+
+def expand(narrowed: PrunedPair, edits: Iterable[RawEdit]) -> PrunedPair | None:
+    """The pair with more of it opened, or itself where nothing is in doubt; None where all has to be.
+
+    What is called is in doubt where a call came, went or has other operands: operands in another order are no edit
+    where what is called cannot tell them apart. So is what uses an instruction that did: it may have taken another one
+    for it where it cannot tell them apart. A reducer that came or went is still there where computations call it
+    that both programs hold as they are, so that it takes all of them to know. And where a call came or went, which one
+    did hangs on all that hold the same, with their parameters in whatever order.
+
+    Args:
+        narrowed: what was compared.
+        edits: single edits, places in its modules.
+    """
+    edits = list(edits)
+    if any(_must_expand_everywhere(narrowed, side, edits) for side in (0, 1)) or any(map(_exchanges_branches, edits)):
+        return None
+    keys: set[int] = set()
+    twins = _Indistinguishable(narrowed, 0), _Indistinguishable(narrowed, 1)
+    users = _Users(narrowed.modules[0]), _Users(narrowed.modules[1])
+    for edit in edits:
+        for side, place in enumerate((edit.old, edit.new)):
+            if place is None:
+                continue
+            module = narrowed.modules[side]
+            it = at(module, place)
+            if it.opcode == PLACEHOLDER and it.attributes:
+                return None  # a leaf of a hollow computation: not as equal as it looked
+            if it.opcode == PLACEHOLDER or (it.calls and _is_about_calls(edit)):
+                keys |= set(_with_pruned(narrowed, side, (place[0],) if it.opcode == PLACEHOLDER else it.called))
+            if _is_about_calls(edit):
+                keys.update(
+                    key for called in users[side].called_with(place) for key in _with_pruned(narrowed, side, called)
+                )
+            if it.calls and edit.kind != "changed":
+                keys.update(twins[side].of(it.called))
+    return narrowed.wider({*keys, *narrowed.reopened}) if keys else narrowed
+
+
+def _is_about_calls(edit: RawEdit) -> bool:
+    return edit.kind != "changed" or any(change.field == "operands" for change in edit.changes)
+
+
+def _exchanges_branches(edit: RawEdit) -> bool:
+    """Whether a conditional has its branches in another order: then so it has its operands, equal ones among them."""
+    return any(change.field == f"attribute:{ORDER}" for change in edit.changes)
+
+
+def _with_pruned(narrowed: PrunedPair, side: int, called: Iterable[int]) -> Iterator[int]:
+    """Keys of the computations behind these that were left out."""
+    module = narrowed.modules[side]
+    waiting = list(dict.fromkeys(called))
+    for index in waiting:
+        computation = module.computations[index]
+        if _is_pruned(computation):
+            key = narrowed.sketches[side].keys[computation.name]
+            assert key is not None  # only what has a key was left out
+            yield key
+        waiting += [c for it in computation.instructions for c in it.called if c not in waiting]
+
+
+class _Users:
+    """Who takes what an instruction of a module gives; looked for once in each computation."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._found: dict[int, Sequence[Sequence[int]]] = {}
+
+    def called_with(self, place: tuple[int, int]) -> Iterator[tuple[int, ...]]:
+        """What fusions call that have an instruction and another one like it as operands."""
+        owner = self._module.computations[place[0]]
+        if place[0] not in self._found:
+            self._found[place[0]] = owner.users()
+        it = owner.instructions[place[1]]
+        for position in self._found[place[0]][place[1]]:
+            user = owner.instructions[position]
+            if user.opcode == "fusion" and any(
+                operand != place[1] and owner.instructions[operand].shape == it.shape for operand in user.operands
+            ):
+                yield user.called
+
+
+class _Indistinguishable:
+    """What was left out of one side of a pair though it holds the same as something that is there."""
+
+    def __init__(self, narrowed: PrunedPair, side: int) -> None:
+        self._narrowed, self._side = narrowed, side
+        self._chunks: list[Span | None] = []
+        self._closed: list[tuple[int, Span]] = []
+
+    def of(self, called: Iterable[int]) -> Iterator[int]:
+        """Keys of those that hold the same as one of these computations."""
+        module, sketch = self._narrowed.modules[self._side], self._narrowed.sketches[self._side]
+        if not self._chunks:
+            self._chunks = [sketch.spans.get(computation.name) for computation in module.computations]
+            numbered = enumerate(self._chunks)
+            self._closed = [(n, chunk) for n, chunk in numbered if chunk and _is_pruned(module.computations[n])]
+        for index in called:
+            ours = self._chunks[index]
+            if ours is None or _is_pruned(module.computations[index]):
+                continue
+            for n, theirs in self._closed:
+                if theirs.lines == ours.lines and self._hold_the_same(n, index):
+                    key = sketch.keys[theirs.name]
+                    assert key is not None  # only what has a key was left out
+                    yield key
+
+    def _hold_the_same(self, one: int, other: int) -> bool:
+        return _held(self._narrowed, self._side, one) == _held(self._narrowed, self._side, other)
+
+
+def _held(narrowed: PrunedPair, side: int, index: int) -> Counter[object]:
+    return Counter((it.opcode, it.shape) for it in narrowed.body(side, index).instructions)
+
+
+def _is_pruned(computation: Computation) -> bool:
+    first = computation.instructions[0]
+    return first.opcode == PLACEHOLDER and not first.attributes
+
+
+def _must_expand_everywhere(narrowed: PrunedPair, side: int, edits: Iterable[RawEdit]) -> bool:
+    """Whether something came or went inside what is applied to elements, and what was left out applies that too."""
+    places = ((edit.old, edit.new)[side] for edit in edits if edit.kind != "changed")
+    module, sketch = narrowed.modules[side], narrowed.sketches[side]
+    touched = {place[0] for place in places if place is not None}
+    names = {module.computations[index].name for index in touched & _applied(module)} if touched else set()
+    if not names:
+        return False
+    hidden = (chunk for chunk in sketch.program.spans if sketch.keys[chunk.name] in narrowed.hidden)
+    return any(not names.isdisjoint(called_names(chunk.body_of(sketch.program.text))) for chunk in hidden)
+
+
+def _applied(module: Module) -> set[int]:
+    calls = ((it, name, to) for c in module.computations for it in c.instructions for name, to in it.calls)
+    return {index for it, name, to in calls if is_embedded(it, name) for index in to}

@@ -1,0 +1,573 @@
+"""Unrolled loops: the lines of a Python loop that gave one body many times over, proved in the graph.
+
+JAX unrolls every Python loop. Each turn leaves the same operations with the same Python stack, and takes what the turn
+before it computed. Both are proved (`isomorphism`) among the operations whose stacks go through the lines of one loop
+of one function; counts of operations prove nothing. What XLA made of a loop is not asked: it splits and merges copies.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from hlodiff.differ.isomorphism import Proof, Repetition, Steps, TooLarge, only_sums
+from hlodiff.differ.metrics import BOOKKEEPING
+from hlodiff.differ.multiplicity import is_continuation, multiplicities
+from hlodiff.hlo.fingerprint import computation_hashes, digest, shape_text
+from hlodiff.hlo.metadata import is_library
+from hlodiff.hlo.model import Computation, Frame, Instruction, Module
+from hlodiff.hlo.printer import callees_first
+
+# For a file and a line: the lines at which the Python loops around it begin, outermost first, those of comprehensions
+# negative. Plain truth stands for one loop; False and () for none, None for a file that cannot be read.
+InLoop = Callable[[str, int], Sequence[int] | bool | None]
+
+
+_COMPREHENSIONS = frozenset(["<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"])
+
+
+def unknown(file: str, line: int) -> None:
+    """What is known of a line whose file is not looked at."""
+    return None
+
+
+def loops_around(frame: Frame, in_loop: InLoop) -> tuple[int, ...]:
+    """The loops that a frame is a turn of, outermost first.
+
+    A comprehension runs in a frame of its own, so what a function itself does in that line is done once; and a lambda
+    has no loop, whatever line it stands in.
+
+    Example:
+        >>> loops_around(Frame("a.py", 3, "f"), lambda file, line: (2, -3))
+        (2,)
+    """
+    found = in_loop(frame.file, frame.line)
+    if isinstance(found, bool):
+        return (0,) if found else ()
+    name = frame.function.rpartition(".")[2]
+    loops = tuple(found or ())
+    if name in _COMPREHENSIONS:
+        return tuple(line for line in loops if line < 0)
+    first = next((n for n, line in enumerate(loops) if line < 0), len(loops))
+    return () if name == "<lambda>" else loops[:first]
+
+
+@dataclass(frozen=True, slots=True)
+class FrameTree:
+    """Lines of one function of Python.
+
+    Args:
+        file: as the program names it.
+        first, last: 1-based.
+        function: its name; "" where it is not known.
+    """
+
+    file: str
+    first: int
+    last: int
+    function: str
+
+    def frame(self) -> Frame:
+        """The first line as a frame."""
+        return Frame(self.file, self.first, self.function)
+
+
+def chain(module: Module, frame: int) -> Iterator[int]:
+    """A frame and its callers, innermost first, as indices; a cycle in a damaged table ends it."""
+    seen: set[int] = set()
+    while 0 <= frame < len(module.frames) and frame not in seen:
+        seen.add(frame)
+        yield frame
+        frame = module.frames[frame].parent
+
+
+def own_line(module: Module, frame: int) -> FrameTree | None:
+    """The innermost line of the user's own code; the innermost of all where every one is a library's."""
+    indices = list(chain(module, frame))
+    for index in indices:
+        if not is_library(module.frames[index].file):
+            return line_of(module, index)
+    return line_of(module, indices[0]) if indices else None
+
+
+def line_of(module: Module, frame: int) -> FrameTree:
+    """One frame as lines."""
+    found = module.frames[frame]
+    return FrameTree(found.file, found.line, found.line, found.function)
+
+
+# Where a turn of a loop takes its slice from and puts its result to.
+_POSITIONS = frozenset(
+    ["start_indices", "limit_indices", "edge_padding_low", "edge_padding_high", "slice", "padding", "backend_config"]
+)
+_CALLS = frozenset(["call", "func.call", "composite"])
+_NAMES = _CALLS | {"fusion"}  # nothing but what they call
+# What brings numbers to where they are needed: a loop of the program does it otherwise than its copies.
+_MOVES = frozenset(
+    ["slice", "dynamic_slice", "dynamic_update_slice", "reshape", "broadcast_in_dim", "broadcast", "transpose", "pad",
+     "concatenate", "gather", "convert", "select", "compare", "iota", "constant"]
+)  # fmt: skip
+_COUNTING = frozenset(["s32", "u32", "s64", "u64", "pred"])
+_DEEPEST = 8
+_OPENED = _NAMES | {"while", "if", "case", "conditional"}
+
+
+def is_operation(it: Instruction) -> bool:
+    """Whether an instruction computes something, or calls what does."""
+    if it.opcode in _CALLS:
+        return True
+    return it.opcode not in BOOKKEEPING and it.opcode != "constant" and not is_continuation(it.opcode)
+
+
+def labels_of(module: Module) -> tuple[tuple[bytes, ...], ...]:
+    """For each instruction of each computation its opcode, types, attributes and what it calls, without positions.
+
+    Args:
+        module: a program of either stage.
+
+    Returns:
+        equal bytes for operations that differ in nothing but which slice they take and which number they hold; what
+        they call is the same to the last number.
+    """
+    hashes = computation_hashes(module)
+    return tuple(tuple(_label(it, hashes) for it in one.instructions) for one in module.computations)
+
+
+def _label(it: Instruction, hashes: Sequence[str]) -> bytes:
+    attributes = sorted(f"{key}={value}" for key, value in it.attributes if key not in _POSITIONS)
+    callees = [part for name, group in it.calls for part in (name, *(hashes[callee] for callee in group))]
+    own = [it.opcode, shape_text(it.shape, False), str(len(it.operands))]
+    return digest([part.encode("utf-8", "surrogatepass") for part in (*own, *attributes, "", *callees)])
+
+
+def computed(
+    instructions: Iterable[Instruction], own: Iterable[bytes], module: Module, labels: Sequence[Sequence[bytes]]
+) -> Counter[bytes]:
+    """How often each operation that computes something stands among instructions, and in what they call.
+
+    Args:
+        instructions: of one computation.
+        own: their labels.
+        module: the program.
+        labels: `labels_of` the program.
+
+    Returns:
+        counts by label, without slices, reshapes and the like, and without whole numbers that count.
+    """
+    found: Counter[bytes] = Counter()
+    waiting = [(it, label, 0) for it, label in zip(instructions, own, strict=True)]
+    for it, label, depth in waiting:
+        if it.opcode in _CALLS and depth < _DEEPEST:
+            waiting += [
+                (inner, known, depth + 1)
+                for callee in it.called
+                for inner, known in zip(module.computations[callee].instructions, labels[callee], strict=True)
+            ]
+        elif stands_alone(it) and it.opcode not in _MOVES and it.shape.element_type not in _COUNTING:
+            found[label] += 1
+    return found
+
+
+def sizes_of(module: Module) -> tuple[int, ...]:
+    """How many operations each computation is, what it calls counted at each call.
+
+    Example:
+        >>> sizes_of(Module("m", "compiled", (Computation("e", (), 0),), 0))
+        (0,)
+    """
+    found: dict[int, int] = {}
+    for index in callees_first(module):
+        instructions = module.computations[index].instructions
+        found[index] = min(sum(size_of(it, found) for it in instructions), 10**15)
+    return tuple(found[index] for index in range(len(module.computations)))
+
+
+def size_of(it: Instruction, sizes: Mapping[int, int]) -> int:
+    """How many operations an instruction stands for; what a reduction applies to its elements is part of it."""
+    inside = sum(sizes.get(callee, 0) for callee in it.called) if it.opcode in _OPENED else 0
+    return inside + int(stands_alone(it))
+
+
+def stands_alone(it: Instruction) -> bool:
+    """Whether an instruction is an operation of its own and not merely a name for what it calls."""
+    return is_operation(it) and it.opcode not in _NAMES
+
+
+LEAST_COPIES = 3
+_PASSES = ("transpose(", "rematted_computation")  # scopes of a backward pass, and of what it computes again
+
+_Call = tuple[str, str, int, tuple[bool, ...]]
+Order = Literal["chained"]
+Looping = Callable[[Frame], Sequence[int]]
+"""The loops that a line of Python lies in, outermost first; () for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Copies of one body, each fed by the one before.
+
+    Args:
+        where: the lines of the body.
+        callers: the lines that lead there, innermost first.
+        copies: how many there are.
+        body: operations in one copy, calls counted with what they call; a backward pass is part of it.
+        order: "chained": each copy uses what the one before it computed.
+        times: at how many call sites the whole of it stands.
+        in_loop: whether the lines are known to lie in a Python loop.
+        computed: the labels of what one copy computes, see `computed`.
+    """
+
+    where: FrameTree
+    callers: tuple[FrameTree, ...]
+    copies: int
+    body: int
+    order: Order = "chained"
+    times: int = 1
+    in_loop: bool = False
+    computed: Mapping[bytes, int] = field(default_factory=dict, repr=False)
+
+    @property
+    def operations(self) -> int:
+        """Operations of all copies."""
+        return self.copies * self.body * self.times
+
+
+def repeats(module: Module, in_loop: InLoop = unknown, least: int = LEAST_COPIES) -> tuple[Repeat, ...]:
+    """All bodies of which a program holds several copies because Python looped, largest first.
+
+    Args:
+        module: a program that knows its Python frames.
+        in_loop: the loops of Python that a line of a file lies in.
+        least: so many copies at least.
+
+    Returns:
+        one record for each loop whose copies are proved to be isomorphic and chained; () for a compiled program.
+    """
+
+    return copies_of(module, lambda frame: loops_around(frame, in_loop), least, calls=2)
+
+
+def copies_of(
+    module: Module,
+    looping: Looping,
+    least: int = LEAST_COPIES,
+    calls: int = 1,
+    labels: Sequence[Sequence[bytes]] | None = None,
+) -> tuple[Repeat, ...]:
+    """Bodies of which a program holds several copies below certain frames, largest first.
+
+    Args:
+        module: a program that knows its Python frames.
+        looping: the loops that a frame lies in.
+        least: so many copies at least.
+        calls: from so many places in Python a copy comes at least. What JAX repeats within one call (a polynomial, a
+            power of a matrix) comes from one.
+        labels: `labels_of` the module, where they are known.
+
+    Returns:
+        see `repeats`.
+    """
+    if module.stage != "stablehlo":
+        return ()
+    places = _Places(module, looping)
+    if places.none:
+        return ()
+    labels = labels_of(module) if labels is None else labels
+    sizes = dict(enumerate(sizes_of(module)))
+    steps, found = Steps(), []
+    try:
+        for index, weight in enumerate(multiplicities(module)):
+            if weight.total:
+                group = _Group(module.computations[index], labels[index], sizes, places.of(index), steps)
+                for loop in group.loops(least, calls):
+                    first = [module.computations[index].instructions[position] for position in loop.first]
+                    its_labels = [labels[index][position] for position in loop.first]
+                    found.append(_repeat(module, loop, weight.total, computed(first, its_labels, module, labels)))
+    except TooLarge:
+        return ()
+    told = _merged([one for one in found if one is not None])
+    return tuple(sorted(told, key=lambda r: (-r.operations, r.where.file, r.where.first, r.where.function)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A loop in one call of one function: the frame that calls it, and where the loops begin that lie around it."""
+
+    caller: int
+    file: str
+    function: str
+    loops: tuple[int, ...]
+
+
+Around = Mapping[int, dict[_Place, int]]
+"""For each frame the loops that its stack goes through, innermost first, each with the frame in that loop."""
+
+
+class _Places:
+    """The loops that stacks go through, as far out as the computation is called from.
+
+    What calls a computation runs it as one: a loop around `lax.scan`, or around a jitted function that was traced once,
+    gives no copies within.
+    """
+
+    def __init__(self, module: Module, looping: Looping) -> None:
+        self._module = module
+        # A recorded program has lost its name; the scopes of its operations begin with it.
+        scopes = {it.op_name.partition("/")[0] for it in module.entry_computation.instructions if it.op_name}
+        self._jitted = {_plain(scope[4:-1]) for scope in scopes if scope.startswith("jit(") and scope.endswith(")")}
+        self._jitted.add(_plain(module.name.removeprefix("jit_")))
+        self._loops = [tuple(looping(frame)) for frame in module.frames]
+        self._callers: dict[int, dict[int, None]] = {}
+        self.none = not any(self._loops)
+        for computation in module.computations if not self.none else ():
+            for it in computation.instructions:
+                for callee in it.called:
+                    self._callers.setdefault(callee, {}).update(dict.fromkeys(chain(module, it.frame)))
+
+    def of(self, index: int) -> Around:
+        """The loops that the stacks of one computation go through."""
+        instructions = self._module.computations[index].instructions
+        frames = dict.fromkeys(it.frame for it in instructions if it.frame >= 0)
+        stacks = {frame: list(chain(self._module, frame)) for frame in frames}
+        if index == self._module.entry:
+            within = dict(zip(stacks, self._in_jitted(list(stacks.values())), strict=True))
+        else:
+            within = {frame: self._in_callee(stack, self._callers.get(index, {})) for frame, stack in stacks.items()}
+        return {frame: self._loops_around(stack) for frame, stack in within.items()}
+
+    def _in_jitted(self, stacks: Sequence[Sequence[int]]) -> Iterator[Sequence[int]]:
+        """Frames of the jitted function and of what it calls.
+
+        It is the function of that name that most stacks go through, of several the innermost. Where a stack does not,
+        it is what not all stacks share.
+        """
+        frames = self._module.frames
+        callers = Counter[int]()
+        for stack in stacks:
+            callers.update({frames[index].parent for index in stack if self._is_jitted(index)})
+        depth = {caller: len(list(chain(self._module, caller))) for caller in callers}
+        jitted = max(callers, key=lambda caller: (callers[caller], depth[caller]), default=None)
+        shared = set.intersection(*map(set, stacks)) if stacks else set()
+        for stack in stacks:
+            ends = [n for n, index in enumerate(stack) if self._is_jitted(index) and frames[index].parent == jitted]
+            yield stack[: ends[0] + 1] if ends else [index for index in stack if index not in shared]
+
+    def _is_jitted(self, index: int) -> bool:
+        return _plain(self._module.frames[index].function.rpartition(".")[2]) in self._jitted
+
+    def _in_callee(self, stack: Sequence[int], callers: Mapping[int, None]) -> Sequence[int]:
+        """Frames of a computation alone. JAX begins a new stack for what it traces apart, or goes on with the caller's.
+
+        A whole stack that leads to no caller is that of somebody else, for whom the function was traced first.
+        """
+        for position, index in enumerate(stack):
+            if index in callers:
+                return stack[:position]
+        frames = self._module.frames
+        begins = {(frames[index].file, frames[index].function) for index in callers if frames[index].parent < 0}
+        first = frames[stack[-1]]
+        return () if (first.file, first.function) in begins else stack
+
+    def _loops_around(self, stack: Sequence[int]) -> dict[_Place, int]:
+        found: dict[_Place, int] = {}
+        for index in stack:
+            frame, loops = self._module.frames[index], self._loops[index]
+            for count in range(len(loops), 0, -1):
+                found.setdefault(_Place(frame.parent, frame.file, frame.function, loops[:count]), index)
+        return found
+
+
+def _plain(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "_" for letter in name).strip("_")
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """The copies of one loop.
+
+    Args:
+        place: the loop.
+        copies: how many there are.
+        body: operations in one of them.
+        passes: of its forward pass, its backward pass and what that computes again one proof for each call site.
+        lines: frames in the loop that the copies come from.
+        first: the operations of one copy, as positions.
+    """
+
+    place: _Place
+    copies: int
+    body: int
+    passes: tuple[tuple[Proof, ...], ...]
+    lines: tuple[int, ...]
+    first: tuple[int, ...]
+
+    @property
+    def times(self) -> int:
+        """At how many call sites the copies stand."""
+        return len(self.passes[0])
+
+    @property
+    def operations(self) -> int:
+        """Operations of all copies."""
+        return self.copies * self.body * self.times
+
+
+class _Group:
+    """The operations of one computation, by the loops that their stacks go through."""
+
+    def __init__(
+        self, computation: Computation, labels: Sequence[bytes], sizes: Mapping[int, int], around: Around, steps: Steps
+    ) -> None:
+        self._instructions, self._labels, self._sizes, self._around = computation.instructions, labels, sizes, around
+        self._kinds = self._kinds_of()
+        self._computation = computation
+        self._search = Repetition(computation, self._kinds, steps) if max(self._kinds, default=-1) >= 0 else None
+
+    def _kinds_of(self) -> list[int]:
+        """A number for each operation in a loop: equal for the same call of the same Python in the same pass."""
+        numbers: dict[tuple[bytes, _Call], int] = {}
+        found = []
+        for it, label in zip(self._instructions, self._labels, strict=True):
+            known = is_operation(it) and bool(self._around.get(it.frame))
+            found.append(numbers.setdefault((label, _call_of(it)), len(numbers)) if known else -1)
+        return found
+
+    def loops(self, least: int, calls: int) -> Iterator[_Loop]:
+        """One record for each loop, largest first; a loop in a loop too where its copies lie in single turns."""
+        if self._search is None:
+            return
+        own: dict[_Place, dict[int, list[int]]] = {}
+        for position, kind in enumerate(self._kinds):
+            if kind >= 0:
+                innermost = next(iter(self._around[self._instructions[position].frame]))
+                own.setdefault(innermost, {}).setdefault(kind, []).append(position)
+        found = [self._loop(self._search, place, kinds, least, calls) for place, kinds in own.items()]
+        turns: dict[int, tuple[int, int, int]] = {}
+        ordered = sorted((one for one in found if one), key=lambda one: (-one.operations, one.place.loops))
+        for number, loop in enumerate(ordered):
+            proofs = [proof for group in loop.passes for proof in group]
+            within = [{turns[position] for position in proof.positions() if position in turns} for proof in proofs]
+            if any(len(one) > 1 for one in within):
+                continue
+            yield loop
+            for n, proof in enumerate(proofs):
+                for row in proof.rows:
+                    turns |= {position: (number, n, copy) for copy, position in enumerate(row)}
+
+    def _loop(
+        self, search: Repetition, place: _Place, own: Mapping[int, Sequence[int]], least: int, calls: int
+    ) -> _Loop | None:
+        """The copies of one loop, found from operations that lie in no loop further in."""
+        within = [n for n, kind in enumerate(self._kinds) if kind >= 0 and place in self._around[self._frame(n)]]
+        scopes: dict[tuple[bool, ...], dict[int, None]] = {}
+        for position in within:
+            scopes.setdefault(_pass_of(self._instructions[position]), {})[position] = None
+        found: list[tuple[Proof, ...]] = []
+        covered: set[int] = set()
+        for members in sorted(own.values(), key=lambda group: (len(group), self._labels[group[0]])):
+            if len(members) < least or covered.issuperset(members):
+                continue
+            proofs = search.proofs(members, scopes[_pass_of(self._instructions[members[0]])], least)
+            if (
+                proofs
+                and self._is_body(proofs[0], place, calls)
+                and (len(proofs) == 1 or self._in_another(proofs, place))
+            ):
+                found.append(proofs)
+                covered.update(position for proof in proofs for position in proof.positions())
+        return self._joined(place, found)
+
+    def _frame(self, position: int) -> int:
+        return self._instructions[position].frame
+
+    def _is_body(self, proof: Proof, place: _Place, calls: int) -> bool:
+        """Whether copies are turns of a loop that somebody wrote."""
+        frames = {self._frame(row[0]) for row in proof.rows}
+        # A library that sums over leaves, as a norm does, leaves nothing to write otherwise.
+        idle = is_library(place.file) and only_sums(self._computation, proof)
+        return len(proof.rows) > 1 and len(frames) >= calls and not idle
+
+    def _in_another(self, proofs: Sequence[Proof], place: _Place) -> bool:
+        """Whether copies at several places are a loop in a loop, and not one loop with a turn that differs.
+
+        What the first copy begins with then comes from the outer loop.
+        """
+        for proof in proofs:
+            known = set(proof.positions())
+            for row in proof.carry:
+                outermost = list(self._around[self._frame(row[0])])[-1]
+                given = [o for o in self._instructions[row[0]].operands if o not in known and self._kinds[o] >= 0]
+                if outermost == place or any(place in self._around[self._frame(o)] for o in given):
+                    return False
+        return True
+
+    def _joined(self, place: _Place, found: Sequence[tuple[Proof, ...]]) -> _Loop | None:
+        """The largest proof of each pass over a loop; None where other turns of it are not like these."""
+        passes: dict[tuple[bool, ...], tuple[Proof, ...]] = {}
+        for proofs in sorted(found, key=lambda group: -sum(self._extent(proof) for proof in group)):
+            largest = next(iter(passes.values()), proofs)
+            # The first turn may need no gradient, or the last one no value.
+            if len(proofs) == len(largest) and abs(proofs[0].copies - largest[0].copies) <= 1:
+                passes.setdefault(_pass_of(self._instructions[proofs[0].rows[0][0]]), proofs)
+        if not passes:
+            return None
+        further = self._further(place, min(passes.items())[1])
+        if further is None:
+            return None
+        rows = [row for proofs in passes.values() for row in proofs[0].rows]
+        copies = max([proofs[0].copies for proofs in passes.values()] + [min(passes.items())[1][0].copies + further])
+        body = round(sum(self._extent(proofs[0]) for proofs in passes.values()) / copies)
+        lines = tuple(dict.fromkeys(self._around[self._frame(row[0])][place] for row in rows))
+        return _Loop(place, copies, body, tuple(passes.values()), lines, tuple(row[0] for row in rows))
+
+    def _further(self, place: _Place, proofs: Sequence[Proof]) -> int | None:
+        """1 where one more turn left a part of the body, as a last one without a value does; None where more did.
+
+        What a call computes in each copy once, and once more, belongs to one more turn. Where the calls that carry the
+        value computed more, some turns differ from the copies: their number is not that of the turns.
+        """
+        known = {position for proof in proofs for position in proof.positions()}
+        kinds = Counter(self._kinds[row[0]] for row in proofs[0].rows)
+        calls = Counter(_call_of(self._instructions[row[0]]) for row in proofs[0].rows)
+        carrying = {_call_of(self._instructions[row[0]]) for row in proofs[0].carry}
+        left, others = Counter[int](), Counter[_Call]()
+        for position, kind in enumerate(self._kinds):
+            if kind >= 0 and position not in known and place in self._around[self._frame(position)]:
+                left[kind] += 1
+                others[_call_of(self._instructions[position])] += 1
+        if any(others[call] > calls[call] * len(proofs) for call in carrying):
+            return None
+        return int(len(proofs) == 1 and any(left[kind] == 1 for kind, count in kinds.items() if count == 1))
+
+    def _extent(self, proof: Proof) -> int:
+        return proof.copies * sum(size_of(self._instructions[row[0]], self._sizes) for row in proof.rows)
+
+
+def _call_of(it: Instruction) -> _Call:
+    """What an operation is called from: its line, the primitive of JAX that it is for, and the pass."""
+    return it.opcode, it.op_name.rpartition("/")[2], it.frame, _pass_of(it)
+
+
+def _merged(found: Sequence[Repeat]) -> list[Repeat]:
+    """Equal copies once, with the number of places: two calls in one line are two places."""
+    groups: dict[tuple[FrameTree, tuple[FrameTree, ...], int, int], list[Repeat]] = {}
+    for one in found:
+        groups.setdefault((one.where, one.callers, one.copies, one.body), []).append(one)
+    return [replace(group[0], times=sum(one.times for one in group)) for group in groups.values()]
+
+
+def _pass_of(it: Instruction) -> tuple[bool, ...]:
+    return tuple(scope in it.op_name for scope in _PASSES)
+
+
+def _repeat(module: Module, loop: _Loop, times: int, computed: Mapping[bytes, int]) -> Repeat | None:
+    """The copies of a loop with its lines; None where a library's loop is called from no line of the user's."""
+    lines = [module.frames[index].line for index in loop.lines]
+    where = FrameTree(loop.place.file, min(lines), max(lines), loop.place.function)
+    callers = tuple(line_of(module, index) for index in chain(module, loop.place.caller))
+    if is_library(where.file) and all(is_library(caller.file) for caller in callers):
+        return None
+    known = bool(loop.place.loops)
+    return Repeat(where, callers, loop.copies, loop.body, "chained", loop.times * times, known, computed)

@@ -1,0 +1,271 @@
+"""What a diff says: frozen records, the same for every report. Words are those of DESIGN.md sections 7 and 8."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from hlodiff.differ.elided_constants import in_words
+from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits
+from hlodiff.hlo.model import Frame, Module
+
+if TYPE_CHECKING:
+    from hlodiff.differ.script import EditScript
+    from hlodiff.differ.verify import Replay
+
+
+Kind = Literal["added", "removed", "changed", "moved"]
+KINDS: tuple[Kind, ...] = ("added", "removed", "changed", "moved")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where an instruction stands: indices into its module, and what a person needs to recognize it.
+
+    Args:
+        computation: index into `Module.computations`.
+        instruction: index into that computation's instructions.
+        name, opcode: the instruction's own; `computation_name` its computation's.
+        text: the instruction printed on one line, without metadata.
+    """
+
+    computation: int
+    instruction: int
+    computation_name: str
+    name: str
+    opcode: str
+    text: str
+
+    def to_json(self) -> dict[str, str]:
+        """The `old` and `new` objects of an edit in JSON."""
+        return {"computation": self.computation_name, "name": self.name, "opcode": self.opcode, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field of a changed instruction, both sides in words: `FieldChange("memory_space", "device", "host")`."""
+
+    field: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What instructions cost in one call of the program, computed from shapes; only `cycles` is XLA's own estimate.
+
+    Args:
+        runs: how often they run, loops counted as often as XLA knows that they turn.
+        flops: of dots, convolutions, reductions and elementwise operations; a multiply-add is two.
+        read, written: bytes of operands and results, without padding; 0 inside of fusions, where nothing is stored, and
+            for what only names or hands on values. A fusion reads all of its operands.
+        elsewhere: of these bytes, those that lie in other memories than the device's main one, by memory.
+        cycles: XLA's estimate where it prints one (TPU), else None.
+    """
+
+    runs: int
+    flops: int
+    read: int = 0
+    written: int = 0
+    elsewhere: tuple[tuple[str, int], ...] = ()
+    cycles: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Bytes read and written."""
+        return self.read + self.written
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionary; `estimated_cycles` only where XLA gives them."""
+        found: dict[str, Any] = {"runs": self.runs, "flops": self.flops, "read": self.read, "written": self.written}
+        found |= {"elsewhere": dict(self.elsewhere)} if self.elsewhere else {}
+        return found | ({"estimated_cycles": self.cycles} if self.cycles is not None else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One thing that was done to the old program, `count` times (a pattern when more than once).
+
+    Args:
+        kind: added, removed, changed or moved.
+        fields: names of the changed fields in a fixed order; for a move ("computation", ...) with further changes.
+        count: how many instructions (or module-level facts) were edited alike.
+        sites: every (old, new) place in program order; `old` is None for added, `new` for removed. Both None for
+            facts of the module itself (donation of an argument).
+        changes: old and new value of each field, as words, for the first site.
+        op_name: JAX's scope of the first site.
+        source: Python frames of the first site, innermost first.
+        matcher: which matcher paired the two sides; "" for added and removed.
+        cause: which other edit of the same diff this one merely follows from in the end (its index in
+            `ModuleDiff.edits`, see `diff/causes.py`); None for edits that stand for themselves.
+        cost: what all sites together cost on the old and on the new side, None on a side that has none; None for facts
+            of the module itself.
+    """
+
+    kind: Kind
+    fields: tuple[str, ...] = ()
+    count: int = 1
+    sites: tuple[tuple[Site | None, Site | None], ...] = ()
+    changes: tuple[FieldChange, ...] = ()
+    op_name: str | None = None
+    source: tuple[Frame, ...] = ()
+    matcher: str = ""
+    cause: int | None = None
+    cost: tuple[Cost | None, Cost | None] | None = None
+
+    @property
+    def old(self) -> Site | None:
+        """First place in the old program."""
+        return self.sites[0][0] if self.sites else None
+
+    @property
+    def new(self) -> Site | None:
+        """First place in the new program."""
+        return self.sites[0][1] if self.sites else None
+
+    def to_json(self) -> dict[str, Any]:
+        """The edit as DESIGN.md section 8 spells it, plus `changes`, `matcher` and what it `follows`."""
+        return {
+            "kind": self.kind,
+            "fields": list(self.fields),
+            "count": self.count,
+            "old": self.old.to_json() if self.old else None,
+            "new": self.new.to_json() if self.new else None,
+            "changes": [{"field": c.field, "old": c.old, "new": c.new} for c in self.changes],
+            "op_name": self.op_name,
+            "source": [{"file": f.file, "line": f.line, "function": f.function} for f in self.source],
+            "matcher": self.matcher,
+            "follows": self.cause,
+            "cost": dict(zip(("old", "new"), (cost.to_json() if cost else None for cost in self.cost), strict=True))
+            if self.cost
+            else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FusionChange:
+    """Fusions that became other fusions: "1 fusion became 2".
+
+    Args:
+        kind: "split", "merged", "grew", "shrank", "regrouped", "added", "removed", "dissolved" (its instructions
+            stand alone now) or "formed" (the reverse).
+        old, new: the fusion instructions on each side.
+        moved_in, moved_out: instructions that crossed the border.
+        intermediate_bytes: bytes of values that must now be written between the new fusions (negative: no longer).
+    """
+
+    kind: str
+    old: tuple[Site, ...]
+    new: tuple[Site, ...]
+    moved_in: int = 0
+    moved_out: int = 0
+    intermediate_bytes: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionary."""
+        return {
+            "kind": self.kind,
+            "old": [site.to_json() for site in self.old],
+            "new": [site.to_json() for site in self.new],
+            "moved_in": self.moved_in,
+            "moved_out": self.moved_out,
+            "intermediate_bytes": self.intermediate_bytes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleDiff:
+    """The whole difference of two programs of one stage.
+
+    Args:
+        old, new: the programs that were compared.
+        edits: the program channel; a pattern is one edit with a count. Largest groups of one kind first.
+        schedule, tuning: the two other channels that are compared, same form.
+        fusions: the fusion-level story.
+        ignored: what was seen different and dropped, by rule, with counts.
+        metrics: name -> (old, new); only what can be counted in the programs themselves.
+        op_counts: opcode -> (old, new), opcodes that occur on either side.
+        limit_hits: limits that ended some work, with what they were. Never silent.
+        kinds: the metrics apart for entry, fusions, loop bodies, branches, reductions: kind -> name -> (old, new).
+        bounds: the limits it was worked out with; its script is worked out with the same.
+        elided: constants whose values are not in the programs, on the side that has more of them.
+    """
+
+    old: Module
+    new: Module
+    edits: tuple[Edit, ...] = ()
+    schedule: tuple[Edit, ...] = ()
+    tuning: tuple[Edit, ...] = ()
+    fusions: tuple[FusionChange, ...] = ()
+    ignored: Mapping[str, int] = field(default_factory=dict)
+    metrics: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    op_counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    limit_hits: tuple[LimitHit, ...] = ()
+    kinds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    bounds: Limits = DEFAULTS
+    elided: int = 0
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """The limits that were hit, and what the programs do not hold, in words."""
+        unknown = (in_words(self.elided),) if self.elided else ()
+        return (*(hit.words for hit in self.limit_hits), *unknown)
+
+    @property
+    def identical(self) -> bool:
+        """True where the program channel is empty; schedule and tuning may still differ."""
+        return not self.edits
+
+    @property
+    def summary(self) -> dict[str, int]:
+        """Instructions by kind of edit: an edit with count 24 counts 24."""
+        return summarize(self.edits)
+
+    @property
+    def script(self) -> EditScript:
+        """What a machine has to do to get from the old program to the new one; worked out anew when asked for.
+
+        Example:
+            >>> import hlodiff
+            >>> text = "HloModule m\\nENTRY e {\\n  p = f32[2]{0} parameter(0)\\n  ROOT r = f32[2]{0} sine(p)\\n}"
+            >>> old, new = (hlodiff.read_text(t) for t in (text, text.replace("sine", "cosine")))
+            >>> [type(step).__name__ for step in hlodiff.diff(old, new).script.steps]
+            ['ChangeStep']
+        """
+        from hlodiff.differ.build_script import build_script  # which knows what a diff is
+
+        return build_script(self)
+
+    def replay(self) -> Replay:
+        """Carry the edits out on the old program and compare the outcome with the new one, edge by edge."""
+        from hlodiff.differ.verify import replay
+
+        return replay(self.script, self.elided)
+
+    def to_json(self) -> dict[str, Any]:
+        """The members of one `programs` entry that the two programs alone decide (DESIGN.md section 8)."""
+        return {
+            "status": "identical" if self.identical else "changed",
+            "summary": self.summary,
+            "metrics": {name: list(pair) for name, pair in self.metrics.items()},
+            "op_counts": {name: list(pair) for name, pair in self.op_counts.items()},
+            "edits": [edit.to_json() for edit in self.edits],
+            "fusions": [change.to_json() for change in self.fusions],
+            "channels": {
+                name: {"summary": summarize(edits), "edits": [edit.to_json() for edit in edits]}
+                for name, edits in (("schedule", self.schedule), ("tuning", self.tuning))
+            },
+            "ignored": dict(self.ignored),
+            "limits": list(self.limits),
+            "limits_hit": [hit.to_json() for hit in self.limit_hits],
+            "elided_constants": self.elided,
+        }
+
+
+def summarize(edits: tuple[Edit, ...]) -> dict[str, int]:
+    """Counts by kind, all four kinds always present."""
+    counts: dict[str, int] = dict.fromkeys(KINDS, 0)
+    for edit in edits:
+        counts[edit.kind] += edit.count
+    return counts

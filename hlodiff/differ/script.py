@@ -1,0 +1,196 @@
+"""The edits of a diff as steps that a program can apply: frozen records, made by `build_script`, applied by `verify`.
+
+Two kinds of places occur. Instructions of the old program go by their old place. Instructions of the program that comes
+out of it go by their place in the new one, survivors too: a pair's `partners` says which old one stands where.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hlodiff.hlo.model import Instruction, Module, Shape
+
+# What calls a computation with its own operands: there a parameter is a name for an operand. Elsewhere (a reducer, a
+# branch) the number of a parameter means something.
+BINDS = frozenset(["fusion", "call", "func.call", "while", "async-start"])
+
+Value = tuple[int, int]
+"""What an operand reads: an instruction by its new place, and which of its results."""
+Channel = str
+"""Which edits: "edits", "schedule" or "tuning", as `ModuleDiff` calls them."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditReference:
+    """The reported edit that a step belongs to: channel and index in it, and which of its sites."""
+
+    channel: Channel
+    edit: int
+    site: int
+
+
+@dataclass(frozen=True, slots=True)
+class OperandRewiring:
+    """One operand of a surviving instruction that reads something else, came or went.
+
+    Args:
+        user: the new place of the instruction; -1 for what the computation returns.
+        slot: the number that the operand had, None for one that came.
+        place: the number that it has now, None for one that went.
+        reads: what it reads now, None for one that went.
+    """
+
+    user: int
+    slot: int | None
+    place: int | None
+    reads: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChange:
+    """One part of an instruction set to a new value.
+
+    Args:
+        what: "opcode", "literal", "number" (of a parameter), "thread" (of what is called), "control" (predecessors),
+            "root" (of its computation), "donation:INSIDE" (of an entry parameter), "attribute:NAME", or a part of the
+            shape: "element_type", "dimensions", "layout", "memory_space", "shape" (all of them).
+        text: the new value; None where there is none any more.
+        leaves: for parts of the shape what each leaf has now, and nothing but that part; for "shape" the whole shape.
+        places: for "control" the predecessors, for "root" what is returned, by their new places.
+    """
+
+    what: str
+    text: str | None = None
+    leaves: tuple[Shape, ...] = ()
+    places: tuple[int, ...] = ()
+
+
+Calls = tuple[tuple[str, tuple[int, ...]], ...]
+"""What an instruction calls, by attribute: indices into `EditScript.pairs`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveStep:
+    """An old instruction goes; `wires` are survivors that read it and now read something that was there before."""
+
+    charge: EditReference
+    pair: int
+    old: int
+    wires: tuple[OperandRewiring, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AddStep:
+    """A new instruction comes, whole; `instruction.operands` and control predecessors are new places.
+
+    `wires` are the survivors that read it.
+    """
+
+    charge: EditReference
+    pair: int
+    new: int
+    instruction: Instruction
+    calls: Calls = ()
+    wires: tuple[OperandRewiring, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ArriveStep:
+    """An instruction that left another computation comes: the old one at `source`, with these settings.
+
+    Args:
+        source: computation and place in the old program.
+        operands, control: new places.
+        wires: the survivors that read it.
+    """
+
+    charge: EditReference
+    pair: int
+    new: int
+    source: tuple[int, int]
+    settings: tuple[SettingChange, ...]
+    operands: tuple[Value, ...]
+    control: tuple[int, ...]
+    calls: Calls = ()
+    wires: tuple[OperandRewiring, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeStep:
+    """A survivor, by its new place, gets these settings and, where its `operands` are named, all operands anew."""
+
+    charge: EditReference
+    pair: int
+    new: int
+    settings: tuple[SettingChange, ...]
+    operands: tuple[Value, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReorderStep:
+    """A computation of a scheduled program runs in the new program's order."""
+
+    charge: EditReference
+    pair: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderStep:
+    """An attribute of the module; None where it has none of that name any more."""
+
+    charge: EditReference
+    name: str
+    value: str | None
+
+
+Step = RemoveStep | AddStep | ArriveStep | ChangeStep | ReorderStep | HeaderStep
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionPair:
+    """Two computations that correspond.
+
+    Parameters of called computations are names for operands of their callers: they come and go with what reads them,
+    and are no edits.
+
+    Args:
+        old, new: indices into the modules' computations; -1 where only one side has it.
+        partners: for each old instruction its new place, -1 for none.
+        calls: for each surviving caller, by its new place, what it calls now.
+        came: parameters that came with a reader, by their new places.
+        went: parameters that went with their readers, by their old places.
+        arguments: operands of survivors that came or went with a parameter of what they call.
+        count: how many call sites lead here.
+        root: the new place of the root of a computation that is new as a whole.
+        elements: of tuples that loops carry, by their new places, old and new numbers of the elements that stayed where
+            others came or went.
+    """
+
+    old: int
+    new: int
+    partners: tuple[int, ...] = ()
+    calls: tuple[tuple[int, Calls], ...] = ()
+    came: tuple[tuple[int, Instruction], ...] = ()
+    went: tuple[int, ...] = ()
+    arguments: tuple[OperandRewiring, ...] = ()
+    count: int = 1
+    root: int = -1
+    elements: tuple[tuple[int, tuple[tuple[int, int], ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EditScript:
+    """What turns the old program into the new one.
+
+    Args:
+        old, new: the programs as they are compared: without noise, attributes one by one and in order.
+        pairs: computations that correspond, the entries first.
+        steps: what is done, each step charged to one site of one reported edit.
+        reported: for every reported edit its channel, kind, number of sites and count.
+    """
+
+    old: Module
+    new: Module
+    pairs: tuple[InstructionPair, ...]
+    steps: tuple[Step, ...]
+    reported: tuple[tuple[Channel, str, int, int], ...]

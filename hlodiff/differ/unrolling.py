@@ -1,0 +1,102 @@
+"""A loop of the program that became copies of its body, from two versions of the program."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hlodiff.differ.program_analysis import turning
+from hlodiff.differ.repeats import FrameTree, Repeat, computed, copies_of, labels_of, own_line
+from hlodiff.hlo.model import Frame, Module
+
+_SHARED = 0.75  # gradients of a scan and of its copies differ in a few operations: 0.88 is the least that was seen
+_MOST_FUNCTIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Unrolling:
+    """Copies in one program that are a loop in another.
+
+    Args:
+        loop: the line of the loop.
+        copies: of its body.
+    """
+
+    loop: FrameTree
+    copies: Repeat
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    where: FrameTree
+    turns: int
+    body: Mapping[bytes, int]
+
+    @property
+    def content(self) -> tuple[int, frozenset[tuple[bytes, int]]]:
+        return self.turns, frozenset(self.body.items())
+
+
+def unrolling(looped: Module, unrolled: Module) -> Unrolling | None:
+    """The loop of one program that the other one holds as copies of its body.
+
+    Args:
+        looped: the program with the loop.
+        unrolled: the program with the copies.
+
+    Returns:
+        the loop and its copies: as many as it has turns, chained as turns are, computing what its body computes, from
+        the same Python function or the same file, and not in the other program too; None where no loop has such copies.
+    """
+    if looped.stage != "stablehlo" or unrolled.stage != "stablehlo":
+        return None
+    before, after = labels_of(looped), labels_of(unrolled)
+    kept = Counter(loop.content for loop in _loops(unrolled, after))
+    gone: dict[tuple[FrameTree, int], Counter[bytes]] = {}
+    for loop in _loops(looped, before):
+        if kept[loop.content]:
+            kept[loop.content] -= 1
+        else:  # a forward and a backward loop of one line are one loop of Python
+            gone.setdefault((loop.where, loop.turns), Counter()).update(loop.body)
+    for (where, turns), body in gone.items():
+        for function in _functions(where, unrolled):
+            own = [
+                one
+                for one in _copies(unrolled, after, where.file, function)
+                if one.copies == turns and _shared(one.computed, body) >= _SHARED
+            ]
+            known = [dict(one.computed) for one in _copies(looped, before, where.file, function)] if own else []
+            fresh = [one for one in own if dict(one.computed) not in known]
+            if fresh:
+                return Unrolling(where, fresh[0])
+    return None
+
+
+def _loops(module: Module, labels: Sequence[Sequence[bytes]]) -> Iterator[_Loop]:
+    """Loops whose turns are known exactly, with what their bodies compute."""
+    for it, turns, body in turning(module):
+        where = own_line(module, it.frame)
+        if where is not None:
+            instructions = module.computations[body].instructions
+            yield _Loop(where, turns, computed(instructions, labels[body], module, labels))
+
+
+def _functions(where: FrameTree, module: Module) -> list[str]:
+    """The function of a loop, then the others of its file: a loop of Python may have got one of its own."""
+    named = dict.fromkeys(frame.function for frame in module.frames if frame.file == where.file)
+    others = [name for name in named if name != where.function]
+    return [where.function, *others[:_MOST_FUNCTIONS]] if where.function in named else others[:_MOST_FUNCTIONS]
+
+
+def _copies(module: Module, labels: Sequence[Sequence[bytes]], file: str, function: str) -> tuple[Repeat, ...]:
+    def looping(frame: Frame) -> Sequence[int]:
+        return (0,) if (frame.file, frame.function) == (file, function) else ()
+
+    return copies_of(module, looping, labels=labels)
+
+
+def _shared(copy: Mapping[bytes, int], body: Mapping[bytes, int]) -> float:
+    """Which part of what a copy computes a loop's body computes too."""
+    common = sum(min(count, body.get(label, 0)) for label, count in copy.items())
+    return common / max(1, sum(copy.values()))

@@ -1,0 +1,327 @@
+"""Collectives of a compiled module, one record each, in any spelling.
+
+XLA writes one all-reduce as `all-reduce`, as `all-reduce-start` with its `-done`, as `async-start` around it, as
+`fusion-start` (TPU) around it, or as a `-start` that its backend configuration calls synchronous (`"is_sync":true`).
+TPUs also split one collective into steps, so that matrix products run in between: a fusion that ends in
+`AsyncCollectiveStart` begins it, and each fusion up to the one with `AsyncCollectiveDone` holds the whole instruction
+once more. Channels do not say which instructions are one collective: all collectives of a `jax.shard_map` have
+channel 1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from math import prod
+
+from hlodiff.hlo.model import Computation, Instruction, Module, Shape
+from hlodiff.hlo.tokens import parts_or_whole, unquote
+
+_IOTA = re.compile(r"<=\[([\d,]+)\](?:T\(([\d,]+)\))?$")
+_SHAPED_IOTA = re.compile(r"\[([\d,]+)\](<=.*)$")
+_AXIS = re.compile(r"""\s*(['"]?)(?P<name>.+?)\1\s*=\s*(?P<size>\d+)\s*$""")
+_AXIS_USE = re.compile(r"""\s*(?P<quote>['"]?)(?P<name>[^'":]+)(?P=quote)(?::\((?P<pre>\d+)\)(?P<size>\d+))?\s*$""")
+_MESH = re.compile(r"mesh\[(?P<axes>[^\]]*)\](?:,\s*device_ids=\((?P<ids>.*?)\))?\s*\{(?P<used>[^}]*)\}$")
+_MESH_IOTA = re.compile(r"\[([\d,]+)\](T\([\d,]+\))?\s*$")
+
+Groups = tuple[tuple[int, ...], ...]
+# A program for more devices than there are is a damaged file: expanding it would not end.
+_MAX_DEVICES = 1 << 20
+
+
+def numbers(text: str) -> list[int]:
+    """Integers between commas: `numbers("2, 1") == [2, 1]`."""
+    return [int(part) for part in text.split(",") if part.strip()]
+
+
+def iota(text: str) -> list[int] | None:
+    """Devices of `<=[2,2]T(1,0)` in order: 0..n-1 shaped, transposed and laid flat again; None where it is no iota."""
+    match = _IOTA.match(text.strip())
+    if match is None:
+        return None
+    sizes = numbers(match.group(1))
+    axes = numbers(match.group(2) or "") or list(range(len(sizes)))
+    if sorted(axes) != list(range(len(sizes))) or not 0 < prod(sizes) <= _MAX_DEVICES:
+        return None
+    strides = [prod(sizes[n + 1 :]) for n in range(len(sizes))]
+    return [
+        sum(index * strides[axis] for index, axis in zip(place, axes, strict=True))
+        for place in product(*(range(sizes[axis]) for axis in axes))
+    ]
+
+
+def parse_groups(text: str) -> Groups | None:
+    """The replica groups of any spelling, each in its own order; None where the text is none we know.
+
+    Example:
+        >>> parse_groups("[2,2]<=[2,2]T(1,0)")
+        ((0, 2), (1, 3))
+    """
+    text = text.strip()
+    if text.startswith("{"):
+        return _explicit(text)
+    if text.startswith("mesh["):
+        return _mesh_groups(text)
+    match = _SHAPED_IOTA.match(text)
+    devices = iota(match.group(2)) if match else None
+    if match is None or devices is None:
+        return None
+    sizes = numbers(match.group(1))
+    return _rows(devices, sizes[-1]) if prod(sizes) == len(devices) else None
+
+
+def canonical_groups(text: str) -> str:
+    """Replica groups spelled out, ordered by their first member; a spelling we do not know stays.
+
+    Example:
+        >>> canonical_groups("[2,2]<=[4]")
+        '{{0,1},{2,3}}'
+    """
+    groups = parse_groups(text)
+    if groups is None:
+        return text
+    return "{" + ",".join("{" + ",".join(map(str, group)) + "}" for group in sorted(groups)) + "}"
+
+
+def _rows(devices: Sequence[int], size: int) -> Groups:
+    return tuple(tuple(devices[n : n + size]) for n in range(0, len(devices), size))
+
+
+def _explicit(text: str) -> Groups | None:
+    inner = text[1:-1].strip()
+    if not re.fullmatch(r"[\d,{}\s]*", text) or (inner and inner[0] != "{"):
+        return None
+    return tuple(tuple(numbers(part)) for part in re.findall(r"\{([\d,\s]*)\}", inner))
+
+
+def _mesh_groups(text: str) -> Groups | None:
+    match = _MESH.match(text)
+    if match is None:
+        return None
+    axes = [_AXIS.match(part) for part in match.group("axes").split(",")]
+    used = [_AXIS_USE.match(part) for part in match.group("used").split(",") if part.strip()]
+    if None in axes or None in used:
+        return None
+    sizes = {axis["name"]: int(axis["size"]) for axis in axes if axis}
+    devices = _mesh_devices(match.group("ids"), list(sizes.values()))
+    parts = _sub_axes(sizes, [(use["name"], int(use["pre"] or 1), int(use["size"] or 0)) for use in used if use])
+    if devices is None or parts is None:
+        return None
+    dimensions, chosen = parts
+    return _grouped(devices, dimensions, chosen)
+
+
+def _mesh_devices(ids: str | None, sizes: list[int]) -> list[int] | None:
+    if ids is None:
+        return list(range(prod(sizes))) if 0 < prod(sizes) <= _MAX_DEVICES else None
+    shaped = _MESH_IOTA.match(ids)
+    devices = iota(f"<=[{shaped.group(1)}]{shaped.group(2) or ''}") if shaped else numbers(ids)
+    return devices if devices is not None and len(devices) == prod(sizes) else None
+
+
+def _sub_axes(sizes: dict[str, int], used: list[tuple[str, int, int]]) -> tuple[list[int], list[int]] | None:
+    """Cut every axis where a used sub-axis `name:(pre)size` starts or ends.
+
+    Returns the sizes of the pieces in mesh order and the pieces that are used, in the order of use.
+    """
+    cuts: dict[str, set[int]] = {name: {1, size} for name, size in sizes.items()}
+    for name, pre, size in used:
+        if name not in sizes:
+            return None
+        cuts[name] |= {pre, pre * (size or sizes[name] // pre)}
+    pieces: list[tuple[str, int, int]] = []
+    for name in sizes:
+        edges = sorted(cuts[name])
+        if any(after % before for before, after in pairwise(edges)):
+            return None
+        pieces += [(name, before, after // before) for before, after in pairwise(edges)]
+    chosen: list[int] = []
+    for name, pre, size in used:
+        end = pre * (size or sizes[name] // pre)
+        chosen += [n for n, (owner, start, _) in enumerate(pieces) if owner == name and pre <= start < end]
+    return [size for _, _, size in pieces], chosen
+
+
+def _grouped(devices: list[int], sizes: list[int], chosen: list[int]) -> Groups:
+    strides = [prod(sizes[n + 1 :]) for n in range(len(sizes))]
+    outer = [n for n in range(len(sizes)) if n not in chosen]
+
+    def offsets(axes: list[int]) -> list[int]:
+        return [
+            sum(index * strides[axis] for index, axis in zip(place, axes, strict=True))
+            for place in product(*(range(sizes[axis]) for axis in axes))
+        ]
+
+    return tuple(tuple(devices[start + step] for step in offsets(chosen)) for start in offsets(outer))
+
+
+FAMILIES = (
+    "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "ragged-all-to-all", "collective-permute",
+    "collective-broadcast",
+)  # fmt: skip
+_OPCODES = frozenset([*FAMILIES, *(f"{name}-start" for name in FAMILIES)])
+# How libtpu marks an instruction that is one step of a collective, and what takes the first step's result.
+_STEP = "async_collective_fusion_config"
+_BEGIN = "AsyncCollectiveStart"
+_CHAIN_ID = re.compile(r'chain_id="([^"]*)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """One collective.
+
+    Args:
+        family: XLA's word without `-start` ("all-reduce").
+        bytes: of the result on one device; of all parts where several arrays are combined into one collective.
+        dimension: the dimension that is gathered, scattered or split, None where there is none.
+        groups: replica groups in one spelling, or source-target pairs as they are.
+        asynchronous: it has a start and a done with other work possible between.
+        computation: index of the computation it starts in (for an async wrapper, the wrapper's caller).
+        instruction: position of the instruction that starts it.
+    """
+
+    family: str
+    bytes: int
+    dimension: int | None
+    groups: str
+    asynchronous: bool
+    computation: int
+    instruction: int
+
+
+def collectives(module: Module) -> tuple[Collective, ...]:
+    """All collectives of a compiled module, each once, in the order of computations and instructions.
+
+    Args:
+        module: a compiled module as read; a normalized one holds collectives of equal computations once only.
+
+    Returns:
+        One record for each collective: a `-done` is none of its own, and neither is the inside of an async wrapper.
+
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> gather = "  ROOT g = f32[8]{0} all-gather(p), dimensions={0}, replica_groups={{0,1}}"
+        >>> module = read_hlo("HloModule m\\nENTRY e {\\n  p = f32[4]{0} parameter(0)\\n" + gather + "\\n}")
+        >>> [(c.family, c.bytes, c.dimension) for c in collectives(module)]
+        [('all-gather', 32, 0)]
+    """
+    wrapped, later = _wrapped(module), continued_steps(module)
+    found = []
+    for index, computation in enumerate(module.computations):
+        if index in wrapped:
+            continue
+        for position, it in enumerate(computation.instructions):
+            if (index, position) not in later:
+                found += _records(module, index, position, it)
+    return tuple(found)
+
+
+def continued_steps(module: Module) -> frozenset[tuple[int, int]]:
+    """Instructions that only go on with a collective which an earlier fusion began.
+
+    Args:
+        module: a compiled module.
+
+    Returns:
+        computation and position of each. A chain whose beginning is not in the module (a part of a program) begins with
+        its first step.
+    """
+    chains: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+    begun: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+    for index, computation in enumerate(module.computations):
+        for position, it in enumerate(computation.instructions):
+            if _is_step(it):
+                chain = _chain(it)
+                chains.setdefault(chain, []).append((index, position))
+                if _begins(computation, position):
+                    begun.setdefault(chain, []).append((index, position))
+    first = {place for chain, steps in chains.items() for place in begun.get(chain, steps[:1])}
+    return frozenset(place for steps in chains.values() for place in steps if place not in first)
+
+
+def _is_step(it: Instruction) -> bool:
+    if it.opcode not in _OPCODES:
+        return False
+    return _STEP in (it.attribute("backend_config") or "") or "chain_id=" in (it.attribute("frontend_attributes") or "")
+
+
+def _chain(it: Instruction) -> tuple[str, ...]:
+    """What all steps of one collective share."""
+    found = _CHAIN_ID.search(it.attribute("frontend_attributes") or "")
+    groups = it.attribute("replica_groups") or it.attribute("source_target_pairs") or ""
+    return family(it.opcode) or "", it.attribute("channel_id") or "", found[1] if found else "", groups
+
+
+def _begins(computation: Computation, position: int) -> bool:
+    """Whether a step is handed to `AsyncCollectiveStart`."""
+    return any(
+        position in user.operands and _BEGIN in (user.attribute("custom_call_target") or "")
+        for user in computation.instructions
+    )
+
+
+def family(opcode: str) -> str | None:
+    """The family of a collective's opcode, plain or `-start`; None for everything else, `-done` included."""
+    plain = opcode.removesuffix("-start")
+    return plain if plain in FAMILIES else None
+
+
+def _records(module: Module, index: int, position: int, it: Instruction) -> list[Collective]:
+    if _is_step(it):
+        return [_record(it, index, position, asynchronous=True)]
+    if it.opcode in ("async-start", "fusion-start"):
+        inner = [one for callee in it.called for one in _inside(module.computations[callee])]
+        return [_record(one, index, position, asynchronous=not _is_sync(it)) for one in inner]
+    if family(it.opcode) is None:
+        return []
+    asynchronous = it.opcode.endswith("-start") and not _is_sync(it)
+    return [_record(it, index, position, asynchronous=asynchronous)]
+
+
+def _record(it: Instruction, index: int, position: int, *, asynchronous: bool) -> Collective:
+    replicas, ids = it.attribute("replica_groups"), it.attribute("device_ids")
+    if replicas is not None and ids is not None and not replicas.endswith("}"):
+        replicas = f"{replicas}, device_ids={ids}"
+    groups = canonical_groups(replicas) if replicas is not None else it.attribute("source_target_pairs") or ""
+    name = family(it.opcode) or it.opcode
+    return Collective(name, _result(it).bytes, _dimension(it), groups, asynchronous, index, position)
+
+
+def _inside(computation: Computation) -> list[Instruction]:
+    return [it for it in computation.instructions if family(it.opcode) is not None]
+
+
+def _wrapped(module: Module) -> frozenset[int]:
+    """Computations that asynchronous wrappers call: what is in them is counted at the wrapper."""
+    return frozenset(
+        callee
+        for computation in module.computations
+        for it in computation.instructions
+        if it.opcode in ("async-start", "fusion-start")
+        for callee in it.called
+    )
+
+
+def _result(it: Instruction) -> Shape:
+    """What the collective hands over. A start's shape may also hold operands and contexts.
+
+    all-reduce-start: the result alone. all-gather-start: (operands, results). collective-permute-start:
+    (operands, results, contexts...). A pair of operands and results holds tuples where there are several.
+    """
+    parts = it.shape.tuple_shapes
+    if not it.opcode.endswith("-start") or it.opcode == "all-reduce-start" or len(parts) < 2:
+        return it.shape
+    return parts[1]
+
+
+def _dimension(it: Instruction) -> int | None:
+    value = it.attribute("dimensions") or it.attribute("split_dimension") or ""
+    numbers = [part for part in parts_or_whole(value.strip("{} ")) if part.isdigit()]
+    return int(numbers[0]) if numbers else None
+
+
+def _is_sync(it: Instruction) -> bool:
+    config = unquote(it.attribute("backend_config") or "").replace(" ", "")
+    return '"is_sync":true' in config

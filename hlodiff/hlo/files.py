@@ -1,0 +1,104 @@
+"""Reading program files: the content decides what a file is, then the suffix."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from os import PathLike, fspath
+from pathlib import Path
+
+from hlodiff.errors import ReadError
+from hlodiff.hlo.model import Module
+from hlodiff.hlo.parser import read_hlo
+
+_STABLEHLO = re.compile(r'(?:#\w+ = |module\b|"builtin\.module"|func\.func\b|!\w+ = )')
+_COMMENT = re.compile(r"(?:\s+|//[^\n]*\n?)*")
+# A program of 1M instructions has 150 MB of text; a larger file is an accident or an attack.
+MAX_BYTES = 2 * 1024**3
+# Files of very short lines are refused: in every program seen so far, a line has more than 30 characters on average,
+# and reading 200 MB of blank lines would take minutes.
+_LARGE = 16 * 1024**2
+_SHORTEST = 16  # characters of a line, on average
+
+
+def read(path: str | PathLike[str]) -> Module:
+    """Read a program file.
+
+    Args:
+        path: compiled HLO text (`.hlo`, `.txt`), StableHLO (`.mlir`), an HLO proto (`.pb`), or one of them in gzip
+            (`.gz`).
+
+    Returns:
+        The program; reading compiled HLO text imports neither jax nor jaxlib.
+
+    Raises:
+        ReadError: the file is missing, is no program, or is broken, with line and column where there is one.
+
+    Example:
+        >>> read("compiled.hlo").entry_computation.name  # doctest: +SKIP
+        'main'
+    """
+    name = fspath(path)
+    try:
+        if Path(name).stat().st_size > MAX_BYTES:
+            raise ReadError(f"larger than {MAX_BYTES} bytes", path=name)
+        data = Path(name).read_bytes()
+    except OSError as error:
+        raise ReadError(error.strerror or str(error), path=name) from None
+    return read_bytes(data, path=name)
+
+
+def read_bytes(data: bytes, *, path: str = "") -> Module:
+    """Read a program from the bytes of a file; see `read`."""
+    if data[:2] == b"\x1f\x8b":
+        data = _unpack(data, path)
+    text = None if b"\0" in data[:4096] or path.removesuffix(".gz").endswith(".pb") else _decode(data)
+    if text is None:
+        from hlodiff.hlo.proto import read_proto
+
+        try:
+            return read_proto(data, path=path)
+        except ReadError as error:
+            if path.removesuffix(".gz").endswith(".pb"):
+                raise
+            what = "neither text nor an HLO proto"
+            raise ReadError(what, path=path, hint="expected HLO or MLIR text, or an HloModuleProto") from error
+    return read_text(text, path=path)
+
+
+def _unpack(data: bytes, path: str) -> bytes:
+    """Unpack gzip, without letting a small file fill the memory."""
+    try:
+        reader = zlib.decompressobj(wbits=31)
+        unpacked = reader.decompress(data, MAX_BYTES)
+    except (zlib.error, gzip.BadGzipFile) as error:
+        raise ReadError(f"broken gzip: {error}", path=path) from None
+    if not reader.eof:
+        raise ReadError("gzip is cut off or unpacks to more than is read", path=path)
+    return unpacked
+
+
+def _decode(data: bytes) -> str | None:
+    try:
+        return data.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        return None
+
+
+def read_text(text: str, *, path: str = "") -> Module:
+    """Read a program from text: StableHLO where it looks like MLIR, else compiled HLO; see `read`."""
+    _refuse_lines(text, path)
+    start = _COMMENT.match(text)
+    if path.endswith(".mlir") or _STABLEHLO.match(text, start.end() if start else 0):
+        from hlodiff.hlo.stablehlo_parser import read_stablehlo
+
+        return read_stablehlo(text, path=path)
+    return read_hlo(text, path=path)
+
+
+def _refuse_lines(text: str, path: str) -> None:
+    lines = text.count("\n") if len(text) > _LARGE else 0
+    if lines * _SHORTEST > len(text):
+        what = f"{lines:,} lines of fewer than {_SHORTEST} characters on average: no program is written so"
+        raise ReadError(what, path=path, hint="most of them are blank: capture or dump the program again")

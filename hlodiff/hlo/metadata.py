@@ -1,0 +1,163 @@
+"""Debug information of HLO text: the four tables before the first computation, and `metadata={...}`.
+
+Both forms are read: tables with `stack_frame_id`, and the older inline `source_file=`/`source_line=`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from hlodiff.hlo.model import Frame
+from hlodiff.hlo.tokens import unquote
+
+_ROW = re.compile(r"(\d+) (.*)")
+_PAIR = re.compile(r'([A-Za-z_]\w*)=("(?:[^"\\]|\\.)*"|\{[^{}]*\}|[^\s{}"]+)')
+_NUMBER = re.compile(r"(\w+)=(\d+)")
+
+
+@dataclass(slots=True)
+class FrameTable:
+    """The tables `FileNames`, `FunctionNames`, `FileLocations`, `StackFrames` while they are read."""
+
+    NAMES: ClassVar[tuple[str, ...]] = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
+
+    names: dict[str, dict[int, str]] = field(default_factory=dict)
+    numbers: dict[str, dict[int, dict[str, int]]] = field(default_factory=dict)
+    inline: dict[tuple[str, int], int] = field(default_factory=dict)
+    _position: dict[int, int] | None = None
+
+    def add(self, table: str, line: str) -> bool:
+        """Take one row; False where it is none."""
+        row = _ROW.match(line)
+        if row is None:
+            return False
+        if table in ("FileNames", "FunctionNames"):
+            self.names.setdefault(table, {})[int(row.group(1))] = unquote(row.group(2).strip())
+        else:
+            numbers = {key: int(value) for key, value in _NUMBER.findall(row.group(2))}
+            self.numbers.setdefault(table, {})[int(row.group(1))] = numbers
+        return True
+
+    def frame_of_id(self, frame_id: int) -> int:
+        """Index of a stack frame in `frames()`, -1 where the table has none of that id."""
+        if self._position is None:
+            self._position = {key: n for n, key in enumerate(self.numbers.get("StackFrames", {}))}
+        return self._position.get(frame_id, -1)
+
+    def frame_of_place(self, file: str, line: int) -> int:
+        """Index of the frame of an inline `source_file`, `source_line`."""
+        first = len(self.numbers.get("StackFrames", {}))
+        return self.inline.setdefault((file, line), first + len(self.inline))
+
+    def frames(self) -> tuple[Frame, ...]:
+        """All frames, those of the tables first.
+
+        XLA prints a frame's parent as its id plus one, so that 1 is "none" (seen in jaxlib 0.9 and 0.10: frame 1 has
+        parent 1, frame 2 has parent 2). Where frame 1 has parent 0 or none the ids are plain.
+        """
+        stack = self.numbers.get("StackFrames", {})
+        files, functions = self.names.get("FileNames", {}), self.names.get("FunctionNames", {})
+        shift = 1 if any(key == row.get("parent_frame_id") for key, row in stack.items()) else 0
+        frames = []
+        for row in stack.values():
+            place = self.numbers.get("FileLocations", {}).get(row.get("file_location_id", 0), {})
+            frames.append(
+                Frame(
+                    files.get(place.get("file_name_id", 0), ""),
+                    place.get("line", 0),
+                    functions.get(place.get("function_name_id", 0), ""),
+                    self.frame_of_id(row.get("parent_frame_id", 0) - shift),
+                )
+            )
+        return (*frames, *(Frame(file, line, "") for file, line in self.inline))
+
+
+def read_metadata(text: str, table: FrameTable) -> tuple[str, int, str]:
+    """Read `{op_name="..." stack_frame_id=5 ...}`: scope, frame index, and what else was in it, verbatim."""
+    if not text:
+        return "", -1, ""
+    op_name, file, line, frame = "", "", 0, -1
+    rest: list[str] = []
+    for key, value in _PAIR.findall(text):
+        if key == "op_name":
+            op_name = unquote(value)
+        elif key == "stack_frame_id" and value.isdigit():
+            frame = table.frame_of_id(int(value))
+        elif key == "source_file":
+            file = unquote(value)
+        elif key == "source_line" and value.isdigit():
+            line = int(value)
+        else:
+            rest.append(f"{key}={value}")
+    if frame < 0 and file:
+        frame = table.frame_of_place(file, line)
+    return op_name, frame, " ".join(rest)
+
+
+# What follows one of these is the same on every machine. Programs of other machines and systems are read too.
+_PACKAGES = re.compile(r".*?(?:^|[/\\])(?:site-packages|dist-packages)[/\\](?!.*[/\\](?:site|dist)-packages[/\\])")
+_PYTHON = re.compile(r".*(?:^|[/\\])(?=python3\.\d+[/\\])")
+_ABSOLUTE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
+_INSTALLED = "site-packages/"
+
+
+def portable_file(file: str, root: str = "") -> str:
+    """A file without the machine: relative to the project, to where packages are installed, else its name.
+
+    Args:
+        file: a path of this machine or of another one, or a path that is portable already.
+        root: the project's folder: files below it are named relative to it; "" where there is none.
+
+    Returns:
+        a path with `/`; a package's starts with `site-packages/`, Python's own with its version.
+
+    Example:
+        >>> portable_file("/srv/project/model.py", "/srv/project"), portable_file("/srv/other/model.py")
+        ('model.py', 'model.py')
+        >>> portable_file("/srv/project/.venv/lib/python3.11/site-packages/equinox/nn/_mlp.py", "/srv/project")
+        'site-packages/equinox/nn/_mlp.py'
+    """
+    # Packages first: a virtual environment often lies inside the project, and below a folder of Python's name.
+    for pattern, head in ((_PACKAGES, _INSTALLED), (_PYTHON, "")):
+        match = pattern.match(file)
+        if match:
+            return head + file[match.end() :].replace("\\", "/")
+    plain, base = file.replace("\\", "/"), root.replace("\\", "/").rstrip("/") + "/"
+    if root and plain.startswith(base):
+        return plain[len(base) :]
+    return plain.rpartition("/")[2] if _ABSOLUTE.match(file) else plain
+
+
+def shown_file(file: str, root: str = "") -> str:
+    """A file as a report shows it: a package's begins with the package.
+
+    Example:
+        >>> shown_file("/venv/lib/python3.11/site-packages/diffrax/_integrate.py")
+        'diffrax/_integrate.py'
+    """
+    return portable_file(file, root).removeprefix(_INSTALLED)
+
+
+def is_library(file: str) -> bool:
+    """Whether a file belongs to an installed package or to Python itself, rather than to the user.
+
+    Example:
+        >>> is_library("/usr/lib/python3/dist-packages/jax/a.py"), is_library("python3.11/functools.py")
+        (True, True)
+    """
+    return bool(_PACKAGES.match(file) or _PYTHON.match(file)) or file.startswith("<")
+
+
+def own_frame(source: Iterable[Frame]) -> Frame | None:
+    """The innermost frame of the user's own code; the innermost of all where every frame is a library's.
+
+    Example:
+        >>> own_frame((Frame("site-packages/jax/nn.py", 9, "gelu"), Frame("model.py", 31, "loss"))).file
+        'model.py'
+    """
+    frames = tuple(source)
+    own = (frame for frame in frames if not is_library(frame.file))
+    return next(own, frames[0] if frames else None)

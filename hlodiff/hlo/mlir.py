@@ -1,0 +1,268 @@
+"""The only file of `hlo` that imports jaxlib: MLIR bindings and XLA's HLO module, imported when first needed.
+
+jaxlib promises stability for none of this. `tests/test_bindings.py` fails clearly when something moves.
+Tried with jaxlib 0.9.2 and 0.10.2; jax itself is never imported.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from hlodiff.errors import HlodiffError, ReadError
+
+_INSTALL = "pip install 'jaxlib>=0.9.2'"
+_CONFLICT = re.compile(r"^(<<<<<<< |=======$|>>>>>>> )", re.MULTILINE)
+
+
+def _load(name: str) -> Any:
+    """A jaxlib module by name, with an error in one sentence where it is missing."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        raise _too_old(name) if _version() else _missing() from None
+    except ImportError as error:
+        raise HlodiffError(f"jaxlib is installed but does not load: {error}", hint=_INSTALL) from None
+
+
+def _version() -> str:
+    """The installed jaxlib's version, "" where there is none."""
+    try:
+        return str(importlib.import_module("jaxlib").__version__)
+    except ModuleNotFoundError:
+        return ""
+
+
+def _missing() -> HlodiffError:
+    return HlodiffError("reading StableHLO and HLO protos needs jaxlib, which is missing", hint=_INSTALL)
+
+
+def _too_old(what: str) -> HlodiffError:
+    text = f"jaxlib {_version()} has no `{what}`: it is older or newer than what hlodiff knows"
+    return HlodiffError(text, hint=_INSTALL)
+
+
+@functools.cache
+def mlir() -> Any:
+    """jaxlib's `ir` module of MLIR bindings.
+
+    Raises:
+        HlodiffError: jaxlib is missing, broken, or of a version without these bindings.
+
+    Example:
+        >>> mlir().Context  # doctest: +ELLIPSIS
+        <class '...Context'>
+    """
+    return _load("jaxlib.mlir.ir")
+
+
+def context() -> Any:
+    """A new MLIR context with every dialect that JAX programs use, as `jax` itself sets it up.
+
+    One for each program: a context never frees the constants it has seen, and renames resources it has seen before.
+    """
+    try:
+        found = mlir().Context()
+        found.enable_multithreading(False)  # a context starts threads of its own: more time than they save
+        found.append_dialect_registry(_registry())
+        found.load_all_available_dialects()
+        for name in ("sdy", "mpmd", "chlo", "stablehlo"):
+            _load(f"jaxlib.mlir.dialects.{name}").register_dialect(found)
+        _load("jaxlib.mlir.dialects.mhlo").register_mhlo_dialect(found)
+    except AttributeError as error:
+        raise _too_old(str(error)) from None
+    return found
+
+
+def _registry() -> Any:
+    registry = mlir().DialectRegistry()
+    _load("jaxlib.mlir._mlir_libs._jax_mlir_ext").register_dialects(registry)
+    return registry
+
+
+def parse_mlir(text: str, path: str = "") -> Any:
+    """MLIR text to an `ir.Module`, verified.
+
+    Args:
+        text: one module in MLIR's textual form.
+        path: the file as the user named it, for the error.
+
+    Raises:
+        ReadError: the text is no valid MLIR; holds line, column and the line itself.
+
+    Example:
+        >>> parse_mlir("module @m {}").operation.name
+        'builtin.module'
+    """
+    if (conflict := _CONFLICT.search(text)) and "<<<<<<< " in text:
+        raise _conflict_error(text, conflict.start(), path)
+    try:
+        with context():
+            return mlir().Module.parse(text)
+    except mlir().MLIRError as error:
+        raise _read_error(error, text, path) from None
+
+
+def mlir_text(bytecode: bytes) -> str:
+    """MLIR bytecode as text with locations, as `jax.stages.Lowered.as_text(debug_info=True)` gives it.
+
+    Args:
+        bytecode: of a module of StableHLO.
+
+    Raises:
+        ReadError: these are no such bytes, or of another version of jaxlib.
+
+    Example:
+        >>> mlir_text(b"text")
+        Traceback (most recent call last):
+        hlodiff.errors.ReadError: <text>: the bytes are no MLIR bytecode
+    """
+    try:
+        if not bytecode.startswith(b"ML\xefR"):
+            raise ReadError("the bytes are no MLIR bytecode")
+        with context():
+            text: str = mlir().Module.parse(bytecode).operation.get_asm(enable_debug_info=True)
+            return text
+    except mlir().MLIRError:
+        raise ReadError("MLIR bytecode that this version of jaxlib does not read") from None
+
+
+def _conflict_error(text: str, position: int, path: str) -> ReadError:
+    line = text.count("\n", 0, position) + 1
+    return ReadError(
+        "the file holds merge-conflict markers",
+        path=path,
+        line=line,
+        column=1,
+        text=text.splitlines()[line - 1],
+        hint="take either side, then type `hlodiff update` to record the program anew",
+    )
+
+
+def _read_error(error: Any, text: str, path: str) -> ReadError:
+    """MLIR's first diagnostic as a ReadError with the offending line."""
+    diagnostics = list(error.error_diagnostics)
+    what = diagnostics[0].message if diagnostics else str(error)
+    place = re.search(r'"-":(\d+):(\d+)', str(diagnostics[0].location)) if diagnostics else None
+    if place is None:
+        return ReadError(f"no valid MLIR: {what}", path=path)
+    line, column = int(place[1]), int(place[2])
+    lines = text.splitlines()
+    offending = lines[line - 1] if 0 < line <= len(lines) else ""
+    end = " (the file ends here: is it truncated?)" if line >= len(lines) else ""
+    return ReadError(f"no valid MLIR: {what}{end}", path=path, line=line, column=column, text=offending)
+
+
+def attributes_of(operation: Any) -> Iterator[tuple[str, Any]]:
+    """(name, attribute) of every inherent and discardable attribute, sorted by name as MLIR stores them.
+
+    An attribute that the bindings cannot convert (a dense array of complex numbers) comes as its text.
+    """
+    attributes = operation.attributes
+    for number, key in enumerate(attributes):
+        name = key if isinstance(key, str) else key.name  # jaxlib before 0.10 yields NamedAttribute
+        try:
+            yield name, attributes[name]
+        except TypeError:
+            yield name, str(attributes[number]).removeprefix(f"NamedAttribute({name}=").removesuffix(")")
+
+
+def count_operations(operation: Any) -> int:
+    """The operation and all operations in its regions."""
+    found = 0
+
+    def visit(_: Any) -> Any:
+        nonlocal found
+        found += 1
+        return mlir().WalkResult.ADVANCE
+
+    operation.walk(visit)
+    return found
+
+
+def generic_text(module: Any) -> str:
+    """MLIR's generic form with debug info and elided constants: one line ends each operation with its location."""
+    text: str = module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True, large_elements_limit=16)
+    return text
+
+
+def pretty_text(module: Any) -> str:
+    """MLIR's pretty form in which name locations give the SSA names."""
+    text: str = module.operation.get_asm(use_name_loc_as_prefix=True)
+    return text
+
+
+@functools.cache
+def _kernel_context() -> Any:
+    """A context for kernels inside custom calls: also Mosaic's and Triton's dialects, and operations nobody knows."""
+    found = mlir().Context()
+    found.append_dialect_registry(_registry())
+    found.load_all_available_dialects()
+    found.allow_unregistered_dialects = True
+    for name in ("jaxlib.mosaic.python.tpu", "jaxlib.triton.dialect"):
+        try:
+            _load(name).register_dialect(found)
+        except (HlodiffError, AttributeError):
+            continue  # a kernel of that dialect then does not decode, which the caller says
+    return found
+
+
+def kernel_text(bytecode: bytes) -> str | None:
+    """MLIR bytecode of an embedded kernel as generic text without debug info; None where it does not decode.
+
+    Args:
+        bytecode: what Pallas put into a custom call: Mosaic TPU, Triton or Mosaic GPU.
+
+    Example:
+        >>> kernel_text(b"object code") is None
+        True
+    """
+    if not bytecode.startswith(b"ML\xefR"):
+        return None
+    try:
+        known = _kernel_context()
+    except (HlodiffError, AttributeError):
+        return None  # without jaxlib a compiled program is still compared, its kernels by their bytes
+    try:
+        with known:
+            text: str = mlir().Module.parse(bytecode).operation.get_asm(print_generic_op_form=True)
+            return text
+    except mlir().MLIRError:
+        return None
+
+
+@functools.cache
+def _hlo() -> Any:
+    """The jaxlib module that holds `HloModule`: `jaxlib._hlo` since 0.10, `jaxlib._jax` before."""
+    for name in ("jaxlib._hlo", "jaxlib._jax"):
+        try:
+            found = importlib.import_module(name)
+        except ModuleNotFoundError:
+            continue
+        if hasattr(found, "HloModule"):
+            return found
+    raise _too_old("HloModule") if _version() else _missing()
+
+
+def hlo_from_proto(data: bytes) -> Any:
+    """A serialized HloModuleProto as XLA's HloModule; XLA's own error where the bytes are none."""
+    return _hlo().HloModule.from_serialized_hlo_module_proto(data)
+
+
+def hlo_from_text(text: str) -> Any:
+    """Compiled HLO text through XLA's own parser, the oracle of the tests."""
+    return _hlo().hlo_module_from_text(text)
+
+
+def hlo_text(module: Any) -> str:
+    """Full text of an HloModule: layouts, metadata, constants, backend configuration."""
+    options = _hlo().HloPrintOptions()
+    options.print_large_constants = True
+    options.print_metadata = True
+    options.print_backend_config = True
+    options.print_extra_attributes = True
+    text: str = module.to_string(options)
+    return text

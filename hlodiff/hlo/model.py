@@ -1,0 +1,215 @@
+"""The program model: frozen records that compiled HLO, StableHLO and HLO protos are all read into.
+
+Words are XLA's. Positions are integers: an operand is an index into its computation's `instructions`, a
+called computation an index into its module's `computations`, so no name is ever evidence of anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Stage = Literal["compiled", "stablehlo"]
+
+STAGE_NAMES: dict[str, str] = {"stablehlo": "StableHLO", "compiled": "compiled"}
+"""What reports call each stage, in the order in which a program passes through them."""
+PROGRAM_NAMES: dict[str, str] = {**STAGE_NAMES, "compiled": "compiled HLO"}
+"""The same as nouns: what language a program of the stage is in."""
+
+# Bits per element. An element type that is not here counts 0 bytes and is still kept and compared.
+_BITS = {
+    "pred": 8, "s2": 2, "u2": 2, "s4": 4, "u4": 4, "s8": 8, "u8": 8, "s16": 16, "u16": 16, "s32": 32, "u32": 32,
+    "s64": 64, "u64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64, "c64": 64, "c128": 128, "f4e2m1fn": 4,
+    "s1": 1, "u1": 1,
+}  # fmt: skip
+
+
+def bits_of(element_type: str) -> int:
+    """Bits of one element: `bits_of("bf16") == 16`; 0 for tokens, tuples and unknown types."""
+    if element_type.startswith("f8"):
+        return 8
+    return _BITS.get(element_type, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How an array lies in memory: `{1,0:T(8,128)S(1)}` is minor_to_major (1, 0), tiling "(8,128)", memory space 1.
+
+    `other` keeps what we do not interpret (element size, dimension level types) verbatim, without loss.
+    """
+
+    minor_to_major: tuple[int, ...] = ()
+    tiling: str = ""
+    memory_space: int = 0
+    other: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """An array shape, a tuple of shapes, a token, or a type kept verbatim in `element_type`.
+
+    Args:
+        element_type: XLA's name ("f32", "s32", "pred"), "tuple", "token", or verbatim text of an unknown type.
+        dimensions: sizes; a bounded dynamic dimension has its bound, an unbounded one -1.
+        layout: None where the text has none.
+        tuple_shapes: the parts of a tuple.
+        dynamic: indices of the dynamic dimensions.
+        is_array: False for tuples, tokens and other types without dimensions.
+    """
+
+    element_type: str
+    dimensions: tuple[int, ...] = ()
+    layout: Layout | None = None
+    tuple_shapes: tuple[Shape, ...] = ()
+    dynamic: tuple[int, ...] = ()
+    is_array: bool = True
+
+    @property
+    def elements(self) -> int:
+        """Number of elements of an array, 0 for everything else."""
+        if not self.is_array:
+            return 0
+        count = 1
+        for size in self.dimensions:
+            count *= max(size, 0)
+        return count
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the array or of all leaves of the tuple, without padding."""
+        if self.tuple_shapes:
+            return sum(part.bytes for part in self.tuple_shapes)
+        return (self.elements * bits_of(self.element_type) + 7) // 8
+
+    def leaves(self) -> Iterator[Shape]:
+        """The arrays and tokens of a tuple in order, or the shape itself."""
+        if self.element_type != "tuple":
+            yield self
+        for part in self.tuple_shapes:
+            yield from part.leaves()
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One Python frame; `parent` is the index of the calling frame in `Module.frames`, -1 at the top."""
+
+    file: str
+    line: int
+    function: str
+    parent: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction (HLO) or operation (StableHLO).
+
+    Args:
+        name: as printed, without `%`; for people only, never compared.
+        opcode: XLA's word ("dot", "fusion", "all-reduce-start"). StableHLO ops drop their `stablehlo.` prefix
+            and keep underscores ("dot_general"); other dialects keep theirs ("func.call", "sdy.sharding_constraint").
+        shape: the result; several results of a StableHLO op are a tuple.
+        operands: indices into the computation's instructions.
+        results: which result of each operand is used (StableHLO ops with several results); () when all are 0.
+        attributes: (name, verbatim value) in printed order, without calls, control predecessors and metadata.
+        calls: (attribute name, computations called through it) in printed order.
+        control_predecessors: indices into the computation's instructions.
+        literal: verbatim text between the parentheses of a constant, the number of a parameter; else None.
+        op_name: the scope that JAX gave, e.g. `jit(f)/jvp()/dot_general`.
+        frame: innermost Python frame, an index into `Module.frames`, -1 where unknown.
+        metadata: what else is in `metadata={...}`, verbatim; never compared.
+        line: 1-based line in the text it was read from, 0 where it was not read from text.
+    """
+
+    name: str
+    opcode: str
+    shape: Shape
+    operands: tuple[int, ...] = ()
+    results: tuple[int, ...] = ()
+    attributes: tuple[tuple[str, str], ...] = ()
+    calls: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    control_predecessors: tuple[int, ...] = ()
+    literal: str | None = None
+    op_name: str = ""
+    frame: int = -1
+    metadata: str = ""
+    line: int = 0
+
+    def attribute(self, name: str) -> str | None:
+        """Verbatim value of an attribute, None where the instruction has none of that name."""
+        for key, value in self.attributes:
+            if key == name:
+                return value
+        return None
+
+    @property
+    def called(self) -> tuple[int, ...]:
+        """All called computations in order, as indices into `Module.computations`."""
+        return tuple([index for _, group in self.calls for index in group]) if self.calls else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """A list of instructions with one root; in StableHLO a function or a region of an operation.
+
+    A StableHLO region that uses values from outside gets one more `parameter` for each of them, with the attribute
+    `("captured", "true")`, and the operation that owns the region the same values as further operands.
+    A region's terminator (`return`) is its root.
+    `execution_thread` is "" for the main thread; `attributes` are (name, verbatim value) pairs of the computation.
+    """
+
+    name: str
+    instructions: tuple[Instruction, ...]
+    root: int
+    execution_thread: str = ""
+    attributes: tuple[tuple[str, str], ...] = ()
+    line: int = 0
+
+    def parameters(self) -> tuple[int, ...]:
+        """Indices of the parameters, ordered by parameter number."""
+        found = [(int(i.literal or 0), n) for n, i in enumerate(self.instructions) if i.opcode == "parameter"]
+        return tuple(n for _, n in sorted(found))
+
+    def users(self) -> tuple[tuple[int, ...], ...]:
+        """For each instruction the instructions that use it, ascending, each once."""
+        users: list[list[int]] = [[] for _ in self.instructions]
+        for index, instruction in enumerate(self.instructions):
+            for operand in dict.fromkeys(instruction.operands):
+                users[operand].append(index)
+        return tuple(map(tuple, users))
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One program at one stage: computations, the entry among them, header attributes and Python frames."""
+
+    name: str
+    stage: Stage
+    computations: Sequence[Computation]
+    entry: int
+    attributes: tuple[tuple[str, str], ...] = ()
+    frames: tuple[Frame, ...] = ()
+
+    @property
+    def entry_computation(self) -> Computation:
+        """The computation that runs when the program is called."""
+        return self.computations[self.entry]
+
+    def attribute(self, name: str) -> str | None:
+        """Verbatim value of a header attribute, None where there is none of that name."""
+        for key, value in self.attributes:
+            if key == name:
+                return value
+        return None
+
+    def instruction_count(self) -> int:
+        """Instructions in all computations together."""
+        return sum(len(c.instructions) for c in self.computations)
+
+    def stack(self, frame: int) -> tuple[Frame, ...]:
+        """The Python call stack of a frame, innermost first; () for -1. A cycle in a damaged table ends it."""
+        seen: dict[int, Frame] = {}
+        while 0 <= frame < len(self.frames) and frame not in seen:
+            seen[frame] = self.frames[frame]
+            frame = self.frames[frame].parent
+        return tuple(seen.values())

@@ -1,0 +1,449 @@
+"""Reads compiled HLO text into a Module: every backend, every XLA version, unknown opcodes and attributes verbatim.
+
+The reader walks lines. A line that starts in column 0 and ends in `{` opens a computation, `}` closes it, and what
+is between is one instruction per line (a literal may run over several).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hlodiff.errors import ReadError
+from hlodiff.hlo.acyclic import HINT, call_cycle, calls_later, operand_cycle
+from hlodiff.hlo.grammar import (
+    ATTRIBUTE_KEY,
+    CALLING_ATTRIBUTES,
+    COMPUTATION_HEAD,
+    INSTRUCTION_START,
+    METADATA,
+    OPCODE,
+    attribute_texts,
+    computation_spans,
+    operand_names,
+)
+from hlodiff.hlo.lazy import LazyComputations
+from hlodiff.hlo.metadata import FrameTable, read_metadata
+from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.shapes import read_shape
+from hlodiff.hlo.tokens import Unbalanced, closing, is_balanced, split_commas, without_comments
+
+Called = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+class NotAttributes(ValueError):
+    """Text that does not begin with a comma."""
+
+
+class UnknownComputation(ValueError):
+    """A call of something that the program does not hold."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """What follows the operands, metadata as text."""
+
+    attributes: tuple[tuple[str, str], ...] = ()
+    calls: Called = ()
+    predecessors: tuple[str, ...] = ()
+    metadata: str = ""
+
+
+@dataclass(slots=True)
+class AttributeReader:
+    """Reads the attributes of one program.
+
+    Args:
+        computations: index by name.
+        frames: where metadata points to.
+    """
+
+    computations: Mapping[str, int]
+    frames: FrameTable
+    _tails: dict[str, Tail] = field(default_factory=lambda: {"": Tail()})
+    _metadata: dict[str, tuple[str, int, str]] = field(default_factory=lambda: {"": ("", -1, "")})
+
+    def read(self, text: str) -> tuple[Tail, tuple[str, int, str]]:
+        """Read what follows the `)` of the operands.
+
+        Args:
+            text: `, attribute=value` any number of times, or nothing.
+
+        Returns:
+            The attributes; scope, frame and rest of the metadata.
+
+        Raises:
+            Unbalanced: a bracket or quote has no partner.
+            NotAttributes: something else than an attribute.
+            UnknownComputation: a call leads nowhere.
+        """
+        metadata = ""
+        at = text.find(", metadata={")
+        if at >= 0 and _is_plain(text[:at]) and (found := METADATA.match(text, at)):
+            metadata = found[1]
+            text = text[:at] + text[found.end() :]
+        tail = self._tails.get(text)
+        if tail is None:
+            tail = self._tails[text] = self._read(text.strip())
+        metadata = tail.metadata or metadata
+        known = self._metadata.get(metadata)
+        if known is None:
+            known = self._metadata[metadata] = read_metadata(metadata, self.frames)
+        return tail, known
+
+    def _read(self, body: str) -> Tail:
+        if not body:
+            return Tail()
+        if not body.startswith(","):
+            raise NotAttributes
+        attributes: list[tuple[str, str]] = []
+        calls: list[tuple[str, tuple[int, ...]]] = []
+        predecessors: list[str] = []
+        metadata = ""
+        for part in attribute_texts(body[1:]):
+            key = ATTRIBUTE_KEY.match(part)
+            if key is None:
+                attributes.append((part, ""))  # a bare flag
+                continue
+            name, value = key.group(1), part[key.end() :]
+            if name == "metadata":
+                metadata = value
+            elif name in CALLING_ATTRIBUTES and (names := self._called_names(value)):
+                calls.append((name, self._called(names)))
+            elif name == "control-predecessors":
+                predecessors = operand_names(value.strip("{}"))
+            else:
+                attributes.append((name, without_comments(value)))
+        return Tail(tuple(attributes), tuple(calls), tuple(predecessors), metadata)
+
+    def _called_names(self, value: str) -> list[str]:
+        """Names of computations; short forms leave out the `%`, and then only names that exist are ones."""
+        names = operand_names(value.strip().removeprefix("{").removesuffix("}"))
+        return names if "%" in value or all(name in self.computations for name in names) else []
+
+    def _called(self, names: list[str]) -> tuple[int, ...]:
+        try:
+            return tuple(self.computations[name] for name in names)
+        except KeyError as missing:
+            raise UnknownComputation(str(missing.args[0])) from None
+
+
+def _is_plain(text: str) -> bool:
+    """Whether no string and no bracket is open at the end of a text, as far as counting can decide."""
+    return '"' not in text and "[" not in text and "(" not in text and text.count("{") == text.count("}")
+
+
+_CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ", "||||||| ")
+_VERBATIM = frozenset(["constant", "parameter"])
+
+
+@dataclass(slots=True)
+class _Open:
+    """A computation while its lines are read."""
+
+    name: str
+    line: int
+    instructions: list[Instruction] = field(default_factory=list)
+    index: dict[str, int] = field(default_factory=dict)
+    root: int = -1
+    # Operands and control predecessors that were named before they were defined: XLA reads that too.
+    late: list[tuple[int, list[str], tuple[str, ...]]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Reader:
+    path: str
+    lines: list[str]
+    tails: AttributeReader
+    # Where only a part of a text is read: lines and computations before it.
+    lines_before: int = 0
+    computations_before: int = 0
+    done: list[Computation] = field(default_factory=list)
+    entry: int = -1
+
+    def error(self, what: str, line: int, column: int = 0, hint: str = "") -> ReadError:
+        text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+        number = line + self.lines_before if line else 0
+        return ReadError(what, path=self.path, line=number, column=column, text=text, hint=hint)
+
+
+# Below this many characters reading at once takes a few milliseconds, and errors are reported at once.
+_READ_AT_ONCE = 50_000
+
+
+def read_hlo(text: str, *, path: str = "", at_once: bool | None = None) -> Module:
+    """Read the text form of a compiled HLO module.
+
+    Args:
+        text: what `compiled.as_text()` or an XLA dump holds.
+        path: the file's name, for errors only.
+        at_once: whether every computation is read now, or when it is first used; None decides by size.
+
+    Returns:
+        The module; computations and instructions in the order of the text.
+
+    Raises:
+        ReadError: with line, column and a caret under the place. An error inside a computation that is read
+            later is raised when it is first used.
+
+    Example:
+        >>> module = read_hlo("HloModule m\\n\\nENTRY e {\\n  ROOT p = f32[2]{0} parameter(0)\\n}\\n")
+        >>> module.entry_computation.instructions[0].opcode
+        'parameter'
+    """
+    if not (len(text) < _READ_AT_ONCE if at_once is None else at_once):
+        later = _read_later(text, path)
+        if later is not None:
+            return later
+    lines = text.split("\n")
+    reader = _Reader(path, lines, AttributeReader(_computation_names(lines), FrameTable()))
+    name, attributes, number = _read_module_line(reader)
+    number = _read_tables(reader, number)
+    while number <= len(lines):
+        line = lines[number - 1]
+        if not line.strip() or line.startswith("//"):
+            number += 1
+            continue
+        number = _read_computation(reader, number)
+    if not reader.done:
+        raise reader.error("the file ends before the first computation", len(lines), hint=_TRUNCATED)
+    if reader.entry < 0:
+        if len(reader.done) > 1:
+            raise reader.error("no computation is marked ENTRY", 1, hint=_TRUNCATED)
+        reader.entry = 0
+    if cycle := call_cycle(reader.done):
+        raise reader.error(*cycle, hint=HINT)
+    return Module(name, "compiled", tuple(reader.done), reader.entry, attributes, reader.tails.frames.frames())
+
+
+def _read_later(text: str, path: str) -> Module | None:
+    """The module with computations that are read when first used; None where the text is not in canonical form."""
+    if "source_file=" in text:  # older frames, which are only known when all instructions are read
+        return None
+    start = text.find("\n}")
+    reader = _Reader(path, text[: max(start, 0)].split("\n"), AttributeReader({}, FrameTable()))
+    name, attributes, number = _read_module_line(reader)
+    number = _read_tables(reader, number)
+    spans = computation_spans(text, sum(len(line) + 1 for line in reader.lines[: number - 1]), number - 1)
+    if not spans:
+        return None
+    tails = AttributeReader({span.name: n for n, span in enumerate(spans)}, reader.tails.frames)
+    whole: list[Module] = []
+
+    def read(index: int, instructions: Sequence[str] | None) -> Computation:
+        span = spans[index]
+        if instructions is None:
+            instructions = text[span.body : span.end - 1].split("\n")
+        lines = [text[span.start : span.body - 1], *instructions, "}" + span.closing]
+        part = _Reader(path, lines, tails, span.line, index)
+        _read_computation(part, 1)
+        if not whole and calls_later(index, part.done[0]):  # not XLA's order: are calls acyclic?
+            whole.append(read_hlo(text, path=path, at_once=True))
+        return part.done[0]
+
+    entry = next(n for n, span in enumerate(spans) if span.is_entry)
+    return Module(
+        name, "compiled", LazyComputations(text, spans, read), entry, attributes, reader.tails.frames.frames()
+    )
+
+
+_TRUNCATED = "the file may be cut off: HLO prints ENTRY last; capture or dump it again"
+
+
+def _computation_names(lines: list[str]) -> dict[str, int]:
+    names: dict[str, int] = {}
+    for line in lines:
+        if line[:1] not in ("", " ", "\t", "}", "/") and line.rstrip().endswith("{"):
+            match = COMPUTATION_HEAD.match(line)
+            if match:
+                names.setdefault(match.group(2), len(names))
+    return names
+
+
+def _read_module_line(reader: _Reader) -> tuple[str, tuple[tuple[str, str], ...], int]:
+    for number, line in enumerate(reader.lines, 1):
+        if not line.strip() or line.startswith("//"):
+            continue
+        _refuse_conflict(reader, number, line)
+        if not line.startswith("HloModule"):
+            raise reader.error("expected `HloModule NAME`", number, 1, "is this compiled HLO text?")
+        try:
+            parts = split_commas(without_comments(line[len("HloModule") :]))
+        except Unbalanced as at:
+            raise reader.error("bracket or quote without its partner", number, at.position + 10, _TRUNCATED) from None
+        if not parts:
+            raise reader.error("expected a module name", number, len("HloModule") + 1)
+        pairs = (part.partition("=") for part in parts[1:])
+        return parts[0].removeprefix("%"), tuple((k.strip(), v.strip()) for k, _, v in pairs), number + 1
+    raise reader.error("the file is empty", 0, hint="expected compiled HLO text that starts with `HloModule`")
+
+
+def _refuse_conflict(reader: _Reader, number: int, line: str) -> None:
+    if line.startswith(_CONFLICT):
+        hint = "settle the merge, then record the program again with `hlodiff update`"
+        raise reader.error("merge conflict marker: this program is neither side", number, 1, hint)
+
+
+def _read_tables(reader: _Reader, number: int) -> int:
+    """Read the debug tables, return the line of the first computation."""
+    table = ""
+    while number <= len(reader.lines):
+        line = reader.lines[number - 1].rstrip()
+        if line in FrameTable.NAMES:
+            table = line
+        elif table and line[:1].isdigit():
+            if not reader.tails.frames.add(table, line):
+                raise reader.error(f"not a row of the table {table}", number, 1)
+        elif line:
+            return number
+        number += 1
+    return number
+
+
+def _read_computation(reader: _Reader, number: int) -> int:
+    line = reader.lines[number - 1]
+    _refuse_conflict(reader, number, line)
+    match = COMPUTATION_HEAD.match(line) if line[:1] not in (" ", "\t", "}") else None
+    if match is None:
+        raise reader.error("expected the head of a computation: `%name (parameters) -> shape {`", number, 1)
+    if reader.tails.computations[match.group(2)] != reader.computations_before + len(reader.done):
+        raise reader.error(f"computation %{match.group(2)} is defined twice", number, match.start(2) + 1)
+    open_ = _Open(match.group(2), number + reader.lines_before)
+    if match.group(1):
+        if reader.entry >= 0:
+            raise reader.error("a second ENTRY computation", number, 1)
+        reader.entry = len(reader.done)
+    number += 1
+    lines = reader.lines
+    while True:
+        if number > len(lines):
+            raise reader.error(f"the file ends inside computation %{open_.name}", len(lines), hint=_TRUNCATED)
+        line = lines[number - 1]
+        if line.startswith("}"):
+            reader.done.append(_close(reader, open_, number))
+            return number + 1
+        if line.strip() and not line.lstrip().startswith("//"):
+            number = _read_instruction(reader, open_, number)
+        number += 1
+
+
+def _close(reader: _Reader, open_: _Open, number: int) -> Computation:
+    instructions = open_.instructions
+    if not instructions:
+        raise reader.error(f"computation %{open_.name} has no instruction", number, 1)
+    for position, operands, predecessors in open_.late:
+        old = instructions[position]
+        place = old.line - reader.lines_before
+        instructions[position] = Instruction(
+            old.name, old.opcode, old.shape, _indices(reader, open_, operands, place), (), old.attributes,
+            old.calls, _indices(reader, open_, predecessors, place), old.literal, old.op_name, old.frame,
+            old.metadata, old.line,
+        )  # fmt: skip
+    if open_.late and (cycle := operand_cycle(instructions)):
+        raise reader.error(cycle[0], cycle[1] - reader.lines_before, hint=HINT)
+    line = reader.lines[number - 1]
+    try:
+        pairs = [part.partition("=") for part in split_commas(line[1:].lstrip(", "))]
+    except Unbalanced as at:
+        raise reader.error("bracket or quote without its partner", number, at.position + 2) from None
+    attributes = tuple((k.strip(), v.strip()) for k, _, v in pairs if k.strip())
+    thread = dict(attributes).get("execution_thread", "").strip('"')
+    return Computation(
+        open_.name,
+        tuple(instructions),
+        open_.root if open_.root >= 0 else len(instructions) - 1,
+        "" if thread == "main" else thread,
+        tuple(pair for pair in attributes if pair[0] != "execution_thread"),
+        open_.line,
+    )
+
+
+def _indices(reader: _Reader, open_: _Open, names: Sequence[str], line: int) -> tuple[int, ...]:
+    try:
+        return tuple([open_.index[name] for name in names])
+    except KeyError as missing:
+        name = str(missing.args[0])
+        column = reader.lines[line - 1].find(name) + 1
+        raise reader.error(f"operand %{name} is not defined in %{open_.name}", line, column) from None
+
+
+def _read_instruction(reader: _Reader, open_: _Open, number: int) -> int:
+    """Read the instruction that starts in line `number`, return the line it ends in."""
+    line = reader.lines[number - 1]
+    start = INSTRUCTION_START.match(line)
+    if start is None:
+        _refuse_conflict(reader, number, line)
+        raise reader.error("expected an instruction: `%name = shape opcode(operands)`", number, _first(line))
+    name = start.group(2)
+    if name in open_.index:
+        raise reader.error(f"instruction %{name} is defined twice in %{open_.name}", number, start.start(2) + 1)
+    last = number
+    try:
+        instruction = _parse(reader, open_, line, start, number)
+    except (Unbalanced, ReadError):
+        # A literal may run over several lines; asking every line first costs a third of the reading time.
+        while not is_balanced(line) and last < len(reader.lines) and not reader.lines[last].startswith("}"):
+            line += "\n" + reader.lines[last]
+            last += 1
+        try:
+            instruction = _parse(reader, open_, line, start, number)
+        except Unbalanced:
+            what = "bracket or quote without its partner"
+            raise reader.error(what, number, start.end() + 1, _TRUNCATED) from None
+    if start.group(1):
+        if open_.root >= 0:
+            raise reader.error(f"a second ROOT in %{open_.name}", number, start.start(1) + 1)
+        open_.root = len(open_.instructions)
+    open_.index[name] = len(open_.instructions)
+    open_.instructions.append(instruction)
+    return last
+
+
+def _first(line: str) -> int:
+    return len(line) - len(line.lstrip()) + 1
+
+
+def _parse(reader: _Reader, open_: _Open, line: str, start: re.Match[str], number: int) -> Instruction:
+    position = start.end()
+    end = closing(line, position) + 1 if line[position : position + 1] == "(" else _end_of_shape(line, position)
+    opcode = OPCODE.match(line, end)
+    if opcode is None:
+        raise reader.error("expected `opcode(`", number, end + 1)
+    shape = read_shape(line[position:end])
+    inside = line.find(")", opcode.end())
+    if inside < 0 or "(" in line[opcode.end() : inside] or '"' in line[opcode.end() : inside]:
+        inside = closing(line, opcode.end() - 1)
+    arguments = line[opcode.end() : inside]
+    verbatim = opcode.group(1) in _VERBATIM
+    operands = [] if verbatim else operand_names(arguments)
+    tail, (op_name, frame, rest) = _read_tail(reader, line[inside + 1 :], number, inside + 2)
+    index = open_.index
+    try:
+        known, before = tuple([index[name] for name in operands]), tuple([index[name] for name in tail.predecessors])
+    except KeyError:
+        known = before = ()
+        open_.late.append((len(open_.instructions), operands, tail.predecessors))
+    return Instruction(
+        start.group(2), opcode.group(1), shape, known, (), tail.attributes, tail.calls, before,
+        arguments.strip() if verbatim else None, op_name, frame, rest, number + reader.lines_before,
+    )  # fmt: skip
+
+
+def _end_of_shape(line: str, position: int) -> int:
+    end = line.find(" ", position)
+    return len(line) if end < 0 else end
+
+
+def _read_tail(reader: _Reader, text: str, number: int, column: int) -> tuple[Tail, tuple[str, int, str]]:
+    try:
+        return reader.tails.read(text)
+    except NotAttributes:
+        raise reader.error("expected `, attribute=value`", number, column) from None
+    except UnknownComputation as missing:
+        column = reader.lines[number - 1].find(missing.name) + 1
+        raise reader.error(f"computation %{missing.name} is not defined", number, column, _TRUNCATED) from None

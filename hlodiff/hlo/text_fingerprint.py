@@ -1,0 +1,342 @@
+"""Text fingerprints: which computations of two HLO texts are equal as printed, apart from names and order.
+
+Value numbering on text, about 1 us per instruction. One regular expression takes each line apart, and the line gets a
+number: equal numbers mean equal opcode, shape, attributes and literal, and operands with equal numbers. Where no two
+instructions of a computation have the same number, the set of numbers identifies the computation, in whatever order it
+was printed. Nothing here knows what an attribute means: another spelling is another number, and such a computation has
+to be parsed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from hlodiff.hlo.fingerprint import is_commutative_opcode
+from hlodiff.hlo.grammar import (
+    LineParts,
+    Span,
+    called_in_control_flow,
+    called_names,
+    kept_lines,
+    opcode_of,
+    operand_references,
+    parts_of_lines,
+    references,
+    root_reference,
+    with_references,
+    without_metadata,
+    without_references,
+)
+from hlodiff.hlo.lazy import LazyComputations
+from hlodiff.hlo.tokens import Unbalanced, split_commas
+
+# What is numbered across the whole program: in another computation an equal number may mean other partners.
+_NUMBERED = ("channel", "rendezvous", "callback")
+# The same, and edges that are no operands: a line with one of these has no number of its own.
+_NOT_LOCAL = (*_NUMBERED, "control-predecessors")
+
+Numbers = dict[Hashable, int]
+
+
+class _Undecided(Exception):
+    """The text is not enough to decide: the computation has to be parsed."""
+
+
+class _Numbers(dict[Hashable, int]):
+    """Numbers of lines that have equal opcode, shape and attributes, by their operands or literal."""
+
+    __slots__ = ("_fresh", "commutative")
+
+    def __init__(self, commutative: bool, fresh: Iterator[int]) -> None:
+        super().__init__()
+        self.commutative = commutative
+        self._fresh = fresh
+
+    def __missing__(self, what: Hashable) -> int:
+        self[what] = number = next(self._fresh)
+        return number
+
+
+class _ByOpcode(dict[str, _Numbers]):
+    """Lines that have equal attributes, by shape and opcode."""
+
+    def __init__(self, attributes: str, fresh: Iterator[int]) -> None:
+        super().__init__()
+        self._attributes = attributes
+        self._fresh = fresh
+
+    def __missing__(self, shape_and_opcode: str) -> _Numbers:
+        commutative = is_commutative_opcode(opcode_of(shape_and_opcode), _direction(self._attributes))
+        self[shape_and_opcode] = numbers = _Numbers(commutative, self._fresh)
+        return numbers
+
+
+class _ByAttributes(dict[str, _ByOpcode]):
+    """Lines by their attributes as printed; texts that mean the same share one value, and each is read once.
+
+    Metadata means nothing, nor does the order of attributes. The name of a callee is replaced by the key of that
+    computation, or removed if `masked`.
+    """
+
+    def __init__(self, canonical: dict[str, _ByOpcode], fresh: Iterator[int], masked: bool = False) -> None:
+        super().__init__()
+        self._fresh = fresh  # numbers of lines
+        self.keys_by_name: dict[str, int | None] = {}
+        self._masked = masked
+        self._canonical = canonical
+        self._sorted: dict[str, str] = {}
+
+    def __missing__(self, attributes: str) -> _ByOpcode:
+        text = without_metadata(attributes)
+        if "%" in text:
+            text = without_references(text) if self._masked else with_references(text, self._key)
+        if text not in self._sorted:
+            self._sorted[text] = _in_order_of_names(text)
+        text = self._sorted[text]
+        if text not in self._canonical:
+            self._canonical[text] = _ByOpcode(text, self._fresh)
+        self[attributes] = by_opcode = self._canonical[text]
+        return by_opcode
+
+    def _key(self, name: str) -> str:
+        key = self.keys_by_name.get(name)
+        if key is None:
+            raise _Undecided
+        return f"%{key}"
+
+
+@dataclass(frozen=True, slots=True)
+class TextFingerprint:
+    """The text fingerprints of one side of a comparison.
+
+    Args:
+        program: its computations as text.
+        keys, spans: by the name of each computation its key (None if only parsing can decide) and where its text is.
+        scheduled: names of the computations whose printed order counts.
+    """
+
+    program: LazyComputations
+    keys: dict[str, int | None]
+    spans: dict[str, Span]
+    scheduled: frozenset[str]
+    _lines: dict[str, list[LineParts]] = field(default_factory=dict)
+
+    def lines(self, name: str) -> list[LineParts]:
+        """The parts of the lines of a computation, taken apart once; see `parts_of_lines`."""
+        if name not in self._lines:
+            self._lines[name] = parts_of_lines(self.program.text, self.spans[name])
+        return self._lines[name]
+
+    def body(self, name: str) -> str:
+        """The text of the instructions of a computation."""
+        return self.spans[name].body_of(self.program.text)
+
+    def root(self, name: str) -> str:
+        """The name of the root of a computation, with `%`."""
+        return root_reference(self.program.text, self.spans[name])
+
+    def kept_lines(self, name: str, kept: Sequence[int], marks: Mapping[int, int], opcode: str) -> list[str]:
+        """Some lines of a computation, those with a mark as placeholders; see `hlo.grammar.kept_lines`."""
+        return kept_lines(self.program.text, self.spans[name], self.lines(name), kept, marks, opcode)
+
+
+@dataclass(slots=True)
+class TextFingerprinter:
+    """Gives the computations of programs their keys; keys of one fingerprinter can be compared.
+
+    Args:
+        numbers: grows; equal keys mean equal computations only within one of these.
+        scheduled: whether the printed order is part of computations that run one instruction at a time.
+    """
+
+    numbers: Numbers
+    scheduled: bool
+    _by_opcode: dict[str, _ByOpcode] = field(default_factory=dict)
+    _fresh: Iterator[int] = field(default_factory=count)
+    _by_attributes: _ByAttributes = field(init=False)
+
+    def fingerprint(self, program: LazyComputations, entry: int, by_name: Container[str] = ()) -> TextFingerprint:
+        """Give every computation its key.
+
+        Args:
+            program: one side.
+            entry: index of its entry computation.
+            by_name: computations that are known to be the same on both sides and unlike all others; see `same_names`.
+        """
+        keys: dict[str, int | None] = {}
+        self._by_attributes = _ByAttributes(self._by_opcode, self._fresh)
+        self._by_attributes.keys_by_name = keys
+        spans = {span.name: span for span in program.spans}
+        scheduled = _in_schedule(program.text, spans, program.spans[entry].name) if self.scheduled else frozenset()
+        for n, (name, span) in enumerate(spans.items()):
+            if n == entry:
+                keys[name] = None  # always parsed: its parameters are the program's
+            elif name in by_name:
+                keys[name] = self._number(("same", name))
+            else:
+                keys[name] = self._key(program.text, span, name in scheduled)
+        return TextFingerprint(program, keys, spans, scheduled)
+
+    def _key(self, text: str, span: Span, scheduled: bool) -> int | None:
+        lines = parts_of_lines(text, span)
+        if not lines:
+            return None
+        root = root_reference(text, span)
+        try:
+            if not scheduled:
+                number = self._unordered(lines)
+                found = frozenset(number.values())
+                if len(found) == len(lines):
+                    return self._number((span.closing, number[root], found))
+            return self._number((span.closing, self._in_order(lines, root)))
+        except (KeyError, Unbalanced, _Undecided):
+            return None
+
+    def matching_lines(
+        self, old: TextFingerprint, new: TextFingerprint, name: str, other: str
+    ) -> list[tuple[int, int]] | None:
+        """Match the lines of two computations that are equal except for what they call.
+
+        Args:
+            old, new: both sides.
+            name, other: a computation of each.
+
+        Returns:
+            Pairs of line numbers, those of the old side ascending; None where the two differ in more, or where the
+            text is not enough to decide.
+        """
+        self._by_attributes = _ByAttributes({}, self._fresh, masked=True)
+        ours, theirs = old.lines(name), new.lines(other)
+        roots = old.root(name), new.root(other)
+        if not ours or len(ours) != len(theirs) or old.spans[name].closing != new.spans[other].closing:
+            return None
+        try:
+            if name in old.scheduled or other in new.scheduled:
+                same = self._in_order(ours, roots[0]) == self._in_order(theirs, roots[1])
+                return [(n, n) for n in range(len(ours))] if same else None
+            one, two = self._unordered(ours), self._unordered(theirs)
+        except (KeyError, Unbalanced, _Undecided):
+            return None
+        place = {two[line[0]]: n for n, line in enumerate(theirs)}
+        numbers = set(one.values())
+        if len(numbers) != len(ours) or numbers != place.keys() or one[roots[0]] != two[roots[1]]:
+            return None
+        return [(n, place[one[line[0]]]) for n, line in enumerate(ours)]
+
+    def _number(self, what: Hashable) -> int:
+        return self.numbers.setdefault(what, len(self.numbers))
+
+    def _unordered(self, lines: Sequence[LineParts]) -> dict[str, int]:
+        """Value numbering: the number of each line, by its name. This loop is where the time goes."""
+        by_attributes = self._by_attributes
+        number: dict[str, int] = {}
+        number_of = number.__getitem__
+        for name, shape_and_opcode, inside, attributes in lines:
+            numbers = by_attributes[attributes][shape_and_opcode]
+            if inside in number:  # one operand
+                number[name] = numbers[number[inside]]
+            elif inside[:1] != "%":  # none, or a literal
+                if "%" in inside:  # older printers put a shape before each operand
+                    raise _Undecided
+                number[name] = numbers[inside]
+            else:
+                first, _, second = inside.partition(", ")
+                if second not in number:
+                    number[name] = numbers[tuple(map(number_of, references(inside)))]
+                elif numbers.commutative and number[first] > number[second]:
+                    number[name] = numbers[number[second], number[first]]
+                else:
+                    number[name] = numbers[number[first], number[second]]
+        return number
+
+    def _in_order(self, lines: Sequence[LineParts], root: str) -> tuple[int, ...]:
+        """One number for each line; operands are the positions of lines, so that shared values are seen."""
+        position: dict[str, int] = {}
+        found: list[int] = []
+        for line in lines:
+            name, shape_and_opcode, inside, attributes = line
+            numbers = self._by_attributes[attributes][shape_and_opcode]
+            operands = [position[operand] for operand in operand_references(line)]
+            if not operands and "%" in inside:  # see `_unordered`
+                raise _Undecided
+            if len(operands) == 2 and numbers.commutative:
+                operands.sort()
+            what = ("in order", *operands) if operands else inside
+            position[name] = len(position)
+            found.append(numbers[what])
+        if len(position) != len(found):
+            raise _Undecided
+        return (position[root], *found)
+
+
+def same_names(old: LazyComputations, new: LazyComputations) -> set[str]:
+    """Computations that have one name and one text on both sides, and cannot be equal to any other.
+
+    A name is no evidence: where another computation has as many lines as one that differs, or is called by one that
+    has, the two may be equal, and only taking both apart can decide. Nor is the text where it holds numbers that are
+    unique in the program: the same channel may have other partners elsewhere. Such a computation and its callers are
+    always parsed.
+    """
+    ours = {span.name: span for span in old.spans}
+    callees: dict[str, list[str]] = {}
+    for span in new.spans:
+        match = ours.get(span.name)
+        if match is not None and _is_same(old.text, match, new.text, span):
+            names = [name for name in called_names(span.body_of(new.text)) if name in ours]
+            if all(name in callees for name in names):
+                callees[span.name] = names
+    lengths = {span.lines for program in (old, new) for span in program.spans if span.name not in callees}
+    while True:
+        doubtful = [name for name in callees if ours[name].lines in lengths]
+        more = {ours[callee].lines for name in doubtful for callee in callees[name]} - lengths
+        if not more:
+            return callees.keys() - doubtful
+        lengths |= more
+
+
+def _is_same(text: str, one: Span, others: str, other: Span) -> bool:
+    if one.lines != other.lines or one.closing != other.closing or one.end - one.body != other.end - other.body:
+        return False
+    body = one.body_of(text)
+    return body == other.body_of(others) and not any(word in body for word in _NUMBERED)
+
+
+def _in_schedule(text: str, spans: Mapping[str, Span], entry: str) -> frozenset[str]:
+    """Computations that run one instruction at a time: reached from the entry through loops, branches and calls."""
+    found = {entry: None}
+    waiting = [entry]
+    for name in waiting:
+        callees = dict.fromkeys(
+            callee for callee in called_in_control_flow(text, spans[name]) if callee in spans and callee not in found
+        )
+        found |= callees
+        waiting += callees
+    return frozenset(found)
+
+
+def _direction(attributes: str) -> str:
+    """The direction of a comparison; "" for other instructions."""
+    if "direction=" not in attributes:
+        return ""
+    parts = (part.partition("=") for part in split_commas(attributes))
+    return next((value for name, _, value in parts if name == "direction"), "")
+
+
+def _in_order_of_names(attributes: str) -> str:
+    if any(word in attributes for word in _NOT_LOCAL):
+        raise _Undecided
+    return ", ".join(sorted(map(_in_key_order, split_commas(attributes.removeprefix(",")))))
+
+
+def _in_key_order(attribute: str) -> str:
+    """Backend configurations are JSON, whose keys may come in any order."""
+    name, _, value = attribute.partition("=")
+    if name != "backend_config" or not value.startswith("{"):
+        return attribute
+    try:
+        return f"{name}={json.dumps(json.loads(value), sort_keys=True)}"
+    except (ValueError, RecursionError):
+        return attribute

@@ -1,0 +1,257 @@
+"""The report of `hlodiff profile`: the time of a first call, phase by phase and pass by pass."""
+
+from __future__ import annotations
+
+import io
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hlodiff.report.escape import code, escape_markdown, json_text, printable
+from hlodiff.report.numbers import format_seconds, many
+from hlodiff.report.program_analysis import AnalysisNote, listed
+from hlodiff.report.timings import PHASES, TITLES, bar
+
+_MOST_PASSES = 12
+_BY = {
+    "profiler": "as XLA tells its profiler",
+    "dump": "as the metadata of its dump tell",
+}
+_LARGER = "larger than it must be"
+_NO_PASSES = "this compiler does not tell how long its passes take"
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass of XLA: seconds without what ran inside it, and in how many runs."""
+
+    name: str
+    pipeline: str
+    seconds: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How long one program took to trace, lower and compile, several times.
+
+    Args:
+        name, target: which program.
+        stablehlo, compiled: instructions of both stages.
+        first: seconds by phase in a fresh process.
+        later: the same for each repetition in that process.
+        passes: XLA's passes in one more compile, the longest first.
+        source: where their times come from, a key of `_BY`.
+        observed: how long XLA took in that compile.
+        problem: why nothing was timed; then `advice` is what helps.
+        reasons: what makes the program larger than necessary.
+
+    Example:
+        >>> Profile("f", "cpu", problem="libtpu is not installed").median("trace") is None
+        True
+    """
+
+    name: str
+    target: str
+    stablehlo: int = 0
+    compiled: int = 0
+    first: Mapping[str, float] | None = None
+    later: tuple[Mapping[str, float], ...] = ()
+    passes: tuple[Pass, ...] = ()
+    source: str = ""
+    observed: float = 0.0
+    problem: str = ""
+    advice: str = ""
+    broken: bool = False
+    reasons: tuple[AnalysisNote, ...] = ()
+
+    def median(self, phase: str) -> float | None:
+        """Median of the later times of one phase, or of all phases together for "total"."""
+        times = [_of(run, phase) for run in self.later]
+        return statistics.median(times) if times else None
+
+    def outside(self) -> float:
+        """Seconds of the observed compile outside all passes."""
+        return max(self.observed - sum(each.seconds for each in self.passes), 0.0)
+
+
+def _of(run: Mapping[str, float], phase: str) -> float:
+    return sum(run.values()) if phase == "total" else run[phase]
+
+
+def profiles_text(profiles: Sequence[Profile], everything: bool = False, color: bool = False) -> str:
+    """The report for a terminal.
+
+    Args:
+        profiles: in the order in which they are shown.
+        everything: whether every pass is listed.
+        color: whether bars may be coloured; colour carries no meaning.
+
+    Returns:
+        text ending in a newline.
+
+    Example:
+        >>> print(profiles_text([Profile("f", "cpu", problem="it is broken")]), end="")
+        f  cpu  not timed: it is broken
+    """
+    longest = max((_of(p.first, phase) for p in profiles if p.first for phase in PHASES), default=0) or 1
+    lines = [line for profile in profiles for line in _lines(profile, longest, everything)]
+    if any(profile.first for profile in profiles):
+        lines.append("paid by the first call with new shapes, types or static values; later calls only run the program")
+    text = "".join(line.rstrip() + "\n" for line in lines)
+    return _colored(text) if color else text
+
+
+def _lines(profile: Profile, longest: float, everything: bool) -> Iterator[str]:
+    head = printable(f"{profile.name}  {profile.target}")
+    if profile.first is None:
+        yield f"{head}  not timed: {printable(profile.problem)}"
+        if profile.advice:
+            yield f"  {printable(profile.advice)}"
+        return
+    yield f"{head}  {profile.stablehlo:,} StableHLO ops, {profile.compiled:,} compiled instructions"
+    yield from _phases(profile, longest)
+    yield from _passes(profile, everything)
+    if profile.reasons:
+        yield f"  {_LARGER}"
+    for reason in listed(profile.reasons):
+        yield printable(f"    {reason.kind}: {reason.what}")
+        if reason.advice:
+            yield printable(f"      {reason.advice}")
+    yield ""
+
+
+def _phases(profile: Profile, longest: float) -> Iterator[str]:
+    first = profile.first or {}
+    runs = len(profile.later)
+    yield f"  {'':<7}{'first':>10}" + (f"{'again':>10}  median of {runs}, least to most" if runs else "")
+    for phase in (*PHASES, "total"):
+        line = f"  {TITLES.get(phase, phase):<7}{format_seconds(_of(first, phase)):>10}"
+        if runs:
+            times = [_of(run, phase) for run in profile.later]
+            spread = f"{format_seconds(min(times))} to {format_seconds(max(times))}"
+            line += f"{format_seconds(profile.median(phase) or 0):>10}  {spread:<21}"
+        yield line if phase == "total" else f"{line}  {bar(_of(first, phase) / longest)}"
+
+
+def _passes(profile: Profile, everything: bool) -> Iterator[str]:
+    if not profile.passes:
+        if profile.observed:
+            yield f"  {_NO_PASSES}"
+        return
+    yield f"  inside XLA: {_split(profile)}; {_BY[profile.source]}"
+    rows = list(_pass_rows(profile, everything))
+    wide = max(len(name) for name, *_ in rows)
+    most = max(seconds for _, seconds, _ in rows) or 1
+    for name, seconds, note in rows:
+        share = f"{100 * seconds / profile.observed:.0f} %" if profile.observed else ""
+        yield f"    {name:<{wide}}{format_seconds(seconds):>9}{share:>6}  {bar(seconds / most, 16):<16}  {note}"
+
+
+def _split(profile: Profile) -> str:
+    """One more compile, split into HLO passes and code generation."""
+    passes = [each for each in profile.passes if each.pipeline]
+    seconds = sum(each.seconds for each in passes)
+    return (
+        f"{format_seconds(seconds)} in {many(len(passes), 'HLO pass', 'HLO passes')}, "
+        f"{format_seconds(max(profile.observed - seconds, 0))} in code generation and the rest "
+        "of one more compile"
+    )
+
+
+def _pass_rows(profile: Profile, everything: bool) -> Iterator[tuple[str, float, str]]:
+    """Name, seconds and a note: the longest passes, the sum of the others, and the time outside passes."""
+    shown = profile.passes if everything else profile.passes[:_MOST_PASSES]
+    for each in shown:
+        pipeline = f"HLO pass, {each.pipeline}" if each.pipeline else "code generation and the rest"
+        yield printable(each.name), each.seconds, printable(f"{many(each.runs, 'run')}, {pipeline}")
+    if rest := profile.passes[len(shown) :]:
+        yield f"{len(rest)} more", sum(each.seconds for each in rest), "--all lists them"
+    yield "outside of these", profile.outside(), "nothing has a name there"
+
+
+def profiles_markdown(profiles: Sequence[Profile], everything: bool = False) -> str:
+    """The report as GitHub-flavoured Markdown, ending in a newline."""
+    lines = ["### hlodiff: profile", ""]
+    for profile in profiles:
+        lines += [*_markdown(profile, everything), ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _markdown(profile: Profile, everything: bool) -> Iterator[str]:
+    head = f"{code(profile.name)} on {code(profile.target)}"
+    if profile.first is None:
+        yield f"{head}: not timed, {escape_markdown(profile.problem)} {escape_markdown(profile.advice)}".rstrip()
+        return
+    yield f"{head}: {profile.stablehlo:,} StableHLO ops, {profile.compiled:,} compiled instructions"
+    runs = len(profile.later)
+    yield from ("", f"| | first |{f' again, median of {runs} |' if runs else ''}", f"|---|--:|{'--:|' if runs else ''}")
+    for phase in (*PHASES, "total"):
+        again = profile.median(phase)
+        later = "" if again is None else f" {format_seconds(again)} |"
+        yield f"| {TITLES.get(phase, phase)} | {format_seconds(_of(profile.first, phase))} |{later}"
+    yield from _markdown_passes(profile, everything)
+    if profile.reasons:
+        yield from ("", f"{_LARGER.capitalize()}:", "")
+    for reason in listed(profile.reasons):
+        yield f"- {escape_markdown(f'{reason.kind}: {reason.what}')}" + (
+            f"; {escape_markdown(reason.advice)}" if reason.advice else ""
+        )
+
+
+def _markdown_passes(profile: Profile, everything: bool) -> Iterator[str]:
+    if not profile.passes:
+        yield from ("", _NO_PASSES) if profile.observed else ()
+        return
+    yield from ("", f"Inside XLA: {_split(profile)}.", "")
+    yield from ("| | time | share | |", "|---|--:|--:|---|")
+    for name, seconds, note in _pass_rows(profile, everything):
+        share = f"{100 * seconds / profile.observed:.0f} %" if profile.observed else ""
+        yield f"| {code(name)} | {format_seconds(seconds)} | {share} | {escape_markdown(note)} |"
+
+
+def profiles_json(profiles: Sequence[Profile]) -> str:
+    """Everything as JSON text, seconds with microseconds."""
+    value = {"format_version": "1.0", "command": "profile", "programs": [_json(profile) for profile in profiles]}
+    return json_text(value)
+
+
+def _json(profile: Profile) -> dict[str, Any]:
+    head: dict[str, Any] = {"name": profile.name, "target": profile.target}
+    if profile.first is None:
+        return {**head, "status": "not_timed", "reason": profile.problem, "advice": profile.advice}
+    return {
+        **head,
+        "status": "timed",
+        "instructions": {"stablehlo": profile.stablehlo, "compiled": profile.compiled},
+        "first": _seconds(profile.first),
+        "later": [_seconds(run) for run in profile.later],
+        "passes": {
+            "source": profile.source or None,
+            "compile": round(profile.observed, 6),
+            "outside": round(profile.outside(), 6),
+            "listed": [
+                {"name": p.name, "pipeline": p.pipeline or None, "seconds": round(p.seconds, 6), "runs": p.runs}
+                for p in profile.passes
+            ],
+        },
+        "reasons": [{"kind": one.kind, "what": one.what, "advice": one.advice} for one in profile.reasons],
+    }
+
+
+def _seconds(run: Mapping[str, float]) -> dict[str, float]:
+    return {phase: round(run[phase], 6) for phase in PHASES}
+
+
+def _colored(text: str) -> str:
+    """The text with coloured bars."""
+    from rich.console import Console
+    from rich.text import Text
+
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, color_system="standard", width=10_000, highlight=False)
+    styled = Text(text, end="")
+    styled.highlight_regex(r"[█▏▎▍▌▋▊▉]+", "cyan")
+    console.print(styled, soft_wrap=True, end="")
+    return out.getvalue()

@@ -1,0 +1,373 @@
+"""The files of a CI that `hlodiff init --ci` writes, made from the recipes beside this file."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution, version
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from hlodiff.config import Config, shown_path
+from hlodiff.errors import HlodiffError, StoreError, UsageError
+from hlodiff.snapshots import FolderTree, list_snapshots, read_summary
+from hlodiff.snapshots.trees import git
+
+PACKAGES: dict[str, tuple[str, ...]] = {
+    "tpu": ("libtpu",),
+    "cuda": ("jax-cuda12-plugin", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12"),
+}
+"""Extras of hlodiff, which are the kinds of targets that need them -> their packages."""
+
+UNKNOWN = "git+<ADDRESS>@<COMMIT>"
+"""In place of an address that nobody knows; pip refuses it."""
+
+_COMMIT = re.compile(r"[0-9a-f]{40}", re.ASCII)
+_PATH = r"/*([\w.~-]+(?:/[\w.~-]+)*)/*"
+_HTTPS = re.compile(rf"https://(?:[^/@\s]+@)?([\w.-]+(?::\d+)?)/{_PATH}", re.ASCII)
+_SSH = re.compile(rf"(?:ssh://(?:[^/@\s]+@)?([\w.-]+)(?::\d+)?/|(?:[^/@\s]+@)?([\w.-]+):){_PATH}", re.ASCII)
+_GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)", re.ASCII)
+_PINNED = re.compile(r"\s*([A-Za-z0-9._-]+)\s*(?:\[[^]]*\])?\s*===?\s*([^,;\s*]+)\s*(?:;.*|#.*)?")
+_OURS = re.compile(r"\s*hlodiff\s*(?:\[[^]]*\])?\s*([^A-Za-z0-9._-].*)?", re.IGNORECASE)
+_MOST_SNAPSHOTS = 200  # of a large project these say enough
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A commit of a git repository that hlodiff can be installed from."""
+
+    address: str
+    commit: str
+
+    @property
+    def action(self) -> str:
+        """The same as a GitHub action: `owner/hlodiff@commit`; "" where it is not on GitHub."""
+        match = _GITHUB.fullmatch(self.address)
+        return f"{match[1]}@{self.commit}" if match else ""
+
+    @property
+    def requirement(self) -> str:
+        """What pip installs it from."""
+        return f"git+{self.address}@{self.commit}"
+
+
+def installed_from() -> Source | None:
+    """Where this hlodiff was installed from, if others can get it there.
+
+    Returns:
+        the commit that pip recorded; for a clone, the commit that is checked out, if its remote has it too. Addresses
+        are free of user names and passwords.
+    """
+    try:
+        source = json.loads(distribution("hlodiff").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        source = {}
+    commit = str((source.get("vcs_info") or {}).get("commit_id", ""))
+    if commit:
+        return _source(str(source.get("url", "")), commit)
+    url = urlsplit(str(source.get("url", "")))
+    folder = Path(unquote(url.path)) if url.scheme == "file" else Path(__file__).parents[2]
+    return _of_clone(folder)
+
+
+def _of_clone(folder: Path) -> Source | None:
+    if not (folder / ".git").exists():
+        return None
+    try:
+        commit = git(folder, ["rev-parse", "HEAD"], "HEAD").decode().strip()
+        if not git(folder, ["branch", "--remotes", "--contains", commit], "HEAD").strip():
+            return None  # nobody else has it
+        address = git(folder, ["remote", "get-url", "origin"], "origin").decode().strip()
+    except (HlodiffError, UnicodeDecodeError):
+        return None
+    return _source(address, commit)
+
+
+def _source(address: str, commit: str) -> Source | None:
+    """`git@host:owner/hlodiff.git` and `https://user:token@host/owner/hlodiff` are the same address."""
+    match = _HTTPS.fullmatch(address) or _SSH.fullmatch(address)
+    if not match or not _COMMIT.fullmatch(commit):
+        return None
+    *hosts, path = match.groups()
+    host = next(filter(None, hosts))
+    return (
+        Source(f"https://{host}/{path.removesuffix('.git')}", commit)
+        if "." in host and ".." not in path.split("/")
+        else None
+    )
+
+
+def targets_of(config: Config) -> tuple[tuple[str, ...], str]:
+    """Every target that a check of a project looks at, and why some may be missing.
+
+    Args:
+        config: of the project; its modules are imported.
+
+    Returns:
+        those of the configuration, of functions that name their own, and of snapshots; "" where all are known.
+    """
+    from hlodiff.capture import discover
+
+    found = dict.fromkeys(config.targets)
+    found |= dict.fromkeys(key.target for key in list_snapshots(FolderTree(config.snapshots)).keys)
+    try:
+        found |= dict.fromkeys(request.target for request in discover(config).requests())
+    except HlodiffError as error:
+        return tuple(found), str(error).split("\n")[0]
+    return tuple(found), ""
+
+
+def command(folder: Path, hlodiff: str, targets: Iterable[str], snapshots: Path | None) -> str:
+    """The shell command that installs a project and hlodiff, in one go, so that pip sees all of it together.
+
+    Args:
+        folder: of the project.
+        hlodiff: a folder or `git+ADDRESS@COMMIT`, quoted where the shell has to see it quoted.
+        targets: what is compiled for.
+        snapshots: the folder whose recorded versions are installed; None for those of this environment.
+
+    Returns:
+        one line. A project that names hlodiff's address itself keeps it.
+    """
+    kinds = [kind for kind in PACKAGES if any(target.startswith(f"{kind}-") for target in targets)]
+    extras = f"[{','.join(kinds)}]" if kinds else ""
+    words = [] if _has_address(folder) else [_hlodiff(hlodiff, extras)]
+    words += ["-c constraints.txt"] if (folder / "constraints.txt").is_file() else []
+    words += ["-r requirements.txt"] if (folder / "requirements.txt").is_file() else []
+    table = _pyproject(folder)
+    words += ["-e ."] if "project" in table or "build-system" in table else []
+    return " ".join(["python -m pip install", *words, *map(shlex.quote, _pins(folder, kinds, snapshots))])
+
+
+def _hlodiff(source: str, extras: str) -> str:
+    if source.startswith("git+"):
+        return shlex.quote(f"hlodiff{extras} @ {source}")
+    return f'"{source}{extras}"'
+
+
+def named_only(folder: Path) -> bool:
+    """Whether a project requires hlodiff by its name alone, which pip looks up in the public index."""
+    return any(not rest.startswith("@") for rest in _named(folder))
+
+
+def _has_address(folder: Path) -> bool:
+    return any(rest.startswith("@") for rest in _named(folder))
+
+
+def _named(folder: Path) -> Iterator[str]:
+    """What stands behind the name of hlodiff in each requirement of the project."""
+    for line in _requirements(folder):
+        if match := _OURS.fullmatch(line):
+            yield (match[1] or "").strip()
+
+
+def _pins(folder: Path, kinds: Iterable[str], snapshots: Path | None) -> Iterator[str]:
+    """The packages that decide what is compiled, with the versions of the snapshots; the project's own pins win."""
+    matches = [match for line in _requirements(folder) if (match := _PINNED.fullmatch(line))]
+    pinned = {_name(match[1]): match[2] for match in matches}
+    recorded = _recorded(snapshots) if snapshots else {}
+    if "jax" not in pinned:
+        pins = {name: pinned.get(name) or recorded.get(name) or _installed(name) for name in ("jax", "jaxlib")}
+        yield from (f"{name}=={number}" for name, number in pins.items() if number and name not in pinned)
+    lib = next(filter(None, (table.get(n) for table in (pinned, recorded) for n in ("jaxlib", "jax"))), "")
+    for package in (name for kind in kinds for name in PACKAGES[kind]):
+        found = recorded.get(package) or _installed(package)
+        if package.startswith("jax-cuda"):  # both must be of jaxlib's version
+            found = lib or _installed("jaxlib")
+        yield f"{package}=={found}" if found and package not in pinned else package
+
+
+def _recorded(snapshots: Path) -> dict[str, str]:
+    """The versions that most snapshots were made with."""
+    counts: dict[str, Counter[str]] = {}
+    tree = FolderTree(snapshots)
+    for key in list_snapshots(tree).keys[:_MOST_SNAPSHOTS]:
+        try:
+            toolchain = read_summary(tree, key).get("toolchain")
+        except StoreError:
+            continue
+        for name, number in _versions(toolchain if isinstance(toolchain, Mapping) else {}):
+            counts.setdefault(name, Counter())[number] += 1
+    return {name: count.most_common(1)[0][0] for name, count in counts.items()}
+
+
+def _versions(toolchain: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, number in [
+        *((name, toolchain.get(name)) for name in ("jax", "jaxlib")),
+        _plugin(toolchain.get("plugin")),
+    ]:
+        if isinstance(number, str) and re.fullmatch(r"[\w.!+-]+", number, re.ASCII):
+            yield name, number
+
+
+def _plugin(told: Any) -> tuple[str, str]:
+    """`libtpu 0.0.42` as a name and a version."""
+    name, _, number = str(told or "").partition(" ")
+    return name, number
+
+
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _requirements(folder: Path) -> Iterator[str]:
+    """Requirements of the project: requirements.txt, constraints.txt and pyproject.toml."""
+    for name in ("requirements.txt", "constraints.txt"):
+        path = folder / name
+        yield from path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else ()
+    project = _pyproject(folder).get("project")
+    listed = project.get("dependencies") if isinstance(project, Mapping) else None
+    yield from (one for one in listed or () if isinstance(one, str))
+
+
+def _pyproject(folder: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _name(package: str) -> str:
+    return re.sub(r"[-_.]+", "-", package).lower()
+
+
+RECIPES: dict[str, tuple[tuple[str, str], ...]] = {
+    "github": (
+        ("github-check.yml", ".github/workflows/hlodiff.yml"),
+        ("github-comment.yml", ".github/workflows/hlodiff-comment.yml"),
+    ),
+    "github-upgrade": (("github-upgrade.yml", ".github/workflows/hlodiff-upgrade.yml"),),
+    "gitlab": (("gitlab.yml", ".gitlab/hlodiff.yml"),),
+}
+"""What `--ci` may name -> recipes and where they go in the repository."""
+
+_HERE = Path(__file__).parent / "recipes"
+# Neither is a name that anybody could own: GitHub and pip refuse them.
+_ACTION_UNKNOWN = "<OWNER>/hlodiff@<COMMIT>"
+_PLACEHOLDERS = {
+    _ACTION_UNKNOWN: "the repository of hlodiff on GitHub and a commit of it",
+    UNKNOWN: "the address of the git repository of hlodiff and a commit of it",
+}
+_ACTION = re.compile(r"[\w.-]+/[\w.-]+(/[\w.-]+)*@[\w./-]+", re.ASCII)
+_WHERE = re.compile(r"^( +)# What installs", re.MULTILINE)
+_INCLUDE = "include: [{local: .gitlab/hlodiff.yml}]"
+
+
+@dataclass(frozen=True, slots=True)
+class CiFiles:
+    """What is to be written, and what is to be said of it."""
+
+    files: tuple[tuple[Path, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def ci_files(folder: Path, recipes: tuple[str, ...], action: str | None, config: Config | None) -> CiFiles:
+    """The files of some recipes, fitted to a project.
+
+    Args:
+        folder: of the project.
+        recipes: some of RECIPES.
+        action: where the GitHub action is: `owner/project@ref`; None for where this hlodiff was installed from.
+        config: of the project; None where it gets one now.
+
+    Returns:
+        files with their texts; files that exist with the same text are not among them.
+
+    Raises:
+        UsageError: a file exists and says something else, or the address is none.
+    """
+    if action is not None and not _ACTION.fullmatch(action):
+        raise UsageError(f"`{action}` is no address of an action", where="--action", hint="OWNER/REPO@COMMIT")
+    top, below = _repository(folder.resolve())
+    if below and "gitlab" in recipes:
+        hint = "run it in the top folder, or copy the job and change into the project's folder"
+        raise UsageError("the project is a folder of its repository", where="--ci gitlab", hint=hint)
+    setting = _setting(folder, config, action)
+    files, notes = [], list(setting.notes)
+    open_: dict[str, list[str]] = {}
+    for name, place in (pair for recipe in dict.fromkeys(recipes) for pair in RECIPES[recipe]):
+        text = _fitted((_HERE / name).read_text(encoding="utf-8"), name, below, setting)
+        path = top / place
+        if path.exists() and path.read_text(encoding="utf-8", errors="replace") != text:
+            hint = "move it away and compare afterwards"
+            raise UsageError(
+                "exists and says something else; nothing is overwritten", where=str(shown_path(path)), hint=hint
+            )
+        if path.exists():
+            notes.append(f"{shown_path(path)} is there already")
+        else:
+            files.append((path, text))
+        for mark in _PLACEHOLDERS:
+            if mark in text:
+                open_.setdefault(mark, []).append(str(shown_path(path)))
+    for mark, paths in open_.items():
+        notes.append(f"in {' and '.join(paths)}: put {_PLACEHOLDERS[mark]} in place of {mark}")
+    if "gitlab" in recipes:
+        taken = _including(top / ".gitlab-ci.yml")
+        files += [taken] if taken else []
+        if not taken and ".gitlab/hlodiff.yml" not in _text(top / ".gitlab-ci.yml"):
+            notes.append(f"in .gitlab-ci.yml: add the line {_INCLUDE}")
+    return CiFiles(tuple(files), tuple(notes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """What recipes need to know of a project: the action, hlodiff for pip, the commands, and what is not known."""
+
+    action: str
+    source: str
+    github: str
+    gitlab: str
+    notes: tuple[str, ...]
+
+
+def _setting(folder: Path, config: Config | None, action: str | None) -> _Setting:
+    source = installed_from()
+    requirement = source.requirement if source else UNKNOWN
+    targets, trouble = targets_of(config) if config else (("cpu",), "")
+    notes = [f"targets that functions name themselves are not known: {trouble}"] if trouble else []
+    if named_only(folder):
+        notes.append("requirements name hlodiff without its address: write `hlodiff @ git+ADDRESS@COMMIT`")
+    snapshots = config.snapshots if config else None
+    # The action lies in a folder while its steps run.
+    commands = [command(folder, one, targets, snapshots) for one in ("$GITHUB_ACTION_PATH", requirement)]
+    return _Setting(action or (source.action if source else ""), requirement, commands[0], commands[1], tuple(notes))
+
+
+def _including(path: Path) -> tuple[Path, str] | None:
+    """GitLab reads one file at the top, which takes ours in; one that is there is its owner's."""
+    return None if path.exists() else (path, _INCLUDE + "\n")
+
+
+def _repository(folder: Path) -> tuple[Path, str]:
+    """The top of the git repository, and the project's folder below it with `/`; "" where they are the same."""
+    for top in (folder, *folder.parents):
+        if (top / ".git").exists():
+            below = folder.relative_to(top).as_posix()
+            return top, "" if below == "." else below
+    return folder, ""
+
+
+def _fitted(recipe: str, name: str, below: str, setting: _Setting) -> str:
+    is_gitlab = name.startswith("gitlab")
+    text = recipe.replace("INSTALL", setting.gitlab if is_gitlab else setting.github)
+    text = text.replace("HLODIFF_ALONE", shlex.quote(f"hlodiff @ {setting.source}"))
+    if setting.action:
+        text = text.replace(_ACTION_UNKNOWN, setting.action)
+    if below:
+        # JSON's quotes are YAML's too. Where it comments, the action looks at no file of the project.
+        text = _WHERE.sub(lambda m: f"{m[1]}working-directory: {json.dumps(below)}\n{m[0]}", text)
+    return text
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""

@@ -1,0 +1,16 @@
+"""One comment on a pull or merge request, from a result that need not be trusted."""
+
+from hlodiff.integrations.code_hosts.comments import Comments as Comments
+from hlodiff.integrations.code_hosts.comments import PostedComment as PostedComment
+from hlodiff.integrations.code_hosts.comments import is_quiet as is_quiet
+from hlodiff.integrations.code_hosts.comments import named as named
+from hlodiff.integrations.code_hosts.comments import post as post
+from hlodiff.integrations.code_hosts.comments import with_command as with_command
+from hlodiff.integrations.code_hosts.github import GitHubRequest as GitHubRequest
+from hlodiff.integrations.code_hosts.github import TriggerEvent as TriggerEvent
+from hlodiff.integrations.code_hosts.github import pull_request_of as pull_request_of
+from hlodiff.integrations.code_hosts.github import triggered_by as triggered_by
+from hlodiff.integrations.code_hosts.github import uploaded as uploaded
+from hlodiff.integrations.code_hosts.gitlab import GitLabRequest as GitLabRequest
+from hlodiff.integrations.code_hosts.gitlab import merge_request_of as merge_request_of
+from hlodiff.integrations.code_hosts.http_client import HttpClient as HttpClient

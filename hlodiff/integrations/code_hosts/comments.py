@@ -1,0 +1,107 @@
+"""One comment that is kept up to date: created when there is something to report, not touched if it is current."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from hlodiff.report.view import ReportView
+
+Act = Literal["added", "changed", "left as it is", "not needed"]
+
+
+@dataclass(frozen=True, slots=True)
+class PostedComment:
+    """A comment that is there."""
+
+    id: int
+    body: str
+
+
+class Comments(Protocol):
+    """The comments of one pull or merge request."""
+
+    @property
+    def name(self) -> str:
+        """What the request is called: `owner/project#7`."""
+
+    def mine(self) -> list[PostedComment]:
+        """Those that the same account has written, oldest first."""
+
+    def add(self, body: str) -> None:
+        """Write a comment."""
+
+    def change(self, id: int, body: str) -> None:
+        """Replace the text of one."""
+
+
+def is_quiet(sheet: ReportView) -> bool:
+    """Whether there is nothing that anybody has to know.
+
+    Example:
+        >>> is_quiet(ReportView("check", "snapshots", "this work tree", ()))
+        True
+    """
+    counts = sheet.totals()
+    changed = counts["changed"] + counts["added"] + counts["removed"]
+    return not changed and all(finding.severity == "info" for finding in sheet.findings)
+
+
+def named(body: str, name: str) -> str:
+    """A comment for one of several projects: a marker of its own, and the name in its heading.
+
+    Example:
+        >>> named("<!-- hlodiff -->\\n### hlodiff: check\\n", "models")
+        '<!-- hlodiff models -->\\n### hlodiff: check (`models`)\\n'
+    """
+    marker, heading, rest = body.split("\n", 2)
+    return f"{marker.removesuffix(' -->')} {name} -->\n{heading} (`{name}`)\n{rest}"
+
+
+def post(comments: Comments, body: str, quiet: bool, write: bool = True) -> Act:
+    """Post one comment, or update the one that is there.
+
+    Args:
+        comments: of the pull request.
+        body: the text; its first line is the marker by which the comment is found again.
+        quiet: whether there is nothing to report: then only a comment with a different text is changed.
+        write: False for a dry run.
+
+    Returns:
+        what was done.
+
+    Raises:
+        ForgeError: the code host refuses.
+    """
+    found = next((one for one in comments.mine() if _first(one.body) == _first(body)), None)
+    if found is None:
+        if quiet:
+            return "not needed"
+        if write:
+            comments.add(body)
+        return "added"
+    if _plain(found.body) == _plain(body):
+        return "left as it is"
+    if write:
+        comments.change(found.id, body)
+    return "changed"
+
+
+def with_command(body: str, command: str) -> str:
+    """A comment with the way to record what CI captured, above the totals, which stay its last line.
+
+    Example:
+        >>> with_command("a\\n\\n1 changed\\n", "do this")
+        'a\\n\\nMeant? Record what CI captured: `do this`\\n\\n1 changed\\n'
+    """
+    head, _, last = body.rstrip("\n").rpartition("\n")
+    return f"{head}\nMeant? Record what CI captured: `{command}`\n\n{last}\n"
+
+
+def _first(body: str) -> str:
+    return _plain(body).split("\n", 1)[0]
+
+
+def _plain(body: str) -> str:
+    """Code hosts change line endings and drop trailing blanks."""
+    return body.replace("\r\n", "\n").strip()

@@ -1,0 +1,198 @@
+"""GitHub: the event that started a workflow is its own word; everything that a run uploaded is somebody else's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from hlodiff.errors import ForgeError, UsageError
+from hlodiff.integrations.code_hosts.artifact import LARGEST, UploadedArtifact, read_artifact
+from hlodiff.integrations.code_hosts.comments import PostedComment
+from hlodiff.integrations.code_hosts.http_client import HttpClient
+
+_REPOSITORY = re.compile(r"[\w.-]{1,100}/[\w.-]{1,100}", re.ASCII)
+_COMMIT = re.compile(r"[0-9a-f]{40,64}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerEvent:
+    """The run that a `workflow_run` event is about.
+
+    Args:
+        repository: where the workflows run: `owner/project`.
+        run: its id.
+        head: the repository that the commit comes from, "" if it was deleted; a fork's for a pull request from a fork.
+        branch: the branch there.
+        commit: its hash.
+    """
+
+    repository: str
+    run: int
+    head: str
+    branch: str
+    commit: str
+
+
+def triggered_by(event: Any) -> TriggerEvent:
+    """Read a `workflow_run` event.
+
+    Args:
+        event: the JSON that GitHub gives to the workflow.
+
+    Returns:
+        the run; none of it comes from the run itself.
+
+    Raises:
+        UsageError: it is no such event, or its run was not started by a pull request.
+    """
+    run = _table(event, "workflow_run")
+    if run.get("event") != "pull_request":
+        what = f"its run was started by {str(run.get('event'))[:40]!r}, not by a pull request"
+        hint = "add to the job: if: github.event.workflow_run.event == 'pull_request'"
+        raise UsageError(what, where="the event", hint=hint)
+    # The repository of a fork that was deleted meanwhile is null.
+    head = run.get("head_repository")
+    return TriggerEvent(
+        _text(_table(event, "repository"), "full_name", _REPOSITORY),
+        _count(run, "id"),
+        _text(head, "full_name", _REPOSITORY) if isinstance(head, Mapping) else "",
+        str(run.get("head_branch") or ""),
+        _text(run, "head_sha", _COMMIT),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class GitHubRequest:
+    """The comments of a pull request.
+
+    Args:
+        client: GitHub's API.
+        repository: where it was opened.
+        number: of the pull request.
+        author: who writes our comments; a comment of anyone else is never changed.
+    """
+
+    client: HttpClient
+    repository: str
+    number: int
+    author: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.repository}#{self.number}"
+
+    def mine(self) -> list[PostedComment]:
+        found = self.client.pages(f"/repos/{self.repository}/issues/{self.number}/comments")
+        return [
+            PostedComment(_count(one, "id"), str(one.get("body") or ""))
+            for one in found
+            if isinstance(one, Mapping) and _login(one) == self.author
+        ]
+
+    def add(self, body: str) -> None:
+        self.client.request("POST", f"/repos/{self.repository}/issues/{self.number}/comments", {"body": body})
+
+    def change(self, id: int, body: str) -> None:
+        self.client.request("PATCH", f"/repos/{self.repository}/issues/comments/{id}", {"body": body})
+
+
+def pull_request_of(client: HttpClient, run: TriggerEvent, claimed: int | None, author: str) -> GitHubRequest | None:
+    """The open pull request whose last commit a run was about.
+
+    GitHub is queried for it by the fields of the event. The number in the artifact only chooses among the matches.
+
+    Args:
+        client: GitHub's API.
+        run: from the event.
+        claimed: the number in the artifact.
+        author: whose comments are ours.
+
+    Returns:
+        its comments; None where there is none any more: closed, or pushed to since.
+
+    Raises:
+        ForgeError: the artifact claims a pull request that the run was not about, or several fit and it names none.
+    """
+    if not run.head or not run.branch:
+        return None
+    owner = run.head.partition("/")[0]
+    path = f"/repos/{run.repository}/pulls"
+    found = [
+        _count(one, "number")
+        for one in client.pages(path, {"state": "open", "head": f"{owner}:{run.branch}"})
+        if isinstance(one, Mapping) and _is_about(one, run)
+    ]
+    if claimed is None and len(found) > 1:
+        raise ForgeError(f"fits pull requests {found}, and the artifact names none", where=f"run {run.run}")
+    if claimed is not None and found and claimed not in found:
+        what = f"the artifact names pull request {claimed}, and the run was about {found[0]}"
+        raise ForgeError(f"{what}: nothing is posted", where=f"run {run.run}")
+    return GitHubRequest(client, run.repository, claimed or found[0], author) if found else None
+
+
+def _is_about(pull: Mapping[str, Any], run: TriggerEvent) -> bool:
+    """Whether the head of a pull request is the commit of the run, in the repository of the run."""
+    head, base = pull.get("head"), pull.get("base")
+    if not isinstance(head, Mapping) or not isinstance(base, Mapping):
+        return False
+    places = [side.get("repo") for side in (head, base)]
+    names = [str(place.get("full_name")) if isinstance(place, Mapping) else "" for place in places]
+    return head.get("sha") == run.commit and names == [run.head, run.repository]
+
+
+def uploaded(client: HttpClient, run: TriggerEvent, name: str) -> UploadedArtifact | None:
+    """What a run has uploaded under a name.
+
+    Args:
+        client: GitHub's API.
+        run: from the event.
+        name: of the artifact.
+
+    Returns:
+        what it holds; None where there is no such artifact.
+
+    Raises:
+        ForgeError: it is too large or cannot be read.
+    """
+    path = f"/repos/{run.repository}/actions"
+    answer = client.request("GET", f"{path}/runs/{run.run}/artifacts", None, {"name": name, "per_page": 100})
+    listed = answer.get("artifacts") if isinstance(answer, Mapping) else None
+    fitting = [
+        one for one in listed or [] if isinstance(one, Mapping) and one.get("name") == name and not one.get("expired")
+    ]
+    if not fitting:
+        return None
+    newest = max(fitting, key=lambda one: _count(one, "id"))
+    where = f"artifact {name} of run {run.run}"
+    if _count(newest, "size_in_bytes") > LARGEST:
+        raise ForgeError(f"is larger than {LARGEST // 1024**2} MiB", where=where)
+    return read_artifact(client.download(f"{path}/artifacts/{_count(newest, 'id')}/zip", LARGEST), where)
+
+
+def _login(comment: Mapping[str, Any]) -> str:
+    user = comment.get("user")
+    return str(user.get("login")) if isinstance(user, Mapping) else ""
+
+
+def _table(value: Any, name: str) -> Mapping[str, Any]:
+    found = value.get(name) if isinstance(value, Mapping) else None
+    if not isinstance(found, Mapping):
+        raise UsageError(f"has no `{name}`", where="the event", hint="run it in a workflow on `workflow_run`")
+    return found
+
+
+def _text(table: Mapping[str, Any], name: str, form: re.Pattern[str]) -> str:
+    value = table.get(name)
+    if not isinstance(value, str) or not form.fullmatch(value):
+        raise ForgeError(f"`{name}` is not what GitHub writes there", where="the event")
+    return quote(value, safe="/")
+
+
+def _count(table: Mapping[str, Any], name: str) -> int:
+    value = table.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+        raise ForgeError(f"`{name}` is no number", where="GitHub's answer")
+    return value

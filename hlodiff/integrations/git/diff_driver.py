@@ -1,0 +1,535 @@
+"""The diff driver: what `git diff` shows in the place of the lines of a snapshot's file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import file_digest, sha256
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from hlodiff.config import process_environment
+from hlodiff.differ.limits import DEFAULTS, Limits
+from hlodiff.errors import HlodiffError, StoreError, expected_error
+from hlodiff.hlo import read_text
+from hlodiff.hlo.model import Module
+from hlodiff.report.escape import printable
+from hlodiff.report.listing import program_listing
+from hlodiff.report.numbers import format_bytes, many
+from hlodiff.snapshots import Key, marked_stale
+from hlodiff.snapshots.keys import PYTEST, is_safe
+from hlodiff.snapshots.read import STALE, refuse_conflict
+from hlodiff.snapshots.yaml_format import FORMAT_VERSION, SUMMARY_VERSION, load
+from hlodiff.workflows.configuration import load_if_any
+
+_LOG = logging.getLogger(__name__)
+_RECORDS = ("traces.yaml", "growth.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFile:
+    """A file of a snapshots folder.
+
+    Args:
+        path: as git names it, from the top of the work tree.
+        name: function and case, or scenario.
+        target: "" for records that are not of one target.
+        known: whether the project's configuration says so; else the folders alone do.
+    """
+
+    path: str
+    name: str
+    target: str
+    known: bool
+
+    @property
+    def file(self) -> str:
+        """Its own name."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def again(self) -> str:
+        """The command that records it anew."""
+        if self.name.startswith(f"{PYTEST}/"):
+            return "pytest --hlodiff-update"
+        return f"hlodiff update {self.name}" if self.known else "hlodiff update"
+
+
+def named_file(path: str) -> NamedFile:
+    """Find out of which program a file is.
+
+    Args:
+        path: below the top of the work tree, which is the current folder of every driver.
+
+    Returns:
+        its names; where no configuration is found, those of its folders.
+
+    Example:
+        >>> named_file("no such/snapshots/f/cpu/compiled.hlo").name
+        'f'
+    """
+    file = PurePosixPath(path)
+    folders, known = _below_snapshots(file)
+    if file.name in _RECORDS:
+        return NamedFile(path, "/".join(folders if known else folders[-1:]), "", known and all(map(is_safe, folders)))
+    name = "/".join(folders[:-1] if known else folders[-2:-1])
+    return NamedFile(path, name, folders[-1] if folders else "", known and all(map(is_safe, folders)))
+
+
+def _below_snapshots(file: PurePosixPath) -> tuple[tuple[str, ...], bool]:
+    """The folders between the snapshots folder and the file, and whether the configuration knows that folder."""
+    from hlodiff.workflows.configuration import load_if_any
+
+    # In the middle of a merge pyproject.toml may be no TOML.
+    with contextlib.suppress(HlodiffError, OSError):
+        config = load_if_any(Path(file.parent))
+        if config is not None:
+            whole = Path(file.parent).resolve()
+            snapshots = config.snapshots.resolve()
+            if whole.is_relative_to(snapshots):
+                return whole.relative_to(snapshots).parts, True
+    return file.parent.parts, False
+
+
+# What is imported here is imported once for each file of `git log -p`: the store is, where it is asked.
+# What a person waits for in a pager; `hlodiff diff` reads more.
+LARGEST = 32 * 1024 * 1024
+_LARGEST_SOURCE = 64 * 1024 * 1024
+_LINK = "120000"
+_PATIENCE = 2.0  # seconds, for finding the commit that a blob is from
+
+
+@dataclass(frozen=True, slots=True)
+class GitSide:
+    """One side.
+
+    Args:
+        path: as git names it: from the top of the work tree, which is the current folder, or below that (`--relative`).
+        place: the same from the top, as far as it is known.
+        file: where its content lies for the moment.
+        blob: its object id, zeros for the work tree.
+        mode: as git writes it, "." where the side does not exist.
+    """
+
+    path: str
+    place: str
+    file: Path
+    blob: str
+    mode: str
+
+    @property
+    def exists(self) -> bool:
+        """Whether the file exists on this side."""
+        return self.mode != "."
+
+    def content(self) -> bytes | None:
+        """What it holds, unpacked; None where it does not exist.
+
+        Raises:
+            StoreError: a link, larger than a person waits for, or no gzip.
+        """
+        if not self.exists:
+            return None
+        if self.mode == _LINK:
+            raise StoreError("is a link, and links are not followed", where=self.path)
+        size = self.file.stat().st_size
+        if size > LARGEST:
+            raise StoreError(f"{format_bytes(size)} are more than is compared here", where=self.path)
+        content = self.file.read_bytes()
+        if self.path.endswith(".gz"):
+            from hlodiff.snapshots import unpack
+
+            content = unpack(content, self.path, LARGEST)
+        return content
+
+    def module(self, content: bytes) -> Module:
+        """The program, with the Python lines it came from where they are known.
+
+        Args:
+            content: of the file.
+
+        Raises:
+            ReadError: it is no program.
+        """
+        from hlodiff.hlo import read_bytes
+        from hlodiff.snapshots import attach_source
+
+        module = read_bytes(content, path=self.path.removesuffix(".gz"))
+        return attach_source(module, (self._source() or {}).get(module.stage))
+
+    def _source(self) -> Mapping[str, Any] | None:
+        """The source.json that was recorded together with this content."""
+        beside = f"{self.place.rpartition('/')[0]}/source.json"
+        try:
+            text = _beside(beside) if not self.blob.strip("0") else _recorded_with(self.place, self.blob, beside)
+            value = json.loads(text) if len(text) <= _LARGEST_SOURCE else None
+        except (OSError, ValueError, RecursionError):
+            return None
+        return value if isinstance(value, dict) else None
+
+
+def _beside(path: str) -> bytes:
+    file = Path(path)
+    return b"" if file.is_symlink() else file.read_bytes()
+
+
+def _recorded_with(path: str, blob: str, beside: str) -> bytes:
+    """Git says which blob, not of which commit: the index, HEAD, or the last commit that brought it or took it away."""
+    for listing in _listings(path, blob, beside):
+        objects = dict(_objects(listing))
+        if objects.get(path) == blob and beside in objects:
+            return _ask("cat-file", "blob", objects[beside])
+    return b""
+
+
+def _listings(path: str, blob: str, beside: str) -> Iterator[bytes]:
+    both = ["--", path, beside]
+    yield _ask("ls-files", "-s", "-z", *both)
+    yield _ask("ls-tree", "-z", "HEAD", *both)
+    commit = _ask("log", "--all", "-1", "--format=%H", f"--find-object={blob}", "--", path).decode().strip()
+    for revision in (commit, f"{commit}^") if commit else ():
+        yield _ask("ls-tree", "-z", revision, *both)
+
+
+def _objects(listing: bytes) -> Iterator[tuple[str, str]]:
+    """Path and id of each row of `ls-files -s` (mode, id, stage) or `ls-tree` (mode, kind, id)."""
+    for row in listing.split(b"\0"):
+        head, tab, name = row.partition(b"\t")
+        if tab:
+            words = head.decode().split()
+            yield name.decode("utf-8", "surrogateescape"), words[2] if words[1] == "blob" else words[1]
+
+
+def _ask(*arguments: str) -> bytes:
+    """What a git command prints; nothing where it fails or takes too long: provenance is a help, no more."""
+    try:
+        done = subprocess.run(["git", *arguments], capture_output=True, check=False, timeout=_PATIENCE)
+    except (OSError, subprocess.TimeoutExpired):
+        return b""
+    return done.stdout if done.returncode == 0 else b""
+
+
+def sides_of(arguments: Sequence[str]) -> tuple[GitSide, GitSide]:
+    """Both sides, from what git hands to an external diff.
+
+    Args:
+        arguments: path, then file, id and mode of the old side and of the new one; of a rename also the new path.
+    """
+    path, old_file, old_blob, old_mode, new_file, new_blob, new_mode = arguments[:7]
+    new_path = arguments[7] if len(arguments) > 7 else path
+    # Of a file in the work tree git says where it lies.
+    above = next((file.removesuffix(path) for file in (new_file, old_file) if _is_below_top(file, path)), "")
+    old = GitSide(path, above + path, Path(old_file), old_blob, old_mode)
+    return old, GitSide(new_path, above + new_path, Path(new_file), new_blob, new_mode)
+
+
+def _is_below_top(file: str, path: str) -> bool:
+    return file.endswith(f"/{path}") and not Path(file).is_absolute()
+
+
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[m"
+_ABBREVIATED = 9
+_MOST_OPCODES = 8
+_MOST_LINES = 200
+_END = "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How wide the window is, and whether git shows colours."""
+
+    width: int
+    color: bool
+
+
+def external_diff(arguments: Sequence[str], width: int = 160, color: bool = False) -> str:
+    """What git asks its external diff for.
+
+    Args:
+        arguments: as git gives them: the path alone of a file that a merge has left in conflict, else both sides.
+        width: columns of the window.
+        color: whether colours are shown where git does not say.
+
+    Returns:
+        text for the pager, in colours where git shows them.
+
+    Example:
+        >>> print(external_diff(["snapshots/f/cpu/summary.yaml"]), end="")
+        * in conflict: snapshots/f/cpu/summary.yaml
+          the snapshot is stale; once the code is merged: hlodiff update
+    """
+    if len(arguments) < 7:
+        named = named_file(arguments[0])
+        path = printable(arguments[0])
+        return f"* in conflict: {path}\n  the snapshot is stale; once the code is merged: {named.again}\n"
+    old, new = sides_of(arguments)
+    look = _Look(width, _git_shows_colors(color))
+    head = list(_head(old, new, arguments[8] if len(arguments) > 8 else ""))
+    titles = "".join(f"{_BOLD}{line}{_PLAIN}\n" if look.color else f"{line}\n" for line in head)
+    if old.exists and new.exists and old.blob == new.blob:
+        return titles
+    try:
+        return titles + _body(named_file(new.place), old, new, look)
+    except Exception as error:
+        known = expected_error(error)
+        why = f"hlodiff cannot tell this as a report: {str(known).partition(_END)[0]}"
+        told = "".join(f"{printable(line)}\n" for line in (why, *([f"hint: {known.hint}"] if known.hint else [])))
+        return titles + told + _plain_diff(old, new)
+
+
+def _head(old: GitSide, new: GitSide, renamed: str) -> Iterator[str]:
+    """What git itself says of a file before its lines."""
+    yield f"diff --git a/{printable(old.path)} b/{printable(new.path)}"
+    if not old.exists:
+        yield f"new file mode {new.mode}"
+    elif not new.exists:
+        yield f"deleted file mode {old.mode}"
+    elif old.mode != new.mode:
+        yield f"old mode {old.mode}"
+        yield f"new mode {new.mode}"
+    if renamed:
+        yield from (printable(line) for line in renamed.splitlines() if line and not line.startswith("index "))
+    if old.blob != new.blob:
+        # With this line `git apply` refuses what was meant for eyes; without it, it would drop the file in silence.
+        yield f"index {_short(old)}..{_short(new)}"
+
+
+def _short(side: GitSide) -> str:
+    return (side.blob if side.exists else "0" * _ABBREVIATED)[:_ABBREVIATED]
+
+
+def _body(named: NamedFile, old: GitSide, new: GitSide, look: _Look) -> str:
+    contents = old.content(), new.content()
+    if contents[0] == contents[1]:
+        return ""  # git knows no id of a file in the work tree: only its mode has changed
+    if named.file.endswith(".yaml"):
+        pass
+
+        return "".join(f"  {printable(line)}\n" for line in format_facts(named, *contents))
+    return _report(named, (old, contents[0]), (new, contents[1]), look)
+
+
+def _report(named: NamedFile, old: tuple[GitSide, bytes | None], new: tuple[GitSide, bytes | None], look: _Look) -> str:
+    """The report of one program, as `hlodiff diff` writes it, without what sums up a whole run."""
+    from hlodiff.differ import diff
+    from hlodiff.differ.comparison import ProgramComparison
+    from hlodiff.differ.metrics import op_counts
+    from hlodiff.report.report import Report
+    from hlodiff.report.text import to_terminal
+
+    before, after = (side.module(content) if content is not None else None for side, content in (old, new))
+    only = after or before
+    assert only is not None
+    config = load_if_any(Path(named.path).parent)
+    if before is None or after is None:
+        return f"  {'new' if before is None else 'deleted'}: {printable(_counted(op_counts(only)))}\n"
+    found = diff(before, after, limits=Limits(**dict(config.limits)) if config else DEFAULTS)
+    if found.identical:
+        return "  the same program, written in another way\n"
+    compared = ProgramComparison(named.name, named.target or None, after.stage, "changed", found)
+    report = Report("diff", "", "", (compared,), root=str(config.root) if config else "")
+    return to_terminal(report, width=look.width, color=look.color, footer=False, legend=False)
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    """How many operations, and which ones most."""
+    most = sorted(counts.items(), key=lambda item: -item[1])
+    words = [f"{name} {count:,}" for name, count in most[:_MOST_OPCODES]]
+    words += [f"{len(most) - _MOST_OPCODES} more kinds"] if len(most) > _MOST_OPCODES else []
+    return f"{many(sum(counts.values()), 'operation')}: {', '.join(words)}"
+
+
+def _git_shows_colors(default: bool) -> bool:
+    """Git's own settings and its pager decide; NO_COLOR turns ours off in any case."""
+    if process_environment().get("NO_COLOR"):
+        return False
+    terminal = str(sys.stdout is not None and sys.stdout.isatty()).lower()
+    try:
+        asked = ["git", "config", "--get-colorbool", "color.diff", terminal]
+        done = subprocess.run(asked, capture_output=True, check=False)
+    except OSError:
+        return default
+    return done.stdout.strip() == b"true"
+
+
+def _plain_diff(old: GitSide, new: GitSide) -> str:
+    """The lines that git would show without us, as far as anybody reads them, behind the head that stands there."""
+    command = ["git", "--no-pager", "diff", "--no-index", "--no-ext-diff", "--no-textconv", "--color=never", "--"]
+    done = subprocess.run([*command, str(old.file), str(new.file)], capture_output=True, check=False)
+    text = done.stdout.decode("utf-8", "backslashreplace")
+    if "@@ " not in text:
+        return "binary files differ\n"
+    lines = text[text.index("@@ ") :].splitlines()
+    more = len(lines) - _MOST_LINES
+    lines = [
+        *lines[:_MOST_LINES],
+        *([f"... {more:,} more lines: `git diff --no-ext-diff` shows them"] if more > 0 else []),
+    ]
+    return "".join(f"{printable(line)}\n" for line in lines)
+
+
+# Counted in the programs, whose own report stands beside this one.
+_FOLLOWING = (
+    "turns", "op_counts", "fusions", "placement", "collectives", "custom_calls", "metrics", "donation", "fingerprints",
+)  # fmt: skip
+_NOTHING = "(nothing)"
+
+
+def format_facts(named: NamedFile, old: bytes | None, new: bytes | None) -> Iterator[str]:
+    """What changed in a summary.yaml, traces.yaml or growth.yaml.
+
+    Args:
+        named: which file.
+        old, new: its content; None on the side where it does not exist.
+
+    Returns:
+        lines.
+
+    Raises:
+        StoreError: a side is no YAML of ours, or holds conflict markers.
+        ValueError: a record that is none.
+    """
+    for content in (old, new):
+        refuse_conflict(content or b"", named.path, named.again)
+    before, after = (_table(content, named) for content in (old, new))
+    if STALE in after:
+        yield f"stale: both sides of a merge had changed it, and ours was kept; next: {named.again}"
+    if named.file == "summary.yaml":
+        yield from _summary(before, after)
+    elif new is None:
+        yield "deleted"
+    else:
+        yield from _record(named, old, new)
+
+
+def _table(content: bytes | None, named: NamedFile) -> dict[str, Any]:
+    newest = SUMMARY_VERSION if named.file == "summary.yaml" else FORMAT_VERSION
+    return load(content.decode(), named.path, newest) if content is not None else {}
+
+
+def _record(named: NamedFile, old: bytes | None, new: bytes) -> Iterator[str]:
+    from hlodiff.workflows.pending_records import record_summary
+
+    kind = named.file.removesuffix(".yaml")
+    function, _, case = named.name.partition("/")
+    told = record_summary(Key(function, case, kind), old.decode() if old is not None else None, new.decode())
+    yield told.headline
+    yield from (f"  {line}" for line in told.details)
+
+
+def _summary(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    before, after = dict(_leaves(old)), dict(_leaves(new))
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    if not old or not new:
+        yield f"{'new' if not old else 'deleted'}: {_toolchain(old or new)}"
+        return
+    versions = before.get("format_version"), after.get("format_version")
+    if versions[0] != versions[1]:
+        yield f"counted differently since here (format {_shown(versions[0])} -> {_shown(versions[1])})"
+    told = [name for name in names if _section(name) not in (*_FOLLOWING, STALE, "format_version")]
+    wide = max(map(len, told), default=0)
+    yield from (f"{name:<{wide}}  {_shown(before.get(name))} -> {_shown(after.get(name))}" for name in told)
+    following = [name for name in names if _section(name) in _FOLLOWING]
+    if following:
+        sections = ", ".join(dict.fromkeys(_section(name).replace("_", " ") for name in following))
+        yield f"{'and ' if told else ''}{many(len(following), 'figure')} that the programs say themselves ({sections})"
+
+
+def _toolchain(table: Mapping[str, Any]) -> str:
+    found = table.get("toolchain")
+    versions = (
+        [f"{name} {found[name]}" for name in ("jax", "jaxlib", "plugin") if found.get(name)]
+        if isinstance(found, dict)
+        else []
+    )
+    return f"recorded with {', '.join(versions)}" if versions else "no toolchain is recorded"
+
+
+def _section(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Everything that is no mapping, called by its keys; rows of a list by their `path`, or by their number."""
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value):
+        for number, row in enumerate(value):
+            rest = {key: inner for key, inner in row.items() if key != "path"}
+            yield from _leaves(rest, f"{name}[{row.get('path', number)}]")
+    else:
+        yield name, value
+
+
+def _shown(value: Any) -> str:
+    if value is None or value == []:
+        return _NOTHING
+    if isinstance(value, list):
+        return f"[{', '.join(map(str, value))}]"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def textconv(file: Path) -> str:
+    """A program as lines that git can compare; where it is none, why, and its own text.
+
+    Args:
+        file: where git has put the content for the moment, under the name it has.
+
+    Returns:
+        text ending in a newline.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    side = GitSide(file.name, file.name, file, "", "100644")
+    try:
+        text = (side.content() or b"").decode("utf-8").replace("\r\n", "\n")
+        return program_listing(read_text(text, path=file.name.removesuffix(".gz")), text) if text else ""
+    except HlodiffError as error:
+        why = str(error).partition("\n")[0]
+    except (UnicodeDecodeError, RecursionError) as error:
+        why = f"{file.name}: {type(error).__name__}"
+    return f"hlodiff cannot list this program: {printable(why)}\n{_as_text(file)}"
+
+
+def _as_text(file: Path) -> str:
+    size = file.stat().st_size
+    if size > LARGEST:
+        with file.open("rb") as stream:
+            return f"{size:,} bytes, sha256 {file_digest(stream, 'sha256').hexdigest()}\n"
+    content = file.read_bytes()
+    if b"\0" in content[:8000]:
+        return f"binary, {size:,} bytes, sha256 {sha256(content).hexdigest()}\n"
+    return printable(content.decode("utf-8", "backslashreplace"), lines=True)
+
+
+_CONFLICT = 1
+
+
+def merge(ours: Path, path: str) -> int:
+    """Keep one side of a file that both sides of a merge have changed.
+
+    Args:
+        ours: the file that git takes the result from; it holds our side.
+        path: where the result goes.
+
+    Returns:
+        1: git calls it a conflict and waits. With 0 it would commit a program that neither side nor the merged code
+        compiles to, and nobody would have been asked.
+
+    Raises:
+        OSError: the file cannot be read or written.
+    """
+    if path.endswith(".yaml"):
+        ours.write_bytes(marked_stale(ours.read_bytes()))
+        named = named_file(path)
+        what = f"{named.name} on {named.target}" if named.target else f"{named.file} of {named.name}"
+        message = "hlodiff: both sides changed %s: ours is kept, marked stale; once the code is merged: %s"
+        _LOG.info(message, what, named.again)
+    return _CONFLICT

@@ -1,0 +1,518 @@
+"""`hlodiff git install` and `uninstall`: what is written, and what is taken back, to the byte."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hlodiff.config import shown_path
+from hlodiff.errors import UsageError
+from hlodiff.integrations.git.repository import Repository
+from hlodiff.report.numbers import many
+from hlodiff.snapshots import PYTEST, FolderTree, is_stale, list_growth, list_snapshots, stale_of
+from hlodiff.snapshots.growth_file import growth_path
+from hlodiff.snapshots.traces_file import TRACES, scenarios_of
+
+PROGRAMS, FACTS, SOURCES = "hlodiff", "hlodiff-facts", "hlodiff-source"
+"""What .gitattributes calls the drivers: of programs, of the YAML files beside them, and of source.json."""
+# The function's name is how a value is known as ours. Git runs values by its shell, with the arguments behind them.
+_FUNCTION = "hlodiff_driver"
+_OURS = re.compile(rf"{_FUNCTION}\(\) \{{ (?:p=(?P<python>'(?:[^']|'\"'\"')*'|[^\s';]+); |: source.json; )")
+# Where our Python is gone, git must not stop in the middle of a diff: what it would show without us is shown.
+_PLAIN_DIFF = '[ $# -lt 7 ] || git --no-pager diff --no-index --no-ext-diff --no-textconv -- "$2" "$5" || :'
+_TELL = "echo 'hlodiff is not where it was any more: run hlodiff git install, or hlodiff git uninstall' >&2"
+_PLAIN_TEXT = 'gzip -cdf "$1" 2>/dev/null || cat "$1"'
+# Reports say what is in it, and nobody compares it: no line in `git diff`, one where `git log -p` shows a new file.
+_SILENCE = f"{_FUNCTION}() {{ : source.json; }}; {_FUNCTION}"
+_ONE_LINE = f"{_FUNCTION}() {{ : source.json; echo '(Python lines of the programs beside it)'; }}; {_FUNCTION}"
+
+
+@dataclass(frozen=True, slots=True)
+class GitSetting:
+    """One key of the repository's configuration.
+
+    Args:
+        key: as in `git config KEY`.
+        value: what we set it to.
+        driver: which of "diff driver", "textconv" and "merge driver" it belongs to.
+    """
+
+    key: str
+    value: str
+    driver: str
+
+
+def settings(python: str = sys.executable) -> tuple[GitSetting, ...]:
+    """Everything that is set, in the order in which it is told.
+
+    Args:
+        python: the interpreter that has hlodiff; its full path, so that no PATH and no folder matters.
+
+    Returns:
+        keys and values.
+
+    Example:
+        >>> [one.key for one in settings("/usr/bin/python3")][:2]
+        ['diff.hlodiff.command', 'diff.hlodiff-facts.command']
+    """
+    diff = _function(python, "diff-driver", '"$@"', _PLAIN_DIFF)
+    text = _function(python, "textconv", '"$1" 2>/dev/null', _PLAIN_TEXT)
+    merge = _function(python, "merge-driver", '"$@"', "exit 1")
+    return (
+        GitSetting(f"diff.{PROGRAMS}.command", diff, "diff driver"),
+        GitSetting(f"diff.{FACTS}.command", diff, "diff driver"),
+        GitSetting(f"diff.{SOURCES}.command", _SILENCE, "diff driver"),
+        GitSetting(f"diff.{PROGRAMS}.textconv", text, "textconv"),
+        GitSetting(f"diff.{SOURCES}.textconv", _ONE_LINE, "textconv"),
+        GitSetting(f"merge.{PROGRAMS}.name", "hlodiff: keep ours and mark the snapshot stale", "merge driver"),
+        GitSetting(f"merge.{PROGRAMS}.driver", f"{merge} %O %A %B %P", "merge driver"),
+        # Between two bases of a criss-cross merge nobody has to be told anything.
+        GitSetting(f"merge.{PROGRAMS}.recursive", "binary", "merge driver"),
+    )
+
+
+def _function(python: str, command: str, arguments: str, otherwise: str) -> str:
+    # One line for each file of `git diff`; `git log -p` has thousands, and shows what it would show without us.
+    there = '[ -x "$p" ]' if command == "textconv" else f'{{ [ -x "$p" ] || {{ {_TELL}; false; }}; }}'
+    # -P: a yaml.py at the top of a repository that is looked at is no module of ours.
+    run = f'{there} && "$p" -P -m hlodiff git {command} {arguments}'
+    return f"{_FUNCTION}() {{ p={shlex.quote(python)}; {run} || {otherwise}; }}; {_FUNCTION}"
+
+
+def is_ours(setting: GitSetting, value: str) -> bool:
+    """Whether a value is one that this or another version or place of hlodiff has set.
+
+    Args:
+        setting: the key.
+        value: what stands there.
+
+    Example:
+        >>> is_ours(settings("/old/python")[0], settings("/new/python")[0].value)
+        True
+        >>> is_ours(settings()[0], "difft")
+        False
+    """
+    return value == setting.value or bool(_OURS.match(value))
+
+
+def python_of(value: str) -> str:
+    """The interpreter in a value of ours; "" where none stands in it.
+
+    Example:
+        >>> python_of(settings("/a b/python")[0].value)
+        '/a b/python'
+    """
+    found = _OURS.match(value)
+    return shlex.split(found["python"])[0] if found and found["python"] else ""
+
+
+def runs(python: str, folder: Path) -> bool:
+    """Whether git can run hlodiff with an interpreter: it is there, and finds hlodiff without looking into folders.
+
+    Args:
+        python: its path.
+        folder: where git would run it.
+    """
+    command = [python, "-P", "-m", "hlodiff", "--version"]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, timeout=60, cwd=folder)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+_BEGIN = "# hlodiff git install: begin (`hlodiff git uninstall` takes these lines out)"
+_END = "# hlodiff git install: end"
+_BLOCK = re.compile(
+    r"^# hlodiff git install: begin[^\n]*\n(?:[^\n]*\n)*?# hlodiff git install: end\r?(?:\n|\Z)", re.MULTILINE
+)
+_PACKED = f"-text diff={PROGRAMS} merge={PROGRAMS} linguist-generated"
+_TEXT = f"text eol=lf diff={PROGRAMS} merge={PROGRAMS} linguist-generated"
+_FACTS = f"text eol=lf diff={FACTS} merge={PROGRAMS}"
+# A reviewer reads programs as a report and the YAML files as they are: those stay open on a pull request's page.
+_ROWS = (
+    ("*.hlo", _TEXT),
+    ("*.mlir", _TEXT),
+    ("*.hlo.gz", _PACKED),
+    ("*.mlir.gz", _PACKED),
+    ("source.json", f"text eol=lf -diff merge={PROGRAMS} linguist-generated"),
+    ("summary.yaml", _FACTS),
+    ("traces.yaml", _FACTS),
+    ("growth.yaml", _FACTS),
+)
+PROBES = {
+    "f/cpu/compiled.hlo": PROGRAMS, "f/cpu/stablehlo.mlir": PROGRAMS, "f/cpu/compiled.hlo.gz": PROGRAMS,
+    "f/cpu/stablehlo.mlir.gz": PROGRAMS, "f/cpu/source.json": SOURCES, "f/cpu/summary.yaml": FACTS,
+    "f/traces.yaml": FACTS, "f/growth.yaml": FACTS,
+}  # fmt: skip
+"""Files of a snapshots folder of which git is asked what it takes their attributes to be, and their diff drivers."""
+
+
+def rows(below: str) -> tuple[str, ...]:
+    """Our lines.
+
+    Args:
+        below: the snapshots folder below the folder of .gitattributes; "" where it is that folder.
+
+    Returns:
+        one line for each kind of file, without line ends.
+
+    Example:
+        >>> rows("snapshots")[0]
+        'snapshots/**/*.hlo text eol=lf diff=hlodiff merge=hlodiff linguist-generated'
+        >>> rows("my [old] snapshots")[5]
+        '"my \\\\\\\\[old] snapshots/**/summary.yaml" text eol=lf diff=hlodiff-facts merge=hlodiff'
+    """
+    return tuple(f"{_pattern(below, name)} {attributes}" for name, attributes in _ROWS)
+
+
+def own_row(below: str) -> str:
+    """The line of this clone alone: whoever has no driver sees of source.json that it differs, not its one long line.
+
+    Args:
+        below: the snapshots folder below the top of the work tree.
+
+    Example:
+        >>> own_row("snapshots")
+        'snapshots/**/source.json diff=hlodiff-source'
+    """
+    return f"{_pattern(below, 'source.json')} diff={SOURCES}"
+
+
+def with_row(text: str, row: str) -> str:
+    """The text of .git/info/attributes with a line of ours as its last.
+
+    Example:
+        >>> with_row("*.png binary", "a b")
+        '*.png binary\\na b'
+    """
+    return f"{text}\n{row}" if text and not text.endswith("\n") else f"{text}{row}\n"
+
+
+def without_row(text: str, row: str) -> str:
+    """The same as it was before us.
+
+    Example:
+        >>> without_row(with_row("*.png binary", "a b"), "a b")
+        '*.png binary'
+    """
+    if text.endswith(f"\n{row}"):
+        return text.removesuffix(f"\n{row}")
+    return "".join(line for line in text.splitlines(keepends=True) if line.rstrip("\r\n") != row)
+
+
+def _pattern(below: str, name: str) -> str:
+    if not below:
+        return name
+    # What git would take for a wildcard, or a name that begins like a comment, is meant as it stands.
+    folder = re.sub(r"([\\*?\[])", r"\\\1", below)
+    folder = f"/{folder}" if folder[0] in '#!"' else folder
+    pattern = f"{folder}/**/{name}"
+    if re.search(r"[\s\"]", pattern):
+        escaped = pattern.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t").replace("\n", "\\n")
+        return f'"{escaped}"'
+    return pattern
+
+
+def with_block(text: str, below: str) -> str:
+    """The text of .gitattributes with our lines as they should be: in their place, or at its end.
+
+    Args:
+        text: as it is, "" where there is no file.
+        below: see `rows`.
+
+    Example:
+        >>> with_block("*.png binary", "snapshots").split("\\n")[1]
+        '# hlodiff git install: begin (`hlodiff git uninstall` takes these lines out)'
+    """
+    end = "\r\n" if "\r\n" in text else "\n"
+    block = end.join([_BEGIN, *rows(below), _END])
+    found = _BLOCK.search(text)
+    if found:
+        last = end if found.group().endswith("\n") else ""
+        return text[: found.start()] + block + last + text[found.end() :]
+    if text and not text.endswith("\n"):
+        return text + end + block  # a last line without an end had none before us: so it is known again
+    return text + block + end
+
+
+def without_block(text: str) -> str:
+    """The text of .gitattributes as it was before us.
+
+    Args:
+        text: with our lines, or without.
+
+    Example:
+        >>> without_block(with_block("*.png binary", "snapshots"))
+        '*.png binary'
+    """
+    found = _BLOCK.search(text)
+    if not found:
+        return text
+    before, after = text[: found.start()], text[found.end() :]
+    if not found.group().endswith("\n"):
+        before = before.removesuffix("\n").removesuffix("\r")
+    return without_block(before + after)
+
+
+def block_of(text: str) -> tuple[str, ...] | None:
+    """Our lines as they stand; None where there are none.
+
+    Args:
+        text: of .gitattributes.
+    """
+    found = _BLOCK.search(text)
+    return tuple(found.group().splitlines()[1:-1]) if found else None
+
+
+def install(repository: Repository) -> Iterator[str]:
+    """Set the drivers up in this clone, and name our files in .gitattributes.
+
+    Args:
+        repository: where.
+
+    Returns:
+        what was done, one line each; nothing where everything was as it should be.
+
+    Raises:
+        UsageError: a key holds somebody's own value, git could not run hlodiff, or a file cannot be written. Nothing is
+            written then.
+    """
+    before = read_attributes(repository.attributes)
+    changes = [one for one in settings() if repository.values(one.key) != (one.value,)]
+    for one in changes:
+        _refuse_others(repository, one)
+    if changes and not runs(sys.executable, repository.top):
+        what = "finds hlodiff only from some folders, and git runs it from others"
+        raise UsageError(what, where=sys.executable, hint="install it there: `pip install -e .` in a clone of hlodiff")
+    after = with_block(before, repository.below)
+    if after != before:
+        _write(repository.attributes, after)
+        verb = "rewrote" if block_of(before) is not None else "added"
+        yield f"{verb} {len(block_of(after) or ())} lines in {shown_path(repository.attributes)}"
+    yield from _install_own(repository)
+    for one in changes:
+        repository.set(one.key, one.value)
+    if changes:
+        drivers = ", ".join(dict.fromkeys(one.driver for one in changes))
+        yield f"set up in this clone's git configuration: {drivers}"
+
+
+def _install_own(repository: Repository) -> Iterator[str]:
+    path, row = repository.own_attributes, own_row(repository.below_top)
+    text = read_attributes(path)
+    if row not in text.splitlines():
+        _write(path, with_row(text, row))
+        yield f"added 1 line in {shown_path(path)}"
+
+
+def _uninstall_own(repository: Repository) -> Iterator[str]:
+    path = repository.own_attributes
+    before = read_attributes(path)
+    after = without_row(before, own_row(repository.below_top))
+    if after != before:
+        if after:
+            _write(path, after)
+        else:
+            path.unlink()
+        yield f"took our line out of {shown_path(path)}"
+
+
+def _refuse_others(repository: Repository, setting: GitSetting) -> None:
+    foreign = [value for value in repository.values(setting.key) if not is_ours(setting, value)]
+    if foreign:
+        what = f"is set to something of your own already: {foreign[0][:80]}"
+        hint = f"git config --unset-all {setting.key}, if that may go; then `hlodiff git install` again"
+        raise UsageError(what, where=f"git configuration, {setting.key}", hint=hint)
+
+
+def uninstall(repository: Repository) -> Iterator[str]:
+    """Take back what `install` has written; what is somebody's own stays.
+
+    Args:
+        repository: where.
+
+    Returns:
+        what was done, one line each; nothing where nothing was installed.
+
+    Raises:
+        UsageError: a file cannot be written.
+    """
+    before = read_attributes(repository.attributes)
+    after = without_block(before)
+    if after != before:
+        if after:
+            _write(repository.attributes, after)
+            yield f"took our lines out of {shown_path(repository.attributes)}{_for_all(repository)}"
+        else:
+            repository.attributes.unlink()
+            yield f"deleted {shown_path(repository.attributes)}, which held nothing else{_for_all(repository)}"
+    yield from _uninstall_own(repository)
+    mine = [one for one in settings() if any(is_ours(one, value) for value in repository.values(one.key))]
+    for one in mine:
+        foreign = [value for value in repository.values(one.key) if not is_ours(one, value)]
+        if not foreign:
+            repository.unset(one.key)
+    if mine:
+        drivers = ", ".join(dict.fromkeys(one.driver for one in mine))
+        yield f"took out of this clone's git configuration: {drivers}"
+
+
+def _for_all(repository: Repository) -> str:
+    """What has to be said where the lines are committed."""
+    is_committed = repository.ask(["ls-files", "-z", "--", str(repository.attributes)])
+    return "; committed, that takes them from everybody" if is_committed else ""
+
+
+def read_attributes(path: Path) -> str:
+    """The text of a .gitattributes; "" where there is none. Bytes that are no text stay as they are.
+
+    Raises:
+        UsageError: it is a link, which git does not follow either, or cannot be read.
+    """
+    if path.is_symlink():
+        raise UsageError("is a link, and git reads no attributes through links", where=str(shown_path(path)))
+    try:
+        return path.read_bytes().decode("utf-8", "surrogateescape") if path.exists() else ""
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", where=str(shown_path(path))) from None
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(text.encode("utf-8", "surrogateescape"))
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise UsageError(f"cannot be written: {error.strerror}", where=str(shown_path(path))) from None
+
+
+State = Literal["installed", "missing", "stale", "overridden"]
+_INSTALL = "hlodiff git install"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of what is set up.
+
+    Args:
+        name: "diff driver", "textconv", "merge driver", "attributes", "snapshots".
+        state: "stale" no longer does what it should; "overridden" by lines or values of somebody's own.
+        what: more words; "" where the state says all.
+        next: the command that repairs it; "" where it is well.
+    """
+
+    name: str
+    state: State | Literal["ok"]
+    what: str = ""
+    next: str = ""
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing has to be done about it."""
+        return self.state in ("installed", "ok")
+
+
+def status(repository: Repository) -> tuple[Part, ...]:
+    """Look at everything that `hlodiff git install` sets up, and at what merges have left in the snapshots.
+
+    Args:
+        repository: where.
+
+    Returns:
+        one record for each part.
+    """
+    return (*_drivers(repository), _attributes(repository), _snapshots(repository))
+
+
+def _drivers(repository: Repository) -> Iterator[Part]:
+    everything = settings()
+    works: dict[str, bool] = {}
+    for driver in dict.fromkeys(one.driver for one in everything):
+        mine = [(one, repository.values(one.key)) for one in everything if one.driver == driver]
+        foreign = [one.key for one, values in mine if values and not is_ours(one, values[-1])]
+        pythons = dict.fromkeys(python for one, values in mine for value in values if (python := python_of(value)))
+        for python in pythons:
+            works.setdefault(python, runs(python, repository.top))
+        gone = [python for python in pythons if not works[python]]
+        current = settings(next(iter(pythons), sys.executable))
+        as_set = {one.key: one.value for one in current}
+        if foreign:
+            hint = f"git config --unset-all {foreign[0]}"
+            yield Part(driver, "overridden", f"{foreign[0]} holds something of your own", hint)
+        elif not all(values for _, values in mine):
+            yield Part(driver, "missing", "", _INSTALL)
+        elif gone:
+            yield Part(driver, "stale", f"{gone[0]} is gone, or has no hlodiff any more", _INSTALL)
+        elif any(values != (as_set[one.key],) for one, values in mine):
+            yield Part(driver, "stale", "another version of hlodiff has set it", _INSTALL)
+        else:
+            other = next((python for python in pythons if python != sys.executable), "")
+            yield Part(driver, "installed", f"runs {other}" if other else "")
+
+
+def _attributes(repository: Repository) -> Part:
+    name, file = "attributes", shown_path(repository.attributes)
+    block = block_of(read_attributes(repository.attributes))
+    if block is None:
+        return Part(name, "missing", f"not in {file}", _INSTALL)
+    if block != rows(repository.below):
+        return Part(
+            name,
+            "stale",
+            f"{file} has lines of another version of hlodiff or for another folder",
+            _INSTALL,
+        )
+    own = repository.own_attributes
+    if own_row(repository.below_top) not in read_attributes(own).splitlines():
+        return Part(name, "missing", f"source.json is not in {shown_path(own)}", _INSTALL)
+    others = list(_overridden(repository))
+    if others:
+        return Part(name, "overridden", f"other lines decide about {others[0]}", f"git check-attr --all {others[0]}")
+    committed = repository.ask(["status", "--porcelain", "--", str(repository.attributes)]).strip()
+    return Part(name, "installed", f"in {file}" + (", not committed yet" if committed else ""))
+
+
+def _overridden(repository: Repository) -> Iterator[str]:
+    """Files of which git, asked, says other than our lines do."""
+    top = os.path.realpath(repository.top)
+    below = repository.snapshots.relative_to(top).as_posix()
+    drivers = {f"{below}/{path}" if below != "." else path: driver for path, driver in PROBES.items()}
+    said = [
+        os.fsdecode(word) for word in repository.ask(["check-attr", "-z", "diff", "merge", "--", *drivers]).split(b"\0")
+    ]
+    for path, kind, value in zip(said[0::3], said[1::3], said[2::3], strict=False):
+        if value != (PROGRAMS if kind == "merge" else drivers[path]):
+            yield path
+
+
+def _snapshots(repository: Repository) -> Part:
+    tree = FolderTree(repository.snapshots)
+    files = tree.files()
+    found = [key.name for key in stale_of(tree, list_snapshots(tree).keys)]
+    found += [name for name in scenarios_of(files) if is_stale(tree, [f"{name}/{TRACES}"])]
+    for function, case in list_growth(repository.snapshots):
+        if is_stale(tree, [growth_path(function, case)]):
+            found.append(f"{function}/{case}" if case else function)
+    own = list(dict.fromkeys(found))
+    of_tests = FolderTree(repository.snapshots / PYTEST)
+    tests = dict.fromkeys(f"{PYTEST}/{key.name}" for key in stale_of(of_tests, list_snapshots(of_tests).keys))
+    names = [*own, *tests]
+    if not names:
+        return Part("snapshots", "ok", "none is stale")
+    shown = f"{', '.join(names[:5])}{f' and {len(names) - 5} more' if len(names) > 5 else ''}"
+    again = " && ".join([*([_update(own)] if own else []), *(["pytest --hlodiff-update"] if tests else [])])
+    return Part("snapshots", "stale", f"{many(len(names), 'name')} since a merge: {shown}", again)
+
+
+def _update(names: list[str]) -> str:
+    return f"hlodiff update {' '.join(names)}" if len(names) <= 3 else "hlodiff update"

@@ -1,0 +1,273 @@
+"""The commit that changed a number: which it is, what it did to the program, and the command that shows all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.hlo.model import STAGE_NAMES
+from hlodiff.integrations.history import History, NumberChange, comparable, merged_in
+from hlodiff.integrations.history.data import row_json
+from hlodiff.integrations.history.text import (
+    UNSHALLOW,
+    Shown,
+    fitted,
+    format_both,
+    format_head,
+    format_summary,
+    notes_of,
+    wrapped,
+)
+from hlodiff.report.escape import clip, code, escape_markdown, json_text, printable, unordered
+from hlodiff.report.grouping import EditGroup, edit_groups_of, format_follows
+from hlodiff.report.headline import headline
+from hlodiff.report.numbers import sparkline
+from hlodiff.report.sections import format_cost
+
+FORMAT_VERSION = "1.0"
+_MOST_ENTRIES = 5
+_MOST_FURTHER = 8
+_INDENT, _TITLES = 2, 12
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """A commit that was looked for.
+
+    Args:
+        change: the commit and the number on both sides.
+        programs: both stages, compared; none for a scenario.
+        next: the command that shows the whole difference.
+        trouble: why the programs could not be compared; "" where they could.
+    """
+
+    change: NumberChange
+    programs: tuple[ProgramComparison, ...]
+    next: str
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BisectResult:
+    """What was found for one program.
+
+    Args:
+        shown: its history, with the metric.
+        looked_for: what was asked, in words: "the largest change".
+        culprits: the commits in question, first the one that matters most.
+        further: other commits that changed the metric, in the same order.
+        nothing: why no commit was found; "" where one was.
+    """
+
+    shown: Shown
+    looked_for: str
+    culprits: tuple[Culprit, ...] = ()
+    further: tuple[NumberChange, ...] = ()
+    nothing: str = ""
+
+    @property
+    def metric(self) -> str:
+        """The number that was looked at."""
+        return self.shown.metrics[0]
+
+    @property
+    def history(self) -> History:
+        """The program's history."""
+        return self.shown.history
+
+
+def bisect_text(found: Sequence[BisectResult], *, width: int = 100, ascii_only: bool = False, root: str = "") -> str:
+    """The report for a terminal.
+
+    Args:
+        found: for each program.
+        width: columns of the window, at least 40.
+        ascii_only: whether the terminal shows ASCII alone.
+        root: the project's folder: Python files are named relative to it.
+
+    Returns:
+        text ending in a newline.
+    """
+    width = max(width, 40)
+    blocks = ["".join(f"{unordered(line)}\n" for line in _text(one, width, ascii_only, root)) for one in found]
+    return "\n".join(blocks)
+
+
+def _text(one: BisectResult, width: int, ascii_only: bool, root: str) -> Iterator[str]:
+    yield clip(printable(format_head(one.history, one.shown.stage)), width)
+    values = [row.value(one.metric) for row in comparable(one.history, one.metric)]
+    marks = sparkline(values, width=max(8, min(40, width - len(one.metric) - 36)), ascii_only=ascii_only)
+    yield clip(f"  {one.metric}  {marks}  {format_summary(one.history, one.metric)}", width)
+    if one.nothing:
+        yield from wrapped(one.nothing, width, _INDENT)
+    for culprit in one.culprits:
+        yield ""
+        yield from _culprit(one, culprit, width, root)
+    if any(row.ends == "shallow" for row in one.history.rows):
+        yield from wrapped(f"older commits are not here: {UNSHALLOW}", width, _INDENT)
+    if one.further:
+        yield ""
+        yield from wrapped(f"other commits that changed {one.metric}", width, 0)
+        for change in one.further[:_MOST_FURTHER]:
+            words = _both(one, change)
+            commit = change.row.commit
+            yield fitted(printable(f"  {commit.short}  {commit.day}  {words}  {commit.subject}"), width)
+        if len(one.further) > _MOST_FURTHER:
+            yield f"  ... and {len(one.further) - _MOST_FURTHER:,} more, `hlodiff log` lists all"
+
+
+def _culprit(one: BisectResult, culprit: Culprit, width: int, root: str) -> Iterator[str]:
+    row = culprit.change.row
+    yield from wrapped(f"{one.looked_for}: {_both(one, culprit.change)}", width, 0)
+    yield from wrapped(
+        f"{row.commit.short}  {row.commit.day}  {row.commit.author}  {row.commit.subject}", width, _INDENT
+    )
+    for title, words in _facts(one, culprit):
+        yield from wrapped(words, width, _INDENT, f"{title:<{_TITLES}}")
+    for program in culprit.programs:
+        yield from wrapped(headline(program), width, _INDENT, f"{STAGE_NAMES[program.stage]:<{_TITLES}}")
+        entries = _entries(program, root)
+        for entry in entries[:_MOST_ENTRIES]:
+            yield from wrapped(_in_words(entry), width, _INDENT + 2)
+        if len(entries) > _MOST_ENTRIES:
+            yield f"    ... and {len(entries) - _MOST_ENTRIES:,} more"
+    yield f"{' ' * _INDENT}{'next':<{_TITLES}}{printable(culprit.next)}"  # whole, so that it can be copied
+
+
+def _both(one: BisectResult, change: NumberChange) -> str:
+    return format_both(one.metric, change.old, change.new, change.row.comparable(one.metric))
+
+
+def _facts(one: BisectResult, culprit: Culprit) -> Iterator[tuple[str, str]]:
+    row = culprit.change.row
+    notes = notes_of(row, one.history, (one.metric,))
+    if not row.toolchain() and row.now and row.now.toolchain.get("jax"):
+        yield "toolchain", f"the same, jax {row.now.toolchain['jax']}"
+    for note in notes:
+        title, colon, words = note.partition(": ")
+        yield (title, words) if colon and title == "toolchain" else ("note", note)
+    for one_merged in merged_in(one.history, row):
+        old, new = one_merged.old_value(one.metric), one_merged.value(one.metric)
+        if old != new and new is not None and not one_merged.recounts(one.metric):
+            commit = one_merged.commit
+            words = format_both(one.metric, old, new, one_merged.comparable(one.metric))
+            yield (
+                "merged",
+                f"{commit.short}  {commit.day}  {words}  {commit.subject}",
+            )
+    if culprit.trouble:
+        yield "not compared", culprit.trouble
+
+
+def _entries(program: ProgramComparison, root: str) -> tuple[EditGroup, ...]:
+    return edit_groups_of(program.diff.edits, program.stage, root) if program.diff else ()
+
+
+def _in_words(entry: EditGroup) -> str:
+    times = f"{entry.count:,}x " if entry.count > 1 else ""
+    words = (f"{entry.kind} {times}{entry.what}", format_cost(*entry.cost), format_follows(entry), entry.where)
+    return "  ".join(filter(None, words))
+
+
+def bisect_markdown(found: Sequence[BisectResult], root: str = "") -> str:
+    """The report as Markdown.
+
+    Args:
+        found: for each program.
+        root: the project's folder.
+
+    Returns:
+        text ending in a newline; what others wrote stands in it as plain text.
+    """
+    return "\n".join("".join(f"{line}\n" for line in _markdown(one, root)) for one in found)
+
+
+def _markdown(one: BisectResult, root: str) -> Iterator[str]:
+    yield f"### {escape_markdown(format_head(one.history, one.shown.stage))}"
+    yield ""
+    marks = sparkline([row.value(one.metric) for row in comparable(one.history, one.metric)])
+    yield f"{code(one.metric)} {marks} {escape_markdown(format_summary(one.history, one.metric))}"
+    if one.nothing:
+        yield ""
+        yield escape_markdown(one.nothing)
+    for culprit in one.culprits:
+        row = culprit.change.row
+        words = _both(one, culprit.change)
+        yield ""
+        yield f"**{escape_markdown(one.looked_for)}: {escape_markdown(words)}**"
+        yield ""
+        said = f"{row.commit.day}, {row.commit.author}: {row.commit.subject}"
+        yield f"- {code(row.commit.short)} {escape_markdown(said)}"
+        yield from (f"- {title}: {escape_markdown(words)}" for title, words in _facts(one, culprit))
+        for program in culprit.programs:
+            yield f"- {STAGE_NAMES[program.stage]}: {escape_markdown(headline(program))}"
+            yield from (f"  - {escape_markdown(_in_words(entry))}" for entry in _entries(program, root)[:_MOST_ENTRIES])
+        yield f"- next: {code(culprit.next)}"
+    if any(row.ends == "shallow" for row in one.history.rows):
+        yield ""
+        yield f"older commits are not here: {UNSHALLOW}"
+    if one.further:
+        yield ""
+        yield "| other commits | date | change | subject |"
+        yield "| --- | --- | --- | --- |"
+    for change in one.further:
+        commit, words = change.row.commit, _both(one, change)
+        yield f"| {code(commit.short)} | {commit.day} | {escape_markdown(words)} | {escape_markdown(commit.subject)} |"
+
+
+def bisect_json(found: Sequence[BisectResult], revision: str, root: str = "") -> str:
+    """The report as JSON.
+
+    Args:
+        found: for each program.
+        revision: the range that was looked at.
+        root: the project's folder.
+
+    Returns:
+        one JSON object, ending in a newline.
+    """
+    value = {"format_version": FORMAT_VERSION, "revision": revision, "programs": [_json(one, root) for one in found]}
+    return json_text(value)
+
+
+def _json(one: BisectResult, root: str) -> dict[str, Any]:
+    history = one.history
+    return {
+        "name": history.name,
+        "target": history.key.target or None,
+        "stage": one.shown.stage if history.kind == "program" else None,
+        "metric": one.metric,
+        "looked_for": one.looked_for,
+        "found": [
+            {
+                **_change(one, culprit.change),
+                "programs": [_program(program, root) for program in culprit.programs],
+                "not_compared": culprit.trouble or None,
+                "next": culprit.next,
+            }
+            for culprit in one.culprits
+        ],
+        "further": [_change(one, change) for change in one.further],
+        "nothing": one.nothing or None,
+        "ends": next((row.ends for row in reversed(history.rows) if row.ends), "range"),
+    }
+
+
+def _change(one: BisectResult, change: NumberChange) -> dict[str, Any]:
+    row = row_json(change.row, one.shown)
+    return {**row, "old": change.old, "new": change.new}
+
+
+def _program(program: ProgramComparison, root: str) -> dict[str, Any]:
+    return {
+        "stage": program.stage,
+        "status": program.status,
+        "classes": list(program.classes),
+        "headline": headline(program),
+        "changes": [
+            {"kind": entry.kind, "count": entry.count, "what": entry.what, "where": entry.where or None}
+            for entry in _entries(program, root)
+        ],
+    }

@@ -1,0 +1,206 @@
+"""The numbers in a recorded file: one reading for each version of a snapshot, without its programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from hlodiff.config import COUNTED, FACTS
+from hlodiff.config import KINDS as COMPUTATIONS
+from hlodiff.differ.comparison import flat_facts
+from hlodiff.errors import HlodiffError
+from hlodiff.hlo.model import Stage
+from hlodiff.integrations.history.commits import GitObjects, objects
+from hlodiff.snapshots import Key, RecordedTraces, read_summary, read_traces
+from hlodiff.snapshots.keys import SUMMARY
+from hlodiff.snapshots.traces_file import TRACES
+
+Kind = Literal["program", "scenario"]
+_NAMES = {internal: name for name, internal in FACTS.items()}
+# Of StableHLO a summary does not keep these: they are in tables of the compiled program only.
+COMPILED_ONLY = ("fusions", "custom_calls", "collectives", "collective_bytes")
+_LARGEST = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One version of a recorded file.
+
+    Args:
+        values: numbers by the names that budgets use; what is not there is not known.
+        toolchain: what produced it.
+        fingerprints: of what it stands for, by stage; of a scenario those of its programs.
+        version: `format_version` of a summary, which rises whenever something is counted differently; 0 for a scenario.
+        trouble: why it cannot be read; "" where it could.
+        whole: whether the program itself was counted too, so that what is not there is 0.
+        turns: of each loop, as `turns` in summary.yaml; None where an older summary does not have them.
+        fresh: the values that were counted in the program now, and not when it was recorded.
+
+    Example:
+        >>> Reading({"fusions": 3}).values["fusions"]
+        3
+    """
+
+    values: Mapping[str, float] = field(default_factory=dict)
+    toolchain: Mapping[str, Any] = field(default_factory=dict)
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    trouble: str = ""
+    whole: bool = False
+    version: int = 0
+    fresh: frozenset[str] = frozenset()
+    turns: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _OneFile:
+    """A tree of one file, so that history is read by the same code as everything else."""
+
+    content: bytes
+    where: str = ""
+
+    def files(self) -> tuple[str, ...]:
+        return ()
+
+    def read(self, names: Sequence[str], limit: int = 0) -> dict[str, bytes]:
+        return {name: self.content for name in names if name.endswith((f"/{SUMMARY}", f"/{TRACES}"))}
+
+
+class Readings:
+    """Readings of versions of files by what git calls them, each read once.
+
+    Args:
+        repository: where to read.
+        stage: which of a snapshot's two programs is meant.
+    """
+
+    def __init__(self, repository: GitObjects, stage: Stage) -> None:
+        self._repository, self._stage = repository, stage
+        self._known: dict[str, Reading] = {}
+
+    def read(self, asked: Iterable[tuple[str, Kind, Key]]) -> None:
+        """Read many versions at once: what git calls each, its kind, and whose it is."""
+        new = {name: (kind, key) for name, kind, key in asked if name and name not in self._known}
+        contents = objects(self._repository, new, _LARGEST)
+        for name, (kind, key) in new.items():
+            content = contents.get(name, "git does not have it here")
+            self._known[name] = reading_of(content, kind, key, self._stage)
+
+    def __getitem__(self, name: str) -> Reading:
+        return self._known[name]
+
+
+def reading_of(content: bytes | str, kind: Kind, key: Key, stage: Stage) -> Reading:
+    """Read one version of a recorded file.
+
+    Args:
+        content: the bytes of a summary.yaml or traces.yaml, or in words why there are none.
+        kind: which of the two.
+        key: whose it is.
+        stage: which of a snapshot's two programs is meant.
+
+    Returns:
+        its numbers; where it is broken, in conflict or of a format of the future, a reading that says so.
+
+    Example:
+        >>> reading_of(b"format_version: 99", "program", Key("f", "", "cpu"), "compiled").trouble
+        'format version 99 is newer than this hlodiff reads (up to 2)'
+    """
+    if isinstance(content, str):
+        return Reading(trouble=content)
+    try:
+        if kind == "scenario":
+            return _of_traces(read_traces(_OneFile(content), key.function))
+        return _of_summary(read_summary(_OneFile(content), key), stage)
+    except HlodiffError as error:
+        return Reading(trouble=error.what)
+
+
+def _of_summary(summary: Mapping[str, Any], stage: Stage) -> Reading:
+    toolchain = {name: _plain(value) for name, value in _table(summary, "toolchain").items()}
+    fingerprints = {name: str(value) for name, value in _table(summary, "fingerprints").items()}
+    version = summary.get("format_version")
+    version = version if isinstance(version, int) else 0
+    listed = _table(summary, "turns").get(stage, [])
+    turns = tuple(map(str, listed)) if version > 1 and isinstance(listed, list) else None
+    return Reading(values_of(summary, stage), toolchain, fingerprints, version=version, turns=turns)
+
+
+def values_of(summary: Mapping[str, Any], stage: Stage) -> dict[str, float]:
+    """The numbers of one program in a summary, by the names that budgets use.
+
+    Args:
+        summary: plain values of a summary.yaml.
+        stage: "compiled" or "stablehlo".
+
+    Returns:
+        numbers in a fixed order; a count that is left out in the file is 0, a fact of the compiler is not known.
+
+    Example:
+        >>> values_of({"memory": {"temp": 8}, "metrics": {"compiled": {"ops": 2}}}, "compiled")["temp_bytes"]
+        8
+    """
+    counted = _numbers(_table(_table(summary, "metrics"), stage))
+    found: dict[str, float] = {}
+    if "metrics" in summary:
+        found = dict.fromkeys((n for n in COUNTED if stage == "compiled" or n not in COMPILED_ONLY), 0)
+    for name, value in counted.items():
+        head, _, kind = name.partition(".")
+        if name in COUNTED or name in _NAMES:
+            found[_NAMES.get(name, name)] = value
+        elif head == "ops" and kind in COMPUTATIONS:
+            found[f"{kind}.ops"] = value
+    if stage == "compiled":
+        found |= _tables(summary)
+        found |= {_NAMES[name]: value for name, value in flat_facts(summary).items() if name in _NAMES}
+    ops = _numbers(_table(_table(summary, "op_counts"), stage))
+    return found | {f"op.{opcode}": value for opcode, value in ops.items()}
+
+
+def _tables(summary: Mapping[str, Any]) -> dict[str, float]:
+    """Fusions, custom calls and collectives: each a table of its own."""
+    found: dict[str, float] = {}
+    for name in ("fusions", "custom_calls"):
+        table = _numbers(_table(summary, name))
+        found |= {name: sum(table.values()), **{f"{name}.{kind}": value for kind, value in table.items()}}
+    families = {family: _numbers(_table(_table(summary, "collectives"), family))
+                for family in _table(summary, "collectives")}  # fmt: skip
+    for name, part in (("collectives", "count"), ("async_collectives", "async"), ("collective_bytes", "bytes")):
+        found[name] = sum(record.get(part, 0) for record in families.values())
+    for family, record in families.items():
+        found[f"collectives.{family}"] = record.get("count", 0)
+        found[f"collectives.{family}.bytes"] = record.get("bytes", 0)
+    return found
+
+
+def _of_traces(record: RecordedTraces | None) -> Reading:
+    if record is None:
+        return Reading(trouble="git does not have it here")
+    functions = record.account.functions
+    values: dict[str, float] = {
+        "traces": record.account.traces,
+        "compiles": sum(one.compiles for one in functions),
+        "programs": record.account.programs,
+        "waste": sum(one.waste for one in functions),
+    }
+    values |= {f"traces.{one.name}": one.traces for one in functions}
+    values |= {f"programs.{one.name}": len(one.programs) for one in functions}
+    return Reading(values, {"jax": record.jax}, {one.name: " ".join(one.programs) for one in functions})
+
+
+def _table(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = table.get(name)
+    return {str(key): item for key, item in value.items()} if isinstance(value, Mapping) else {}
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can say: a hand may have written a date, or a number that is none."""
+    if isinstance(value, list):
+        return [str(one) for one in value]
+    return value if value is None or isinstance(value, (str, bool, int)) else str(value)
+
+
+def _numbers(table: Mapping[str, Any]) -> dict[str, float]:
+    return {
+        k: v for k, v in table.items() if isinstance(v, (int, float)) and not isinstance(v, bool) and abs(v) < 1e300
+    }

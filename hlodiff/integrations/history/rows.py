@@ -1,0 +1,236 @@
+"""The history of recorded programs as rows: one for each commit, with what it changed in numbers and in toolchain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hlodiff.config import FACTS
+from hlodiff.hlo.model import Stage
+from hlodiff.integrations.history.commits import Commit, GitObjects, touching
+from hlodiff.integrations.history.readings import Kind, Reading, Readings
+from hlodiff.integrations.history.steps import Step, StepLine, folders_of, followed, kind_of, lines_of
+from hlodiff.snapshots import Key
+from hlodiff.snapshots.keys import PYTEST
+
+Status = Literal["new", "changed", "removed", "unreadable"]
+Ends = Literal["begins", "shallow", "range"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolchainStep:
+    """A version or flag that changed with a commit: `("jax", "0.9.2", "0.10.2")`."""
+
+    what: str
+    old: Any
+    new: Any
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRow:
+    """One commit in the history of a recorded program.
+
+    Args:
+        step: the commit, and the file on both sides.
+        status: what became of the file; "new" also where it was recorded again after it had been removed.
+        before: the reading it is compared with: of the parent, or where that is unreadable of the newest older one.
+        now: the reading after it; None where it removed the file.
+        since: the commit that `before` is of, where it is not the parent's.
+        again: whether an older row exists although this one is "new".
+        ends: for the oldest row, why there is no older one; "" else.
+    """
+
+    step: Step
+    status: Status
+    before: Reading | None
+    now: Reading | None
+    since: Commit | None = None
+    again: bool = False
+    ends: Ends | Literal[""] = ""
+
+    @property
+    def commit(self) -> Commit:
+        """The commit."""
+        return self.step.commit
+
+    @property
+    def merge(self) -> bool:
+        """Whether the commit is a merge."""
+        return len(self.commit.parents) > 1
+
+    def value(self, metric: str) -> float | None:
+        """A metric after the commit; None where it is not known."""
+        return value_in(self.now, metric)
+
+    def old_value(self, metric: str) -> float | None:
+        """A metric before the commit; None where there was nothing, it is not known, or it was counted differently."""
+        return None if self.recounts(metric) else value_in(self.before, metric)
+
+    @property
+    def recounted(self) -> bool:
+        """Whether hlodiff counts differently since this commit, so that the numbers before it are other ones."""
+        known = self.before is not None and self.now is not None and not self.now.trouble
+        return known and bool(self.before and self.now and self.before.version != self.now.version)
+
+    def recounts(self, metric: str) -> bool:
+        """Whether a metric is counted differently since this commit; what the compiler says is not counted."""
+        if not self.recounted or metric in FACTS:
+            return False
+        return any(side is not None and not _is_fresh(side, metric) for side in (self.before, self.now))
+
+    def comparable(self, metric: str) -> bool:
+        """Whether a larger number is more in a real run too: programs whose loops differ say that of memory alone."""
+        if self.before is None or self.now is None or FACTS.get(metric, "").startswith("memory.") or metric == "loops":
+            return True
+        if self.before.turns is not None and self.now.turns is not None:
+            return self.before.turns == self.now.turns
+        return value_in(self.before, "loops") == value_in(self.now, "loops")
+
+    def toolchain(self) -> tuple[ToolchainStep, ...]:
+        """What the commit changed in the toolchain."""
+        if self.before is None or self.now is None or self.now.trouble:
+            return ()
+        old, new = self.before.toolchain, self.now.toolchain
+        keys = dict.fromkeys([*old, *new]) if old and new else {}
+        return tuple(ToolchainStep(key, old.get(key), new.get(key)) for key in keys if old.get(key) != new.get(key))
+
+    def other_programs(self) -> tuple[str, ...]:
+        """The stages whose program is another one after the commit; of a scenario the functions."""
+        if self.before is None or self.now is None or self.now.trouble:
+            return ()
+        old, new = self.before.fingerprints, self.now.fingerprints
+        return tuple(stage for stage in dict.fromkeys([*old, *new]) if old.get(stage) != new.get(stage))
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What is known of one recorded program, newest first.
+
+    Args:
+        key: function, case and target; a scenario has no target.
+        rows: newest first.
+        successor: its new name, if it was removed by the newer end.
+        predecessors: names that were removed in the commit in which it begins, with other programs.
+        of_tests: whether it is a snapshot of a test, which lies in a folder of its own.
+    """
+
+    key: Key
+    rows: tuple[HistoryRow, ...]
+    successor: str = ""
+    predecessors: tuple[str, ...] = ()
+    of_tests: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        """Whether it is a snapshot or the record of a scenario."""
+        return kind_of(self.key)
+
+    @property
+    def name(self) -> str:
+        """How people select it: `train_step`, of a test `pytest/test_model.test_step`."""
+        return f"{PYTEST}/{self.key.name}" if self.of_tests else self.key.name
+
+    @property
+    def label(self) -> str:
+        """How reports call it: `train_step on cpu`."""
+        return f"{self.name} on {self.key.target}" if self.key.target else self.name
+
+    def line(self) -> tuple[HistoryRow, ...]:
+        """The rows whose versions led to the newest one, oldest first: without those a merge did not take."""
+        return tuple(row for row in reversed(self.rows) if not row.step.aside)
+
+
+def _is_fresh(reading: Reading, metric: str) -> bool:
+    """Whether a metric was counted in the program now, by this hlodiff."""
+    return metric in reading.fresh or (reading.whole and metric not in reading.values)
+
+
+_DERIVED = ("fusions", "custom_calls", "collectives")
+
+
+def value_in(reading: Reading | None, metric: str) -> float | None:
+    """A number of a reading; what was counted and did not turn up is 0.
+
+    Example:
+        >>> value_in(Reading({"fusions": 2, "op.add": 1}), "op.copy"), value_in(Reading({}), "flops")
+        (0, None)
+    """
+    if reading is None or reading.trouble:
+        return None
+    if metric in reading.values:
+        return reading.values[metric]
+    head = metric.partition(".")[0]
+    if head == "op":
+        return 0 if any(name.startswith("op.") for name in reading.values) else None
+    return 0 if (head in _DERIVED and head in reading.values and "." in metric) or reading.whole else None
+
+
+def histories(
+    repository: GitObjects,
+    revisions: Sequence[str],
+    names: Sequence[str],
+    tip: Mapping[str, str],
+    wanted: Callable[[Key], bool],
+    stage: Stage,
+    options: Sequence[str] = (),
+) -> tuple[History, ...]:
+    """The history of every recorded program that is wanted.
+
+    Args:
+        repository: where to look.
+        revisions: ids as `revisions_of` gives them.
+        names: what the programs are called, or patterns.
+        tip: what git calls each file at the newer end, by path from the top of the repository.
+        wanted: which keys.
+        stage: which of a snapshot's two programs is meant.
+        options: further ones of `git log`.
+
+    Returns:
+        histories in order of their keys.
+
+    Raises:
+        StoreError: git fails.
+    """
+    touches = touching(repository, revisions, folders_of(names, repository.below), options)
+    lines = tuple(lines_of(touches, repository.below, tip, wanted).values())
+    readings = Readings(repository, stage)
+    left_out = [one for one in revisions if one.startswith("^")]
+    followed(lines, repository, [*left_out, *options], readings)
+    readings.read((name, line.kind, step.key) for line in lines for step in line.steps for name in (step.old, step.new))
+    return tuple(_history(line, repository, readings) for line in lines)
+
+
+def _history(line: StepLine, repository: GitObjects, readings: Readings) -> History:
+    rows: list[HistoryRow] = []
+    older: HistoryRow | None = None
+    readable: tuple[Reading | None, Commit | None] = (None, None)  # the newest so far, and its commit
+    for step in reversed(line.steps):
+        row = _row(step, older, readable, readings, repository)
+        rows.append(row)
+        if not step.aside:
+            older = row
+            readable = (row.now, row.commit) if row.status in ("new", "changed") else readable
+    rows.reverse()
+    return History(line.key, tuple(rows), line.successor, line.predecessors)
+
+
+def _row(
+    step: Step,
+    older: HistoryRow | None,
+    readable: tuple[Reading | None, Commit | None],
+    readings: Readings,
+    repository: GitObjects,
+) -> HistoryRow:
+    before = readings[step.old] if step.old else None
+    now = readings[step.new] if step.new else None
+    since = None
+    if before is not None and before.trouble:
+        before, since = readable
+    ends: Ends | Literal[""] = ""
+    if older is None and not step.aside:
+        ends = "range" if step.old else "shallow" if step.commit.id in repository.shallow else "begins"
+    status: Status = "removed" if now is None else "unreadable" if now.trouble else "changed" if step.old else "new"
+    # Where a shallow clone ends, every file looks new.
+    again = status == "new" and older is not None and step.commit.id not in repository.shallow
+    return HistoryRow(step, status, before, now, since, again, ends)

@@ -1,0 +1,170 @@
+"""The part of `log` and `bisect` that finds what NAME and a range of revisions mean."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hlodiff.config import closest, shown_path
+from hlodiff.errors import UsageError
+from hlodiff.hlo.model import Stage
+from hlodiff.integrations.history import History, check_metrics, completed, folders_of, histories, key_of
+from hlodiff.integrations.history.commits import GitObjects, open_repository, revisions_of
+from hlodiff.snapshots import PYTEST, FolderTree, GitTree, Key, list_snapshots, open_revision, scenarios_of
+from hlodiff.snapshots.trees import git
+from hlodiff.workflows.select import selected
+
+_TARGET_OF_SCENARIOS = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRequest:
+    """What the command line asks for.
+
+    Args:
+        name: a function, a case (`function/case`), a scenario or a pattern; also one that is there no more.
+        targets: patterns; all where empty.
+        metrics: names of metrics; the usual ones where empty.
+        stage: which of a snapshot's two programs is meant.
+        revision: as in `git log`.
+        first_parent: whether merged branches are passed over.
+    """
+
+    name: str
+    targets: tuple[str, ...]
+    metrics: tuple[str, ...]
+    stage: Stage
+    revision: str
+    first_parent: bool = False
+
+    def wants(self, key: Key) -> bool:
+        """Whether a recorded file is meant; scenarios run on cpu."""
+        return selected(key if key.target else Key(key.function, "", _TARGET_OF_SCENARIOS), [self.name], self.targets)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryMatch:
+    """What was found.
+
+    Args:
+        histories: in order, those of tests last.
+        places: each folder of snapshots that was looked into, with what was asked of it.
+    """
+
+    histories: tuple[History, ...]
+    places: tuple[_Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A folder of snapshots: of registered functions, or of tests."""
+
+    asked: HistoryRequest
+    repository: GitObjects
+    tree: GitTree
+    folder: Path
+    of_tests: bool = False
+
+    def histories(self) -> tuple[History, ...]:
+        """What is asked for and lies here."""
+        asked, repository = self.asked, self.repository
+        revisions = revisions_of(repository, asked.revision)
+        prefix = f"{repository.below}/" if repository.below else ""
+        tip = {f"{prefix}{name}": oid for name, (oid, _) in self.tree.entries.items()}
+        options = ["--first-parent"] if asked.first_parent else []
+        found = histories(repository, revisions, [asked.name], tip, asked.wants, asked.stage, options)
+        return tuple(replace(one, of_tests=True) for one in found) if self.of_tests else found
+
+
+def find(asked: HistoryRequest, project: Path, snapshots: Path) -> HistoryMatch:
+    """The histories that are asked for, with every metric that is asked for.
+
+    A name that no function has may be that of a test's snapshot, which `pytest/` in front of it says too.
+
+    Args:
+        asked: what the command line says.
+        project: a folder in the repository.
+        snapshots: absolute path of the snapshots folder.
+
+    Returns:
+        histories in order; none where the name is known and no commit of the range touched it.
+
+    Raises:
+        UsageError: nothing of this name was ever recorded in these commits, or an unknown metric.
+        StoreError: no repository, no such revision, or git fails.
+    """
+    of_tests = replace(asked, name=asked.name.removeprefix(f"{PYTEST}/"))
+    is_test = of_tests.name != asked.name
+    places = [] if is_test else [_place(asked, project, snapshots)]
+    found = places[0].histories() if places else ()
+    if not found or asked.name == "*":  # asking git twice takes time
+        places.append(_place(of_tests, project, snapshots / PYTEST, of_tests=True))
+        found += places[-1].histories()
+    if not found:
+        _refuse_unknown(asked, places)
+    return HistoryMatch(_measured(asked, found, places[0].repository), tuple(places))
+
+
+def _place(asked: HistoryRequest, project: Path, folder: Path, *, of_tests: bool = False) -> _Place:
+    repository = open_repository(project, folder)
+    newest = next((one for one in revisions_of(repository, asked.revision) if not one.startswith("^")), "HEAD")
+    return _Place(asked, repository, open_revision(project, newest, folder), folder, of_tests)
+
+
+def _measured(asked: HistoryRequest, found: tuple[History, ...], repository: GitObjects) -> tuple[History, ...]:
+    """Histories with what no summary keeps; of scenarios and programs those that can have what is asked for."""
+    programs = [one for one in found if one.kind == "program"]
+    scenarios = [one for one in found if one.kind == "scenario"]
+    if not asked.metrics:
+        return found
+    if programs:
+        check_metrics(asked.metrics, programs, "program", asked.stage)
+        return completed(programs, asked.metrics, repository, asked.stage)
+    if scenarios:
+        check_metrics(asked.metrics, scenarios, "scenario", asked.stage)
+    return tuple(scenarios)
+
+
+def _refuse_unknown(asked: HistoryRequest, places: Sequence[_Place]) -> None:
+    """Say what is wrong with a name of which no commit says anything; nothing, where it only was not touched."""
+    keys = [(place, key) for place in places for key in _keys(place.tree)]
+    if any(place.asked.wants(key) for place, key in keys):
+        return
+    same = [key for place, key in keys if selected(key, [place.asked.name], [])]
+    if same:
+        on = ", ".join(dict.fromkeys(key.target or _TARGET_OF_SCENARIOS for key in same))
+        raise UsageError(f"no target of {asked.name} matches `{asked.targets[0]}`", hint=f"it is recorded on {on}")
+    if any(place.asked.wants(key) for place in places for key in _keys(FolderTree(place.folder))):
+        if asked.revision != "HEAD":
+            hint = f"it came later, or had another name: `hlodiff log {asked.name}` tells"
+            raise UsageError(f"nothing called `{asked.name}` was recorded in {asked.revision}", hint=hint)
+        hint = f"git add {shown_path(places[0].folder)}, then git commit"
+        raise UsageError(f"the snapshot of {asked.name} was never committed", hint=hint)
+    known = dict.fromkeys(
+        f"{PYTEST}/{name}" if place.of_tests else name for place, key in keys for name in (key.function, key.name)
+    )
+    guess = closest(asked.name, known) or next((name for name in known if asked.name in name), "")
+    hint = f"did you mean `{guess}`? " if guess else ""
+    what = f"nothing called `{asked.name}` was recorded in {asked.revision}"
+    raise UsageError(what, hint=f"{hint}`hlodiff log` shows what there is")
+
+
+def uncommitted(found: HistoryMatch) -> bool:
+    """Whether the work tree holds snapshots of these names that no commit has."""
+    return any(_is_uncommitted(place.asked, place.repository) for place in found.places)
+
+
+def _is_uncommitted(asked: HistoryRequest, repository: GitObjects) -> bool:
+    if asked.revision != "HEAD":
+        return False
+    paths = folders_of([asked.name], repository.below)
+    command = ["--no-optional-locks", "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--"]
+    rows = os.fsdecode(git(repository.folder, [*command, *paths], "git status")).split("\0")
+    found = (key_of(row[3:], repository.below) for row in rows if len(row) > 3)
+    return any(asked.wants(one[0]) for one in found if one)
+
+
+def _keys(tree: GitTree | FolderTree) -> list[Key]:
+    return [*list_snapshots(tree).keys, *(Key(name, "", "") for name in scenarios_of(tree.files()))]

@@ -1,0 +1,128 @@
+"""Large constants: their numbers are replaced by a hash, or removed where a project does not want them compared."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import Literal
+
+from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.tokens import parts_or_whole
+from hlodiff.normalizer.rewrite import map_instructions, with_attribute, with_attributes, with_literal
+
+Constants = Literal["hash", "ignore"]
+
+# More elements than this, in either stage, make a constant large. A table that a person would read in a diff stays; one
+# float takes about 12 characters of text, so a line stays below 800.
+LITERAL_LIMIT = 64
+ELIDED = "{...}"
+ELIDED_ATTRIBUTE = "hlodiff_literal"
+_NOTE = re.compile(rf'({ELIDED_ATTRIBUTE}="[^"]*?) sha256:[0-9a-f]{{64}}"')
+
+
+def content_note(element_type: str, sizes: str, size: int, digest: str) -> str:
+    """The frontend attribute that replaces the numbers of a large constant; `digest` is "" if they are not compared."""
+    content = f" sha256:{digest}" if digest else ""
+    return f'{ELIDED_ATTRIBUTE}="{element_type}[{sizes}] {size} bytes{content}"'
+
+
+def large_literals(module: Module) -> tuple[Module, int]:
+    """Store constants of more than `LITERAL_LIMIT` elements as element type, shape, bytes and SHA-256."""
+    return map_instructions(module, lambda it: _shortened(it, compared=True))
+
+
+def ignored_literals(module: Module) -> tuple[Module, int]:
+    """Store them as element type, shape and bytes alone, also where a hash is known already."""
+    return map_instructions(module, lambda it: _without_note(_shortened(it, compared=False)))
+
+
+def _shortened(it: Instruction, *, compared: bool) -> Instruction:
+    if it.opcode != "constant" or it.literal is None or it.literal == ELIDED:
+        return it
+    text = " ".join(it.literal.split()) if "\n" in it.literal or "  " in it.literal else it.literal
+    if it.shape.elements <= LITERAL_LIMIT:
+        return it if text == it.literal else _with_literal(it, text)
+    digest = sha256("".join(text.split()).encode()).hexdigest() if compared else ""
+    shape = it.shape
+    note = content_note(shape.element_type, ",".join(map(str, shape.dimensions)), shape.bytes, digest)
+    old = it.attribute("frontend_attributes")
+    pairs = sorted([*(parts_or_whole(old[1:-1]) if old else []), note])
+    return with_attribute(_with_literal(it, ELIDED), "frontend_attributes", "{" + ",".join(pairs) + "}")
+
+
+def _without_note(it: Instruction) -> Instruction:
+    note = it.attribute("frontend_attributes") if it.literal == ELIDED else None
+    if note is None or not _NOTE.search(note):
+        return it
+    return with_attribute(it, "frontend_attributes", _NOTE.sub(r'\1"', note))
+
+
+def _with_literal(it: Instruction, literal: str) -> Instruction:
+    return Instruction(
+        it.name, it.opcode, it.shape, it.operands, it.results, it.attributes, it.calls, it.control_predecessors,
+        literal, it.op_name, it.frame, it.metadata, it.line,
+    )  # fmt: skip
+
+
+CONSTANT_ATTRIBUTE = "hlodiff.constant"
+_HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
+_CONSTANT_DIGEST = re.compile(r"sha256:[0-9a-f]{64}, ")
+
+
+def hash_constants(module: Module) -> tuple[Module, int]:
+    """Replace constants of more than `LITERAL_LIMIT` elements by a zero of the same shape and a hash.
+
+    The hash and the number of bytes are in the attribute `hlodiff.constant`. A constant that repeats one number
+    is no large constant.
+
+    Args:
+        module: a StableHLO module.
+
+    Returns:
+        The module and how many constants were replaced.
+    """
+    return map_instructions(module, lambda it: _noted(it, compared=True) if _is_large(it) else it)
+
+
+def ignore_constants(module: Module) -> tuple[Module, int]:
+    """The same without the hash, also where there is one already: their numbers are not compared."""
+    return map_instructions(
+        module, lambda it: _noted(it, compared=False) if _is_large(it) else _without_constant_digest(it)
+    )
+
+
+def _is_large(it: Instruction) -> bool:
+    if it.opcode != "constant" or it.literal is None or it.shape.elements <= LITERAL_LIMIT:
+        return False
+    return it.literal.startswith(('dense<"', "dense<[", "dense_resource<"))
+
+
+def _noted(it: Instruction, *, compared: bool) -> Instruction:
+    content = f"sha256:{_digest(it.literal or '')}, " if compared else ""
+    note = f'"{content}{it.shape.bytes} bytes"'
+    attributes = tuple(sorted((*it.attributes, (CONSTANT_ATTRIBUTE, note))))
+    return with_attributes(with_literal(it, _zero(it.shape.element_type)), attributes)
+
+
+def _digest(literal: str) -> str:
+    data = _HEX.fullmatch(literal)
+    return sha256(bytes.fromhex(data[1]) if data else literal.encode()).hexdigest()
+
+
+def _without_constant_digest(it: Instruction) -> Instruction:
+    note = it.attribute(CONSTANT_ATTRIBUTE) if it.opcode == "constant" else None
+    if note is None or not _CONSTANT_DIGEST.search(note):
+        return it
+    pairs = (
+        (key, _CONSTANT_DIGEST.sub("", value) if key == CONSTANT_ATTRIBUTE else value) for key, value in it.attributes
+    )
+    return with_attributes(it, tuple(pairs))
+
+
+def _zero(element_type: str) -> str:
+    """A splat of zero as MLIR prints it."""
+    if element_type == "pred":
+        return "dense<false>"
+    if element_type in ("c64", "c128"):
+        return "dense<(0.000000e+00,0.000000e+00)>"
+    return "dense<0.000000e+00>" if element_type.startswith(("f", "bf")) else "dense<0>"

@@ -1,0 +1,175 @@
+"""The passes `instruction_order`, `computation_order` and `equal_computations`: an order that content decides."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from hlodiff.hlo.fingerprint import Content, computation_hashes, contents, shape_text
+from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.printer import callees_first
+from hlodiff.normalizer.computation_kinds import scheduled
+from hlodiff.normalizer.rewrite import reordered, with_computations
+
+
+def instruction_order(module: Module) -> tuple[Module, int]:
+    """Print what has no schedule depth first from its root: parameters by number, then operands before users."""
+    hashes: tuple[str, ...] = ()
+    count = 0
+    computations = list(module.computations)
+    for index, has_schedule in enumerate(scheduled(module)):
+        if has_schedule:
+            continue
+        if not hashes and _needs_content(computations[index]):
+            hashes = computation_hashes(module)
+        order = legal_order(computations[index], hashes)
+        if order != list(range(len(order))):
+            computations[index] = reordered(computations[index], order)
+            count += 1
+    return (with_computations(module, computations), count) if count else (module, 0)
+
+
+def legal_order(computation: Computation, hashes: Sequence[str] = ()) -> list[int]:
+    """Positions, operands and control predecessors first: the root's tree, then what nothing uses, by content.
+
+    Args:
+        computation: any computation.
+        hashes: of what it calls; only looked at where several instructions have no user.
+    """
+    order: dict[int, None] = dict.fromkeys(computation.parameters())
+    _visit(computation, computation.root, order)
+    if len(order) < len(computation.instructions):
+        for sink in sorted(_sinks(computation), key=lambda n: _sink_key(computation, n, hashes)):
+            _visit(computation, sink, order)
+        for position in range(len(computation.instructions)):  # only where operands form a cycle
+            _visit(computation, position, order)
+    return list(order)
+
+
+def _needs_content(computation: Computation) -> bool:
+    return len(_sinks(computation)) > 1
+
+
+def _sinks(computation: Computation) -> list[int]:
+    used = {o for it in computation.instructions for o in (*it.operands, *it.control_predecessors)}
+    return [
+        n
+        for n, it in enumerate(computation.instructions)
+        if n not in used and n != computation.root and it.opcode != "parameter"
+    ]
+
+
+def _sink_key(computation: Computation, position: int, hashes: Sequence[str]) -> tuple[str, ...]:
+    """The instruction and two levels of operands; instructions that are equal up to there keep their printed order."""
+    it = computation.instructions[position]
+    operands = [computation.instructions[o] for o in it.operands]
+    further = [computation.instructions[o] for operand in operands for o in operand.operands]
+    return tuple(part for one in (it, *operands, *further) for part in _own(one, hashes))
+
+
+def _own(it: Instruction, hashes: Sequence[str]) -> tuple[str, ...]:
+    calls = [hashes[c] for c in it.called] if hashes else []
+    return (it.opcode, shape_text(it.shape), it.literal or "", repr(it.attributes), *calls)
+
+
+def _visit(computation: Computation, start: int, order: dict[int, None]) -> None:
+    instructions = computation.instructions
+    stack = [start]
+    open_: set[int] = set()
+    while stack:
+        position = stack[-1]
+        if position in order:
+            stack.pop()
+            continue
+        it = instructions[position]
+        before = (*it.operands, *it.control_predecessors) if it.control_predecessors else it.operands
+        missing = [o for o in before if o not in order and o not in open_]
+        if missing and position not in open_:
+            open_.add(position)
+            stack.extend(reversed(missing))
+        else:
+            stack.pop()
+            order[position] = None
+
+
+def computation_order(module: Module) -> tuple[Module, int]:
+    """Computations in the order of calls from the entry, callees first; before them the uncalled ones, by content."""
+    order = _canonical(module)
+    if order == list(range(len(order))):
+        return module, 0
+    return renumbered(module, order), 1
+
+
+def _canonical(module: Module) -> list[int]:
+    called = {c for computation in module.computations for it in computation.instructions for c in it.called}
+    uncalled = [n for n in range(len(module.computations)) if n not in called and n != module.entry]
+    if not uncalled:
+        return list(callees_first(module))
+    hashes = computation_hashes(module)
+    uncalled.sort(key=lambda n: hashes[n])
+    first = dict.fromkeys(uncalled)
+    rest = [n for n in range(len(module.computations)) if n not in first]
+    return [[*uncalled, *rest][n] for n in callees_first(renumbered(module, [*uncalled, *rest]))]
+
+
+def renumbered(module: Module, order: Sequence[int]) -> Module:
+    """The module with its computations in another order (old indices), calls following."""
+    new = [0] * len(module.computations)
+    for index, old in enumerate(order):
+        new[old] = index
+    moved = [redirected(module.computations[old], new) for old in order]
+    return Module(module.name, module.stage, tuple(moved), new[module.entry], module.attributes, module.frames)
+
+
+def redirected(computation: Computation, new: Sequence[int]) -> Computation:
+    """The computation calling `new[c]` wherever it called c."""
+    instructions = [
+        Instruction(
+            it.name, it.opcode, it.shape, it.operands, it.results, it.attributes,
+            tuple([(name, tuple([new[c] for c in group])) for name, group in it.calls]), it.control_predecessors,
+            it.literal, it.op_name, it.frame, it.metadata, it.line,
+        )
+        if it.calls else it
+        for it in computation.instructions
+    ]  # fmt: skip
+    return Computation(
+        computation.name, tuple(instructions), computation.root, computation.execution_thread, computation.attributes,
+        computation.line,
+    )  # fmt: skip
+
+
+def equal_computations(module: Module) -> tuple[Module, int]:
+    """Keep one of several computations of equal content (and schedule, where they have one), and call that."""
+    found = contents(module)
+    has_schedule = scheduled(module)
+    groups: dict[Hashable, list[int]] = {}
+    for index, computation in enumerate(module.computations):
+        if index != module.entry:
+            groups.setdefault(_key(computation, found[index], has_schedule[index]), []).append(index)
+    new = list(range(len(module.computations)))
+    for group in groups.values():
+        chosen = min(group, key=lambda n: _spelling(module.computations[n])) if len(group) > 1 else group[0]
+        for index in group:
+            new[index] = chosen
+    kept = sorted(set(new))
+    if len(kept) == len(new):
+        return module, 0
+    place = {old: n for n, old in enumerate(kept)}
+    moved = [place[n] for n in new]
+    computations = tuple(redirected(module.computations[old], moved) for old in kept)
+    merged = Module(module.name, module.stage, computations, place[module.entry], module.attributes, module.frames)
+    return merged, len(new) - len(kept)
+
+
+def _key(computation: Computation, content: Content, has_schedule: bool) -> Hashable:
+    number = {position: n for n, position in enumerate(content.order)}
+    control = sorted(
+        (number[n], *sorted(number[p] for p in it.control_predecessors))
+        for n, it in enumerate(computation.instructions)
+        if it.control_predecessors
+    )
+    return content.hash, tuple(control), content.order if has_schedule else ()
+
+
+def _spelling(computation: Computation) -> tuple[tuple[int, ...], ...]:
+    """Equal content may still print commutative operands in either order: the smaller spelling is kept."""
+    return tuple(it.operands for it in computation.instructions)

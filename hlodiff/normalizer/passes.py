@@ -1,0 +1,252 @@
+"""The passes of the normalizer, in the order in which they run.
+
+A new pass is one row here, one fixture folder under tests/fixtures/normalize, and docs/normalizer.md written again with
+`python -m tests.normalizer_page`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hlodiff.hlo.model import Module, Stage
+from hlodiff.normalizer.attributes import (
+    attribute_order,
+    drop_metadata,
+    frontend_attributes,
+    header_attributes,
+    module_name,
+    prefetch_index,
+)
+from hlodiff.normalizer.backend_config import config_noise, json_spelling
+from hlodiff.normalizer.constants import hash_constants, ignore_constants, ignored_literals, large_literals
+from hlodiff.normalizer.custom_calls import embedded_kernels, hash_kernels, process_pointers
+from hlodiff.normalizer.devices import name_meshes, replica_groups, shardings
+from hlodiff.normalizer.fusion_parameters import fusion_parameters
+from hlodiff.normalizer.naming import names
+from hlodiff.normalizer.numbering import callback_numbers, channel_ids, number_callbacks, replace_pointers
+from hlodiff.normalizer.ordering import computation_order, equal_computations, instruction_order
+from hlodiff.normalizer.stablehlo_functions import merge_functions, name_functions
+from hlodiff.normalizer.stablehlo_naming import drop_labels, name_values, sort_sets
+
+Apply = Callable[[Module], tuple[Module, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One named step of the normalizer.
+
+    Args:
+        name: what `normalize_counted` counts it under; also the name of its fixture folder.
+        stages: the stages it is applied to.
+        apply: the step itself; returns the module and how many places it changed.
+        drops: one sentence: what it takes away.
+        hides: one sentence: what real change it could hide.
+        affects_diff: whether the differ applies it too. False for passes that only make a file easy to read and to
+            compare by eye: the differ does not depend on names, order or provenance, and uses them as evidence
+            (`op_name`) and in reports (the names that users know).
+    """
+
+    name: str
+    stages: tuple[Stage, ...]
+    apply: Apply
+    drops: str
+    hides: str
+    affects_diff: bool = True
+
+
+def _compiled(apply: Apply, drops: str, hides: str, name: str = "", affects_diff: bool = True) -> Pass:
+    return Pass(name or apply.__name__, ("compiled",), apply, drops, hides, affects_diff)
+
+
+def _stablehlo(name: str, apply: Apply, drops: str, hides: str, affects_diff: bool = True) -> Pass:
+    return Pass(name, ("stablehlo",), apply, drops, hides, affects_diff)
+
+
+COMPILED_PASSES: tuple[Pass, ...] = (
+    _compiled(
+        drop_metadata,
+        "Debug tables, op names, frames, scheduling names and names from before optimization.",
+        "Named scopes and marks of rematerialization, which live in op names alone: reports show them.",
+        "metadata",
+        affects_diff=False,
+    ),
+    _compiled(module_name, "The module's name.", "Nothing: it is the name of the Python function.", affects_diff=False),
+    _compiled(
+        header_attributes,
+        "Permissions for the partitioner and the prefetcher in the header, and the order of header attributes.",
+        "Whether JAX let XLA choose a sharding; the chosen one is on parameters and root.",
+    ),
+    _compiled(
+        prefetch_index,
+        "The number of a copy that starts before the program does.",
+        "That a weight is prefetched across programs; the copy itself stays.",
+    ),
+    _compiled(
+        frontend_attributes,
+        "Fingerprints, layout and memory space modes, empty meshes, empty kernel metadata; the order of the rest.",
+        "A layout or memory space that JAX asked for but XLA did not give.",
+    ),
+    _compiled(
+        json_spelling,
+        "The order of keys in backend configurations and whether they are printed bare or as a string.",
+        "Nothing: it is JSON.",
+    ),
+    _compiled(
+        config_noise,
+        "Estimates, retries, known bits, scoped memory offsets and sizes, queue ids, cores of the compiling machine; "
+        "fields at their proto3 default, which are what missing ones are. Custom calls that are not XLA's keep all.",
+        "On cpu fewer threads for a loop on the same machine; on tpu more scratch memory for the same kernel; an "
+        "optional field set to its default where it was not set at all.",
+    ),
+    _compiled(
+        process_pointers,
+        "Addresses in the process that compiled the program, in Python callbacks and custom partitioners.",
+        "A different partitioning function or callback behind the same custom call.",
+    ),
+    _compiled(
+        embedded_kernels,
+        "Paths and lines inside serialized kernels of Pallas and Triton; the kernel is kept as a hash of its MLIR.",
+        "What changed inside a kernel: only that it changed is seen.",
+    ),
+    _compiled(
+        large_literals,
+        "The numbers of constants of more than 64 elements; element type, shape, bytes and a hash stay.",
+        "Which element of a large constant changed.",
+    ),
+    _compiled(
+        shardings,
+        "The spelling of device lists in shardings, and the order among replicas of one tile.",
+        "Nothing: every device holds what it held.",
+    ),
+    _compiled(
+        replica_groups,
+        "The spelling of replica groups and the order among groups; the order inside a group stays.",
+        "Names of mesh axes, which XLA prints in one spelling only.",
+    ),
+    _compiled(
+        attribute_order,
+        "The order in which attributes are printed.",
+        "Nothing.",
+    ),
+    _compiled(
+        fusion_parameters,
+        "The order of a fusion's parameters, where its call operands are permuted alike, and of operands that are "
+        "interchangeable in it: these are ordered by their local context, then by all that they are computed from.",
+        "Nothing: no memory layout depends on it.",
+    ),
+    _compiled(
+        channel_ids,
+        "The numbers of channels and host rendezvous; which instructions share one stays.",
+        "Nothing: a channel is who meets on it.",
+    ),
+    _compiled(
+        callback_numbers,
+        "The numbers of Python callbacks.",
+        "Two callbacks of the same shapes that swap places.",
+    ),
+    _compiled(
+        instruction_order,
+        "The printed order of instructions where there is no schedule.",
+        "Nothing: without a schedule XLA orders them later.",
+        affects_diff=False,
+    ),
+    _compiled(
+        equal_computations,
+        "Repetitions of a computation.",
+        "Loss of sharing, which costs time to compile: the count of dropped copies is reported.",
+        affects_diff=False,
+    ),
+    _compiled(
+        computation_order,
+        "The printed order of computations.",
+        "Nothing.",
+        affects_diff=False,
+    ),
+    _compiled(
+        names,
+        "Names of computations and instructions.",
+        "`.remat` in a name, the only mark of XLA's own rematerialization: metrics count it before.",
+        affects_diff=False,
+    ),
+)
+
+STABLEHLO_PASSES: tuple[Pass, ...] = (
+    _stablehlo(
+        "locations", drop_metadata,
+        "MLIR locations: scopes, Python frames and the user's names of arguments; reports take them from source.json.",
+        "Nothing that runs.",
+        affects_diff=False,
+    ),
+    _stablehlo(
+        "stablehlo_module_name", module_name,
+        "The module's name, which JAX takes from the Python function.",
+        "Nothing that runs.",
+        affects_diff=False,
+    ),
+    _stablehlo(
+        "labels", drop_labels,
+        "`jax.result_info` and `jax.arg_info`, which repeat paths in the caller's pytrees.",
+        "A renamed field of a result; the positions of arguments and results stay compared.",
+    ),
+    _stablehlo(
+        "process_pointers", replace_pointers,
+        "Addresses of Python objects in custom partitioners and older callbacks, different in every process.",
+        "A different partitioning function under the same sharding rule.",
+    ),
+    _stablehlo(
+        "callback_index", number_callbacks,
+        "The number of a host callback in a list that one process shares: it becomes the order in the program.",
+        "A different Python function called at the same place; an added or removed callback is still an edit.",
+    ),
+    _stablehlo(
+        "sets", sort_sets,
+        "The order of manual axes, which are a set.",
+        "Nothing.",
+    ),
+    _stablehlo(
+        "meshes", name_meshes,
+        "Names of meshes, repeated meshes, meshes that nothing uses; axis names, sizes and device ids stay.",
+        "Nothing that runs.",
+    ),
+    _stablehlo(
+        "large_constants", hash_constants,
+        "The numbers of constants of more than 64 elements: shape, type, bytes and a hash of the content stay.",
+        "Which numbers of a table changed; that it changed is still an edit.",
+    ),
+    _stablehlo(
+        "embedded_kernels", hash_kernels,
+        "Debug info and names inside Pallas kernels (Mosaic, Triton): a hash of the decoded kernel stays.",
+        "What changed inside a kernel; that it changed is still an edit.",
+    ),
+    _stablehlo(
+        "equal_functions", merge_functions,
+        "Repeated equal private functions, and the order of functions.",
+        "Lost sharing of traced functions, which costs compile time.",
+        affects_diff=False,
+    ),
+    _stablehlo(
+        "function_names", name_functions,
+        "Names of private functions, which count what was traced before: they become result and content hash.",
+        "A renamed Python function.",
+        affects_diff=False,
+    ),
+    _stablehlo(
+        "value_names", name_values,
+        "SSA names: they come from opcode and neighbourhood.",
+        "Nothing.",
+        affects_diff=False,
+    ),
+)  # fmt: skip
+
+PASSES: tuple[Pass, ...] = (*COMPILED_PASSES, *STABLEHLO_PASSES)
+
+_SAME_TYPE_AND_SHAPE = (
+    "The numbers of constants of more than 64 elements; type, shape and bytes stay.",
+    "A different table of the same type and shape.",
+)
+# Where a project sets large_constants = "ignore", these replace the passes of the same name.
+IGNORING: dict[str, Pass] = {
+    "large_literals": _compiled(ignored_literals, *_SAME_TYPE_AND_SHAPE, name="large_literals"),
+    "large_constants": _stablehlo("large_constants", ignore_constants, *_SAME_TYPE_AND_SHAPE),
+}

@@ -1,0 +1,258 @@
+"""The pass `value_names`: SSA names derived from content, by colour refinement.
+
+An operation is named after its opcode where its function has only one of them, and else after the smallest
+neighbourhood (opcodes of operands and users, then theirs, ...) that only it has. So an edit renames its
+neighbours and no line far away. Shapes and attributes are not in the names: changing one changes one line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.stablehlo_parser import region_title
+from hlodiff.hlo.stablehlo_printer import is_captured, is_function, shared_names, split_operands
+from hlodiff.normalizer.rewrite import map_attribute, map_instructions, with_attributes, with_computations
+
+RADIUS = 8  # reaches the weights from every operation of one transformer layer; beyond it equals are numbered
+# Regions that compute one element or compare two: their names are separate and may repeat from region to region.
+_SMALL = frozenset(
+    ["reduce", "reduce_window", "scatter", "select_and_scatter", "sort", "map", "all_reduce", "reduce_scatter"]
+)
+_SPLAT = re.compile(r"dense<([-+.\w]+)>")
+_OUTSIDE = (-1, 0)
+
+
+@dataclass(slots=True)
+class _Node:
+    """One operation or argument of a function or of a region in it."""
+
+    computation: int
+    position: int
+    prefix: str
+    operands: list[tuple[int, int]]
+
+
+def name_values(module: Module) -> tuple[Module, int]:
+    """Name the operations and arguments of every function and region."""
+    names: dict[tuple[int, int], str] = {}
+    for index, computation in enumerate(module.computations):
+        if is_function(computation):
+            for nodes in _flatten(module, index):
+                for node, name in zip(nodes, _unique_names(nodes), strict=True):
+                    names[node.computation, node.position] = name if node.prefix else _without_results(module, node)
+    computations = list(module.computations)
+    for index, computation in enumerate(module.computations):
+        if is_function(computation):
+            _apply(module, index, computation.name, computations, names, {})
+    count = sum(
+        new.name != old.name
+        for c, d in zip(computations, module.computations, strict=True)
+        for new, old in zip(c.instructions, d.instructions, strict=True)
+    )
+    same = all(c.name == d.name for c, d in zip(computations, module.computations, strict=True))
+    return (module, 0) if same and not count else (with_computations(module, computations), count)
+
+
+def _apply(
+    module: Module, index: int, title: str, out: list[Computation], names: dict[tuple[int, int], str],
+    outer: dict[int, str],
+) -> None:  # fmt: skip
+    """Name one computation and the regions in it; `outer` are the names of captured values by parameter position."""
+    computation = module.computations[index]
+    found = [outer.get(n, names.get((index, n), it.name)) for n, it in enumerate(computation.instructions)]
+    found[computation.root] = names[index, computation.root]  # the one operation of a reducer that has no SSA name
+    for position, it in enumerate(computation.instructions):
+        regions = [n for n in it.called if not is_function(module.computations[n])]
+        if not regions:
+            continue
+        inside, _ = split_operands(module, it)
+        results = it.results or (0,) * len(it.operands)
+        values = [_value_name(computation, found, o, r) for o, r in zip(it.operands, results, strict=True)]
+        captured = iter(values[inside:])
+        named = replace(it, name=found[position])
+        for number, region in enumerate(regions):
+            region_name = region_title(it.opcode, number, len(regions))
+            below = module.computations[region]
+            free = {n: next(captured) for n in below.parameters() if is_captured(below.instructions[n])}
+            renamed = [_with_names(module.computations[n], n, names) for n in regions]
+            _apply(
+                module, region, f"{title}.{found[position]}.{region_name}", out, names,
+                {**shared_names(named, renamed, number), **free},
+            )  # fmt: skip
+    instructions = tuple(
+        it if it.name == name else replace(it, name=name)
+        for it, name in zip(computation.instructions, found, strict=True)
+    )
+    out[index] = replace(computation, name=title, instructions=instructions)
+
+
+def _with_names(computation: Computation, index: int, names: dict[tuple[int, int], str]) -> Computation:
+    instructions = (replace(it, name=names.get((index, n), it.name)) for n, it in enumerate(computation.instructions))
+    return replace(computation, instructions=tuple(instructions))
+
+
+def _value_name(computation: Computation, found: Sequence[str], operand: int, result: int) -> str:
+    several = len(computation.instructions[operand].shape.tuple_shapes) > 1
+    return f"{found[operand]}.{result}" if several else found[operand]
+
+
+def _flatten(module: Module, function: int) -> list[list[_Node]]:
+    """Operations and arguments of a function and its regions; captured values are the outer values themselves.
+
+    The first list is the function, each other one a small region.
+    """
+    scopes: list[list[_Node]] = [[]]
+    _collect(module, function, "", {}, [], scopes, scopes[0])
+    return scopes
+
+
+def _collect(
+    module: Module, index: int, owner: str, captured: dict[int, tuple[int, int]],
+    initial: Sequence[tuple[int, int]], scopes: list[list[_Node]], nodes: list[_Node],
+) -> None:  # fmt: skip
+    """Append the nodes of one computation; `initial` are the values that a loop's arguments start with."""
+    computation = module.computations[index]
+    place: dict[int, tuple[int, int]] = dict(captured)
+    for position, it in enumerate(computation.instructions):
+        if position in place:
+            continue
+        own: list[tuple[int, int]] = []
+        if it.opcode == "parameter":
+            number = int(it.literal or 0)
+            own = [initial[number]] if number < len(initial) else []
+        else:
+            results = it.results or (0,) * len(it.operands)
+            own = [(place[o][0], place[o][1] or r) for o, r in zip(it.operands, results, strict=True)]
+        place[position] = (len(nodes), 0)
+        inside, _ = split_operands(module, it)
+        silent = it.shape.element_type == "tuple" and not it.shape.tuple_shapes
+        known = [value for value in own[:inside] if value != _OUTSIDE]
+        nodes.append(_Node(index, position, "" if silent else _prefix(module, it, owner), known))
+        outer = iter(own[inside:])
+        for region in (n for n in it.called if not is_function(module.computations[n])):
+            below = module.computations[region]
+            free = {n: next(outer) for n in below.parameters() if is_captured(below.instructions[n])}
+            if it.opcode in _SMALL:
+                scopes.append([])
+                _collect(module, region, it.opcode, dict.fromkeys(free, _OUTSIDE), [], scopes, scopes[-1])
+            else:
+                starts = own[:inside] if it.opcode == "while" else []
+                _collect(module, region, it.opcode, free, starts, scopes, nodes)
+
+
+def _prefix(module: Module, it: Instruction, owner: str) -> str:
+    """The readable part of a name: arguments by position, loop arguments `carry`, constants by value."""
+    if it.opcode == "parameter":
+        return {"": f"arg{it.literal}", "while": "carry"}.get(
+            owner, f"{'a' if owner in _SMALL else 'local'}{it.literal}"
+        )
+    if owner in _SMALL:
+        return f"in_{it.opcode.rpartition('.')[2]}"
+    if it.opcode == "constant":
+        return f"c_{_value(it.literal or '')}"
+    if it.opcode == "reduce" and it.called:
+        body = module.computations[it.called[0]].instructions
+        return f"reduce_{body[2].opcode}" if len(body) == 4 else "reduce"
+    target = it.attribute("call_target_name") if it.opcode == "custom_call" else None
+    return re.sub(r"\W+", "_", target.strip('"')).strip("_") if target else it.opcode.rpartition(".")[2]
+
+
+def _value(literal: str) -> str:
+    splat = _SPLAT.fullmatch(literal)
+    if splat is None:
+        return "table"
+    try:
+        return f"{float(splat[1]):.6g}".replace("+", "") if not splat[1].startswith("0x") else splat[1]
+    except ValueError:
+        return splat[1]
+
+
+def _unique_names(nodes: Sequence[_Node]) -> list[str]:
+    names = [""] * len(nodes)
+    labels = [_hash(node.prefix.encode()) for node in nodes]  # operations without results all have the empty one
+    users: list[list[tuple[int, int]]] = [[] for _ in nodes]
+    for number, node in enumerate(nodes):
+        for slot, (operand, _) in enumerate(node.operands):
+            users[operand].append((number, slot))
+    open_ = list(range(len(nodes)))
+    for radius in range(RADIUS + 1):
+        groups: dict[tuple[str, bytes], list[int]] = {}
+        for n in open_:
+            groups.setdefault((nodes[n].prefix, labels[n]), []).append(n)
+        for (prefix, label), group in groups.items():
+            if len(group) == 1:
+                names[group[0]] = f"{prefix}_{label.hex()[:4]}" if radius else prefix
+        open_ = [n for n in open_ if not names[n]]
+        if not open_ or radius == RADIUS:
+            break
+        labels = _refined(nodes, labels, users)
+    counts: dict[tuple[str, bytes], int] = {}
+    for n in open_:
+        key = (nodes[n].prefix, labels[n])
+        number = counts[key] = counts.get(key, 0) + 1
+        names[n] = f"{nodes[n].prefix}_{labels[n].hex()[:4]}_{number}"
+    return _without_collisions(nodes, names)
+
+
+def _refined(nodes: Sequence[_Node], labels: list[bytes], users: list[list[tuple[int, int]]]) -> list[bytes]:
+    out = []
+    for number, node in enumerate(nodes):
+        parts = [labels[number], b"o"]
+        parts += [labels[o] + result.to_bytes(2, "little") for o, result in node.operands]
+        parts.append(b"u")
+        parts += sorted(labels[u] + slot.to_bytes(2, "little") for u, slot in users[number])
+        out.append(_hash(b"".join(parts)))
+    return out
+
+
+def _hash(data: bytes) -> bytes:
+    return blake2b(data, digest_size=8).digest()
+
+
+def _without_results(module: Module, node: _Node) -> str:
+    """An operation without results has no SSA name; people see its opcode."""
+    return module.computations[node.computation].instructions[node.position].opcode.rpartition(".")[2]
+
+
+def _without_collisions(nodes: Sequence[_Node], names: list[str]) -> list[str]:
+    """Four hex digits can coincide: later ones in the text get a letter. Names inside reducers may repeat."""
+    used: dict[str, int] = {}
+    for number, name in enumerate(names):
+        if name in used:
+            names[number] = f"{name}{chr(ord('a') + used[name] % 26)}{used[name] // 26 or ''}"
+        used[name] = used.get(name, 0) + 1
+    return names
+
+
+_NAMES = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def sort_sets(module: Module) -> tuple[Module, int]:
+    """Sort `manual_axes` of `sdy.manual_computation` by name."""
+    return map_attribute(module, "manual_axes", _sorted)
+
+
+def _sorted(text: str) -> str:
+    names = iter(sorted(_NAMES.findall(text)))
+    return _NAMES.sub(lambda _: next(names), text)
+
+
+_LABELS = frozenset(["jax.result_info", "jax.arg_info"])
+
+
+def drop_labels(module: Module) -> tuple[Module, int]:
+    """Drop `jax.result_info` and `jax.arg_info`; the positions of arguments and results stay."""
+    return map_instructions(module, _without_labels)
+
+
+def _without_labels(it: Instruction) -> Instruction:
+    kept = tuple((key, value) for key, value in it.attributes if not _is_label(key))
+    return it if len(kept) == len(it.attributes) else with_attributes(it, kept)
+
+
+def _is_label(key: str) -> bool:
+    return key in _LABELS or (key.startswith("result") and key.partition(".")[2] in _LABELS)

@@ -1,0 +1,484 @@
+"""Edit groups: equal changes from one line of Python, across shapes, layers and programs.
+
+Two edits belong to one group if they make the same change and come from the same line. Shapes, names, operands and
+layouts of their instructions may differ: the text of a group names them only if there are few.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from hlodiff.differ.costs import added_up, program_cost
+from hlodiff.differ.grouping import weight_of
+from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
+from hlodiff.report.edits import (
+    format_attributes,
+    format_change,
+    format_edit,
+    format_shape,
+    listed_changes,
+    listed_fields,
+)
+from hlodiff.report.numbers import many
+from hlodiff.report.places import place, shown_stack
+from hlodiff.report.report import Report
+from hlodiff.report.view import Scope
+
+Key = tuple[object, ...]
+Sides = tuple[Cost | None, Cost | None]
+# Fields whose values differ within a group: they belong to the single instruction.
+_OWN = frozenset(["shape", "layout", "operands", "backend_config", "computation", "schedule", "attribute:root"])
+_OWN_ATTRIBUTES = ("dim", "slice", "window", "indices", "permutation", "frontend_attributes", "iota", "padding")
+_MOST_SHAPES = 3
+_MOST_FOLLOWERS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class EditGroup:
+    """One change, however often it was made.
+
+    Args:
+        key: equal for equal changes of one stage, in this program and in others.
+        kind: added, removed, changed or moved.
+        count: of instructions (or module-level facts), without knock-on edits.
+        what: in words, without markup and not yet escaped.
+        where: the innermost line of the user's own code.
+        stack: the whole call stack of the first one, innermost first, one line each.
+        follows: opcodes of knock-on edits with their counts, most frequent first.
+        cost: on the old and the new side; of knock-on edits only those of the same kind whose cost changed.
+        weight: what a reviewer wants to see first is 0.
+        group: equal for edit groups that a digest merges: kind, opcode and names of the changed fields.
+        edits: (number of the program, index of the edit) for each edit that has no cause.
+    """
+
+    key: Key
+    kind: str
+    count: int
+    what: str
+    where: str
+    stack: tuple[str, ...] = ()
+    follows: tuple[tuple[str, int], ...] = ()
+    cost: Sides = (None, None)
+    weight: int = 1
+    group: Key = ()
+    edits: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def id(self) -> str:
+        """What `hlodiff accept --pattern` calls this change: the same for the same change in any set of programs."""
+        return sha256(repr(self.key).encode()).hexdigest()[:8]
+
+    @property
+    def following(self) -> int:
+        """How many instructions the knock-on edits have."""
+        return sum(count for _, count in self.follows)
+
+    @property
+    def size(self) -> int:
+        """Bytes that the change is about: what the larger side reads and writes."""
+        return max(cost.bytes if cost else 0 for cost in self.cost)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """One edit with its number in its program, the number of the program, and the edits that follow from it."""
+
+    program: int
+    index: int
+    edit: Edit
+    followers: tuple[Edit, ...]
+
+
+def members_of(edits: Sequence[Edit], program: int = 0) -> list[GroupMember]:
+    """The edits without a cause, each with its knock-on edits.
+
+    Example:
+        >>> [len(one.followers) for one in members_of((Edit("added"), Edit("added", cause=0)))]
+        [1]
+    """
+    followers: dict[int, list[Edit]] = {}
+    for edit in edits:
+        if edit.cause is not None:
+            followers.setdefault(edit.cause, []).append(edit)
+    return [
+        GroupMember(program, index, edit, tuple(followers.get(index, ())))
+        for index, edit in enumerate(edits)
+        if edit.cause is None
+    ]
+
+
+def grouped(members: Iterable[GroupMember], stage: str, root: str = "") -> dict[Key, list[GroupMember]]:
+    """Members by what they have in common, in order of appearance.
+
+    Args:
+        members: edits of one or several programs.
+        stage: of all of them.
+        root: the project's folder.
+    """
+    found: dict[Key, list[GroupMember]] = {}
+    for member in members:
+        found.setdefault(_key(member.edit, stage, root), []).append(member)
+    return found
+
+
+def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "") -> EditGroup:
+    """The group of all edits with one key.
+
+    Example:
+        >>> edit_group_of((), members_of((Edit("removed", count=3),))).count
+        3
+    """
+    edits = [member.edit for member in members]
+    followers = [edit for member in members for edit in member.followers]
+    first = edits[0]
+    # Knock-on edits of the same kind are part of the change; they count if their cost changed.
+    along = [edit for edit in followers if edit.kind == first.kind and edit.cost and edit.cost[0] != edit.cost[1]]
+    costs = [edit.cost for edit in (*edits, *along) if edit.cost]
+    old, new = (added_up(cost[side] for cost in costs) for side in (0, 1))
+    return EditGroup(
+        key,
+        first.kind,
+        sum(edit.count for edit in edits),
+        format_edit(first) if len(edits) == 1 else _together(edits),
+        place(first.source, root),
+        shown_stack(first.source, root),
+        _follows(first.kind, followers),
+        (old, new),
+        min(map(weight_of, edits)),
+        (first.kind, *_opcodes(first), listed_fields(first)),
+        tuple((member.program, member.index) for member in members),
+    )
+
+
+def edit_groups_of(edits: Sequence[Edit], stage: str, root: str = "") -> tuple[EditGroup, ...]:
+    """The edit groups of one program, sorted by weight, then by count."""
+    groups = grouped(members_of(edits), stage, root)
+    return in_order(edit_group_of(key, members, root) for key, members in groups.items())
+
+
+def in_order(edit_groups: Iterable[EditGroup]) -> tuple[EditGroup, ...]:
+    """Sorted by weight, then largest count first; ties keep their order."""
+    return tuple(
+        sorted(edit_groups, key=lambda edit_group: (edit_group.weight, -edit_group.count - edit_group.following))
+    )
+
+
+def format_follows(edit_group: EditGroup) -> str:
+    """`and 16 that follow: 8 constant, 8 broadcast`; "" where nothing does.
+
+    Example:
+        >>> format_follows(EditGroup((), "added", 1, "", "", follows=(("constant", 2),)))
+        'and 2 that follow: 2 constant'
+    """
+    if not edit_group.follows:
+        return ""
+    words = [f"{count:,} {opcode}" for opcode, count in edit_group.follows[:_MOST_FOLLOWERS]]
+    rest = sum(count for _, count in edit_group.follows[_MOST_FOLLOWERS:])
+    words += [f"{rest:,} more"] if rest else []
+    return (
+        f"and {edit_group.following:,} that {'follows' if edit_group.following == 1 else 'follow'}: {', '.join(words)}"
+    )
+
+
+def _key(edit: Edit, stage: str, root: str) -> Key:
+    where = place(edit.source, root)
+    if not edit.sites or edit.fields == ("alias",):  # facts of the module and of its arguments stay single
+        return stage, edit.kind, edit.op_name, tuple((c.field, c.old, c.new) for c in edit.changes), where
+    changes = tuple((c.field,) if _is_own(c.field) else (c.field, c.old, c.new) for c in edit.changes)
+    return stage, edit.kind, *_opcodes(edit), _literal(edit.new or edit.old), changes, where
+
+
+def _is_own(field: str) -> bool:
+    return field in _OWN or (field.startswith("attribute:") and any(word in field for word in _OWN_ATTRIBUTES))
+
+
+def _opcodes(edit: Edit) -> tuple[str, str]:
+    return edit.old.opcode if edit.old else "", edit.new.opcode if edit.new else ""
+
+
+def _literal(site: Site | None) -> str:
+    """An added or removed constant is known by its value."""
+    return site.text.partition(" constant(")[2] if site and site.opcode == "constant" else ""
+
+
+def _together(edits: Sequence[Edit]) -> str:
+    """What the edits of a group have in common: opcode, shapes if they are few, fields with equal values."""
+    first = edits[0]
+    opcodes = [opcode for opcode in dict.fromkeys(_opcodes(first)) if opcode]
+    shapes = list(dict.fromkeys(format_shape(site) for edit in edits if (site := edit.new or edit.old)))
+    shown = [shape for shape in shapes if len(shape) <= 24][:_MOST_SHAPES]
+    more = [many(len(shapes) - len(shown), "other shape" if shown else "shape")] if len(shapes) > len(shown) else []
+    head = " ".join(filter(None, [" -> ".join(opcodes), ", ".join([*shown, *more])]))
+    if first.kind in ("added", "removed"):
+        attributes = list(dict.fromkeys(", ".join(format_attributes(s)) for e in edits if (s := e.new or e.old)))
+        return ", ".join([head, *attributes]) if len(attributes) == 1 and attributes[0] else head
+    words = []
+    for change in listed_changes(first):
+        same = all(any(c == change for c in edit.changes) for edit in edits)
+        words.append(format_change(change, first) if same else format_change(change, first).partition(":")[0])
+    return f"{head}: {'; '.join(words)}" if words else head
+
+
+def _follows(kind: str, followers: Sequence[Edit]) -> tuple[tuple[str, int], ...]:
+    counts: dict[str, int] = {}
+    for edit in followers:
+        site = edit.new or edit.old
+        word = site.opcode if site else edit.kind
+        word = word if edit.kind == kind else f"{word} {edit.kind}"
+        counts[word] = counts.get(word, 0) + edit.count
+    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+_MOST_OF_EACH = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How much of two programs is unchanged: instructions and bytes written, both sides added up.
+
+    Args:
+        instructions, bytes: (same, all), counted on both sides, equal computations as often as they are called.
+    """
+
+    instructions: tuple[int, int]
+    bytes: tuple[int, int]
+
+    def plus(self, other: Share) -> Share:
+        """The share of several programs together."""
+        pairs = zip((self.instructions, self.bytes), (other.instructions, other.bytes), strict=True)
+        instructions, size = ((a[0] + b[0], a[1] + b[1]) for a, b in pairs)
+        return Share(instructions, size)
+
+    def to_json(self) -> dict[str, float | None]:
+        """Fractions between 0 and 1; None where there is nothing to compare."""
+        return {"instructions": _fraction(self.instructions), "bytes": _fraction(self.bytes)}
+
+
+NOTHING = Share((0, 0), (0, 0))
+
+
+def share_of(diff: ModuleDiff) -> Share:
+    """How much of a pair of programs no edit touches.
+
+    Args:
+        diff: of any two programs.
+
+    Returns:
+        instructions and bytes written (from shapes, loops multiplied by their trip count) on both sides together.
+
+    Example:
+        >>> from hlodiff.differ import diff
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> module = read_hlo("HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT c = f32[2] copy(p)\\n}")
+        >>> share_of(diff(module, module)).to_json()
+        {'instructions': 1.0, 'bytes': 1.0}
+    """
+    count = int(sum(diff.metrics.get("instructions", (0, 0))))
+    size = program_cost(diff.old).written + program_cost(diff.new).written
+    edited = sum(edit.count * (1 if edit.kind in ("added", "removed") else 2) for edit in diff.edits)
+    written = sum(cost.written for edit in diff.edits for cost in edit.cost or () if cost is not None)
+    return Share((max(count - edited, 0), count), (max(size - written, 0), size))
+
+
+def share(report: Report, numbers: Iterable[int]) -> Share:
+    """The share of several programs of a report, those without both sides skipped.
+
+    Example:
+        >>> share(Report("diff", "a", "b", ()), ())
+        Share(instructions=(0, 0), bytes=(0, 0))
+    """
+    total = NOTHING
+    for number in numbers:
+        diff = report.programs[number].diff
+        total = total.plus(share_of(diff)) if diff else total
+    return total
+
+
+def _fraction(pair: tuple[int, int]) -> float | None:
+    return round(pair[0] / pair[1], 4) if pair[1] else None
+
+
+def format_share(share: Share) -> str:
+    """`81 % of the instructions, 77 % of the bytes written`.
+
+    Example:
+        >>> format_share(Share((3, 4), (0, 0)))
+        '75 % of the instructions'
+    """
+    parts = ((share.instructions, "instructions"), (share.bytes, "bytes written"))
+    return ", ".join(f"{_percent(pair)} of the {word}" for pair, word in parts if pair[1])
+
+
+def format_shares(share: Share) -> tuple[str, str]:
+    """Both shares as percentages, "" where there is nothing to compare.
+
+    Example:
+        >>> format_shares(Share((3, 4), (0, 0)))
+        ('75 %', '')
+    """
+    instructions, size = (_percent(pair) if pair[1] else "" for pair in (share.instructions, share.bytes))
+    return instructions, size
+
+
+def _percent(pair: tuple[int, int]) -> str:
+    percent = 100 * pair[0] / pair[1]
+    return f"{percent:.0f} %" if percent <= 99 or pair[0] == pair[1] else f"{min(percent, 99.99):.2f} %"
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """The largest groups of changes, and how much is not listed.
+
+    Args:
+        by_bytes, by_count: groups as edit groups, each group once.
+        others: how many groups are not listed.
+        unlisted: instructions in them, knock-on edits included.
+    """
+
+    by_bytes: tuple[EditGroup, ...]
+    by_count: tuple[EditGroup, ...]
+    others: int = 0
+    unlisted: int = 0
+
+
+def digest_of(edit_groups: Sequence[EditGroup], most: int = _MOST_OF_EACH) -> Digest:
+    """Edit groups merged: the `most` largest groups by bytes, then as many by count.
+
+    Example:
+        >>> digest_of([EditGroup((), "added", 2, "add", "")]).by_count[0].count
+        2
+    """
+    groups: dict[Key, list[EditGroup]] = {}
+    for edit_group in edit_groups:
+        groups.setdefault(edit_group.group, []).append(edit_group)
+    merged = [_group(members) for members in groups.values()]
+    by_bytes = [one for one in sorted(merged, key=lambda one: -one.size) if one.size][:most]
+    rest = [one for one in merged if one not in by_bytes]
+    by_count = sorted(rest, key=lambda one: -one.count - one.following)[:most]
+    left = [one for one in rest if one not in by_count]
+    return Digest(tuple(by_bytes), tuple(by_count), len(left), sum(one.count + one.following for one in left))
+
+
+def _group(edit_groups: Sequence[EditGroup]) -> EditGroup:
+    """One edit group for several that differ in their line, in literals and in values of fields."""
+    first = edit_groups[0]
+    if len(edit_groups) == 1:
+        return first
+    follows: dict[str, int] = {}
+    for edit_group in edit_groups:
+        for word, count in edit_group.follows:
+            follows[word] = follows.get(word, 0) + count
+    old, new = (added_up(edit_group.cost[side] for edit_group in edit_groups) for side in (0, 1))
+    return replace(
+        first,
+        key=first.group,
+        count=sum(edit_group.count for edit_group in edit_groups),
+        what=_what(first),
+        where=_lines(edit_groups),
+        stack=(),
+        follows=tuple(sorted(follows.items(), key=lambda item: (-item[1], item[0]))),
+        cost=(old, new),
+        edits=tuple(edit for edit_group in edit_groups for edit in edit_group.edits),
+    )
+
+
+def _what(edit_group: EditGroup) -> str:
+    _, old, new, fields = edit_group.group
+    head = " -> ".join(dict.fromkeys(word for word in (str(old), str(new)) if word))
+    words = [str(name).removeprefix("attribute:").replace("_", " ") for name in fields if name != "opcode"]  # type: ignore[attr-defined]
+    return f"{head}: {', '.join(words)}" if words and len(words) <= 4 else head
+
+
+def _lines(edit_groups: Sequence[EditGroup]) -> str:
+    """The line that most come from, and how many more there are."""
+    counts: dict[str, int] = {}
+    for edit_group in edit_groups:
+        if edit_group.where:
+            counts[edit_group.where] = counts.get(edit_group.where, 0) + edit_group.count + edit_group.following
+    ranked = sorted(counts, key=lambda where: -counts[where])
+    more = f" and {many(len(ranked) - 1, 'more line')}" if len(ranked) > 1 else ""
+    return ranked[0] + more if ranked else ""
+
+
+_MOST = 5
+_NUMBER = re.compile(r"(?<=[_\[.])\d+|(?<=layer)\d+|(?<=block)\d+")
+# What every name begins with says nothing: `jit(step)/jit(main)/`.
+_OUTER = re.compile(r"^(?:(?:jit|pjit)\([^()]*\)/)+")
+
+
+def most_changed(diff: ModuleDiff, most: int = _MOST) -> tuple[Scope, ...]:
+    """The scopes with most edited instructions.
+
+    If there would be too many scopes, layers that differ only in a number count together.
+
+    Args:
+        diff: of one program.
+        most: how many scopes.
+
+    Returns:
+        scopes, most edited first; instructions without a scope are skipped.
+
+    Example:
+        >>> from hlodiff.hlo.model import Module
+        >>> most_changed(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
+        ()
+    """
+    counts: Counter[str] = Counter()
+    for edit in diff.edits:
+        counts.update(_scopes(edit, diff))
+    del counts[""]
+    if len(counts) > most:
+        merged: Counter[str] = Counter()
+        for scope, count in counts.items():
+            merged[_NUMBER.sub("*", scope)] += count
+        counts = merged
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(Scope(name, count) for name, count in ranked[:most])
+
+
+def _scopes(edit: Edit, diff: ModuleDiff) -> Counter[str]:
+    """How many sites of an edit each scope has; a site in both programs counts for its new scope."""
+    if not edit.sites or edit.count != len(edit.sites):
+        return Counter({scope_of(edit.op_name): edit.count})
+    found: Counter[str] = Counter()
+    for old, new in edit.sites:
+        module, site = (diff.new, new) if new else (diff.old, old)
+        if site:
+            instruction = module.computations[site.computation].instructions[site.instruction]
+            found[scope_of(instruction.op_name)] += 1
+    return found
+
+
+def scope_of(op_name: str | None) -> str:
+    """The scope without the operation itself, which is its last part, and without what every name begins with.
+
+    Example:
+        >>> scope_of("jit(step)/jit(main)/attention/mul"), scope_of("jit(step)/a/mul;jit(step)/b/add")
+        ('attention', 'a')
+    """
+    # An instruction that XLA merged from several has several names; the first is enough.
+    inner = _OUTER.sub("", (op_name or "").partition(";")[0])
+    return _split(inner).rpartition("\0")[0].replace("\0", "/")
+
+
+def _split(name: str) -> str:
+    """Parts joined by NUL: a slash in parentheses, as in `checkpoint(a/b)`, parts nothing."""
+    depth, out = 0, []
+    for char in name:
+        depth += (char in "([") - (char in ")]")
+        out.append("\0" if char == "/" and depth <= 0 else char)
+    return "".join(out)
+
+
+def format_scopes(scopes: Iterable[Scope]) -> str:
+    """`attention 24, loss 3`.
+
+    Example:
+        >>> format_scopes((Scope("attention", 24), Scope("loss", 3)))
+        'attention 24, loss 3'
+    """
+    return ", ".join(f"{scope.name} {scope.edited:,}" for scope in scopes)

@@ -1,0 +1,5 @@
+"""The HTML page: one file to look at a result with, made from the same record as all other forms."""
+
+from hlodiff.report.html.limits import PAGE_LIMITS as PAGE_LIMITS
+from hlodiff.report.html.limits import PageLimits as PageLimits
+from hlodiff.report.html.page import to_page as to_page

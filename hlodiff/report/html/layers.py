@@ -1,0 +1,170 @@
+"""Where to draw instructions: layers from operands to users, ordered by igraph, set apart by their sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import igraph
+
+GAP = 22
+_BETWEEN = 34
+_SWEEPS = 8
+
+Point = tuple[float, float]
+Edge = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A drawing's outcome.
+
+    Args:
+        centers: of the nodes.
+        edges: for each edge the points that it passes, from the border of its source to that of its target.
+        width, height: of all of it.
+    """
+
+    centers: tuple[Point, ...]
+    edges: tuple[tuple[Point, ...], ...]
+    width: float
+    height: float
+
+
+def layered_layout(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> Layout:
+    """Lay out a graph without cycles from top to bottom.
+
+    Args:
+        sizes: width and height of each node.
+        edges: (from, to); one that would close a cycle is drawn upwards.
+
+    Returns:
+        the same for the same graph, in any process.
+
+    Example:
+        >>> layered_layout([(40, 20), (60, 20)], [(0, 1)]).centers
+        ((30.0, 10.0), (30.0, 64.0))
+    """
+    if not sizes:
+        return Layout((), (), 0, 0)
+    layer = _layers(len(sizes), edges)
+    steps, chains = _unit_steps(len(sizes), edges, layer)
+    widths = [*(width for width, _ in sizes), *([2.0] * (len(layer) - len(sizes)))]
+    rows = _rows(steps, layer)
+    xs = _spread(rows, steps, widths)
+    left = min(x - width / 2 for x, width in zip(xs, widths, strict=True))
+    right = max(x + width / 2 for x, width in zip(xs, widths, strict=True))
+    heights = [max([sizes[n][1] for n in row if n < len(sizes)], default=0) for row in rows]
+    middles = [sum(heights[:n]) + n * _BETWEEN + heights[n] / 2 for n in range(len(rows))]
+    centers = [(x - left, middles[layer[n]]) for n, x in enumerate(xs)]
+    spans = [(middles[at] - heights[at] / 2, middles[at] + heights[at] / 2) for at in layer]
+    paths = _paths(edges, chains, centers, sizes, spans)
+    bottom = sum(heights) + _BETWEEN * (len(rows) - 1)
+    return Layout(tuple(centers[: len(sizes)]), tuple(paths), right - left, bottom)
+
+
+def _layers(count: int, edges: Sequence[Edge]) -> list[int]:
+    """The longest way from the top; what has no operands stands right above its first user."""
+    layer = [0] * count
+    forward = [(a, b) for a, b in edges if a < b]
+    for a, b in sorted(forward, key=lambda edge: edge[1]):
+        layer[b] = max(layer[b], layer[a] + 1)
+    fed = {b for _, b in forward}
+    for n in range(count):
+        below = [layer[b] for a, b in forward if a == n]
+        if n not in fed and below:
+            layer[n] = min(below) - 1
+    first = min(layer)
+    return [n - first for n in layer]
+
+
+def _unit_steps(count: int, edges: Sequence[Edge], layer: list[int]) -> tuple[list[Edge], list[list[int]]]:
+    """Edges that lead from each layer to the next one: long ones pass a point in every layer between.
+
+    `layer` grows by these points.
+    """
+    steps: list[Edge] = []
+    chains: list[list[int]] = []
+    for a, b in edges:
+        top, bottom = (a, b) if layer[a] < layer[b] else (b, a)
+        chain = [top]
+        for between in range(layer[top] + 1, layer[bottom]):
+            chain.append(len(layer))
+            layer.append(between)
+        chain.append(bottom)
+        steps += pairwise(chain)
+        chains.append(chain if top == a else chain[::-1])
+    return [step for step in steps if layer[step[0]] != layer[step[1]]], chains
+
+
+def _rows(steps: Sequence[Edge], layer: Sequence[int]) -> list[list[int]]:
+    """The nodes of each layer from left to right, with few crossings."""
+    graph = igraph.Graph(n=len(layer), edges=list(steps), directed=True)
+    xs = [x for x, _ in graph.layout_sugiyama(layers=list(layer)).coords]
+    rows: list[list[int]] = [[] for _ in range(max(layer) + 1)]
+    for n in sorted(range(len(layer)), key=lambda n: (xs[n], n)):
+        rows[layer[n]].append(n)
+    return rows
+
+
+def _spread(rows: Sequence[Sequence[int]], steps: Sequence[Edge], widths: Sequence[float]) -> list[float]:
+    """Positions in their order, as near to their neighbours as their widths allow."""
+    beside: list[list[int]] = [[] for _ in widths]
+    for a, b in steps:
+        beside[a].append(b)
+        beside[b].append(a)
+    xs = [0.0] * len(widths)
+    for row in rows:
+        at = 0.0
+        for n in row:
+            xs[n] = at + widths[n] / 2
+            at += widths[n] + GAP
+    for sweep in range(_SWEEPS):
+        for row in rows if sweep % 2 else rows[::-1]:
+            wanted = [sum(xs[b] for b in beside[n]) / len(beside[n]) if beside[n] else xs[n] for n in row]
+            for n, x in zip(row, _apart(wanted, [widths[n] for n in row]), strict=True):
+                xs[n] = x
+    return [round(x, 1) for x in xs]
+
+
+def _apart(wanted: Sequence[float], widths: Sequence[float]) -> list[float]:
+    """The positions nearest to those wanted that keep order and distance: means of those that would collide."""
+    offsets = [0.0]
+    for one, other in pairwise(widths):
+        offsets.append(offsets[-1] + (one + other) / 2 + GAP)
+    pools: list[tuple[float, int]] = []
+    for value, offset in zip(wanted, offsets, strict=True):
+        pools.append((value - offset, 1))
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (a, m), (b, n) = pools[-2:]
+            pools[-2:] = [((a * m + b * n) / (m + n), m + n)]
+    flat = [value for value, count in pools for _ in range(count)]
+    return [value + offset for value, offset in zip(flat, offsets, strict=True)]
+
+
+def _paths(
+    edges: Sequence[Edge],
+    chains: Sequence[Sequence[int]],
+    centers: Sequence[Point],
+    sizes: Sequence[tuple[float, float]],
+    spans: Sequence[Point],
+) -> list[tuple[Point, ...]]:
+    """Edges leave at the middle below and arrive side by side above; beside the nodes of a layer they go straight.
+
+    `spans` says for each node from where to where its layer reaches.
+    """
+    arriving: dict[int, list[int]] = {}
+    for number in sorted(range(len(edges)), key=lambda n: (centers[chains[n][-2]][0], n)):
+        arriving.setdefault(edges[number][1], []).append(number)
+    paths = []
+    for number, (a, b) in enumerate(edges):
+        fellows = arriving[b]
+        room = min(16.0, (sizes[b][0] - 16) / max(len(fellows), 1))
+        x = round(centers[b][0] + (fellows.index(number) - (len(fellows) - 1) / 2) * room, 1)
+        points = [(centers[a][0], centers[a][1] + sizes[a][1] / 2), (centers[a][0], spans[a][1])]
+        for n in chains[number][1:-1]:
+            points += [(centers[n][0], y) for y in spans[n]]
+        points += [(x, spans[b][0]), (x, centers[b][1] - sizes[b][1] / 2)]
+        paths.append(tuple(dict.fromkeys(points)))
+    return paths

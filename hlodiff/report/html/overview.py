@@ -1,0 +1,269 @@
+"""The first view of a page: what a reviewer decides from, as values for its template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.loop_turns import Turns, turns_of
+from hlodiff.hlo.model import STAGE_NAMES
+from hlodiff.policy import PROGRAM_RULES, over_programs
+from hlodiff.report.counts import outcomes
+from hlodiff.report.escape import printable
+from hlodiff.report.findings import SEVERITIES
+from hlodiff.report.numbers import FORMATS, Unit, format_change, format_sides
+from hlodiff.report.report import Report
+from hlodiff.report.rows import by_how_much, format_number
+from hlodiff.report.view import FindingView, Place, ProgramView, ReportView
+
+_WORDS = {"identical": "unchanged", "not_checked": "not checked", "over_budget": "over budget"}
+_OF_COMMAND = {"added": {"check": "new"}, "removed": {"check": "orphaned"}}
+# The order of the table and of the totals' colours: what a reviewer has to look at first.
+_WORST = ("broken", "over_budget", "changed", "removed", "added", "not_checked", "identical")
+_MOST_NUMBERS = 4
+_MOST_FINDINGS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewStage:
+    """One stage of a program in the table.
+
+    Args:
+        index: its number in the report.
+        program: what the view says.
+        status: in the words of the command.
+        by_kind: edits by kind: added, removed, changed, moved.
+        body: number of what is shown when it is opened; "" for nothing.
+    """
+
+    index: int
+    program: ProgramView
+    status: str
+    by_kind: dict[str, int]
+    body: str
+
+    @property
+    def kind(self) -> str:
+        """What became of it, for its colour."""
+        return "broken" if self.program.broken else self.program.status
+
+    @property
+    def word(self) -> str:
+        """Which stage."""
+        return STAGE_NAMES[self.program.stage]
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewRow:
+    """One program in the table: a function and case on a target, with both stages.
+
+    Args:
+        stages: StableHLO first.
+        kind: its status: that of the worse stage, or "over_budget".
+        status: the same in the words of the command.
+        findings: severities, worst first.
+    """
+
+    stages: tuple[OverviewStage, ...]
+    kind: str
+    status: str
+    findings: tuple[str, ...]
+
+    @property
+    def main(self) -> OverviewStage:
+        """The stage to look at: what differs before what does not, compiled before StableHLO."""
+        return min(
+            self.stages, key=lambda one: (not one.body, one.kind == "identical", one.program.stage != "compiled")
+        )
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes of its change."""
+        words = [word for stage in reversed(self.stages) for word in stage.program.word.split(", ") if word]
+        return list(dict.fromkeys(words))
+
+    @property
+    def differs(self) -> list[str]:
+        """The stages in which it differs."""
+        return [stage.word for stage in self.stages if stage.kind != "identical"]
+
+    @property
+    def numbers(self) -> list[tuple[str, str, str]]:
+        """Name, both sides and change of the numbers that changed, those of the compiled program where it has any."""
+        found = next((stage.program.numbers for stage in reversed(self.stages) if stage.program.numbers), ())
+        return [(one.name, format_number(one), by_how_much(one)) for one in found[:_MOST_NUMBERS]]
+
+    @property
+    def where(self) -> str:
+        """The line of Python: that of StableHLO is what was written."""
+        return next((where_of(stage.program.where) for stage in self.stages if stage.program.where), "")
+
+    @property
+    def reasons(self) -> list[tuple[str, str]]:
+        """Why it was not checked, and what to do about that, each once."""
+        return list(dict.fromkeys((s.program.reason, s.program.advice) for s in self.stages if s.program.reason))
+
+    @property
+    def text(self) -> str:
+        """What the filter for text looks into."""
+        words = [self.main.program.name, self.main.program.target or "", self.status, self.where, *self.findings]
+        for stage in self.stages:
+            program = stage.program
+            words += [stage.word, program.word, program.headline, program.reason, program.id]
+            words += [scope.name for scope in program.scopes]
+        return " ".join(dict.fromkeys(words))
+
+
+def overview_rows(report: Report, view: ReportView, bodies: Sequence[int]) -> list[OverviewRow]:
+    """All programs of a report, those to look at first in front.
+
+    Args:
+        report: what a command found out.
+        view: the same in words.
+        bodies: for each stage the number of its body, -1 for none.
+    """
+    found: dict[tuple[str, str | None], list[OverviewStage]] = {}
+    for number, program in enumerate(view.programs):
+        diff = report.programs[number].diff
+        counts = {kind: n for kind, n in diff.summary.items() if n} if diff else {}
+        body = "" if bodies[number] < 0 else str(bodies[number])
+        stage = OverviewStage(number, program, format_status(program.status, report.command), counts, body)
+        found.setdefault((program.name, program.target), []).append(stage)
+    over, states = over_programs(view.findings), outcomes(view.programs)
+    rows = []
+    for label, stages in found.items():
+        stages.sort(key=lambda stage: stage.program.stage != "stablehlo")
+        severities = {one.severity for one in view.findings if (one.program, one.target) == label}
+        kind: str = "over_budget" if label in over and states[label] != "not_checked" else states[label]
+        kind = "broken" if any(stage.kind == "broken" for stage in stages) else kind
+        status = "could not be judged" if kind == "broken" else format_status(kind, report.command)
+        rows.append(OverviewRow(tuple(stages), kind, status, tuple(word for word in SEVERITIES if word in severities)))
+    return sorted(rows, key=lambda row: _WORST.index(row.kind))
+
+
+def format_status(status: str, command: str) -> str:
+    """What became of a program, as the totals call it.
+
+    Example:
+        >>> format_status("added", "check"), format_status("not_checked", "diff")
+        ('new', 'not checked')
+    """
+    return _OF_COMMAND.get(status, {}).get(command) or _WORDS.get(status, status)
+
+
+def where_of(place: Place | None) -> str:
+    """A line of Python in words; "" for none."""
+    if place is None:
+        return ""
+    return f"{place.file}:{place.line}" + (f" ({place.function})" if place.function else "")
+
+
+def tiles_of(rows: Iterable[OverviewRow]) -> list[dict[str, Any]]:
+    """How many programs have each outcome, the worst first."""
+    tiles: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        tile = tiles.setdefault(row.kind, {"kind": row.kind, "word": row.status, "count": 0})
+        tile["count"] += 1
+    return list(tiles.values())
+
+
+def options_of(rows: Sequence[OverviewRow]) -> dict[str, list[str]]:
+    """What the filters of the table offer, each in the order of the table."""
+    return {
+        "status": list(dict.fromkeys(row.status for row in rows)),
+        "class": list(dict.fromkeys(word for row in rows for word in row.classes)),
+        "target": list(dict.fromkeys(row.main.program.target for row in rows if row.main.program.target)),
+        "stage": list(dict.fromkeys(word for row in rows for word in row.differs)),
+        "finding": [word for word in SEVERITIES if any(word in row.findings for row in rows)],
+    }
+
+
+def overview_columns(rows: Sequence[OverviewRow]) -> dict[str, bool]:
+    """Which columns of the table have anything in them."""
+    stages = {stage.word for row in rows for stage in row.stages}
+    return {
+        "target": any(row.main.program.target for row in rows),
+        **{name: name in stages for name in STAGE_NAMES.values()},
+        "numbers": any(row.numbers or row.reasons for row in rows),
+        "where": any(row.where for row in rows),
+    }
+
+
+def overview_findings(view: ReportView) -> list[FindingView]:
+    """The findings listed above the table, worst first: those that no status of a program shows."""
+    own = [one for one in view.findings if one.severity == "broken" or one.rule not in PROGRAM_RULES]
+    return own[:_MOST_FINDINGS]
+
+
+def finding_of(finding: FindingView, rows: Sequence[OverviewRow]) -> dict[str, Any]:
+    """A finding with the program to look at."""
+    label = finding.program, finding.target
+    own = [row.main for row in rows if (row.main.program.name, row.main.program.target) == label]
+    return {"said": finding, "where": where_of(finding.where), "stage": own[0] if own and own[0].body else None}
+
+
+def scenarios_of(report: Report) -> list[tuple[str, str]]:
+    """Each scenario and its outcome."""
+    states = zip(report.scenarios, report.scenario_states(), strict=True)
+    return [(one.name, format_status(state, report.command)) for one, state in states]
+
+
+def plain(value: object) -> str:
+    """Words that others wrote, as one line without control or direction characters."""
+    return printable(str(value))
+
+
+_KINDS = {
+    "entry": "In the entry",
+    "fusion": "In fusions",
+    "loop": "In loop bodies",
+    "branch": "In branches",
+    "reduction": "In reductions",
+}
+_GROUPS = (("memory.", "Memory"), ("cost.", "Cost"), ("collective", "Collectives"), ("custom_calls.", "Custom calls"))
+
+Pairs = Mapping[str, tuple[float, float]]
+
+
+def tables_of(program: ProgramComparison) -> list[dict[str, Any]]:
+    """All numbers of a program, those of JSON, in tables.
+
+    Args:
+        program: any.
+
+    Returns:
+        tables with a title and rows of name, old and new number, the same in words, and the change in words.
+
+    Example:
+        >>> tables_of(ProgramComparison("f", "cpu", "compiled", "added", op_counts={"add": 2}))[0]["rows"]
+        [['add', 0, 2, '0', '2', 'was 0']]
+    """
+    metrics, turns = program.metrics(), turns_of(program)
+    grouped: dict[str, dict[str, tuple[float, float]]] = {"Counts": {}}
+    for name, pair in metrics.items():
+        prefix, title = next((group for group in _GROUPS if name.startswith(group[0])), ("", "Counts"))
+        short = name.removeprefix(prefix) if prefix.endswith(".") else name
+        grouped.setdefault(title, {})[short] = pair
+    tables = [_table("Operations", program.op_count_pairs(), turns)]
+    order = ["Memory", "Cost", "Collectives", "Counts", "Custom calls"]
+    tables += [_table(title, grouped.get(title, {}), turns, title == "Memory") for title in order]
+    kinds = program.metrics_by_kind()
+    tables += [_table(_KINDS.get(kind, kind), pairs, turns) for kind, pairs in kinds.items() if len(kinds) > 1]
+    return [table for table in tables if table["rows"]]
+
+
+def _table(title: str, pairs: Pairs, turns: Turns, is_memory: bool = False) -> dict[str, Any]:
+    rows = [
+        _row(name, *pair, "bytes" if is_memory or "bytes" in name else "count", turns.same or is_memory)
+        for name, pair in pairs.items()
+    ]
+    rows.sort(key=lambda row: (row[1] == row[2], -abs(row[2] - row[1]) if title == "Operations" else 0))
+    return {"title": title if is_memory else title + turns.words(), "rows": rows}
+
+
+def _row(name: str, old: float, new: float, unit: Unit, comparable: bool) -> list[Any]:
+    before, after = format_sides(old, new, FORMATS[unit])
+    by = format_change(old, new) if old != new and comparable else ""
+    return [printable(name.replace("_", " ")), old, new, before, after, by]

@@ -1,0 +1,128 @@
+"""The page as one file: its own style and scripts, the result as data, and nothing from anywhere else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from hlodiff.report.html.limits import PAGE_LIMITS, PageLimits
+from hlodiff.report.html.overview import (
+    finding_of,
+    options_of,
+    overview_columns,
+    overview_findings,
+    overview_rows,
+    plain,
+    scenarios_of,
+    tiles_of,
+)
+from hlodiff.report.html.program import Bodies, bodies_of
+from hlodiff.report.report import Report
+from hlodiff.report.totals import format_totals
+from hlodiff.report.view import ReportView
+from hlodiff.report.view_builder import build_view
+
+# In this order, as one script.
+_SCRIPTS = ("dom", "table", "tokens", "rows", "folds", "listing", "changes", "drawing", "numbers", "program", "start")
+
+
+def to_page(report: Report, folder: str = "", limits: PageLimits = PAGE_LIMITS) -> str:
+    """The whole result as one HTML file that needs no other, no network and no server.
+
+    Args:
+        report: what a command found out.
+        folder: the project's folder below the top of the repository, see `ReportView`.
+        limits: how much goes into the page; the page says what does not.
+
+    Returns:
+        HTML; the same bytes for the same report.
+
+    Example:
+        >>> to_page(Report("diff", "a", "b", ())).startswith("<!DOCTYPE html>")
+        True
+    """
+    view = build_view(report, folder)
+    bodies = bodies_of(report, limits)
+    style, script = _style(), _script()
+    page = (
+        _environment()
+        .get_template("page.html.jinja")
+        .render(
+            policy=content_policy(style, script),
+            style=Markup(style),  # our own files
+            script=Markup(script),
+            bodies=[(one.type, Markup(one.text)) for one in bodies.stored],
+            **_values(report, view, bodies, limits),
+        )
+    )
+    return page.rstrip("\n") + "\n"
+
+
+def _values(report: Report, view: ReportView, bodies: Bodies, limits: PageLimits) -> dict[str, Any]:
+    rows = overview_rows(report, view, bodies.of_program)
+    shown = rows[: limits.programs]
+    first = overview_findings(view)
+    return {
+        "view": view,
+        "totals": format_totals(replace(view, next="")),
+        "tiles": tiles_of(rows),
+        "rows": shown,
+        "hidden_rows": len(rows) - len(shown),
+        "options": options_of(shown),
+        "columns": overview_columns(shown),
+        "scenarios": scenarios_of(report),
+        "findings": [finding_of(finding, shown) for finding in first],
+        "further": [finding_of(finding, shown) for finding in view.findings if finding not in first],
+    }
+
+
+def content_policy(style: str, script: str) -> str:
+    """What the page may load: nothing, but the one style and the one script that it holds itself.
+
+    Example:
+        >>> content_policy("", "").split("; ")[0]
+        "default-src 'none'"
+    """
+    rules = ["default-src 'none'", f"style-src '{_hash(style)}'", f"script-src '{_hash(script)}'", "base-uri 'none'"]
+    return "; ".join([*rules, "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'"])
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def _style() -> str:
+    return "\n" + _asset("page.css")
+
+
+@cache
+def _script() -> str:
+    text = "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
+    return f'\n(() => {{\n"use strict";\n{text}}})();\n'
+
+
+def _asset(name: str) -> str:
+    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_asset),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # Every word that goes into the page, whoever wrote it; escaping comes after.
+        finalize=lambda value: value if isinstance(value, (Markup, int)) else plain(value),
+    )
+    environment.filters["grouped"] = lambda count: f"{count:,}"
+    return environment

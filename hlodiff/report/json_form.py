@@ -1,0 +1,143 @@
+"""JSON as DESIGN.md section 8 spells it, for machines: everything, nothing cut."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.loop_turns import ONE_TURN, turns_of
+from hlodiff.differ.result import KINDS, Edit
+from hlodiff.hlo.metadata import shown_file
+from hlodiff.policy import SCENARIO_RULES
+from hlodiff.report.escape import json_text
+from hlodiff.report.grouping import EditGroup, share_of
+from hlodiff.report.programs import ReportTexts, texts_of
+from hlodiff.report.report import Report
+from hlodiff.report.scenarios import scenario_json
+from hlodiff.report.text import lines_of
+from hlodiff.report.view_builder import build_view
+
+FORMAT_VERSION = "1.0"
+
+
+def to_json(report: Report, folder: str = "") -> str:
+    """The report as JSON text.
+
+    Args:
+        report: what a command found out.
+        folder: the project's folder below the top of the repository, see `ReportView`.
+
+    Returns:
+        one JSON object, ending in a newline; the same bytes for the same report.
+
+    Example:
+        >>> '"programs": []' in to_json(Report("diff", "a", "b", ()))
+        True
+    """
+    texts = texts_of(report)
+    ids = {(one.name, one.target): one.id for one in report.programs if one.id}
+    records = {one.program: one.id for one in report.findings if one.id and one.rule in SCENARIO_RULES}
+    value: dict[str, Any] = {
+        "format_version": FORMAT_VERSION,
+        "command": report.command,
+        "old": report.old,
+        "new": report.new,
+        "toolchain": [
+            {"what": c.what, "old": c.old, "new": c.new, "targets": list(c.targets)} for c in report.toolchain
+        ],
+        "programs": [
+            _program(program, report.root) | {"patterns": own}
+            for program, own in zip(report.programs, _patterns_of(texts, len(report.programs)), strict=True)
+        ],
+        "patterns": [_pattern(edit_group, report) for edit_group in texts.patterns],
+        "findings": [
+            {"severity": f.severity, "rule": f.rule, "program": f.program, "target": f.target,
+             "id": f.id or ids.get((f.program, f.target)), "what": f.what,
+             "advice": f.advice, "details": list(f.details), "fingerprint": f.fingerprint,
+             "source": [{"file": shown_file(s.file, report.root), "line": s.line, "function": s.function}
+                        for s in f.source]}
+            for f in report.findings
+        ],
+        "scenarios": [scenario_json(one) | {"id": records.get(one.name)} for one in report.scenarios],
+        "notes": list(report.notes),
+        "totals": report.totals(),
+        "sheet": asdict(replace(build_view(report, folder, texts), text=lines_of(report))),
+    }  # fmt: skip
+    if report.timings:
+        value["timings"] = [timing.to_json() for timing in report.timings]
+    return json_text(value)
+
+
+def _patterns_of(texts: ReportTexts, programs: int) -> list[list[str]]:
+    """For each program the ids of its changes, as `accept --pattern` takes them."""
+    found: list[dict[str, None]] = [{} for _ in range(programs)]
+    for edit_group in texts.patterns:
+        for number, _ in edit_group.edits:
+            found[number][edit_group.id] = None
+    return [list(ids) for ids in found]
+
+
+def _program(program: ProgramComparison, root: str) -> dict[str, Any]:
+    head = {"name": program.name, "target": program.target, "stage": program.stage, "status": program.status}
+    head |= {"id": program.id or None}
+    body: dict[str, Any] = program.diff.to_json() if program.diff else _one_sided()
+    for edits in (body["edits"], *(channel["edits"] for channel in body["channels"].values())):
+        for edit in edits:
+            edit["source"] = [{**frame, "file": shown_file(frame["file"], root)} for frame in edit["source"]]
+    body["metrics"] = {name: list(pair) for name, pair in program.metrics().items()}
+    body["same"] = share_of(program.diff).to_json() if program.status == "changed" and program.diff else None
+    body["metrics_by_kind"] = {
+        kind: {name: list(pair) for name, pair in metrics.items()}
+        for kind, metrics in program.metrics_by_kind().items()
+    }
+    body["op_counts"] = {name: list(pair) for name, pair in program.op_count_pairs().items()}
+    # The verdict on the program may know more than its text: the status is the comparison's, not the diff's.
+    result = head | {key: value for key, value in body.items() if key != "status"}
+    classes = program.classes
+    turns = turns_of(program)
+    result |= {"per": ONE_TURN if turns.old or turns.new else None}
+    result |= {"loops": {"old": turns.old, "new": turns.new, "same": turns.same}}
+    result |= {"class": classes[0] if classes else None, "classes": list(classes), "replayed": program.replayed}
+    if program.reason:
+        result |= {"reason": program.reason, "advice": program.advice, "broken": program.broken, "log": program.log}
+    return result
+
+
+def _pattern(edit_group: EditGroup, report: Report) -> dict[str, Any]:
+    """One change with everything it was made in: equal changes from one line, in all programs of the report."""
+    programs = dict.fromkeys(number for number, _ in edit_group.edits)
+    frames = [edit.source for edit in _edits_of(edit_group, report)[:1]]
+    old, new = (cost.to_json() if cost else None for cost in edit_group.cost)
+    return {
+        "id": edit_group.id,
+        "stage": edit_group.key[0],
+        "kind": edit_group.kind,
+        "what": edit_group.what,
+        "count": edit_group.count,
+        "follows": dict(edit_group.follows),
+        "cost": {"old": old, "new": new},
+        "source": [
+            {"file": shown_file(f.file, report.root), "line": f.line, "function": f.function}
+            for stack in frames
+            for f in stack
+        ],
+        "where": edit_group.where,
+        "programs": list(programs),
+        "edits": [list(edit) for edit in edit_group.edits],
+    }
+
+
+def _edits_of(edit_group: EditGroup, report: Report) -> list[Edit]:
+    diffs = [(report.programs[number].diff, index) for number, index in edit_group.edits]
+    return [diff.edits[index] for diff, index in diffs if diff is not None]
+
+
+def _one_sided() -> dict[str, Any]:
+    nothing = {"summary": dict.fromkeys(KINDS, 0), "edits": []}
+    return {
+        "summary": dict.fromkeys(KINDS, 0), "metrics": {}, "metrics_by_kind": {}, "same": None, "op_counts": {},
+        "edits": [], "fusions": [],
+        "channels": {"schedule": nothing, "tuning": nothing}, "ignored": {}, "limits": [], "limits_hit": [],
+        "elided_constants": 0,
+    }  # fmt: skip

@@ -1,0 +1,282 @@
+"""The report as Markdown: a table of what changed, then the details folded, however long they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from hlodiff.hlo.model import STAGE_NAMES
+from hlodiff.report.escape import clip, code, escape_html, escape_markdown
+from hlodiff.report.findings import first_of_rules, group_findings
+from hlodiff.report.grouping import format_scopes
+from hlodiff.report.numbers import FORMATS, format_bytes, format_names, format_sides, many
+from hlodiff.report.places import format_targets
+from hlodiff.report.programs import MORE, MOST_NAMES
+from hlodiff.report.report import Report
+from hlodiff.report.rows import MOST_ROWS, Row, by_how_much, columns_of, functions_in, rows_of, without_shared
+from hlodiff.report.sections import COSTS
+from hlodiff.report.timings import timing_rows
+from hlodiff.report.totals import format_totals
+from hlodiff.report.view import ChangeView, Detail, FindingView, Group, Overview, ProgramView, ReportView
+from hlodiff.report.view_builder import build_view
+
+WIDEST = 160
+_HEAD = ("| edit | times | what | cost | where |", "| --- | ---: | --- | --- | --- |")
+_SEVERITIES = {
+    "broken": "could not be judged",
+    "error": "fails",
+    "warning": "warning",
+    "info": "note",
+}
+
+
+def title(view: ReportView) -> list[str]:
+    """The heading, and what differs between the toolchains."""
+    what = "check" if view.command == "check" else f"{code(view.old)} -> {code(view.new)}"
+    lines = [f"### hlodiff: {what}", ""]
+    for change in view.toolchain:
+        on = f" ({escape_markdown(', '.join(change.targets))})" if change.targets else ""
+        lines.append(
+            f"- toolchain differs: {escape_markdown(change.what)} {code(change.old)} -> {code(change.new)}{on}"
+        )
+    lines += [f"- {escape_markdown(words)}" for words in view.causes]
+    return [*lines, *([""] if view.toolchain else [])]
+
+
+def totals(view: ReportView, link: str = "") -> str:
+    """The last line: the totals, the next command as code, a link to all of it."""
+    words = format_totals(view)
+    text = f"{escape_markdown(words.removesuffix(view.next))}{code(view.next)}" if view.next else escape_markdown(words)
+    return f"{text} ([details]({link}))" if link else text
+
+
+def table(rows: Sequence[Row], more: Sequence[Row] = ()) -> list[str]:
+    """A row for each function, with those columns in which any row has something; `more` are folded below."""
+    if not rows:
+        return []
+    columns = columns_of((*rows, *more))
+    folded = []
+    if more:
+        folded = [f"<details><summary>{many(functions_in(more), 'more function')}</summary>", ""]
+        folded += [*_table(more, columns), "", "</details>", ""]
+    return [*_table(rows, columns), "", *folded]
+
+
+def _table(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
+    where = any(row.where for row in rows)
+    on = any(row.targets for row in rows)
+    head = ["function", *(["target"] if on else []), "change", *columns, *(["where"] if where else [])]
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    for row in rows:
+        cells = dict(row.cells)
+        shown = [
+            _names(row),
+            *([", ".join(_with_id(*pair) for pair in zip(row.targets, row.ids, strict=True))] if on else []),
+            escape_markdown(row.change),
+        ]
+        shown += [escape_markdown(clip(cells.get(column, ""), WIDEST)) for column in columns]
+        lines.append(f"| {' | '.join([*shown, *([code(clip(row.where, 2 * WIDEST))] if where else [])])} |")
+    return lines
+
+
+def _names(row: Row) -> str:
+    """The function; with others of the same row: the first few and how many more."""
+    names = [code(clip(name, WIDEST)) for name in (row.name, *row.also[:2])]
+    left = len(row.also) + 1 - len(names)
+    return ", ".join(names) + (f" and {left:,} more" if left else "")
+
+
+def _with_id(target: str, own: str) -> str:
+    return f"{code(target)} {escape_markdown(own)}".rstrip()
+
+
+def findings(found: Sequence[FindingView], most: int) -> list[str]:
+    """A line for each finding with what explains it, at most so many; what says the same of several is one."""
+    lines = []
+    groups = (
+        first_of_rules(group_findings(found)) if most < len(found) else [(*one, 0) for one in group_findings(found)]
+    )
+    for (finding, *_), about, more in groups[:most]:
+        text = f"{escape_markdown(finding.rule)}: {escape_markdown(clip(finding.what, 4 * WIDEST))}"
+        lines.append(
+            f"- {_SEVERITIES.get(finding.severity, '')}: **{escape_markdown(clip(about.label, WIDEST))}** {text}"
+        )
+        lines += [f"  - and {many(more, 'more finding')} of this rule"] if more else []
+        lines += [f"  - {escape_markdown(clip(about.of, 4 * WIDEST))}"] if about.of else []
+        lines += [f"  - {escape_markdown(clip(detail, 4 * WIDEST))}" for detail in finding.details if detail.strip()]
+        lines += [f"  - hint: {code(finding.advice)}"] if finding.advice.strip() else []
+    left = sum(len(group) + more for group, _, more in groups[most:])
+    lines += [f"- ... and {many(left, 'more finding')}"] if left > 0 else []
+    return [*lines, *([""] if lines else [])]
+
+
+def not_checked(view: ReportView, most: int) -> list[str]:
+    """Reasons with the programs they hold for."""
+    reasons: dict[tuple[bool, str, str], dict[str, None]] = {}
+    for program in view.programs:
+        if program.status == "not_checked":
+            label = f"{program.name} on {program.target}" if program.target else program.name
+            reasons.setdefault((not program.broken, program.reason, program.advice), {})[label] = None
+    lines = []
+    for (fine, reason, advice), labels in sorted(reasons.items(), key=lambda item: item[0][0])[:most]:
+        head = "not checked" if fine else "could not be judged"
+        lines.append(
+            f"- {head}: {format_names([code(label) for label in labels])}: {escape_markdown(clip(reason, 2 * WIDEST))}"
+        )
+        lines += [f"  - hint: {code(clip(advice, WIDEST))}"] if advice.strip() else []
+    left = len(reasons) - most
+    lines += [f"- ... and {many(left, 'more reason')}"] if left > 0 else []
+    return [*lines, *([""] if lines else [])]
+
+
+def shared(view: ReportView) -> list[str]:
+    """Changes that several functions have."""
+    if not view.shared:
+        return []
+    lines = ["The same in several programs:", "", *_HEAD, *map(_change, view.shared)]
+    lines += [f"| ... | | {view.shared_more} more, {MORE} | | |"] if view.shared_more else []
+    lines += (
+        ["", *(f"- limits: {escape_markdown(clip(words, 4 * WIDEST))}" for words in view.limits)] if view.limits else []
+    )
+    folded = list(dict.fromkeys(code(clip(detail.name, WIDEST)) for detail in view.details if detail.folded))
+    names = format_names(folded, MOST_NAMES)
+    return [*lines, *(["", f"Nothing but this changed in {names}; --all lists each."] if folded else []), ""]
+
+
+def listed_details(details: Iterable[Detail]) -> list[Detail]:
+    """Details without those of functions in which nothing changed but what is shared."""
+    return [detail for detail in details if not detail.folded]
+
+
+def all_details(view: ReportView, details: Sequence[Detail], unfolded: bool = False) -> list[list[str]]:
+    """The lines of each program text, folded: numbers before and after, what differs, the changes."""
+    # The numbers are those of the first target: equal programs share one text.
+    programs = {(p.name, p.stage, p.target): p for p in reversed(view.programs)}
+    first = [detail.targets[0] if detail.targets else None for detail in details]
+    known = [programs.get((d.name, d.stage, target)) for d, target in zip(details, first, strict=True)]
+    return [_detail(detail, program, unfolded) for detail, program in zip(details, known, strict=True)]
+
+
+def _detail(detail: Detail, program: ProgramView | None, unfolded: bool) -> list[str]:
+    on = format_targets(detail.targets)
+    head = escape_html(f"{detail.name}: {STAGE_NAMES[detail.stage]}{on}: {clip(detail.headline, 2 * WIDEST)}")
+    lines = [f"<details{' open' if unfolded else ''}><summary>{head}</summary>", "", *_numbers(program)]
+    for section in detail.sections:
+        lines += [
+            f"- **{escape_markdown(clip(section.title, WIDEST))}**: {escape_markdown(clip(line, 4 * WIDEST))}"
+            for line in section.lines
+        ]
+    lines += [f"- **shared**: {escape_markdown(detail.shared)}"] if detail.shared else []
+    lines.append("")
+    return [*lines, *pattern_groups(detail.groups, detail.more), "</details>", ""]
+
+
+def _numbers(program: ProgramView | None) -> list[str]:
+    """The table that people write by hand: before, after, by how much."""
+    if program is None or not program.numbers:
+        return []
+    lines = ["| | before | after | |", "| --- | ---: | ---: | ---: |"]
+    for number in program.numbers:
+        old, new = format_sides(number.old, number.new, FORMATS[number.unit])
+        if number.old_bytes or number.new_bytes:
+            sizes = format_sides(number.old_bytes, number.new_bytes, format_bytes)
+            old, new = f"{old} ({sizes[0]})", f"{new} ({sizes[1]})"
+        lines.append(f"| {escape_markdown(number.name + number.per)} | {old} | {new} | {by_how_much(number)} |")
+    if program.scopes:
+        lines += ["", f"Most changed scopes: {escape_markdown(clip(format_scopes(program.scopes), 2 * WIDEST))}"]
+    return [*lines, ""]
+
+
+def pattern_groups(groups: Iterable[Group], more: str = "") -> list[str]:
+    """Tables of changes, and what is not listed."""
+    lines: list[str] = []
+    for group in groups:
+        lines += [f"{escape_markdown(clip(group.title, WIDEST))}:", ""] if group.title else []
+        lines += [*_HEAD, *map(_change, group.changes), ""]
+    return [*lines, *([f"... {escape_markdown(more)}", ""] if more else [])]
+
+
+def _change(change: ChangeView) -> str:
+    what = [code(clip(change.what, WIDEST)), escape_markdown(change.follows), escape_markdown(change.of)]
+    mark = f"{escape_markdown(change.mark)} " if change.mark else ""
+    return (
+        f"| {mark}{escape_markdown(change.kind)} | {change.count:,} | {'<br>'.join(filter(None, what))} "
+        f"| {escape_markdown(change.cost)} | {'<br>'.join(map(code, change.where))} |"
+    )
+
+
+def overview(one: Overview) -> list[str]:
+    """All programs of one stage together: how much is the same, and the largest changes."""
+    changed = f"**{STAGE_NAMES[one.stage]}**: {many(one.programs, 'program')} changed"
+    same = f"{changed}, the same are {escape_markdown(one.same)}"
+    return [same, "", *pattern_groups(one.groups, one.more)]
+
+
+MOST_FINDINGS = 20
+_MOST_CHARACTERS = 60_000  # GitHub takes comments of 65,536
+
+
+def to_markdown(report: Report) -> str:
+    """The report as GitHub-flavoured Markdown.
+
+    Args:
+        report: what a command found out.
+
+    Returns:
+        text ending in a newline; its last line is always the totals. Names and messages of others are plain
+        text, whatever markup they hold.
+
+    Example:
+        >>> print(to_markdown(Report("diff", "a", "b", ())), end="")
+        ### hlodiff: `a` -> `b`
+        <BLANKLINE>
+        nothing to compare
+    """
+    return view_to_markdown(build_view(report))
+
+
+def view_to_markdown(view: ReportView, link: str = "") -> str:
+    """The same from the view, as for a saved result.
+
+    Args:
+        view: what a report says.
+        link: not used: this form is never cut.
+
+    Returns:
+        text ending in a newline.
+
+    Example:
+        >>> view_to_markdown(ReportView("diff", "a", "b", ())).split()[:2]
+        ['###', 'hlodiff:']
+    """
+    return "\n".join(_lines(view, view.all)) + "\n"
+
+
+def _lines(view: ReportView, everything: bool) -> Iterator[str]:
+    yield from title(view)
+    details = [line for lines in all_details(view, listed_details(view.details)) for line in lines]
+    listed = [*shared(view), *details]
+    rows = rows_of(view)
+    if sum(map(len, listed)) > _MOST_CHARACTERS and not everything:
+        rows = without_shared(rows)
+        listed = [line for one in view.overviews for line in overview(one)]
+        listed += [f"Details would be longer than {_MOST_CHARACTERS:,} characters: {MORE}.", ""]
+    yield from table(rows[:MOST_ROWS], rows[MOST_ROWS:])
+    yield from listed
+    yield from not_checked(view, MOST_FINDINGS)
+    yield from findings(view.further_findings(), len(view.findings))
+    yield from closing(view)
+    yield totals(view)
+
+
+def closing(view: ReportView) -> Iterator[str]:
+    """Notes, what the costs are, and how much was compared."""
+    for note in view.notes:
+        yield from (f"- note: {escape_markdown(note)}", "")
+    if any(change.cost for detail in view.details for group in detail.groups for change in group.changes) or any(
+        change.cost for change in view.shared
+    ):
+        yield from (COSTS, "")
+    if view.timings:
+        yield from (*timing_rows(view.timings), "")
+    if view.command == "check":
+        yield from (f"checked {escape_markdown(view.checked)}", "")

@@ -1,0 +1,244 @@
+"""What a report says about each changed program, and once about what several programs share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.hlo.model import STAGE_NAMES, Stage
+from hlodiff.report.grouping import EditGroup, GroupMember, Key, edit_group_of, grouped, in_order, members_of
+from hlodiff.report.headline import headline
+from hlodiff.report.numbers import format_names, many
+from hlodiff.report.report import Report
+from hlodiff.report.sections import Section, sections
+
+MORE = "--all lists everything"
+MOST_EDIT_GROUPS = 12
+"""More edit groups than this are shown as a digest, unless --all is given."""
+MOST_NAMES = 20
+"""How many names of folded functions are listed."""
+_FEW = 4  # program texts that are shown although everything in them is listed above: two functions, both stages of each
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramText:
+    """What a report says about programs that changed alike: StableHLO is often the same for every target.
+
+    Args:
+        name: of the programs.
+        stage: their stage.
+        targets: those it holds for; () where targets are not known.
+        headline: kind and size of the change.
+        sections: see `sections`.
+        edit_groups: what changed; edit groups that other program texts have too are among them.
+        programs: their numbers in the report.
+    """
+
+    name: str
+    stage: Stage
+    targets: tuple[str, ...]
+    headline: str
+    sections: tuple[Section, ...]
+    edit_groups: tuple[EditGroup, ...]
+    programs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedText:
+    """A change that several program texts have.
+
+    Args:
+        number: what program texts refer to it by, from 1.
+        stage: of all its programs.
+        edit_group: everything together, in all programs.
+        programs: the numbers of its programs.
+    """
+
+    number: int
+    stage: Stage
+    edit_group: EditGroup
+    programs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTexts:
+    """Everything a report says about changed programs.
+
+    Args:
+        program_texts: in the order of the report, StableHLO of each name first.
+        shared: changes that programs of at least two names have, those of StableHLO first: what was written.
+        repeated: changes that several program texts of one name have, numbered after the shared ones and
+            listed in the first of these texts.
+        patterns: all changes of all programs, each once, shared or not.
+    """
+
+    program_texts: tuple[ProgramText, ...]
+    shared: tuple[SharedText, ...]
+    repeated: tuple[SharedText, ...]
+    patterns: tuple[EditGroup, ...]
+
+    def own(self, program_text: ProgramText) -> tuple[EditGroup, ...]:
+        """The edit groups that are listed with this program text."""
+        known = {one.edit_group.key for one in self.shared}
+        known |= {one.edit_group.key for one in self.repeated if one.programs[0] not in program_text.programs}
+        return tuple(edit_group for edit_group in program_text.edit_groups if edit_group.key not in known)
+
+    def numbers(self, program_text: ProgramText) -> tuple[int, ...]:
+        """The changes that this program text has too and that are listed elsewhere."""
+        elsewhere = {edit_group.key for edit_group in program_text.edit_groups} - {
+            edit_group.key for edit_group in self.own(program_text)
+        }
+        return tuple(one.number for one in (*self.shared, *self.repeated) if one.edit_group.key in elsewhere)
+
+    def number(self, edit_group: EditGroup) -> int:
+        """What other program texts refer to an edit group by; 0 where none does."""
+        return next((one.number for one in self.repeated if one.edit_group.key == edit_group.key), 0)
+
+
+def texts_of(report: Report) -> ReportTexts:
+    """Everything a report says about its changed programs.
+
+    Args:
+        report: what a command found out.
+
+    Returns:
+        program texts, and what they share.
+
+    Example:
+        >>> texts_of(Report("diff", "a", "b", (ProgramComparison("f", "cpu", "compiled", "added"),))).program_texts
+        ()
+    """
+    by_name: dict[str, list[tuple[int, ProgramComparison]]] = {}
+    for number, program in enumerate(report.programs):
+        by_name.setdefault(program.name, []).append((number, program))
+    members: dict[Key, list[GroupMember]] = {}
+    found: list[ProgramText] = []
+    for name, programs in by_name.items():
+        found += _program_texts(name, programs, report.root, members)
+    patterns = {key: edit_group_of(key, group, report.root) for key, group in members.items()}
+    shared, repeated = _shared(found, patterns)
+    return ReportTexts(tuple(found), shared, repeated, in_order(patterns.values()))
+
+
+def _program_texts(
+    name: str, programs: Sequence[tuple[int, ProgramComparison]], root: str, members: dict[Key, list[GroupMember]]
+) -> Iterable[ProgramText]:
+    """The program texts of one name, equal ones once; programs that are the same only where their target changed."""
+    found: dict[object, ProgramText] = {}
+    ordered = sorted(programs, key=lambda item: item[1].stage != "stablehlo")
+    touched = {program.target for _, program in ordered if differs(program)}
+    for number, program in ordered:
+        if program.target not in touched or (program.diff is None and program.status != "identical"):
+            continue
+        groups = grouped(members_of(program.diff.edits if program.diff else (), number), program.stage, root)
+        for key, group in groups.items():
+            members.setdefault(key, []).extend(group)
+        edit_groups = in_order(edit_group_of(key, group, root) for key, group in groups.items())
+        words = headline(program), tuple(sections(program))
+        same = repr((program.stage, words, [replace(edit_group, edits=()) for edit_group in edit_groups]))
+        program_text = found.get(same) or ProgramText(name, program.stage, (), *words, edit_groups, ())
+        targets = (*program_text.targets, program.target) if program.target else program_text.targets
+        found[same] = replace(program_text, targets=targets, programs=(*program_text.programs, number))
+    return found.values()
+
+
+def differs(program: ProgramComparison) -> bool:
+    """Whether a program that both sides have differs: edits, or a different schedule or tuning."""
+    diff = program.diff
+    return diff is not None and bool(diff.edits or diff.schedule or diff.tuning)
+
+
+def folded_of(report: Report, texts: ReportTexts) -> tuple[str, ...]:
+    """The names whose only changes are shared with other names: a row is enough for each.
+
+    Args:
+        report: what a command found out.
+        texts: what `texts_of` gives for it.
+
+    Returns:
+        names in the order of the report; () where everything is asked for, or where there is little to fold.
+
+    Example:
+        >>> report = Report("diff", "a", "b", ())
+        >>> folded_of(report, texts_of(report))
+        ()
+    """
+    if report.all:
+        return ()
+    shared = {one.edit_group.key for one in texts.shared}
+    held: dict[str, set[Key]] = {}
+    for program_text in texts.program_texts:
+        held.setdefault(program_text.name, set()).update(edit_group.key for edit_group in program_text.edit_groups)
+    others = {program.name for program in report.programs if program.status in ("added", "removed")}
+    folded = tuple(name for name, keys in held.items() if keys and keys <= shared and name not in others)
+    return folded if sum(program_text.name in folded for program_text in texts.program_texts) > _FEW else ()
+
+
+def limits_of(texts: ReportTexts, names: Collection[str]) -> tuple[str, ...]:
+    """Where the differ gave up in folded functions: silence never means "no change".
+
+    Example:
+        >>> limits_of(texts_of(Report("diff", "a", "b", ())), ["f"])
+        ()
+    """
+    limits: dict[str, dict[str, None]] = {}
+    for program_text in texts.program_texts:
+        for line in (line for title, lines in program_text.sections if title == "limits" for line in lines):
+            if program_text.name in names:
+                limits.setdefault(line, {})[program_text.name] = None
+    return tuple(f"{format_names(list(found))}: {line}" for line, found in limits.items())
+
+
+def _shared(
+    program_texts: Sequence[ProgramText], patterns: dict[Key, EditGroup]
+) -> tuple[tuple[SharedText, ...], tuple[SharedText, ...]]:
+    """Changes of several names, largest first, and those of several program texts of one name, as they appear."""
+    held: dict[Key, list[ProgramText]] = {}
+    for program_text in program_texts:
+        for edit_group in program_text.edit_groups:
+            held.setdefault(edit_group.key, []).append(program_text)
+    several = [(patterns[key], by) for key, by in held.items() if len({program_text.name for program_text in by}) > 1]
+    several.sort(key=lambda item: (item[1][0].stage != "stablehlo", item[0].weight, -item[0].count - item[0].following))
+    # A program text shown as a digest lists no single edit group that others could refer to.
+    repeated = [
+        (patterns[key], by)
+        for key, by in held.items()
+        if len(by) > 1
+        and len({program_text.name for program_text in by}) == 1
+        and len(by[0].edit_groups) <= MOST_EDIT_GROUPS
+    ]
+    numbered = [
+        SharedText(number, by[0].stage, edit_group, tuple(n for program_text in by for n in program_text.programs))
+        for number, (edit_group, by) in enumerate([*several, *repeated], 1)
+    ]
+    return tuple(numbered[: len(several)]), tuple(numbered[len(several) :])
+
+
+def format_programs(report: Report, numbers: Iterable[int], most: int = 3) -> str:
+    """Which programs: `6 functions on 3 targets: f, g, h and 3 more`.
+
+    Args:
+        report: whose programs they are.
+        numbers: of programs in it.
+        most: names that are listed.
+
+    Example:
+        >>> programs = tuple(ProgramComparison(name, "cpu", "compiled", "changed") for name in "fg")
+        >>> format_programs(Report("diff", "a", "b", programs), (0, 1))
+        '2 functions on cpu: f, g'
+    """
+    programs = [report.programs[number] for number in dict.fromkeys(numbers)]
+    names = list(dict.fromkeys(program.name for program in programs))
+    targets = [target for target in dict.fromkeys(program.target for program in programs) if target]
+    what = "function" if targets else "program"
+    on = f" on {targets[0] if len(targets) == 1 else many(len(targets), 'target')}" if targets else ""
+    if len(names) == 1:
+        return f"{names[0]} on {', '.join(targets)}" if targets else names[0]
+    return f"{many(len(names), what)}{on}: {format_names(names, most)}"
+
+
+def format_shared(report: Report, shared: SharedText) -> str:
+    """Which programs have a change, and what `hlodiff accept` calls it where there is something to accept."""
+    words = f"{STAGE_NAMES[shared.stage]} of {format_programs(report, shared.programs)}"
+    return f"{words}, pattern {shared.edit_group.id}" if any(program.id for program in report.programs) else words

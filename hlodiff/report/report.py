@@ -1,0 +1,115 @@
+"""The one record that every report is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.policy import PROGRAM_RULES, Finding
+from hlodiff.report.counts import count_programs
+from hlodiff.report.scenarios import State, state_of
+from hlodiff.report.timings import Timing
+from hlodiff.tracing.compare import TraceComparison
+
+
+@dataclass(frozen=True, slots=True)
+class ToolchainChange:
+    """A version or flag that differs between the two sides: `("jax", "0.9.2", "0.10.2", ("cpu",))`."""
+
+    what: str
+    old: str
+    new: str
+    targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a command found out.
+
+    Args:
+        command: "check" or "diff".
+        old, new: what the sides are called.
+        programs: every compared program, in the order in which they are shown.
+        findings: what the policy says; for `diff` only what scenarios differ in.
+        toolchain: differences of the toolchains, listed before anything else.
+        notes: anything else: skipped files, folders that are no snapshots.
+        next: the command to type next; "" where there is none.
+        root: the project's folder: Python files are named relative to it, in every form.
+        all: whether every change is listed, however long the report gets.
+        stacks: whether the whole Python call stack of each change is listed.
+        timings: how long the programs took to make, where that was asked for.
+        scenarios: every compared scenario.
+        same_code: whether both sides are the same code, as where only versions are exchanged.
+        registered: file and line at which each function is registered, where that is known.
+    """
+
+    command: Literal["check", "diff"]
+    old: str
+    new: str
+    programs: tuple[ProgramComparison, ...]
+    findings: tuple[Finding, ...] = ()
+    toolchain: tuple[ToolchainChange, ...] = ()
+    notes: tuple[str, ...] = ()
+    next: str = ""
+    root: str = ""
+    all: bool = False
+    stacks: bool = False
+    timings: tuple[Timing, ...] = ()
+    scenarios: tuple[TraceComparison, ...] = ()
+    same_code: bool = False
+    registered: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+
+    def totals(self) -> dict[str, int]:
+        """The number of programs and of each outcome; the same numbers in every form."""
+        return count_programs(self.programs, self.findings)
+
+    def further_findings(self) -> tuple[Finding, ...]:
+        """Findings that are not listed with a program: of scenarios, growth, parity, in their order."""
+        return tuple(finding for finding in self.findings if finding.rule not in PROGRAM_RULES)
+
+    def scenario_states(self) -> tuple[State, ...]:
+        """The outcome of each scenario."""
+        return tuple(map(state_of, self.scenarios))
+
+    def targets(self) -> tuple[str, ...]:
+        """Targets that were compared, in order of appearance."""
+        return tuple(dict.fromkeys(p.target for p in self.programs if p.target and p.status != "not_checked"))
+
+    def by_name(self) -> dict[str, list[ProgramComparison]]:
+        """Programs of one name together, in order of appearance: both stages, all targets."""
+        found: dict[str, list[ProgramComparison]] = {}
+        for program in self.programs:
+            found.setdefault(program.name, []).append(program)
+        return found
+
+
+def toolchain_changes(
+    pairs: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]],
+) -> tuple[ToolchainChange, ...]:
+    """What differs between toolchains, each difference once with all its targets.
+
+    Args:
+        pairs: target, old and new toolchain table.
+
+    Returns:
+        differences in the order of the tables.
+
+    Example:
+        >>> toolchain_changes([("cpu", {"jax": "0.9.2"}, {"jax": "0.10.2"})])[0].new
+        '0.10.2'
+    """
+    found: dict[tuple[str, str, str], dict[str, None]] = {}
+    for target, old, new in pairs:
+        for key in dict.fromkeys([*old, *new]):
+            if old.get(key) != new.get(key):
+                change = (key, _value(old.get(key)), _value(new.get(key)))
+                found.setdefault(change, {})[target] = None
+    return tuple(ToolchainChange(*change, tuple(targets)) for change, targets in found.items())
+
+
+def _value(value: Any) -> str:
+    if value is None or value == "" or value == []:
+        return "none"
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,361 @@
+"""The report for a terminal: a headline for each changed program, what it means, then the edits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.hlo.metadata import own_frame, shown_file
+from hlodiff.hlo.model import STAGE_NAMES
+from hlodiff.report.findings import first_of_rules, group_findings
+from hlodiff.report.grouping import Digest, EditGroup, digest_of, format_follows, format_share, format_shares, share
+from hlodiff.report.headline import SAME
+from hlodiff.report.lines import Line, lay_out
+from hlodiff.report.numbers import format_names, many
+from hlodiff.report.places import format_targets
+from hlodiff.report.programs import (
+    MORE,
+    MOST_EDIT_GROUPS,
+    MOST_NAMES,
+    ProgramText,
+    ReportTexts,
+    differs,
+    folded_of,
+    format_programs,
+    format_shared,
+    limits_of,
+    texts_of,
+)
+from hlodiff.report.report import Report
+from hlodiff.report.rows import MOST_ROWS, format_row, functions_in, rows_of, without_shared
+from hlodiff.report.scenarios import checked_scenarios
+from hlodiff.report.sections import COSTS, cause_lines, format_causes, format_cost, passing_lines
+from hlodiff.report.timings import timing_lines
+from hlodiff.report.totals import format_checked, format_totals, looked_at
+from hlodiff.report.view import ReportView
+from hlodiff.report.view_builder import build_view
+
+_MOST_EDITS = 12
+_MOST_MORE_EDITS = 6  # of each further program text: what was written comes first, then what each compiler made of it
+_MOST_GROUPS = 100
+_MANY = 4  # functions that changed: more than a reviewer keeps in mind
+_MOST_LINES = 300  # what a reviewer still scrolls through; more becomes an overview
+_MOST_LINES_OF_LOG = 12
+_MOST_FINDINGS = 10  # that say different things, the worst first
+_BELOW = 15  # indentation of further lines about an edit
+_STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan"}
+_WORDS = {"added": "new: no snapshot", "removed": "orphaned: no such function any more"}
+_SEVERITIES = {"warning": "warning: ", "info": "note: "}  # what fails says nothing more
+
+
+def to_terminal(
+    report: Report, *, width: int = 100, color: bool = False, footer: bool = True, legend: bool = True
+) -> str:
+    """The report as text.
+
+    Args:
+        report: what a command found out.
+        width: columns of the window; long lines are cut or wrapped to it, at least 40.
+        color: whether terminal colours may be used. No meaning rests on them.
+        footer: whether it ends with how much was compared and the totals, as every complete report does.
+        legend: whether it says where flops and bytes come from.
+
+    Returns:
+        text ending in a newline; its last line is always the totals.
+
+    Example:
+        >>> print(to_terminal(Report("diff", "a", "b", ())), end="")
+        nothing to compare
+    """
+    lines = list(_lines(report, legend))
+    return lay_out([*lines, *_checked(report), totals_line(report)] if footer else lines, width=width, color=color)
+
+
+def saved_to_terminal(view: ReportView, *, width: int = 100, color: bool = False) -> str:
+    """The text that a result was saved with, laid out for this window.
+
+    Example:
+        >>> saved_to_terminal(ReportView("diff", "a", "b", ()))
+        'nothing to compare\\n'
+    """
+    return lay_out([*view.text, totals_line(view)], width=width, color=color)
+
+
+def lines_of(report: Report) -> tuple[Line, ...]:
+    """The report as text, line by line, all but the totals: what is saved to be laid out elsewhere.
+
+    Example:
+        >>> lines_of(Report("diff", "a", "b", ()))
+        ()
+    """
+    return (*_lines(report, True), *_checked(report))
+
+
+def totals_line(report: Report | ReportView) -> Line:
+    """The last line of every complete report."""
+    return Line(0, format_totals(report), style="bold", wrap=True)
+
+
+def _lines(report: Report, legend: bool) -> Iterator[Line]:
+    for change in report.toolchain:
+        on = f" ({', '.join(change.targets)})" if change.targets else ""
+        yield Line(0, f"toolchain differs: {change.what} {change.old} -> {change.new}{on}", style="bold", wrap=True)
+    for words in format_causes(report):
+        yield Line(0, words, wrap=True)
+    if report.toolchain:
+        yield Line(0, "")
+    texts = texts_of(report)
+    listed = list(_listed(report, texts))
+    overview = len(listed) > _MOST_LINES and not report.all
+    yield from _overview(report, texts) if overview else listed
+    yield from _in_short(report, texts, overview)
+    yield from _not_checked(report)
+    yield from _further_findings(report)
+    for note in report.notes:
+        yield Line(0, f"note: {note}", wrap=True)
+    if legend and any(format_cost(*edit_group.cost) for edit_group in texts.patterns):
+        yield Line(0, COSTS, wrap=True)
+    yield from (Line(0, line) for line in timing_lines(report.timings))
+
+
+def _checked(report: Report) -> Iterator[Line]:
+    if report.command == "check" and (looked_at(report) or checked_scenarios(report.scenarios)):
+        yield Line(0, f"checked {format_checked(report)}", wrap=True)
+
+
+def _listed(report: Report, texts: ReportTexts) -> Iterator[Line]:
+    """Changes that several programs share, once; then every function or file with what is its own."""
+    yield from _shared(report, texts, len(texts.shared) if report.all else _MOST_EDITS)
+    folded = folded_of(report, texts)
+    limits = limits_of(texts, folded)
+    yield from (Line(0, f"limits: {words}", wrap=True) for words in limits)
+    yield from [Line(0, "")] if limits else []
+    bare = False  # added and removed programs have one line each, without blank lines between them
+    for name, programs in report.by_name().items():
+        if any(map(_is_listed, programs)) and name not in folded:
+            body = list(_body(name, programs, report, texts))
+            yield from [Line(0, "")] if bare and body else []
+            yield from _one(name, programs, report)
+            yield from [*body, Line(0, "")] if body else []
+            bare = not body
+    yield from [Line(0, "")] if bare else []
+
+
+def _body(name: str, programs: list[ProgramComparison], report: Report, texts: ReportTexts) -> Iterator[Line]:
+    """The lines below the name of a function or file."""
+    for words in (*passing_lines(report, name), *cause_lines(report, programs)):
+        yield Line(2, words, wrap=True)
+    most = _MOST_EDITS
+    compilers = {program.target for program in programs if program.by_compiler}  # listed already: StableHLO is the same
+    for program_text in texts.program_texts:
+        is_known = (
+            program_text.headline == SAME
+            and program_text.stage == "stablehlo"
+            and compilers.issuperset(program_text.targets)
+        )
+        if program_text.name == name and not (is_known and compilers):
+            yield from _program_text_lines(program_text, texts, report, most)
+            most = _MOST_MORE_EDITS
+
+
+def _shared(report: Report, texts: ReportTexts, most: int) -> Iterator[Line]:
+    """Changes that several programs share, each once, with what `hlodiff accept` calls it."""
+    if not texts.shared:
+        return
+    yield Line(0, "the same in several programs", style="bold")
+    for shared in texts.shared[:most]:
+        yield from _edit_group_lines(shared.edit_group, report, f"[{shared.number}] ")
+        yield Line(_BELOW, format_shared(report, shared), wrap=True)
+    if len(texts.shared) > most:
+        yield Line(6, f"... and {len(texts.shared) - most} more, {MORE}")
+    yield Line(0, "")
+
+
+def _is_listed(program: ProgramComparison) -> bool:
+    return program.status in ("changed", "added", "removed") or differs(program)
+
+
+def _one(name: str, programs: list[ProgramComparison], report: Report) -> Iterator[Line]:
+    """One function or file: its status on each target."""
+    targets: dict[str, dict[str, None]] = {}
+    for program in programs:
+        if program.status in _STYLES:
+            mark = f" ({program.id})" if program.id else ""
+            targets.setdefault(program.status, {})[f"{program.target or ''}{mark}"] = None
+    parts = []
+    for status, on in targets.items():
+        word = _WORDS.get(status, status) if report.command == "check" else status
+        parts.append(f"{word} on {', '.join(on)}" if any(on) else word)
+    style = _STYLES[next(iter(targets))] if targets else ""
+    yield Line(0, f"{name}  {'; '.join(parts)}", style=f"bold {style}".rstrip(), wrap=True)
+
+
+def _program_text_lines(program_text: ProgramText, texts: ReportTexts, report: Report, most: int) -> Iterator[Line]:
+    yield Line(
+        2,
+        f"{STAGE_NAMES[program_text.stage]}{format_targets(program_text.targets)}: {program_text.headline}",
+        wrap=True,
+    )
+    own = texts.own(program_text)
+    is_digest = len(own) > MOST_EDIT_GROUPS and not report.all
+    if is_digest:
+        yield Line(4, format_share(share(report, program_text.programs[:1])), title="same")
+    for title, lines in program_text.sections:
+        for number, line in enumerate(lines):
+            yield Line(4, line, title="" if number else title, wrap=True)
+    if texts.numbers(program_text):
+        yield Line(4, _references(texts, program_text, report), title="shared", wrap=True)
+    if is_digest:
+        yield from _digest(digest_of(own, (most + 1) // 2), report)
+    elif own:
+        yield Line(4, "edits")
+        for edit_group in own:
+            number = texts.number(edit_group)
+            yield from _edit_group_lines(edit_group, report, f"[{number}] " if number else "")
+
+
+def _references(texts: ReportTexts, program_text: ProgramText, report: Report) -> str:
+    """Which of the changes above: those that were listed by number, the others counted."""
+    hidden = [one.number for one in texts.shared[_MOST_EDITS:]] if not report.all else []
+    words = [f"[{number}]" for number in texts.numbers(program_text) if number not in hidden]
+    more = len(texts.numbers(program_text)) - len(words)
+    return " ".join([*words, *([f"and {more} more"] if more else [])])
+
+
+def _digest(digest: Digest, report: Report, programs: bool = False) -> Iterator[Line]:
+    for title, edit_groups in (("bytes", digest.by_bytes), ("count", digest.by_count)):
+        if edit_groups:
+            yield Line(4, f"largest changes by {title}")
+        for edit_group in edit_groups:
+            yield from _edit_group_lines(edit_group, report)
+            if programs:
+                yield Line(_BELOW, format_programs(report, (number for number, _ in edit_group.edits)))
+    if digest.others:
+        words = f"... and {many(digest.others, 'more group')} of {many(digest.unlisted, 'instruction')}, {MORE}"
+        yield Line(6, words)
+
+
+def _edit_group_lines(edit_group: EditGroup, report: Report, mark: str = "") -> Iterator[Line]:
+    times = f"{edit_group.count:,}x " if edit_group.count > 1 else ""
+    ends = tuple(word for word in (format_cost(*edit_group.cost), edit_group.where) if word)
+    yield Line(6 - len(mark), f"{mark}{edit_group.kind:<8} {times}{edit_group.what}", ends, _STYLES[edit_group.kind])
+    if edit_group.follows:
+        yield Line(_BELOW, format_follows(edit_group), wrap=True)
+    for frame in edit_group.stack if report.stacks else ():
+        yield Line(_BELOW + 2, f"at {frame}")
+
+
+def _overview(report: Report, texts: ReportTexts) -> Iterator[Line]:
+    """Where the list would be too long: what is the same, the largest changes of all programs, a line for each."""
+    for stage, word in STAGE_NAMES.items():
+        numbers = [n for n, program in enumerate(report.programs) if program.stage == stage and differs(program)]
+        if not numbers:
+            continue
+        yield Line(0, f"{word}: {many(len(numbers), 'program')} changed", style="bold")
+        yield Line(4, format_share(share(report, numbers)), title="same")
+        yield from _digest(digest_of([e for e in texts.patterns if e.key[0] == stage]), report, programs=True)
+        yield Line(0, "")
+    if any(program.id for program in report.programs):  # there is something to accept, all of it at once
+        yield from _shared(report, texts, _MOST_MORE_EDITS)
+    yield from _table(report, texts)
+    for name, programs in report.by_name().items():
+        if any(program.status in _WORDS for program in programs):
+            yield from _one(name, programs, report)
+    yield Line(0, f"too long to list every change here (more than {_MOST_LINES} lines), {MORE}", wrap=True)
+    yield Line(0, "")
+
+
+def _table(report: Report, texts: ReportTexts) -> Iterator[Line]:
+    """A row for each program text, most changed first: the unchanged share and the headline."""
+    changed = [program_text for program_text in texts.program_texts if program_text.edit_groups]
+    changed.sort(
+        key=lambda program_text: (
+            -sum(edit_group.count + edit_group.following for edit_group in program_text.edit_groups)
+        )
+    )
+    rows = []
+    for program_text in changed[:_MOST_GROUPS]:
+        same = format_shares(share(report, program_text.programs[:1]))
+        name = program_text.name + format_targets(program_text.targets)
+        rows.append((name, STAGE_NAMES[program_text.stage], *same, program_text.headline))
+    widths = [max(len(row[n]) for row in rows) for n in range(4)] if rows else []
+    yield Line(0, "how much is the same of each, by instructions and by bytes written", style="bold")
+    for name, stage, count, size, words in rows:
+        text = f"{name:<{widths[0]}}  {stage:<{widths[1]}}  {count:>{widths[2]}}  {size:>{widths[3]}}  {words}"
+        yield Line(2, text)
+    if len(changed) > _MOST_GROUPS:
+        yield Line(2, f"... and {len(changed) - _MOST_GROUPS} more, {MORE}")
+
+
+def _in_short(report: Report, texts: ReportTexts, overview: bool) -> Iterator[Line]:
+    """A row for each function, where there are too many to remember, or where some are not listed above.
+
+    What a terminal shows last is read first. An overview does not number what is shared, so nothing refers to it.
+    """
+    changed = {program.name for program in report.programs if program.status in _STYLES}
+    folded = folded_of(report, texts) if not overview else ()
+    if len(changed) < _MANY and not folded:
+        return
+    rows = rows_of(build_view(report, texts=texts))
+    rows = without_shared(rows) if overview else rows
+    yield Line(0, "in short", style="bold")
+    for row in rows[:MOST_ROWS]:
+        yield Line(2, format_row(row), (row.where,) if row.where else ())
+    if len(rows) > MOST_ROWS:
+        yield Line(2, f"... and {functions_in(rows[MOST_ROWS:])} more")
+    if folded:
+        names = format_names(folded, MOST_NAMES)
+        yield Line(2, f"nothing but what is shared changed in {names}; --all lists each", wrap=True)
+    yield Line(0, "")
+
+
+def _not_checked(report: Report) -> Iterator[Line]:
+    """Reasons with the programs they hold for; one reason often holds for all programs of a target."""
+    reasons: dict[tuple[bool, str, str], list[ProgramComparison]] = {}
+    for program in report.programs:
+        if program.status == "not_checked":
+            key = (not program.broken, program.reason, program.advice)
+            reasons.setdefault(key, []).append(program)
+    for (fine, reason, advice), programs in sorted(reasons.items(), key=lambda item: item[0][0]):
+        log = programs[0].log
+        labels = list(dict.fromkeys(program.label for program in programs))
+        head = "not checked" if fine else "could not be judged"
+        yield Line(0, f"{head}: {format_names(labels)}", style="" if fine else "bold red", wrap=True)
+        for part in reason.split("\n"):
+            yield Line(2, part, wrap=True)
+        if advice:
+            yield Line(2, f"hint: {advice}", wrap=True)
+        for part in log.rstrip().split("\n")[-_MOST_LINES_OF_LOG:] if log else []:
+            yield Line(4, f"| {part}")
+        yield Line(0, "")
+
+
+def _further_findings(report: Report) -> Iterator[Line]:
+    """What was found beside the programs: budgets, rules, growth, parity, traces. Equal findings are listed once."""
+    styles = {"broken": "bold red", "error": "bold yellow"}
+    all_groups = group_findings(report.further_findings())
+    groups = [(*one, 0) for one in all_groups] if report.all else first_of_rules(all_groups)
+    shown = groups if report.all else groups[:_MOST_FINDINGS]
+    for group, about, more in shown:
+        finding = group[0]
+        word = _SEVERITIES.get(finding.severity, "")
+        head = f"{about.label}  {word}{finding.rule}: {finding.what}"
+        yield Line(0, head, style=styles.get(finding.severity, ""), wrap=True)
+        if more:
+            yield Line(2, f"and {many(more, 'more finding')} of this rule, {MORE}")
+        if about.of:
+            yield Line(2, about.of, wrap=True)
+        for detail in finding.details:
+            yield Line(2, detail, wrap=True)
+        frames = list(dict.fromkeys(own_frame(one.source) for one in group))
+        if frame := frames[0]:
+            others = f" and {many(len(frames) - 1, 'other place')}" if len(frames) > 1 else ""
+            place = f"{shown_file(frame.file, report.root)}:{frame.line} ({frame.function})"
+            yield Line(2, f"at {place}{others}", wrap=True)
+        if finding.advice:
+            yield Line(2, f"hint: {finding.advice}", wrap=True)
+        yield Line(0, "")
+    left = sum(len(group) + more for group, _, more in groups[len(shown) :])
+    if left:
+        yield Line(0, f"... and {many(left, 'more finding')}, {MORE}")
+        yield Line(0, "")

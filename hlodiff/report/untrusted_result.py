@@ -1,0 +1,199 @@
+"""A report view from untrusted JSON: what a pull request from a fork has uploaded."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import types
+from collections.abc import Collection, Mapping
+from dataclasses import MISSING, fields, is_dataclass, replace
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from hlodiff.errors import UsageError
+from hlodiff.registry import folder_name_problem
+from hlodiff.report.json_form import FORMAT_VERSION
+from hlodiff.report.places import inside
+from hlodiff.report.view import ReportView
+
+VERBS = (
+    "accept", "bisect", "check", "comment", "diff", "git", "growth", "init", "jit-report", "list", "log", "parity",
+    "profile", "record", "reject", "report", "review", "show", "targets", "update", "upgrade",
+)  # fmt: skip
+"""Every command of hlodiff; a test compares them with those of the command line."""
+
+REMOVED = "[command removed]"
+# Bounded, so that no text makes the search slow.
+_OPTIONS = r"(?:\s{1,9}-\S{1,99}){0,3}\s{1,9}"
+_OURS = rf"hlodiff{_OPTIONS}(?:{'|'.join(VERBS)})\b"
+_WORDS = rf"\b(?:{_OURS}|pip[\d.]{{0,9}}{_OPTIONS}install\b|(?:hint|next)\s{{0,9}}:).*"
+_TYPED = re.compile(_WORDS, re.IGNORECASE | re.DOTALL)  # to the end: a command may go on in the next line
+# What a check may name as the next command: alone, or followed by names.
+_ALONE = (
+    "hlodiff accept --class toolchain",
+    "hlodiff check",
+    "hlodiff review",
+    "hlodiff update",
+    "hlodiff update --prune",
+)
+_WITH_NAMES = ("accept", "check", "update")
+_MOST_NAMES = 3
+_ENDINGS = ("", "once it is repaired", "once within limits")
+
+
+def without_commands(text: str) -> str:
+    """The text up to its first command of hlodiff or pip, hint, or what is called next.
+
+    An escape does not make a command harmless: people type what a report suggests.
+
+    Example:
+        >>> without_commands("broken; run hlodiff upgrade 'jax @ https://evil'")
+        'broken; run [command removed]'
+    """
+    return _TYPED.sub(REMOVED, text)
+
+
+def known_command(text: str, names: Collection[str]) -> str:
+    """The next command, made again from words that are known here.
+
+    Args:
+        text: what a result names as the next command.
+        names: the functions and cases that the result is about.
+
+    Returns:
+        the command; "" where any word of it is neither one of ours nor a name that can be registered.
+
+    Example:
+        >>> known_command("hlodiff update f", {"f"}), known_command("hlodiff upgrade 'x @ https://evil'", {"f"})
+        ('hlodiff update f', '')
+    """
+    command, _, ending = text.partition(", ")
+    if ending not in _ENDINGS:
+        return ""
+    end = f", {ending}" if ending else ""
+    if command in _ALONE:
+        return f"{command}{end}"
+    program, verb, *chosen = [*command.split(" "), ""]
+    chosen = chosen[:-1]
+    if program != "hlodiff" or verb not in _WITH_NAMES or not 0 < len(chosen) <= _MOST_NAMES:
+        return ""
+    known = all(name in names and not any(map(folder_name_problem, name.split("/"))) for name in chosen)
+    return f"hlodiff {verb} {' '.join(chosen)}{end}" if known else ""
+
+
+_MOST_TEXT = 20_000  # characters of one text; reasons and logs are the longest
+_MOST_ITEMS = 200_000  # of one list
+_DEEPEST = 30
+_ADVICE = "advice"  # a field of programs and findings: what to type
+
+
+def read_untrusted_view(text: str, where: str = "the result") -> ReportView:
+    """Read untrusted output of `--format json`.
+
+    Every value must have the type, and every word be one of those, that a report can have; what is not known is left
+    out, what is too long is cut. People type what a report suggests, so no command is taken from it: advice is
+    dropped, the next command is made again from known words, and commands in other texts are removed. The texts are
+    still untrusted: forms escape them.
+
+    Args:
+        text: the whole JSON.
+        where: its file, for errors.
+
+    Returns:
+        the view in it.
+
+    Raises:
+        UsageError: it is no such JSON, or another version's.
+
+    Example:
+        >>> read_untrusted_view("[]")
+        Traceback (most recent call last):
+        hlodiff.errors.UsageError: the result: not a result of hlodiff: an object was expected
+        hint: write it with `hlodiff check --format json -o FILE`
+    """
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise _refused(where, f"no JSON: {str(error)[:200]}") from None
+    if not isinstance(value, Mapping):
+        raise _refused(where, "an object was expected")
+    if value.get("format_version") != FORMAT_VERSION:
+        found = str(value.get("format_version"))[:20]
+        raise _refused(where, f"format_version is {found!r}, this version of hlodiff reads {FORMAT_VERSION!r}")
+    if not isinstance(value.get("sheet"), Mapping):
+        raise _refused(where, "it has no `sheet`")
+    view = _read(ReportView, value["sheet"], "sheet", where)
+    assert isinstance(view, ReportView)
+    if view.folder and not inside(view.folder):
+        raise _refused(where, "sheet.folder leads out of the repository")
+    names = {one.name for one in view.programs} | {one.program for one in view.findings}
+    lines = tuple(line for line in view.text if not line.text.lstrip().startswith(REMOVED))
+    return replace(view, next=known_command(_next_as_written(value["sheet"]), names), text=lines)
+
+
+def _next_as_written(view: Mapping[str, Any]) -> str:
+    """The next command before `_scalar` removes commands from texts."""
+    return str(view.get("next", ""))
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
+
+
+def _refused(where: str, what: str) -> UsageError:
+    hint = "write it with `hlodiff check --format json -o FILE`"
+    return UsageError(f"not a result of hlodiff: {what}", where=where, hint=hint)
+
+
+def _read(kind: Any, value: Any, path: str, where: str) -> Any:
+    """The value as one of this type; `path` is its place in the JSON."""
+    if path.count(".") > _DEEPEST:
+        raise _refused(where, f"{path[:200]} is too deep")
+    if is_dataclass(kind):
+        return _record(kind, value, path, where)
+    origin = get_origin(kind)
+    if origin is tuple:
+        if not isinstance(value, list) or len(value) > _MOST_ITEMS:
+            raise _refused(where, f"{path} is no list that a report can have")
+        item = get_args(kind)[0]
+        return tuple(_read(item, one, f"{path}.{number}", where) for number, one in enumerate(value))
+    if origin in (Union, types.UnionType):
+        if value is None:
+            return None
+        return _read(next(one for one in get_args(kind) if one is not types.NoneType), value, path, where)
+    if origin is Literal:
+        if not isinstance(value, str) or value not in get_args(kind):
+            raise _refused(where, f"{path} is {str(value)[:40]!r}, not one of {', '.join(map(str, get_args(kind)))}")
+        return value
+    return _scalar(kind, value, path, where)
+
+
+def _record(kind: Any, value: Any, path: str, where: str) -> Any:
+    if not isinstance(value, Mapping):
+        raise _refused(where, f"{path} is no object")
+    hints, found = _hints(kind), {}
+    for field in fields(kind):
+        if field.name in value and field.name != _ADVICE:
+            found[field.name] = _read(hints[field.name], value[field.name], f"{path}.{field.name}", where)
+        elif field.default is MISSING:
+            raise _refused(where, f"{path}.{field.name} is missing")
+    return kind(**found)
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _scalar(kind: Any, value: Any, path: str, where: str) -> Any:
+    if kind is str and isinstance(value, str):
+        return without_commands(value[:_MOST_TEXT])
+    if kind is bool and isinstance(value, bool):
+        return value
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind is int and is_number and isinstance(value, int) and 0 <= value < 2**53:
+        return value
+    if kind is float and is_number and abs(value) < 1e300 and math.isfinite(value):
+        return value
+    raise _refused(where, f"{path} is no {kind.__name__} that a report can have")

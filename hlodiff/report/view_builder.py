@@ -1,0 +1,261 @@
+"""A report as plain values: what every CI form says."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.hlo.metadata import is_library, own_frame, shown_file
+from hlodiff.hlo.model import Frame
+from hlodiff.policy import Finding
+from hlodiff.report.findings import SEVERITIES
+from hlodiff.report.grouping import Digest, EditGroup, digest_of, format_follows, format_share, most_changed, share
+from hlodiff.report.headline import headline
+from hlodiff.report.numbers import many
+from hlodiff.report.programs import (
+    MORE,
+    MOST_EDIT_GROUPS,
+    ProgramText,
+    ReportTexts,
+    differs,
+    folded_of,
+    format_programs,
+    format_shared,
+    limits_of,
+    texts_of,
+)
+from hlodiff.report.report import Report
+from hlodiff.report.rows import key_numbers
+from hlodiff.report.sections import format_causes, format_cost
+from hlodiff.report.totals import format_checked
+from hlodiff.report.view import (
+    ChangeView,
+    Detail,
+    FindingView,
+    Group,
+    Overview,
+    Place,
+    ProgramView,
+    ReportView,
+    Titled,
+)
+
+MOST_SHARED = 20
+_DIGITS = re.compile(r"[\d.,]+")
+
+
+def build_view(report: Report, folder: str = "", texts: ReportTexts | None = None) -> ReportView:
+    """Work out everything that a report says.
+
+    Args:
+        report: what a command found out.
+        folder: the project's folder below the top of the repository, with `/`; "" where they are the same.
+        texts: what `texts_of` gives, if it is known already.
+
+    Returns:
+        plain values, the same for the same report.
+
+    Example:
+        >>> build_view(Report("diff", "a", "b", ())).totals()["programs"]
+        0
+    """
+    texts = texts or texts_of(report)
+    programs = tuple(_program(program, number, texts, report) for number, program in enumerate(report.programs))
+    folded = folded_of(report, texts)
+    shown = texts.shared[: None if report.all else MOST_SHARED]
+    return ReportView(
+        command=report.command,
+        old=report.old,
+        new=report.new,
+        programs=programs,
+        findings=_findings(report, programs),
+        toolchain=report.toolchain,
+        shared=tuple(_change(s.edit_group, report, f"[{s.number}]", format_shared(report, s)) for s in shown),
+        shared_more=len(texts.shared) - len(shown),
+        details=tuple(
+            _detail(program_text, texts, report, folded)
+            for program_text in texts.program_texts
+            if _is_changed(program_text, report)
+        ),
+        overviews=tuple(_overviews(report, texts)),
+        notes=report.notes,
+        next=report.next,
+        checked=format_checked(report),
+        folder=folder,
+        timings=report.timings,
+        causes=format_causes(report),
+        scenarios=report.scenario_states(),
+        limits=limits_of(texts, folded),
+        all=report.all,
+    )
+
+
+def _is_changed(program_text: ProgramText, report: Report) -> bool:
+    return any(report.programs[number].status == "changed" for number in program_text.programs)
+
+
+def _program(program: ProgramComparison, number: int, texts: ReportTexts, report: Report) -> ProgramView:
+    diff = program.diff if program.status == "changed" else None
+    return ProgramView(
+        name=program.name,
+        target=program.target,
+        stage=program.stage,
+        status=program.status,
+        word=", ".join(program.classes) if diff else "",
+        headline=headline(program) if program.diff else "",
+        edited=sum(diff.summary.values()) if diff else 0,
+        numbers=key_numbers(program) if program.status in ("changed", "added", "removed") else (),
+        scopes=most_changed(diff) if diff else (),
+        where=_cause(number, texts, report) if diff else None,
+        reason=program.reason,
+        advice=program.advice,
+        broken=program.broken,
+        recorded=program.recorded,
+        id=program.id,
+    )
+
+
+def _cause(number: int, texts: ReportTexts, report: Report) -> Place | None:
+    """The user's own line behind the first change that has one; a library's where no change has."""
+    program_texts = [program_text for program_text in texts.program_texts if number in program_text.programs]
+    places = [
+        _place(edit, report)
+        for program_text in program_texts
+        for edit_group in program_text.edit_groups
+        for edit in edit_group.edits
+    ]
+    known = [place for place in places if place]
+    return next((place for place in known if not place.library), known[0] if known else None)
+
+
+def _place(edit: tuple[int, int], report: Report) -> Place | None:
+    diff = report.programs[edit[0]].diff
+    return _shown(diff.edits[edit[1]].source, report.root) if diff else None
+
+
+def _shown(source: tuple[Frame, ...], root: str) -> Place | None:
+    frame = own_frame(source)
+    if frame is None:
+        return None
+    function = frame.function.replace("<locals>.", "")
+    return Place(shown_file(frame.file, root), frame.line, function, is_library(frame.file))
+
+
+# --- findings --------------------------------------------------------------------------------------------------------
+
+
+def _findings(report: Report, programs: Sequence[ProgramView]) -> tuple[FindingView, ...]:
+    """Worst first, else as they are; each with the line of the program it is about."""
+    causes: dict[tuple[str, str | None], Place] = {}
+    for program in programs:
+        # StableHLO comes first: its line is what was written, the compiler's what was made of it.
+        if program.where:
+            causes.setdefault((program.name, program.target), program.where)
+    views = [
+        _finding_view(finding, causes.get((finding.program, finding.target)) or _registered(finding, report), report)
+        for finding in report.findings
+    ]
+    return tuple(sorted(views, key=lambda one: SEVERITIES.index(one.severity)))
+
+
+def _registered(finding: Finding, report: Report) -> Place | None:
+    """Where the function is registered: better than nowhere for what no line caused."""
+    found = report.registered.get(finding.program.partition("/")[0])
+    return Place(*found, library=is_library(found[0])) if found else None
+
+
+def _finding_view(finding: Finding, where: Place | None, report: Report) -> FindingView:
+    return FindingView(
+        severity=finding.severity,
+        rule=finding.rule,
+        program=finding.program,
+        target=finding.target,
+        what=finding.what,
+        advice=finding.advice,
+        details=finding.details,
+        where=_shown(finding.source, report.root) or where,
+        fingerprint=fingerprint(finding),
+    )
+
+
+def fingerprint(finding: Finding) -> str:
+    """A name of a finding that stays while it is the same one, whatever its numbers and lines are by now.
+
+    Example:
+        >>> a, b = (Finding("error", "growth", "f", "cpu", f"{n} ops") for n in (8, 16))
+        >>> fingerprint(a) == fingerprint(b)
+        True
+    """
+    if finding.subject:
+        return finding.fingerprint
+    words = _DIGITS.sub("#", finding.what).encode("utf-8", "surrogatepass")
+    return f"{finding.fingerprint}{hashlib.sha256(words).hexdigest()[:16]}"
+
+
+# --- details ---------------------------------------------------------------------------------------------------------
+
+
+def _detail(program_text: ProgramText, texts: ReportTexts, report: Report, folded: Collection[str]) -> Detail:
+    own = texts.own(program_text)
+    sections = [Titled(title, tuple(lines)) for title, lines in program_text.sections]
+    groups: tuple[Group, ...] = ()
+    more = ""
+    if len(own) > MOST_EDIT_GROUPS and not report.all:
+        same = format_share(share(report, program_text.programs[:1]))
+        sections.insert(0, Titled("same", (same,)))
+        groups, more = _digest(digest_of(own), report)
+    elif own:
+        marks = [texts.number(edit_group) for edit_group in own]
+        groups = (Group("", tuple(_change(e, report, f"[{m}]" if m else "") for e, m in zip(own, marks, strict=True))),)
+    shared = " ".join(f"[{number}]" for number in texts.numbers(program_text))
+    edited = sum(edit_group.count + edit_group.following for edit_group in program_text.edit_groups)
+    return Detail(
+        name=program_text.name,
+        stage=program_text.stage,
+        targets=program_text.targets,
+        headline=program_text.headline,
+        sections=tuple(sections),
+        shared=shared,
+        groups=groups,
+        more=more,
+        edited=edited,
+        folded=program_text.name in folded,
+    )
+
+
+def _digest(digest: Digest, report: Report, programs: bool = False) -> tuple[tuple[Group, ...], str]:
+    groups = []
+    for title, edit_groups in (("bytes", digest.by_bytes), ("count", digest.by_count)):
+        of = [format_programs(report, (n for n, _ in e.edits)) if programs else "" for e in edit_groups]
+        changes = tuple(
+            _change(edit_group, report, "", words) for edit_group, words in zip(edit_groups, of, strict=True)
+        )
+        groups += [Group(f"Largest changes by {title}", changes)] if changes else []
+    left = f"and {many(digest.others, 'more group')} of {many(digest.unlisted, 'instruction')}, {MORE}"
+    return tuple(groups), left if digest.others else ""
+
+
+def _change(edit_group: EditGroup, report: Report, mark: str = "", of: str = "") -> ChangeView:
+    frames = edit_group.stack if report.stacks else (edit_group.where,)
+    return ChangeView(
+        kind=edit_group.kind,
+        count=edit_group.count,
+        what=edit_group.what,
+        mark=mark,
+        follows=format_follows(edit_group),
+        of=of,
+        cost=format_cost(*edit_group.cost),
+        where=tuple(filter(None, frames)),
+    )
+
+
+def _overviews(report: Report, texts: ReportTexts) -> Iterable[Overview]:
+    """For each stage: what is the same in all its programs, and the largest changes."""
+    for stage in ("stablehlo", "compiled"):
+        numbers = [n for n, program in enumerate(report.programs) if program.stage == stage and differs(program)]
+        if numbers:
+            edit_groups = [edit_group for edit_group in texts.patterns if edit_group.key[0] == stage]
+            groups, more = _digest(digest_of(edit_groups), report, programs=True)
+            yield Overview(stage, len(numbers), format_share(share(report, numbers)), groups, more)

@@ -1,0 +1,109 @@
+"""Where hlodiff may write: below a folder, through no link, under names that cannot lead anywhere else.
+
+What a pull request adds is in the work tree: folders, links, names. Git brings nothing into its own directory.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from pathlib import Path
+
+from hlodiff.errors import StoreError
+from hlodiff.snapshots.keys import is_safe
+
+# A folder that holds one of them is a project, and a pull request may have made any link below it.
+_PROJECT = (".git", "pyproject.toml")
+
+
+def place_below(root: Path, name: str) -> Path:
+    """The path of a file or folder that is to be written or deleted.
+
+    Args:
+        root: the snapshots folder or the pending folder.
+        name: path below it, with `/`.
+
+    Raises:
+        StoreError: a part of the name is not safe, or something on the way is a link.
+
+    Example:
+        >>> place_below(Path("snapshots"), "train_step/cpu").as_posix()
+        'snapshots/train_step/cpu'
+    """
+    parts = name.split("/")
+    for part in parts:
+        if not is_safe(part):
+            raise StoreError(f"{part!r} cannot be the name of a file or folder", where=str(root))
+    refuse_links(root)
+    place = root
+    for part in parts:
+        place = place / part
+        _refuse_link(place)
+    return place
+
+
+def refuse_links(root: Path) -> None:
+    """Raise if a folder is a link or behind one that a pull request may have made.
+
+    Args:
+        root: a folder; links outside of every project are the user's own, and are followed.
+
+    Raises:
+        StoreError: it, or a folder above it that lies in a project, is a link.
+
+    Example:
+        >>> refuse_links(Path("snapshots"))
+    """
+    path = root.absolute()
+    for folder in (*reversed(path.parents), path):
+        if folder.is_symlink() and _is_in_project(folder):
+            _refuse_link(folder)
+
+
+def _is_in_project(path: Path) -> bool:
+    return any(os.path.lexists(folder / name) for folder in path.parents for name in _PROJECT)
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        here = Path.cwd()
+        shown = path.relative_to(here) if path.is_relative_to(here) else path
+        raise StoreError("is a link, and links are not followed", where=str(shown), hint=f"git rm {shown}")
+
+
+def git_folder(root: Path) -> Path | None:
+    """A folder in git's own directory that belongs to a folder of the work tree.
+
+    Args:
+        root: the folder in the work tree.
+
+    Returns:
+        the folder, which need not exist; None where the root is in no work tree. Each work tree of a repository has a
+        directory of its own.
+
+    Example:
+        >>> git_folder(Path("/snapshots")) is None
+        True
+    """
+    path = root.absolute()
+    for top in path.parents:
+        directory = _git_directory(top)
+        if directory is not None:
+            name = sha256(os.fsencode(path.relative_to(top))).hexdigest()[:16]
+            return directory / "hlodiff" / name
+    return None
+
+
+def _git_directory(top: Path) -> Path | None:
+    """Of a work tree: the folder `.git`, or the one that a file `.git` names, as in submodules."""
+    git = top / ".git"
+    if git.is_dir():
+        return git
+    try:
+        named = git.read_bytes()
+    except OSError:
+        return None
+    if not named.startswith(b"gitdir: "):
+        return None
+    directory = top / os.fsdecode(named.removeprefix(b"gitdir: ").rstrip(b"\r\n"))
+    return directory if directory.is_dir() else None

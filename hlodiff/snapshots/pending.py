@@ -1,0 +1,394 @@
+"""What `check` captured and is not accepted yet: whole snapshots outside the snapshots folder.
+
+A pending folder is laid out like a snapshots folder. Each program's folder holds one file more, pending.json: what the
+snapshot was that the program was compared with.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from hlodiff.errors import StoreError
+from hlodiff.snapshots.growth_file import GROWTH
+from hlodiff.snapshots.keys import Key, is_safe
+from hlodiff.snapshots.origin import Origin, from_plain, to_plain
+from hlodiff.snapshots.paths import place_below, refuse_links
+from hlodiff.snapshots.read import Snapshot, read_snapshot, refuse_conflict
+from hlodiff.snapshots.traces_file import TRACES
+from hlodiff.snapshots.trees import Tree
+from hlodiff.snapshots.write import (
+    MAX_FILE_BYTES,
+    clear_errors,
+    contents_of,
+    ignored_by_git,
+    remove_snapshot,
+    replace_folder,
+    replace_text,
+)
+from hlodiff.snapshots.yaml_format import NEWER, FutureFormatError, dump, load
+
+PENDING = "pending.json"
+PENDING_VERSION = 1
+Kind = Literal["new", "changed", "facts"]
+KINDS: tuple[Kind, ...] = ("new", "changed", "facts")
+_LARGEST_NOTE = 16 * 1024 * 1024  # 100 bytes for each file that was imported
+_PROGRAM_ID_DIGITS = 8  # 4 billion: two of 10,000 programs share one in a run out of a hundred, and then both are named
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A captured program that waits for a decision.
+
+    Args:
+        snapshot: what accepting it would record.
+        kind: "new" has no snapshot, "changed" is a different program, "facts" the same with a different toolchain or figures.
+        base: digest of the snapshot that it was compared with; "" where there was none.
+        origin: what it was captured from; None where the note, an older one, does not have it.
+    """
+
+    snapshot: Snapshot
+    kind: Kind
+    base: str
+    origin: Origin | None = None
+
+    @property
+    def key(self) -> Key:
+        """Function, case and target."""
+        return self.snapshot.key
+
+
+def digest(snapshot: Snapshot) -> str:
+    """A hash of the content of a snapshot, however it is stored, without provenance.
+
+    Args:
+        snapshot: read from a folder, or made by a capture.
+
+    Returns:
+        64 hexadecimal digits.
+
+    Example:
+        >>> digest(Snapshot("f", "", "cpu", {}))[:8]
+        '3d7fd8cd'
+    """
+    parts = (snapshot.key.folder, dump(_plain(snapshot.summary)), snapshot.stablehlo, snapshot.compiled)
+    return digest_of(parts)
+
+
+def program_id(snapshot: Snapshot) -> str:
+    """A short name for one captured program: equal wherever and whenever the same program is captured.
+
+    Args:
+        snapshot: what was captured.
+
+    Returns:
+        8 hexadecimal digits that depend on function, case, target and both programs.
+
+    Example:
+        >>> len(program_id(Snapshot("f", "", "cpu", {})))
+        8
+    """
+    return digest_of((snapshot.key.folder, snapshot.stablehlo, snapshot.compiled))[:_PROGRAM_ID_DIGITS]
+
+
+def keep_pending(
+    root: Path,
+    snapshot: Snapshot,
+    base: Snapshot | None,
+    kind: Kind,
+    max_file_bytes: int = MAX_FILE_BYTES,
+    origin: Origin | None = None,
+) -> None:
+    """Put a captured program where `accept` finds it, over what an earlier check has left there.
+
+    Args:
+        root: the pending folder; made where it does not exist, and ignored by git through a file of its own.
+        snapshot: what was captured.
+        base: the snapshot that it was compared with; None where there was none.
+        kind: how the two differ.
+        max_file_bytes: a program above this is stored compressed.
+        origin: what it was captured from.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    note = note_text(kind, digest(base) if base else "", origin)
+    contents = contents_of(snapshot, max_file_bytes) | {PENDING: note.encode()}
+    with clear_errors(root):
+        make_pending_folder(root)
+        replace_folder(root, snapshot.key, contents)
+
+
+def note_text(kind: str, base: str, origin: Origin | None) -> str:
+    """The text of pending.json: how a program or record differs from its base, and what it was captured from."""
+    note: dict[str, object] = {"format_version": PENDING_VERSION, "kind": kind, "base": base}
+    return json.dumps(note | ({"origin": to_plain(origin)} if origin else {}), ensure_ascii=False) + "\n"
+
+
+def make_pending_folder(root: Path) -> None:
+    """Make the pending folder where there is none; git ignores it through a file of its own."""
+    refuse_links(root)
+    root.mkdir(parents=True, exist_ok=True)
+    ignored_by_git(root)
+
+
+def drop_pending(root: Path, key: Key) -> None:
+    """Delete what is pending for a program, if anything is.
+
+    Args:
+        root: the pending folder.
+        key: which program.
+
+    Raises:
+        StoreError: it cannot be deleted.
+    """
+    remove_snapshot(root, key, [PENDING])
+
+
+def read_pending(tree: Tree, key: Key) -> Pending:
+    """Read one pending program, as somebody else may have written it.
+
+    Args:
+        tree: the pending folder.
+        key: which one.
+
+    Returns:
+        the program; its texts are not parsed yet.
+
+    Raises:
+        StoreError: a file is missing, damaged, too large, or of a format of the future, or its summary is about
+            another program than its folder.
+    """
+    note = read_note(tree, f"{key.folder}/{PENDING}", _again(key))
+    snapshot = read_snapshot(tree, key)
+    named = tuple(snapshot.summary.get(name, "") for name in ("function", "case", "target"))
+    if named != (key.function, key.case, key.target):
+        what = f"its summary is about {'/'.join(str(part)[:100] for part in named if part)}, not about {key.folder}"
+        hint = "give the folder that holds a folder for each function"
+        raise StoreError(what, where=f"{tree.where}/{key.folder}", hint=hint)
+    return Pending(replace(snapshot, summary=_plain(snapshot.summary)), note.kind, note.base, note.origin)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The content of a pending.json, see `Pending`."""
+
+    kind: Kind
+    base: str
+    origin: Origin | None
+
+
+def read_note(tree: Tree, name: str, again: str) -> Note:
+    """Read an untrusted note.
+
+    Args:
+        tree: the pending folder.
+        name: the note.
+        again: the command that writes it again.
+
+    Raises:
+        StoreError: it is missing, damaged, or of a format of the future.
+    """
+    where = f"{tree.where}/{name}"
+    content = tree.read([name], _LARGEST_NOTE).get(name)
+    if content is None:
+        hint = "give the folder that `hlodiff check` left in .hlodiff/pending or where --pending said"
+        raise StoreError("is missing, so nobody knows what this was compared with", where=where, hint=hint)
+    try:
+        note = json.loads(content)
+    except (ValueError, RecursionError):
+        raise StoreError("is no JSON", where=where, hint=again) from None
+    version = note.get("format_version") if isinstance(note, dict) else None
+    if isinstance(version, int) and version > PENDING_VERSION:
+        raise FutureFormatError("was written by a newer hlodiff", where=where, hint=NEWER)
+    try:
+        if version != PENDING_VERSION or note["kind"] not in KINDS or not isinstance(note["base"], str):
+            raise ValueError("not what stands in a note")
+        return Note(note["kind"], note["base"], from_plain(note["origin"]) if "origin" in note else None)
+    except (KeyError, TypeError, ValueError):
+        raise StoreError("does not say what hlodiff writes there", where=where, hint=again) from None
+
+
+def _again(key: Key) -> str:
+    return f"hlodiff check {key.name} --target {key.target}"
+
+
+def _plain(summary: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A summary without what depends on how its files are stored."""
+    return {name: value for name, value in summary.items() if name != "compressed"}
+
+
+def digest_of(parts: tuple[str, ...]) -> str:
+    """A hash of several texts, which none of them alone has.
+
+    Example:
+        >>> digest_of(("a", "b")) == digest_of(("ab",))
+        False
+    """
+    return sha256("\0".join(parts).encode()).hexdigest()
+
+
+RECORDS = {"traces": TRACES, "growth": GROWTH}
+"""The word in place of the target in the key of a record, and its file."""
+_LARGEST = 16 * 1024 * 1024
+_RECORD_ID_DIGITS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PendingRecord:
+    """A record that waits for a decision.
+
+    Args:
+        key: function or scenario and case; the target is "traces" or "growth".
+        text: the file that accepting it would write; it is untrusted.
+        base: digest of the record that it was compared with; "" where there was none.
+        origin: what it was captured from; None where the note does not have it.
+    """
+
+    key: Key
+    text: str
+    base: str
+    origin: Origin | None = None
+
+
+def record_path(key: Key) -> str:
+    """Where a record lies below the snapshots folder and below the pending folder.
+
+    Raises:
+        StoreError: a part of the name is no safe folder name.
+
+    Example:
+        >>> record_path(Key("steps", "", "traces")), record_path(Key("solve", "long", "growth"))
+        ('steps/traces.yaml', 'solve/long/growth.yaml')
+    """
+    return f"{key.folder.rpartition('/')[0]}/{RECORDS[key.target]}"
+
+
+def record_id(key: Key, text: str) -> str:
+    """A short name for what was found: equal wherever and whenever the same is found.
+
+    Example:
+        >>> record_id(Key("steps", "", "traces"), "format_version: 1")
+        '5652ac31'
+    """
+    return digest_of((key.folder, text))[:_RECORD_ID_DIGITS]
+
+
+def list_records(files: Iterable[str]) -> tuple[Key, ...]:
+    """Which records a list of files holds; files of other names are skipped.
+
+    Example:
+        >>> list_records(["steps/traces.yaml", "../x/growth.yaml"])
+        (Key(function='steps', case='', target='traces'),)
+    """
+    found = []
+    for file in sorted(files):
+        *parts, name = file.split("/")
+        word = next((word for word, own in RECORDS.items() if own == name), "")
+        if word and 0 < len(parts) <= (1 if word == "traces" else 2) and all(map(is_safe, parts)):
+            found.append(Key(parts[0], parts[1] if len(parts) == 2 else "", word))
+    return tuple(found)
+
+
+def recorded_text(tree: Tree, key: Key) -> str | None:
+    """A record as it is written, None where there is none; only checked to be readable.
+
+    Raises:
+        StoreError: the file is no YAML of ours, too large, or of a format of the future.
+    """
+    name = record_path(key)
+    content = tree.read([name], _LARGEST).get(name)
+    if content is None:
+        return None
+    where = f"{tree.where}/{name}"
+    refuse_conflict(content, where, f"hlodiff update {key.name}")
+    try:
+        return dump(load(content.decode("utf-8"), where))
+    except UnicodeDecodeError as error:
+        raise StoreError(f"is not UTF-8 text: byte {error.start}", where=where) from None
+
+
+def keep_record(root: Path, key: Key, table: Mapping[str, Any], base: str | None, origin: Origin | None = None) -> str:
+    """Put what was found where `accept` finds it, over what an earlier check has left there.
+
+    Args:
+        root: the pending folder; made where it does not exist.
+        key: which record.
+        table: what it would hold.
+        base: the text of the record that it was compared with, as `recorded_text` gives it; None where there was none.
+        origin: what it was captured from.
+
+    Returns:
+        what `accept` calls it.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    text, name = dump(table), record_path(key)
+    note = note_text("changed" if base is not None else "new", record_digest(base), origin)
+    with clear_errors(root):
+        make_pending_folder(root)
+        # A record without a note is refused, an old note with a new record would be believed.
+        place_below(root, _record_note(name)).unlink(missing_ok=True)
+    replace_text(root, name, text)
+    replace_text(root, _record_note(name), note)
+    return record_id(key, text)
+
+
+def record_digest(text: str | None) -> str:
+    """A hash of a record, "" of none.
+
+    Example:
+        >>> record_digest(None), len(record_digest("format_version: 1"))
+        ('', 64)
+    """
+    return "" if text is None else digest_of((text,))
+
+
+def drop_record(root: Path, key: Key) -> None:
+    """Delete what is pending of a record, if anything is, and the folders that it leaves empty.
+
+    Raises:
+        StoreError: it cannot be deleted.
+    """
+    with clear_errors(root):
+        path = place_below(root, record_path(key))
+        if not path.parent.is_dir():
+            return
+        path.unlink(missing_ok=True)
+        place_below(root, _record_note(record_path(key))).unlink(missing_ok=True)
+        folder = path.parent
+        while folder != root:
+            with contextlib.suppress(OSError):  # it holds something else
+                folder.rmdir()
+            folder = folder.parent
+
+
+def read_record(tree: Tree, key: Key) -> PendingRecord:
+    """Read one pending record, as somebody else may have written it.
+
+    Args:
+        tree: the pending folder.
+        key: which one.
+
+    Returns:
+        the record; its text is YAML and written as hlodiff writes YAML; its content is not checked yet.
+
+    Raises:
+        StoreError: a file is missing, damaged, too large, or of a format of the future.
+    """
+    name = record_path(key)
+    note = read_note(tree, _record_note(name), f"hlodiff check {key.name}")
+    text = recorded_text(tree, key)
+    if text is None or text.encode() != tree.read([name], _LARGEST).get(name):
+        raise StoreError("is not as hlodiff writes it", where=f"{tree.where}/{name}", hint=f"hlodiff check {key.name}")
+    return PendingRecord(key, text, note.base, note.origin)
+
+
+def _record_note(name: str) -> str:
+    return f"{name.removesuffix('.yaml')}.{PENDING}"

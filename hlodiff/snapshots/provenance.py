@@ -1,0 +1,118 @@
+"""source.json: which scope and Python frames each instruction came from, and putting them back on a module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from hlodiff.hlo.metadata import portable_file
+from hlodiff.hlo.model import Computation, Frame, Instruction, Module
+
+
+def source_of(module: Module, root: str) -> dict[str, Any]:
+    """The provenance of a module as a JSON table.
+
+    Args:
+        module: a program whose instructions know their scopes and frames.
+        root: the project's folder: files below it are named relative to it.
+
+    Returns:
+        `frames` (file, line, function, parent), `op_names`, and for each computation and instruction name the
+        indices of its scope and frame (-1 where unknown).
+
+    Example:
+        >>> source_of(Module("m", "compiled", (), 0), "/project")
+        {'frames': [], 'op_names': [], 'instructions': {}}
+    """
+    scopes: dict[str, int] = {}
+    table: dict[str, dict[str, list[int]]] = {}
+    for computation in module.computations:
+        rows = {}
+        for instruction in computation.instructions:
+            if instruction.op_name or instruction.frame >= 0:
+                scope = scopes.setdefault(instruction.op_name, len(scopes)) if instruction.op_name else -1
+                rows[instruction.name] = [scope, instruction.frame]
+        if rows:
+            table[computation.name] = rows
+    frames = [[portable_file(f.file, root), f.line, f.function, f.parent] for f in module.frames]
+    return {"frames": frames, "op_names": list(scopes), "instructions": table}
+
+
+def numbered(module: Module) -> Module:
+    """The module with every instruction's `line` its serial number, so that it can be found again after normalizing.
+
+    StableHLO with debug info has no lines of its own: its locations point into Python.
+    """
+    serial = count()
+    computations = tuple(
+        replace(c, instructions=tuple(replace(i, line=next(serial)) for i in c.instructions))
+        for c in module.computations
+    )
+    return replace(module, computations=computations)
+
+
+def restored(normalized: Module, raw: Module) -> Module:
+    """A normalized module with the scopes and frames that normalizing dropped.
+
+    Args:
+        normalized: what came of `normalize(numbered(raw))`.
+        raw: the program as the compiler printed it.
+
+    Returns:
+        the normalized program with provenance; it prints the same.
+
+    Example:
+        >>> restored(numbered(Module("m", "compiled", (), 0)), Module("m", "compiled", (), 0)).frames
+        ()
+    """
+    known = [instruction for computation in raw.computations for instruction in computation.instructions]
+
+    def put_back(instruction: Instruction) -> Instruction:
+        origin = known[instruction.line] if 0 <= instruction.line < len(known) else instruction
+        return replace(instruction, op_name=origin.op_name, frame=origin.frame)
+
+    computations = tuple(replace(c, instructions=tuple(map(put_back, c.instructions))) for c in normalized.computations)
+    return replace(normalized, computations=computations, frames=raw.frames)
+
+
+def attach_source(module: Module, source: Mapping[str, Any] | None) -> Module:
+    """The module with the scopes and frames that its source.json table knows.
+
+    Args:
+        module: a program read from a snapshot.
+        source: what `source_of` gave when it was recorded; None leaves the module as it is, and so does a table that
+            does not fit: it serves reports only.
+
+    Returns:
+        the same program with provenance.
+
+    Example:
+        >>> module = Module("m", "compiled", (), 0)
+        >>> attach_source(module, None) is module
+        True
+    """
+    if not source:
+        return module
+    try:
+        frames = tuple(Frame(str(a), int(b), str(c), int(d)) for a, b, c, d in source["frames"])
+        scopes = [str(scope) for scope in source["op_names"]]
+        table: Mapping[str, Mapping[str, list[int]]] = source["instructions"]
+        computations = tuple(_with_rows(c, table.get(c.name, {}), scopes, len(frames)) for c in module.computations)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        return module
+    return replace(module, computations=computations, frames=frames)
+
+
+def _with_rows(computation: Computation, rows: Mapping[str, list[int]], scopes: list[str], frames: int) -> Computation:
+    instructions = tuple(_with_row(i, rows.get(i.name), scopes, frames) for i in computation.instructions)
+    return replace(computation, instructions=instructions) if rows else computation
+
+
+def _with_row(instruction: Instruction, row: list[int] | None, scopes: list[str], frames: int) -> Instruction:
+    if row is None:
+        return instruction
+    scope, frame = row
+    op_name = scopes[scope] if 0 <= scope < len(scopes) else ""
+    return replace(instruction, op_name=op_name, frame=frame if 0 <= frame < frames else -1)

@@ -1,0 +1,296 @@
+"""Reading snapshots: listing them, their summaries, their programs."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hlodiff.errors import StoreError
+from hlodiff.snapshots.keys import COMPILED, FILES, PROGRAMS, SOURCE, STABLEHLO, SUMMARY, Key, keys_of
+from hlodiff.snapshots.trees import LARGEST, Tree
+from hlodiff.snapshots.yaml_format import SUMMARY_VERSION, load
+
+STALE = "stale"
+"""The key of a summary.yaml, traces.yaml or growth.yaml of which a merge kept one side."""
+_LINE = b"stale: merge  # both sides had changed it and ours was kept; `hlodiff update` records it anew\n"
+_MARKED = re.compile(rb"^stale:", re.MULTILINE)
+# Seven, or more in a merge of merges and with `conflict-marker-size`; a side need not have a name.
+_CONFLICT = re.compile(rb"^(?:(?:<{7,}|>{7,}|\|{7,})(?: |\r?$)|={7,}\r?$)", re.MULTILINE)
+
+
+class StaleError(StoreError):
+    """A record that is unreliable since a merge; recording it again repairs it."""
+
+
+def marked_stale(content: bytes) -> bytes:
+    """The content of a YAML file of ours with the mark that it is stale.
+
+    Args:
+        content: of a summary.yaml, traces.yaml or growth.yaml.
+
+    Returns:
+        the same with one line more, behind the first one.
+
+    Example:
+        >>> print(marked_stale(b"format_version: 1\\nfunction: f\\n").decode()[:33])
+        format_version: 1
+        stale: merge  #
+    """
+    if _MARKED.search(content):
+        return content
+    first, end, rest = content.partition(b"\n")
+    line = _LINE.replace(b"\n", b"\r\n") if first.endswith(b"\r") else _LINE
+    return first + end + line + rest if end else line + content
+
+
+def refuse_conflict(content: bytes, where: str, hint: str) -> None:
+    """Raise where a file holds what git writes between two sides of a merge.
+
+    Args:
+        content: of the file.
+        where: the file.
+        hint: the command that heals it.
+
+    Raises:
+        StaleError: it does, with the line.
+    """
+    found = _CONFLICT.search(content)
+    if found:
+        line = content.count(b"\n", 0, found.start()) + 1
+        what = "holds git conflict markers: it is neither side, so the snapshot is stale"
+        raise StaleError(what, where=f"{where}:{line}", hint=hint)
+
+
+def refuse_stale(table: Mapping[str, Any], where: str, hint: str) -> None:
+    """Raise where a record is marked stale.
+
+    Args:
+        table: the content of the YAML file.
+        where: the file.
+        hint: the command that heals it.
+
+    Raises:
+        StaleError: it is.
+    """
+    if STALE in table:
+        what = "is stale: both sides of a merge had changed it, and ours was kept"
+        raise StaleError(what, where=where, hint=hint)
+
+
+def stale_of(tree: Tree, keys: Iterable[Key]) -> tuple[Key, ...]:
+    """Which snapshots are stale since a merge; their files are searched, not read.
+
+    Args:
+        tree: a folder or a git revision.
+        keys: which ones to look at.
+
+    Returns:
+        keys in the order in which they were given.
+    """
+    return tuple(key for key in keys if is_stale(tree, [f"{key.folder}/{name}" for name in FILES]))
+
+
+def is_stale(tree: Tree, names: Iterable[str]) -> bool:
+    """Whether one of these files holds conflict markers or is marked stale.
+
+    Args:
+        tree: a folder or a git revision.
+        names: files; those that do not exist or cannot be read are nobody's merge.
+    """
+    for name in names:
+        try:
+            content = tree.read([name]).get(name, b"")
+        except StoreError:
+            continue
+        if _CONFLICT.search(content) or (name.endswith(".yaml") and _MARKED.search(content)):
+            return True
+    return False
+
+
+# A summary has some 5 KB, a source table some 10 % of its program.
+_LARGEST_SUMMARY = 4 * 1024 * 1024
+_LARGEST_SOURCE = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One recorded program: the content of its folder.
+
+    Args:
+        function, case, target: which program.
+        summary: the content of summary.yaml, plain values in order.
+        stablehlo, compiled: the normalized programs as text; "" where there is none.
+        source: for reports: scopes and Python frames by instruction; None where it is not known.
+    """
+
+    function: str
+    case: str
+    target: str
+    summary: Mapping[str, Any]
+    stablehlo: str = ""
+    compiled: str = ""
+    source: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    @property
+    def key(self) -> Key:
+        """Function, case and target."""
+        return Key(self.function, self.case, self.target)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The snapshots of a tree, and folders that hold a summary but have no name of ours."""
+
+    keys: tuple[Key, ...]
+    strays: tuple[str, ...]
+
+
+def list_snapshots(tree: Tree) -> Listing:
+    """Which snapshots a tree holds; nothing is read.
+
+    Args:
+        tree: a folder or a git revision.
+
+    Returns:
+        keys in order of function, case and target.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from hlodiff.snapshots import FolderTree
+        >>> list_snapshots(FolderTree(Path("no such folder"))).keys
+        ()
+    """
+    keys, strays = keys_of(tree.files())
+    return Listing(tuple(sorted(keys)), strays)
+
+
+def read_summary(tree: Tree, key: Key) -> dict[str, Any]:
+    """Read one summary.yaml.
+
+    Raises:
+        StoreError: missing, broken, stale since a merge, or of a format of the future.
+    """
+    name = f"{key.folder}/{SUMMARY}"
+    content = tree.read([name], _LARGEST_SUMMARY).get(name)
+    where = f"{tree.where}/{name}"
+    if content is None:
+        raise StoreError("is missing", where=where, hint=_again(key))
+    try:
+        summary = load(_text(content, where, key), where, SUMMARY_VERSION)
+    except StoreError as error:
+        raise error if error.hint else StoreError(error.what, where=error.where, hint=_again(key)) from None
+    refuse_stale(summary, where, _again(key))
+    return summary
+
+
+def read_snapshot(tree: Tree, key: Key) -> Snapshot:
+    """Read one snapshot whole.
+
+    Args:
+        tree: a folder or a git revision.
+        key: which one.
+
+    Returns:
+        the snapshot; compressed programs are unpacked.
+
+    Raises:
+        StoreError: a file is missing, damaged, in conflict, or of a format of the future; it names the file and
+            the command that records the program again.
+    """
+    summary = read_summary(tree, key)
+    base = key.folder
+    names = [f"{base}/{name}{suffix}" for name in PROGRAMS for suffix in ("", ".gz")]
+    contents = tree.read(names)
+    programs = {}
+    for name in PROGRAMS:
+        plain, packed = contents.get(f"{base}/{name}"), contents.get(f"{base}/{name}.gz")
+        where = f"{tree.where}/{base}/{name}"
+        if plain is not None and packed is not None:
+            raise StoreError(
+                f"stands beside {name}.gz, so nobody knows which one counts", where=where, hint=_again(key)
+            )
+        if plain is None and packed is None:
+            raise StoreError("is missing", where=where, hint=_again(key))
+        content = plain if plain is not None else unpack(packed or b"", where + ".gz")
+        programs[name] = _text(content, where, key)
+    source = _read_source(tree, key)
+    return Snapshot(key.function, key.case, key.target, summary, programs[STABLEHLO], programs[COMPILED], source)
+
+
+def read_whole_snapshot(tree: Tree, key: Key) -> Snapshot:
+    """The same where provenance too has to be as hlodiff wrote it: in a work tree, where it can be repaired.
+
+    Raises:
+        StoreError: as `read_snapshot`, or source.json is no table.
+    """
+    snapshot = read_snapshot(tree, key)
+    name = f"{key.folder}/{SOURCE}"
+    if snapshot.source is None and tree.read([name], _LARGEST_SOURCE):
+        raise StoreError("is damaged: it is no JSON table", where=f"{tree.where}/{name}", hint=_again(key))
+    return snapshot
+
+
+def unpack(packed: bytes, where: str, limit: int = 0) -> bytes:
+    """Unpack a compressed program, never to more than a program may have.
+
+    Args:
+        packed: gzip bytes.
+        where: the file, for errors.
+        limit: bytes that it may have; 0 for what any program may have.
+
+    Returns:
+        the bytes of the program.
+
+    Raises:
+        StoreError: damaged, or larger than any program.
+    """
+    limit = limit or LARGEST
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        content = unpacker.decompress(packed, limit)
+    except zlib.error as error:
+        raise StoreError(f"is damaged: {error}", where=where) from None
+    if not unpacker.eof:
+        what = "unpacks to more than any program has" if len(content) >= limit else "is cut off"
+        raise StoreError(what, where=where)
+    return content
+
+
+def _read_source(tree: Tree, key: Key) -> Mapping[str, Any] | None:
+    """Provenance is a help for reports: if it is damaged it counts as absent, and the programs still count.
+
+    Raises:
+        StaleError: it holds conflict markers; a merge may have taken the programs from the other side.
+    """
+    name = f"{key.folder}/{SOURCE}"
+    try:
+        content = tree.read([name], _LARGEST_SOURCE).get(name, b"null")
+    except StoreError:
+        return None
+    refuse_conflict(content, f"{tree.where}/{name}", _again(key))
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _text(content: bytes, where: str, key: Key) -> str:
+    refuse_conflict(content, where, _again(key))
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise StoreError(f"is not UTF-8 text: byte {error.start}", where=where, hint=_again(key)) from None
+    if "\0" in text:
+        raise StoreError("is no text: it holds zero bytes", where=where, hint=_again(key))
+    # Git for Windows checks text out with CRLF where .gitattributes does not say otherwise.
+    text = text.replace("\r\n", "\n") if "\r\n" in text else text
+    return text
+
+
+def _again(key: Key) -> str:
+    return f"hlodiff update {key.name} --target {key.target}"

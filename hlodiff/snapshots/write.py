@@ -1,0 +1,438 @@
+"""Writing snapshots: each is whole at every moment, old or new, also when the process is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import gzip
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hlodiff.errors import StoreError
+from hlodiff.snapshots.keys import COMPILED, FILES, PROGRAMS, SOURCE, STABLEHLO, SUMMARY, Key, is_safe
+from hlodiff.snapshots.paths import git_folder, place_below, refuse_links
+from hlodiff.snapshots.read import Snapshot, read_whole_snapshot, unpack
+from hlodiff.snapshots.trees import FolderTree
+from hlodiff.snapshots.yaml_format import dump
+
+MAX_FILE_BYTES = 1024 * 1024
+# Work in progress, below the snapshots folder so that a rename suffices; ignored by git through a file of its own. A
+# pull request can bring it, so what it holds when a run begins is dropped.
+PARTIAL = ".partial"
+# A snapshot that is whole and is being installed, in the journal.
+_READY = ".ready"
+
+
+@contextlib.contextmanager
+def writing(root: Path, wait: float = 0) -> Iterator[None]:
+    """Hold the snapshots folder for writing, and put right what a killed run has left.
+
+    Args:
+        root: the snapshots folder; made where it does not exist.
+        wait: for how many seconds another process may still be writing.
+
+    Raises:
+        StoreError: another process is writing, the folder cannot be written, or it is behind a link of the project.
+
+    Example:
+        >>> with writing(Path("snapshots")):  # doctest: +SKIP
+        ...     write_snapshot(Path("snapshots"), snapshot)
+    """
+    with clear_errors(root):
+        refuse_links(root / PARTIAL)
+        root.mkdir(parents=True, exist_ok=True)
+        handle = os.open(root, os.O_RDONLY)
+    try:
+        _lock(handle, root, time.monotonic() + wait)
+        with clear_errors(root):
+            recover(root)
+            _partial(root)  # report a folder that cannot be written before minutes of compiling
+        try:
+            yield
+        finally:
+            if not is_unfinished(root):
+                shutil.rmtree(root / PARTIAL, ignore_errors=True)
+    finally:
+        os.close(handle)  # releases the lock, as the end of a killed process does
+
+
+def is_unfinished(root: Path) -> bool:
+    """Whether a killed run left a snapshot half installed: `with writing(root)` finishes it.
+
+    Example:
+        >>> is_unfinished(Path("no such folder"))
+        False
+    """
+    return bool(_ready(root))
+
+
+def _journal(root: Path) -> Path:
+    """Where the next run finds what a killed one was installing: in git's own directory, into which git brings nothing.
+
+    Only where there is no git, so that nothing comes by git, it lies beside the snapshots.
+    """
+    return git_folder(root) or root / PARTIAL
+
+
+def _ready(root: Path) -> list[Path]:
+    return sorted(_journal(root).glob(f"*{_READY}"))
+
+
+def recover(root: Path) -> None:
+    """Finish what was ready when a run was killed, drop what was not. Call it with the folder held.
+
+    Args:
+        root: the snapshots folder.
+
+    Raises:
+        StoreError: the place of a snapshot is behind a link.
+    """
+    for ready in _ready(root):
+        parts = ready.name.removesuffix(_READY).split("+")
+        if len(parts) in (2, 3) and all(map(is_safe, parts)) and ready.is_dir() and not ready.is_symlink():
+            _install_files(root, ready, place_below(root, "/".join(parts)))
+    for folder in (_journal(root), root / PARTIAL):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_snapshot(root: Path, snapshot: Snapshot, max_file_bytes: int = MAX_FILE_BYTES) -> bool:
+    """Write one snapshot where something in it has changed.
+
+    Programs that are the same are not touched, nor is their source.json; where only facts beside the program changed
+    (the toolchain), summary.yaml alone is written. A snapshot of which a file is damaged or in conflict is written as a
+    whole.
+
+    Args:
+        root: the snapshots folder.
+        snapshot: what to record.
+        max_file_bytes: a program above this is stored compressed, which summary.yaml records.
+
+    Returns:
+        False where everything was as it is already.
+
+    Raises:
+        StoreError: the folder cannot be written, or the name is no safe folder name.
+
+    Example:
+        >>> write_snapshot(Path("snapshots"), Snapshot("f", "", "cpu", {"format_version": 1}, ...))  # doctest: +SKIP
+        True
+    """
+    key = snapshot.key
+    programs, summary = _files_of(snapshot, max_file_bytes)
+    old = _read_existing(root, key)
+    if old is not None and _unpacked(old) == _unpacked(programs) and old.keys() - {SUMMARY} == programs.keys():
+        if old.get(SUMMARY) == summary:
+            return False
+        with clear_errors(root):
+            _replace_file(root, place_below(root, key.folder) / SUMMARY, summary)
+        return True
+    with clear_errors(root):
+        replace_folder(root, key, contents_of(snapshot, max_file_bytes), _journal(root))
+    return True
+
+
+def rewrite_snapshot(root: Path, snapshot: Snapshot) -> bool:
+    """Write summary.yaml and source.json of a program that is recorded as it is; its programs keep their bytes.
+
+    Args:
+        root: the snapshots folder.
+        snapshot: the same programs as the recorded ones.
+
+    Returns:
+        False where both files are up to date.
+
+    Raises:
+        StoreError: the folder cannot be written, or it holds other programs than the snapshot.
+    """
+    key = snapshot.key
+    files = _read_existing(root, key) or {}
+    programs = {name: content for name, content in files.items() if name != SUMMARY}
+    unpacked = _unpacked(programs)
+    if unpacked != {STABLEHLO: snapshot.stablehlo.encode(), COMPILED: snapshot.compiled.encode()}:
+        raise StoreError("holds another program", where=f"{root}/{key.folder}", hint=f"hlodiff update {key.name}")
+    packed = {
+        name: {"stored_as": f"{name}.gz", "bytes": len(content)}
+        for name, content in unpacked.items()
+        if f"{name}.gz" in programs
+    }
+    contents = {SUMMARY: _summary_of(snapshot, packed), **programs, **_source_of(snapshot)}
+    with clear_errors(root):
+        if all(_content(root / key.folder / name) == contents.get(name) for name in (SUMMARY, SOURCE)):
+            return False
+        replace_folder(root, key, contents)
+    return True
+
+
+def _content(file: Path) -> bytes | None:
+    return file.read_bytes() if file.is_file() else None
+
+
+def contents_of(snapshot: Snapshot, max_file_bytes: int = MAX_FILE_BYTES) -> dict[str, bytes]:
+    """All files of a snapshot's folder by name, as `write_snapshot` writes them."""
+    programs, summary = _files_of(snapshot, max_file_bytes)
+    return {SUMMARY: summary, **programs, **_source_of(snapshot)}
+
+
+def _source_of(snapshot: Snapshot) -> dict[str, bytes]:
+    if snapshot.source is None:
+        return {}
+    return {SOURCE: json.dumps(snapshot.source, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"}
+
+
+def replace_text(root: Path, name: str, text: str) -> None:
+    """Write one file beside the snapshots in one step. Call it with the folder held.
+
+    Args:
+        root: the snapshots folder.
+        name: path below it.
+        text: what the file is to hold.
+
+    Raises:
+        StoreError: it cannot be written, the name is not safe, or it or a folder on the way is a link.
+    """
+    with clear_errors(root):
+        _replace_file(root, place_below(root, name), text.encode())
+
+
+def remove_snapshot(root: Path, key: Key, more: Sequence[str] = ()) -> None:
+    """Delete one snapshot and the folders it leaves empty.
+
+    Args:
+        root: the snapshots folder.
+        key: which one.
+        more: names of other files of hlodiff that its folder may hold.
+
+    Raises:
+        StoreError: it cannot be deleted.
+    """
+    with clear_errors(root):
+        folder = place_below(root, key.folder)
+        if not folder.is_dir():
+            return
+        for name in (*FILES, *more):
+            (folder / name).unlink(missing_ok=True)
+        while folder != root and not any(folder.iterdir()):
+            folder.rmdir()
+            folder = folder.parent
+
+
+def _files_of(snapshot: Snapshot, max_file_bytes: int) -> tuple[dict[str, bytes], bytes]:
+    """The program files, and the summary that belongs to them."""
+    programs: dict[str, bytes] = {}
+    packed: dict[str, Any] = {}
+    for name, text in ((STABLEHLO, snapshot.stablehlo), (COMPILED, snapshot.compiled)):
+        content = text.encode()
+        if len(content) > max_file_bytes:
+            programs[f"{name}.gz"] = gzip.compress(content, 9, mtime=0)
+            packed[name] = {"stored_as": f"{name}.gz", "bytes": len(content)}
+        else:
+            programs[name] = content
+    return programs, _summary_of(snapshot, packed)
+
+
+def _summary_of(snapshot: Snapshot, packed: Mapping[str, Any]) -> bytes:
+    """The summary, with which programs lie compressed beside it."""
+    return dump({**snapshot.summary, "compressed": dict(packed)} if packed else snapshot.summary).encode()
+
+
+def _read_existing(root: Path, key: Key) -> dict[str, bytes] | None:
+    """The recorded files, without source.json; None where they cannot be read and must be written again."""
+    tree, names = FolderTree(root), [name for name in FILES if name != SOURCE]
+    try:
+        read_whole_snapshot(tree, key)
+        contents = tree.read([f"{key.folder}/{name}" for name in names])
+    except StoreError:
+        return None
+    return {name.rpartition("/")[2]: content for name, content in contents.items()}
+
+
+def _unpacked(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Programs by plain name: another version of zlib packs the same program into different bytes, and that is no change."""
+    programs: dict[str, bytes] = {}
+    for name in PROGRAMS:
+        if name in files:
+            programs[name] = files[name]
+        elif f"{name}.gz" in files:
+            with contextlib.suppress(StoreError):  # damaged: different from every program, so it is written again
+                programs[name] = unpack(files[f"{name}.gz"], name)
+    return programs
+
+
+def _replace_file(root: Path, place: Path, content: bytes) -> None:
+    with _scratch(root) as scratch:
+        part = scratch / "file"
+        _write(part, content)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        part.replace(place)
+        _sync(place.parent)
+
+
+def replace_folder(root: Path, key: Key, contents: Mapping[str, bytes], journal: Path | None = None) -> None:
+    """Write all files beside their place, then put them there in one step.
+
+    Args:
+        root: the snapshots folder.
+        key: whose folder it is below that.
+        contents: its files by name; other files there are deleted.
+        journal: where the next run finds what a killed one was installing; None where it is found again anyway.
+
+    Raises:
+        StoreError: a folder on the way is a link, or the place holds other snapshots.
+        OSError: it cannot be written.
+    """
+    place = place_below(root, key.folder)
+    if place.is_dir() and any(entry.is_dir() for entry in place.iterdir()):
+        hint = f"give the cases of `{key.function}` other names than its targets"
+        raise StoreError("this snapshot's folder holds other snapshots", where=str(place), hint=hint)
+    with _scratch(root) as scratch:
+        part = scratch / "new"
+        _write_folder(part, contents)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if not place.exists():
+            part.rename(place)
+        elif not _exchange(part, place):
+            # File systems without an atomic exchange (NFS, some overlays).
+            if journal is None:
+                _rename_over(part, place, scratch / "old")
+            else:
+                _install_files(root, _journaled(journal, key, contents), place)
+        _sync(place.parent)
+
+
+def _journaled(journal: Path, key: Key, contents: Mapping[str, bytes]) -> Path:
+    """The files once more: from the rename on, the next run finishes the job."""
+    journal.mkdir(parents=True, exist_ok=True)
+    part, ready = journal / f"{os.getpid()}.new", journal / (key.folder.replace("/", "+") + _READY)
+    shutil.rmtree(part, ignore_errors=True)
+    _write_folder(part, contents)
+    part.rename(ready)
+    _sync(journal)
+    return ready
+
+
+def _install_files(root: Path, ready: Path, place: Path) -> None:
+    """Move every file of a finished folder to its place and delete what no longer belongs there."""
+    names = [name for name in FILES if (ready / name).is_file() and not (ready / name).is_symlink()]
+    for name in names:
+        # Copies, so that `ready` stays complete until the end and this can be done again.
+        _replace_file(root, place / name, (ready / name).read_bytes())
+    for path in sorted(place.iterdir()):
+        if path.is_file() and path.name not in names:
+            path.unlink()
+    _sync(place)
+    shutil.rmtree(ready)
+
+
+def _rename_over(part: Path, place: Path, old: Path) -> None:
+    """Two steps: a run that is killed between them leaves no snapshot, which the next `update` writes again."""
+    place.rename(old)
+    try:
+        part.rename(place)
+    except OSError:
+        old.rename(place)
+        raise
+
+
+@contextlib.contextmanager
+def _scratch(root: Path) -> Iterator[Path]:
+    """A new folder below `.partial`, under an unpredictable name."""
+    scratch = Path(tempfile.mkdtemp(dir=_partial(root)))
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _partial(root: Path) -> Path:
+    refuse_links(root / PARTIAL)
+    folder = root / PARTIAL
+    folder.mkdir(parents=True, exist_ok=True)
+    ignored_by_git(folder)
+    return folder
+
+
+def ignored_by_git(folder: Path) -> None:
+    """Make git ignore everything in a folder, itself too, through a file of its own; one that is there stays.
+
+    Args:
+        folder: it exists.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    with contextlib.suppress(FileExistsError), (folder / ".gitignore").open("x") as file:
+        file.write("*\n")
+
+
+def _write_folder(folder: Path, contents: Mapping[str, bytes]) -> None:
+    folder.mkdir()
+    for name, content in contents.items():
+        _write(folder / name, content)
+    _sync(folder)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    """Make names of a folder durable; not every system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two folders in one step; False where the system or file system cannot."""
+    try:
+        swap = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return bool(swap(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
+
+
+def _lock(handle: int, root: Path, until: float) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows: each snapshot is still written whole, the last writer wins
+        return
+    try:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(0.02)
+    except BlockingIOError:
+        hint = "wait until it has finished, then try again"
+        raise StoreError("another `hlodiff update` is writing here", where=str(root), hint=hint) from None
+    except OSError:  # a file system without locks: as on Windows
+        return
+
+
+@contextlib.contextmanager
+def clear_errors(root: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        hint = "make room on the disk, then try again" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR):
+            hint = "make the folder writable, or set `snapshots` in [tool.hlodiff] to another one"
+        where = str(error.filename or root)
+        raise StoreError(f"cannot be written: {error.strerror or error}", where=where, hint=hint) from None

@@ -1,0 +1,134 @@
+"""summary.yaml as text and back: safe, in the order it was given, numbers as numbers."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from hlodiff.errors import StoreError
+
+SUMMARY_VERSION = 2
+"""Of summary.yaml. It rises whenever something is counted differently, so that no reader compares such numbers."""
+FORMAT_VERSION = 1
+"""Of traces.yaml and growth.yaml."""
+
+# libyaml reads a summary 10 times as fast as the pure Python loader; both refuse every tag but YAML's own.
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+NEWER = "run `git pull` in your clone of hlodiff and install it from there again"
+"""What to do where a newer hlodiff has written something."""
+
+
+class FutureFormatError(StoreError):
+    """A snapshot was written by a newer hlodiff: it is neither read nor overwritten."""
+
+
+class _Row(dict[int | str, Any]):
+    """A mapping that is printed on one line."""
+
+
+class _Dumper(_Base):  # type: ignore[misc]  # the base is chosen at run time
+    """Prints rows on one line and never an anchor."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+_Dumper.add_representer(_Row, lambda dumper, row: dumper.represent_mapping("tag:yaml.org,2002:map", row, True))
+_Dumper.add_representer(
+    list, lambda dumper, items: dumper.represent_sequence("tag:yaml.org,2002:seq", items, _is_flat(items))
+)
+
+
+def dump(summary: Mapping[str, Any]) -> str:
+    """Print a summary.
+
+    Args:
+        summary: plain values; keys are printed in the order they have.
+
+    Returns:
+        YAML text, one line for each entry of a list.
+
+    Example:
+        >>> print(dump({"format_version": 1, "arguments": [{"shape": [2, 3]}]}), end="")
+        format_version: 1
+        arguments:
+        - {shape: [2, 3]}
+    """
+    text: str = yaml.dump(_plain(summary), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 30)
+    return text
+
+
+def load(text: str, where: str, newest: int = FORMAT_VERSION) -> dict[str, Any]:
+    """Read an untrusted file of a kind that hlodiff writes.
+
+    Args:
+        text: YAML.
+        where: the file, for errors.
+        newest: the newest `format_version` that can be read; SUMMARY_VERSION for a summary.yaml.
+
+    Returns:
+        its table, its `format_version` checked.
+
+    Raises:
+        StoreError: broken YAML, a tag, an anchor, a format of the future, or no mapping.
+    """
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=_Loader)):
+            raise StoreError("aliases (`*name`) are not allowed in a summary", where=where)
+        value = yaml.load(text, Loader=_Loader)  # a safe loader
+    except yaml.YAMLError as error:
+        raise StoreError(f"broken YAML: {_first_line(error)}", where=_place(error, where)) from None
+    except (RecursionError, ValueError) as error:
+        raise StoreError(f"broken YAML: {type(error).__name__}: {str(error)[:100]}", where=where) from None
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise StoreError("expected `key: value` pairs", where=where)
+    _check_version(value, where, newest)
+    return value
+
+
+def _check_version(summary: Mapping[str, Any], where: str, newest: int) -> None:
+    version = summary.get("format_version")
+    if isinstance(version, (str, float)):  # a future format may count differently: "2.1"
+        with contextlib.suppress(ValueError, OverflowError):
+            version = math.ceil(float(version))
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise StoreError(f"`format_version` is {version!r}, not a positive number", where=where)
+    if version > newest:
+        raise FutureFormatError(
+            f"format version {version} is newer than this hlodiff reads (up to {newest})",
+            where=where,
+            hint=NEWER,
+        )
+
+
+def _plain(value: Any, in_list: bool = False) -> Any:
+    """The value in types that YAML has; whole floats become integers, so that 12.0 and 12 are the same bytes."""
+    if isinstance(value, Mapping):
+        items = {key if isinstance(key, int) else str(key): _plain(item) for key, item in value.items()}
+        return _Row(items) if in_list else items
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, in_list=True) for item in value]
+    if isinstance(value, float) and math.isfinite(value) and value.is_integer() and abs(value) < 1e15:
+        return int(value)
+    return value
+
+
+def _is_flat(items: list[Any]) -> bool:
+    return not any(isinstance(item, (dict, list)) for item in items)
+
+
+def _first_line(error: yaml.YAMLError) -> str:
+    problem = getattr(error, "problem", None)
+    return str(problem or error).splitlines()[0][:200]
+
+
+def _place(error: yaml.YAMLError, where: str) -> str:
+    mark = getattr(error, "problem_mark", None)
+    return f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where

@@ -1,0 +1,280 @@
+"""Traces, compiles and programs counted per function, with the causes of each trace after the first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from hlodiff.tracing.causes import ADVICE, NOT_KNOWN, NOT_KNOWN_COMPILE, Cause, closest
+from hlodiff.tracing.records import Call, Compiled, Function, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Retrace:
+    """Traces after a function's first, or further compiles of an existing trace, all for the same causes.
+
+    Args:
+        what: "trace" or "compile".
+        numbers: which of the function's traces or compiles these are, counted from 1.
+        called: `file:line` of the first of the calls.
+        causes: why JAX did it again.
+        same_as: the number, from 1, of the earlier program of this function that the new one is equal to: the work
+            was wasted. 0 where the program is new or there is none.
+
+    Example:
+        >>> Retrace("trace", (2,), "a.py:9", (), 1).waste
+        True
+    """
+
+    what: Literal["trace", "compile"]
+    numbers: tuple[int, ...]
+    called: str
+    causes: tuple[Cause, ...]
+    same_as: int = 0
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for the same causes, wherever the call is and whatever a new function object closes over."""
+        causes = tuple((cause.kind, cause.path, cause.what.partition(" that closes over ")[0]) for cause in self.causes)
+        return self.what, self.waste, causes
+
+    @property
+    def waste(self) -> bool:
+        """Whether it yields a program equal to one already compiled."""
+        return self.same_as > 0
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCounts:
+    """Traces, compiles and programs of one function.
+
+    Args:
+        function: which function; all objects of one definition are one function.
+        name: its name in reports: the short name, or a longer one where two functions share it.
+        traces: how often JAX ran its Python code.
+        nested: how many of these were part of the trace of another function.
+        compiles: how often a program of it was compiled.
+        programs: fingerprints of the different programs, in the order of the first.
+        again: every trace but the first, and every compile without a trace, grouped by causes.
+
+    Example:
+        >>> FunctionCounts(Function("f", "a.py:1"), "f", 1, 0, 1, ("9f2c",)).waste
+        0
+    """
+
+    function: Function
+    name: str
+    traces: int
+    nested: int
+    compiles: int
+    programs: tuple[str, ...]
+    again: tuple[Retrace, ...] = ()
+
+    @property
+    def waste(self) -> int:
+        """How many of its traces and compiles yielded a program that existed already."""
+        return sum(len(one.numbers) for one in self.again if one.waste)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceCounts:
+    """The counts of a run.
+
+    Args:
+        functions: in the order of their first trace, with JAX's operations that run a function of the caller's.
+        eager: how many programs of other eager operations were compiled; these are not listed.
+
+    Example:
+        >>> TraceCounts(()).traces
+        0
+    """
+
+    functions: tuple[FunctionCounts, ...]
+    eager: int = 0
+
+    @property
+    def traces(self) -> int:
+        """Traces of all functions."""
+        return sum(one.traces for one in self.functions)
+
+    @property
+    def programs(self) -> int:
+        """Different programs of all functions."""
+        return sum(len(one.programs) for one in self.functions)
+
+
+def count(events: Iterable[Trace | Compiled]) -> TraceCounts:
+    """Count traces and programs, function by function.
+
+    Args:
+        events: in the order in which they happened.
+
+    Returns:
+        the counts.
+
+    Example:
+        >>> count([]).functions
+        ()
+    """
+    groups: dict[tuple[str, str], _Group] = {}
+    eager: dict[tuple[str, str], list[Compiled]] = {}
+    for event in events:
+        function = event.call.function if isinstance(event, Trace) else event.function
+        if function is None and isinstance(event, Compiled):
+            eager.setdefault((event.name, event.place), []).append(event)
+        elif function is not None:
+            group = groups.setdefault(function.key, _Group(function))
+            group.trace(event) if isinstance(event, Trace) else group.compiled(event)
+    # Libraries also trace to learn shapes or to make a jaxpr: that makes no program, and the user called nothing.
+    listed = [group for group in groups.values() if group.compiles or not group.function.library]
+    rows = [group.row() for group in listed]
+    unlisted = 0
+    for compiles in eager.values():
+        if _is_repeated(compiles):
+            rows.append(_count_operation(compiles))
+        else:
+            unlisted += len(compiles)
+    names = _names([row.function for row in rows])
+    return TraceCounts(tuple(replace(row, name=name) for row, name in zip(rows, names, strict=True)), unlisted)
+
+
+# Two equal programs are normal (a number that is weakly typed once), and one line may build a whole model.
+_SAME, _DIFFERENT = 3, 32
+
+
+def _is_repeated(compiles: Sequence[Compiled]) -> bool:
+    """Whether an operation is compiled on one line so often that JAX's cache cannot be working."""
+    most = max(Counter(one.fingerprint for one in compiles).values())
+    return most >= _SAME or len(compiles) >= _DIFFERENT
+
+
+def _count_operation(compiles: Sequence[Compiled]) -> FunctionCounts:
+    """The counts of an eager operation. Its arguments are not recorded."""
+    first = compiles[0]
+    programs = tuple(dict.fromkeys(one.fingerprint for one in compiles))
+    function = Function(first.name.removeprefix("jit_"), first.place, library=True, operation=True)
+    again: list[Retrace] = []
+    seen: list[str] = []
+    for number, one in enumerate(compiles, 1):
+        known = programs.index(one.fingerprint) + 1 if one.fingerprint in seen else 0
+        if seen:
+            again.append(Retrace("compile", (number,), one.place, (_repeat_cause(first.name, bool(known)),), known))
+        seen.append(one.fingerprint)
+    traces = sum(one.traced for one in compiles)
+    return FunctionCounts(function, "", traces, 0, len(compiles), programs, tuple(_grouped(again)))
+
+
+def _repeat_cause(name: str, known: bool) -> Cause:
+    if name.startswith("shard_map"):
+        what = "outside of a jitted function the body of a shard_map is compiled operation by operation"
+        return Cause("unjitted", "", what, ADVICE["unjitted"])
+    if known:
+        what = "the same program was compiled before, and why JAX compiled it again is not known"
+        return Cause("unknown", "", what, ADVICE["unknown"])
+    what = "an eager operation is compiled for each combination of shapes and types"
+    return Cause("shapes", "", what, ADVICE["shapes"])
+
+
+class _Group:
+    """Counts the events of one function, in order."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.calls: list[Call] = []
+        self.traces = self.nested = self.compiles = 0
+        self.programs: list[str] = []
+        self.again: list[Retrace] = []
+        self.pending: list[tuple[Call, int]] = []  # traces in `again` that are not compiled yet
+        self.raised: dict[Call, str] = {}  # calls whose trace raised, and the type of the exception
+
+    def trace(self, event: Trace) -> None:
+        self.traces += 1
+        self.nested += event.nested
+        if self.calls:
+            if not event.nested and not event.raised:
+                self.pending.append((event.call, len(self.again)))
+            self.again.append(Retrace("trace", (self.traces,), event.call.place, self._causes(event.call)))
+        self.calls.append(event.call)
+        if event.raised:
+            self.raised[_without_location(event.call)] = event.raised
+        else:
+            self.raised.pop(_without_location(event.call), None)
+
+    def _causes(self, call: Call) -> tuple[Cause, ...]:
+        found = closest(call, self.calls)
+        raised = self.raised.get(_without_location(call))
+        if found == (NOT_KNOWN,) and raised:
+            what = f"its trace raised {raised} before: JAX keeps nothing of that"
+            return (Cause("raised", "", what, ADVICE["raised"]),)
+        return found
+
+    def compiled(self, event: Compiled) -> None:
+        self.compiles += 1
+        if event.failed:
+            self._failed(event)
+            return
+        known = self.programs.index(event.fingerprint) + 1 if event.fingerprint in self.programs else 0
+        if not known:
+            self.programs.append(event.fingerprint)
+        if event.traced:
+            index = self._pending(event)
+            if index is not None:
+                self.again[index] = replace(self.again[index], same_as=known)
+            return
+        if self.compiles == 1:  # traced inside another function before, now compiled by itself
+            return
+        self.again.append(self._without_trace(event, known))
+        if event.call is not None:
+            self.calls.append(event.call)
+
+    def _pending(self, event: Compiled) -> int | None:
+        """The index in `again` of the program's trace; several threads may trace at once."""
+        found = next((index for index, (call, _) in enumerate(self.pending) if call == event.call), None)
+        return self.pending.pop(found)[1] if found is not None and event.traced else None
+
+    def _without_trace(self, event: Compiled, known: int) -> Retrace:
+        call = event.call
+        found = closest(call, self.calls) if call is not None and self.calls else (NOT_KNOWN,)
+        if found == (NOT_KNOWN,):
+            found = (NOT_KNOWN_COMPILE,)
+        return Retrace("compile", (self.compiles,), call.place if call else event.place, found, known)
+
+    def _failed(self, event: Compiled) -> None:
+        """A compile that raised has no program; its trace stays as it is."""
+        self._pending(event)
+        what = f"compiling it ended with {event.failed}"
+        cause = Cause("failed", "", what, ADVICE["failed"])
+        self.again.append(Retrace("compile", (self.compiles,), event.place, (cause,)))
+
+    def row(self) -> FunctionCounts:
+        """The counts, without a name."""
+        programs, again = tuple(self.programs), tuple(_grouped(self.again))
+        return FunctionCounts(self.function, "", self.traces, self.nested, self.compiles, programs, again)
+
+
+def _without_location(call: Call) -> Call:
+    """The call without its source location."""
+    return replace(call, place="", function=replace(call.function, jitted="", jitted_in=""))
+
+
+def _grouped(again: list[Retrace]) -> list[Retrace]:
+    groups: dict[tuple[object, ...], list[Retrace]] = {}
+    for one in again:
+        groups.setdefault(one.key, []).append(one)
+    return [replace(group[0], numbers=tuple(one.numbers[0] for one in group)) for group in groups.values()]
+
+
+def _names(functions: list[Function]) -> list[str]:
+    """Short names where they are unique, else qualified names, else qualified names with a source location."""
+    names = []
+    for function in functions:
+        options = (function.short, function.name, f"{function.name} ({function.place})")
+        others = [other for other in functions if other is not function]
+        candidates = (
+            (options[0], [other.short for other in others]),
+            (options[1], [other.name for other in others]),
+        )
+        names.append(next((name for name, taken in candidates if name not in taken), options[2]))
+    return names

@@ -1,0 +1,186 @@
+"""Plain records of calls, traces and programs: texts and numbers, without JAX's objects and without addresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+# What a path of a call holds:
+#   array     traced; `text` is its type, such as "f32[3,64]"
+#   value     static, compared with == (a number, a string, a frozen dataclass)
+#   object    static, compared by identity: its class defines no ==
+#   function  static, compared by identity; `text` is its name, `place` its line
+#   none      None, which is an empty pytree
+#   node      a container; `text` is its type
+#   field     a static field of a module, compared with ==
+#   body      the jaxpr of a function that an operation such as `scan` was given; `text` is its name, `place` its
+#             line; compared by identity: a function that is traced again gives a new one
+Kind = Literal["array", "value", "object", "function", "none", "node", "field", "body"]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One part of a call: what a path of its arguments holds.
+
+    Args:
+        path: in the user's terms, such as `model.layers[0].activation`; "" for the function itself.
+        kind: what it is, and how JAX compares it.
+        text: its type, name or `stable_repr`, the same in every process.
+        weak: whether an array is weakly typed, as a Python number is.
+        python: the Python type where it adds to the text: "Python float", "NumPy array".
+        sharding: how an array is sharded and on which device or memory, "" for an uncommitted one.
+        place: `file:line` of a function's definition.
+        inside: the plain values that a function closes over, as (name, value) pairs.
+        object_id: two leaves with the same id are equal for JAX. Ids mean nothing else.
+        code_id: two functions with the same id have the same code.
+
+    Example:
+        >>> Leaf("x", "array", "f32[3,64]").text
+        'f32[3,64]'
+    """
+
+    path: str
+    kind: Kind
+    text: str
+    weak: bool = False
+    python: str = ""
+    sharding: str = ""
+    place: str = ""
+    inside: tuple[tuple[str, str], ...] = ()
+    object_id: int = -1
+    code_id: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A jitted function: the user's own, inside `eqx.filter_jit`, `jax.grad` or a partial.
+
+    Args:
+        name: its qualified name, such as `Trainer.__init__.<locals>.step`.
+        place: `file:line` of its definition.
+        jitted: `file:line` of the call of `jax.jit` that made it, "" where that was not observed.
+        jitted_in: the function which that line is in, "" at the top of a module.
+        library: whether it is defined in an installed package.
+        operation: whether it is one of JAX's own that runs a function of the caller's, such as `scan` outside
+            `jax.jit`; `place` is then where it was called. Also true for a program whose function is unknown.
+
+    Example:
+        >>> Function("Trainer.__init__.<locals>.step", "train.py:12").short
+        'step'
+    """
+
+    name: str
+    place: str
+    jitted: str = ""
+    jitted_in: str = ""
+    library: bool = False
+    operation: bool = False
+
+    @property
+    def short(self) -> str:
+        """The name without what it is defined in, except for a lambda, which has no other name."""
+        if self.name.endswith("<lambda>"):
+            return self.name.replace(".<locals>", "")
+        head, bracket, inner = self.name.rpartition("(")  # grad(Model.loss) is grad(loss)
+        return f"{head}{bracket}{inner.rpartition('.')[2]}"
+
+    @property
+    def plain(self) -> str:
+        """The bare name of the function inside all wrappers, by which JAX names programs: `loss` of `grad(loss)`."""
+        return self.name.rpartition("(")[2].rstrip(")").rpartition(".")[2]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Equal for all function objects of one definition."""
+        return self.name, self.place
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a jitted function, as JAX compares it with earlier calls.
+
+    Args:
+        function: what was called.
+        place: `file:line` in the user's code that called it.
+        leaves: what it was called with, the function itself first.
+        options: options of `jit` that matter, such as donation, as (name, text) pairs.
+        context: JAX's configuration and meshes around the call, as (name, text) pairs.
+
+    Example:
+        >>> Call(Function("f", "a.py:1"), "a.py:9", (Leaf("x", "array", "f32[3]"),)).leaves[0].path
+        'x'
+    """
+
+    function: Function
+    place: str
+    leaves: tuple[Leaf, ...]
+    options: tuple[tuple[str, str], ...] = ()
+    context: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """JAX ran a function's Python code to trace it.
+
+    Args:
+        order: 0, 1, ... over all observed traces and programs.
+        call: the call that it was traced for.
+        within: the name of the function during whose trace it was traced, "" for a top-level call.
+        ahead: whether `.lower()` or `.trace()` caused it, not a call.
+        seconds: how long it took.
+        thread: the name of the thread.
+        raised: the type of the exception that ended it, after which JAX keeps nothing of it; "" where it succeeded.
+
+    Example:
+        >>> Trace(0, Call(Function("f", "a.py:1"), "a.py:9", ()), "", False, 0.1, "MainThread").nested
+        False
+    """
+
+    order: int
+    call: Call
+    within: str
+    ahead: bool
+    seconds: float
+    thread: str
+    raised: str = ""
+
+    @property
+    def nested(self) -> bool:
+        """Whether it is part of the trace, and of the program, of another function."""
+        return bool(self.within)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A compiled program, without its text.
+
+    Args:
+        order: 0, 1, ... over all observed traces and programs.
+        name: JAX's name of it, such as `jit_step`.
+        function: its function; None for an eager operation.
+        call: the call it was compiled for; None where there was none.
+        traced: whether that call was traced again.
+        fingerprint: of its normalized StableHLO; of an eager operation, of its text.
+        platform: "cpu", "tpu" or "gpu".
+        place: `file:line` in the user's code that made JAX compile it.
+        failed: the type of the exception that compiling it ended with; "" where it succeeded.
+
+    Example:
+        >>> Compiled(1, "jit_f", None, None, False, "9f2c", "cpu").eager
+        True
+    """
+
+    order: int
+    name: str
+    function: Function | None
+    call: Call | None
+    traced: bool
+    fingerprint: str
+    platform: str
+    place: str = ""
+    failed: str = ""
+
+    @property
+    def eager(self) -> bool:
+        """Whether it is one of JAX's own operations, run by itself."""
+        return self.function is None

@@ -1,0 +1,177 @@
+"""`hlodiff.watch()`: what the calls in a block made JAX trace and compile, in the process that makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hlodiff.tracing.counts import FunctionCounts, TraceCounts, count
+from hlodiff.tracing.format import format_counts, format_function, many
+from hlodiff.tracing.observer import CompiledProgram, Observer, observing
+from hlodiff.tracing.plain_events import fingerprint_of, plain_events
+
+_MOST_NAMES = 8  # of other functions, where the requested one was not observed: its name may be misspelt
+
+
+class ExpectedCount(int):
+    """A number of traces or programs with its reasons, for the messages of failed assertions.
+
+    Example:
+        >>> ExpectedCount(2) == 2, ExpectedCount(2)
+        (True, 2)
+    """
+
+    why: str = ""
+
+    @classmethod
+    def of(cls, number: int, why: str) -> ExpectedCount:
+        """The number with its reason."""
+        made = cls(number)
+        made.why = why
+        return made
+
+
+class WatchResult:
+    """What was traced and compiled so far; usable during the block and after it.
+
+    Example:
+        >>> with watch() as seen:  # doctest: +SKIP
+        ...     step(model, x)
+        >>> assert seen.traces("step") == 1  # doctest: +SKIP
+    """
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+        self._fingerprints: dict[int, str] = {}
+
+    @property
+    def account(self) -> TraceCounts:
+        """All counts, as records."""
+        return count(plain_events(list(self._observer.events), self._fingerprint))
+
+    def traces(self, name: str | None = None) -> ExpectedCount:
+        """How often JAX ran the Python code of a function in order to trace it.
+
+        Args:
+            name: a function: `step`, `Trainer.step`, `grad(loss)`; an operation of JAX that was given a function
+                outside of `jax.jit`: `scan`, `cond`, `pure_callback`; all of these where None. Single operations, such
+                as `jnp.ones`, are counted by `eager`.
+
+        Returns:
+            a number; 0 for a function that was found in JAX's cache or never called.
+        """
+        found = self._found(name)
+        return self._count(sum(one.traces for one in found), name)
+
+    def programs(self, name: str | None = None) -> ExpectedCount:
+        """How many different programs were compiled of a function; names and source locations do not count.
+
+        Args:
+            name: as for `traces`.
+
+        Returns:
+            a number.
+        """
+        return self._count(sum(len(one.programs) for one in self._found(name)), name)
+
+    def compiles(self, name: str | None = None) -> ExpectedCount:
+        """How often a program of a function was compiled, equal ones counted each time.
+
+        Args:
+            name: as for `traces`.
+
+        Returns:
+            a number.
+        """
+        return self._count(sum(one.compiles for one in self._found(name)), name)
+
+    def eager(self) -> ExpectedCount:
+        """How many programs of single operations were compiled: `jnp.ones`, a cast, and others that run by themselves.
+
+        With `compiles()` these are all programs that the process compiled. An operation that one line compiles many
+        times is listed as a function, and counted by `compiles` instead.
+
+        Returns:
+            a number.
+        """
+        return self._count(self.account.eager, None)
+
+    def waste(self, name: str | None = None) -> ExpectedCount:
+        """How many traces and compiles of a function yielded a program equal to an earlier one.
+
+        Args:
+            name: as for `traces`.
+
+        Returns:
+            a number.
+        """
+        return self._count(sum(one.waste for one in self._found(name)), name)
+
+    def explain(self, name: str | None = None) -> str:
+        """Each function with its counts, and why it was traced or compiled again.
+
+        Args:
+            name: as for `traces`.
+
+        Returns:
+            several lines; the same in every process.
+        """
+        account = self.account if name is None else TraceCounts(tuple(self._found(name)))
+        if name is not None and not account.functions:
+            others = ", ".join(one.name for one in self.account.functions[:_MOST_NAMES])
+            here = f"here, but {others}" if others else "here"
+            return f"{name}: neither traced nor compiled {here}; what was traced before is answered from JAX's cache"
+        return "\n".join(format_counts(account))
+
+    def __repr__(self) -> str:
+        account = self.account
+        head = f"{many(account.traces, 'trace')}, {many(account.programs, 'program')}"
+        return "\n  ".join([f"hlodiff.watch: {head}", *map(format_function, account.functions)])
+
+    def _found(self, name: str | None) -> list[FunctionCounts]:
+        return [one for one in self.account.functions if name is None or _is_called(one, name)]
+
+    def _count(self, number: int, name: str | None) -> ExpectedCount:
+        return ExpectedCount.of(number, self.explain(name))
+
+    def _fingerprint(self, program: CompiledProgram) -> str:
+        if program.order not in self._fingerprints:
+            self._fingerprints[program.order] = fingerprint_of(program)
+            program.forget(text=True)
+        return self._fingerprints[program.order]
+
+
+def _is_called(one: FunctionCounts, name: str) -> bool:
+    function = one.function
+    return name in (one.name, function.short, function.name) or function.name.endswith(f".{name}")
+
+
+@contextmanager
+def watch(*, fresh: bool = False, root: str | Path | None = None) -> Iterator[WatchResult]:
+    """Watch what the calls in a block make JAX trace and compile.
+
+    Args:
+        fresh: whether JAX's caches are emptied first, so that the counts do not depend on what ran before.
+        root: the folder that files are named relative to; the current one by default.
+
+    Yields:
+        the result.
+
+    Raises:
+        CaptureError: this version of JAX has moved a private function that is observed.
+
+    Example:
+        >>> import jax
+        >>> step = jax.jit(lambda x: x + 1)
+        >>> with watch() as seen:
+        ...     _ = step(1.0), step(2.0)
+        >>> seen.traces("<lambda>"), seen.programs("<lambda>")
+        (1, 1)
+    """
+    if fresh:
+        from hlodiff.tracing.observer import forget_compiled
+
+        forget_compiled()
+    with observing(executables=False, root=root) as observer:
+        yield WatchResult(observer)

@@ -1,0 +1,576 @@
+"""`hlodiff.accept`: recording or dropping pending programs and records without compiling them again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from hlodiff.config import Config, closest, shown_path
+from hlodiff.differ.classify import CLASSES
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.errors import HlodiffError, UsageError
+from hlodiff.report.escape import json_text, printable
+from hlodiff.report.numbers import many
+from hlodiff.report.programs import texts_of
+from hlodiff.report.report import Report
+from hlodiff.snapshots import RECORDS, Key, drop_pending, drop_record, write_snapshot, writing
+from hlodiff.snapshots.paths import refuse_links
+from hlodiff.snapshots.pending import Kind, record_path
+from hlodiff.snapshots.write import replace_text
+from hlodiff.workflows.ci import refuse_in_ci
+from hlodiff.workflows.configuration import load
+from hlodiff.workflows.pending import (
+    FOLDER,
+    PendingProgram,
+    base_of,
+    compare_pending,
+    is_record,
+    kind_of_program,
+    list_pending,
+    load_pending,
+    pending_folder,
+    standing,
+)
+from hlodiff.workflows.pending_records import PendingRecordView, base_record, kind_of, load_records, standing_record
+from hlodiff.workflows.select import as_patterns, selected
+from hlodiff.workflows.staleness import Freshness
+
+_ID = re.compile(r"[0-9a-f]{4,8}")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which pending programs a command is about.
+
+    Args:
+        words: names, patterns of names, ids and beginnings of ids.
+        targets: patterns for targets.
+        patterns: ids of changes; a program is selected where all its changes are among them.
+        classes: classes of change; a program is selected where all its classes are among them.
+        everything: whether everything is selected.
+    """
+
+    words: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    everything: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.words or self.targets or self.patterns or self.classes or self.everything)
+
+
+@dataclass(slots=True)
+class SelectionResult:
+    """The programs that a selection matches.
+
+    Args:
+        keys: the selected ones, in order.
+        left: of those that were left out although a pattern or class fits, and why.
+    """
+
+    keys: list[Key] = field(default_factory=list)
+    left: dict[Key, str] = field(default_factory=dict)
+
+
+def by_name(selection: Selection, ids: Mapping[Key, str]) -> tuple[Key, ...]:
+    """Programs that match the words and the targets of a selection.
+
+    Args:
+        selection: which programs.
+        ids: of all pending programs; "" where one cannot be read and has none.
+
+    Returns:
+        keys in order.
+
+    Raises:
+        UsageError: a word fits nothing, or is the beginning of several ids.
+    """
+    keys: dict[Key, None] = {} if selection.words else dict.fromkeys(ids)
+    for word in selection.words:
+        keys |= dict.fromkeys(_of_word(word, ids))
+    for target in selection.targets:
+        if not any(_on_targets(key, [target]) for key in ids):
+            names = ", ".join(dict.fromkeys(key.target for key in ids))
+            raise UsageError(f"nothing is pending for target `{target}`", hint=f"pending targets: {names}")
+    return tuple(key for key in ids if key in keys and _on_targets(key, selection.targets))
+
+
+def _on_targets(key: Key, targets: Sequence[str]) -> bool:
+    """Scenarios run on cpu, and growth is looked at there: both go with it."""
+    return selected(key, (), targets) or (is_record(key) and selected(replace(key, target="cpu"), (), targets))
+
+
+def records_by_change(selection: Selection, kinds: Mapping[Key, Kind]) -> tuple[Key, ...]:
+    """Records that are selected by class, `traces` or `growth`; all of them where no class or pattern is given.
+
+    Args:
+        selection: which programs.
+        kinds: records that match by name, with how they differ; `identical` where only facts differ, as for programs.
+    """
+    if not (selection.patterns or selection.classes):
+        return tuple(kinds)
+    words = {key: {key.target, *(["identical"] if kind == "facts" else [])} for key, kind in kinds.items()}
+    return tuple(key for key in kinds if not selection.patterns and words[key] & set(selection.classes))
+
+
+def _of_word(word: str, ids: Mapping[Key, str]) -> list[Key]:
+    named = [key for key in ids if selected(key, [word], ())]
+    if named:
+        return named
+    found = [key for key, own in ids.items() if _ID.fullmatch(word) and own.startswith(word)]
+    if len(found) > 1:
+        raise UsageError(f"`{word}` begins {len(found)} ids", hint="give more digits")
+    if not found:
+        near = closest(word, dict.fromkeys(key.name for key in ids))
+        hint = f"did you mean `{near}`? " if near else ""
+        raise UsageError(f"nothing is pending that is called `{word}`", hint=f"{hint}`hlodiff check` captures it anew")
+    return found
+
+
+def by_change(config: Config, selection: Selection, programs: Sequence[PendingProgram]) -> SelectionResult:
+    """Programs whose every change is selected by pattern or class; all of them where neither is given.
+
+    Args:
+        config: the project's.
+        selection: which programs.
+        programs: those that match by name.
+
+    Returns:
+        the programs that are result, and those that have other changes too.
+
+    Raises:
+        UsageError: a pattern is in none of them, or no class is called so.
+    """
+    if not (selection.patterns or selection.classes):
+        return SelectionResult([one.key for one in programs])
+    _refuse_unknown(selection.classes)
+    compared = {one.key: _compare(config, one) for one in programs}
+    result = SelectionResult()
+    of_pattern = _by_pattern(config, selection.patterns, compared)
+    for key, one in compared.items():
+        reasons = [of_pattern[key]] if selection.patterns else []
+        reasons += [_by_class(selection.classes, one.stages)] if selection.classes else []
+        if all(reason == "" for reason in reasons):
+            result.keys.append(key)
+        elif all(reason is not None for reason in reasons):
+            result.left[key] = "; ".join(reason for reason in reasons if reason)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _PendingComparison:
+    """A program beside its snapshot: both stages, and whether the same toolchain made both sides."""
+
+    stages: tuple[ProgramComparison, ...]
+    same_toolchain: bool
+
+
+def _compare(config: Config, one: PendingProgram) -> _PendingComparison:
+    base = base_of(config, one.key)
+    before = base.stored.snapshot.summary.get("toolchain") if base.stored else None
+    same = before == one.pending.snapshot.summary.get("toolchain")
+    return _PendingComparison(compare_pending(config, one, base), same)
+
+
+def _by_pattern(
+    config: Config, patterns_given: Sequence[str], compared: Mapping[Key, _PendingComparison]
+) -> dict[Key, str | None]:
+    """For each program: "" where it has only these changes, what else it has, or None where it has none of them."""
+    programs = [stage for one in compared.values() for stage in one.stages]
+    owners = [key for key, one in compared.items() for _ in one.stages]
+    has: dict[tuple[Key, str], dict[str, None]] = {}
+    known: dict[str, None] = {}
+    for entry in texts_of(Report("check", "", "", tuple(programs), root=str(config.root))).patterns:
+        known[entry.id] = None
+        for number, _ in entry.edits:
+            has.setdefault((owners[number], programs[number].stage), {})[entry.id] = None
+    for word in patterns_given:
+        if not any(own.startswith(word) for own in known):
+            raise UsageError(f"no pending program has the pattern `{word}`", hint="`hlodiff check` shows patterns")
+    chosen = {own for own in known if any(own.startswith(word) for word in patterns_given)}
+    found: dict[Key, str | None] = {}
+    for key, one in compared.items():
+        written, made = has.get((key, "stablehlo"), {}), has.get((key, "compiled"), {})
+        # What the compiler makes of a change belongs to it, as long as it is the same compiler.
+        rest = made if not written or not one.same_toolchain else {}
+        others = [own for own in {**written, **rest} if own not in chosen]
+        touched = bool(chosen & {*written, *made})
+        found[key] = _others(others) if touched else None
+    return found
+
+
+def _others(patterns: Sequence[str]) -> str:
+    if not patterns:
+        return ""
+    more = f" and {len(patterns) - 5:,} more" if len(patterns) > 5 else ""
+    return f"has other changes too: pattern{'s' * (len(patterns) > 1)} {', '.join(patterns[:5])}{more}"
+
+
+def _refuse_unknown(classes: Sequence[str]) -> None:
+    for word in classes:
+        known = (*CLASSES, *RECORDS)
+        if word not in known:
+            near = closest(word, known)
+            hint = f"did you mean `{near}`?" if near else f"classes: {', '.join(known)}"
+            raise UsageError(f"there is no class of change called `{word}`", hint=hint)
+
+
+def _by_class(classes: Sequence[str], stages: tuple[ProgramComparison, ...]) -> str | None:
+    found = classes_of_program(stages)
+    if not set(found) & set(classes):
+        return None
+    others = [name for name in found if name not in classes]
+    return f"is also {', '.join(others)}" if others else ""
+
+
+def classes_of_program(stages: Sequence[ProgramComparison]) -> tuple[str, ...]:
+    """The classes of change of a program, both stages together.
+
+    Args:
+        stages: both, compared.
+
+    Returns:
+        words in order; "toolchain" alone where the compiler did all of it, () for a program without a snapshot.
+    """
+    if any(stage.status == "added" for stage in stages):
+        return ()
+    if any(stage.by_compiler for stage in stages):
+        return ("toolchain",)
+    found = {name for stage in stages if stage.diff for name in stage.classes}
+    changed = found - {"identical"}
+    return tuple(name for name in CLASSES if name in changed) or ("identical",)
+
+
+Status = Literal["accepted", "rejected", "recorded", "refused", "left"]
+_STATUSES: tuple[Status, ...] = ("accepted", "rejected", "recorded", "refused", "left")
+_WORDS = {"recorded": "recorded already", "left": "left pending"}
+_KINDS = {"new": "new", "changed": "changed", "facts": "same program, other toolchain or figures"}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was done with one pending program.
+
+    Args:
+        key: which program.
+        status: "recorded" where its snapshot was the same already, "left" where it has other changes than the
+            selected ones.
+        what: why, or what changed, one line each.
+        id: what it is called on the command line; "" where it could not be read.
+    """
+
+    key: Key
+    status: Status
+    what: tuple[str, ...] = ()
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptResult:
+    """What `accept` did.
+
+    Args:
+        decisions: one for each program and record that was selected.
+        remaining: how many are still pending; 0 for the folder of another machine.
+        next: the command to type next.
+    """
+
+    decisions: tuple[Decision, ...]
+    remaining: int
+    next: str
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 2 where something was refused."""
+        return 2 if any(one.status == "refused" for one in self.decisions) else 0
+
+    @property
+    def verdict(self) -> Literal["clean", "undecided"]:
+        """The exit code as a word."""
+        return "undecided" if self.exit_code else "clean"
+
+
+def accept(
+    names: Sequence[str] = (),
+    targets: Sequence[str] = (),
+    *,
+    root: str | Path = ".",
+    patterns: Sequence[str] = (),
+    classes: Sequence[str] = (),
+    everything: bool = False,
+    pending: str | Path | None = None,
+    stale: bool = False,
+    ci_write: bool = False,
+) -> AcceptResult:
+    """Record what an earlier `check` captured. Nothing is compiled, none of your code runs, and nothing is printed.
+
+    A program is refused where its snapshot, the project's files, its configuration or its toolchain changed since it
+    was captured.
+
+    Args:
+        names: functions (`"train"`), cases (`"train/small"`), patterns (`"train*"`), scenarios, or ids of a report.
+        targets: targets (`"cpu"`) or patterns (`"tpu-*"`); all targets where empty.
+        root: the project: a folder with pyproject.toml, or one below it.
+        patterns: ids of changes (`Report` lists them): only programs that have no other change are recorded.
+        classes: classes of change, such as "cost", "toolchain", "traces" or "growth": likewise.
+        everything: whether to record all that is pending.
+        pending: the folder of another machine, such as what CI uploaded, and all of it where nothing is selected; None
+            for the project's own.
+        stale: whether to record also what was captured before files, configuration or packages changed.
+        ci_write: whether to write although this is CI (the environment variable CI is set).
+
+    Returns:
+        one decision for each program, and the exit code.
+
+    Raises:
+        ConfigError: there is no `[tool.hlodiff]` table, or it has a mistake.
+        StoreError: a snapshot cannot be written, or another process is writing snapshots.
+        UsageError: nothing is pending, nothing is selected, a name or pattern matches nothing, or this is CI.
+
+    Example:
+        >>> result = hlodiff.accept(["train_step"], root="project")  # doctest: +SKIP
+        >>> [(one.key.name, one.status) for one in result.decisions]  # doctest: +SKIP
+        [('train_step', 'accepted')]
+    """
+    refuse_in_ci(ci_write, "accept")
+    config = load(Path(root))
+    folder = pending_folder_of(config, pending)
+    selection = Selection(
+        as_patterns(names), as_patterns(targets), as_patterns(patterns), as_patterns(classes), everything
+    )
+    if pending is not None and not selection:
+        selection = Selection(everything=True)
+    found = find(config, folder, selection)
+    with writing(shown_path(config.snapshots)):
+        own, freshness = pending_folder(config), Freshness(config, pending is not None, stale)
+        decisions = [*(accept_program(config, one, own, freshness) for one in found.programs), *found.broken]
+        decisions += [accept_record(config, one, own, freshness) for one in found.records]
+    decisions += found.left
+    remaining = len(list_pending(folder)) if pending is None else 0
+    statuses = {one.status for one in decisions}
+    following = "hlodiff review" if remaining and "refused" not in statuses else "hlodiff check"
+    if "accepted" in statuses:
+        following = f"git add {shown_path(config.snapshots)}"
+    return AcceptResult(tuple(decisions), remaining, following)
+
+
+def pending_folder_of(config: Config, given: str | Path | None) -> Path:
+    """The pending folder: the project's own, or one of another machine, also inside a whole checkout."""
+    if given is None:
+        return pending_folder(config)
+    inner = Path(given) / FOLDER
+    return inner if inner.is_dir() else Path(given)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingSelection:
+    """The pending programs and records that were selected.
+
+    Args:
+        programs: whole programs.
+        broken: those that cannot be read.
+        left: programs that have other changes too.
+        records: traces and growth.
+    """
+
+    programs: tuple[PendingProgram, ...]
+    broken: tuple[Decision, ...]
+    left: tuple[Decision, ...]
+    records: tuple[PendingRecordView, ...] = ()
+
+
+def find(config: Config, root: Path, selection: Selection) -> PendingSelection:
+    """Read the pending programs that a command is about.
+
+    Args:
+        config: the project's.
+        root: the pending folder.
+        selection: which programs.
+
+    Returns:
+        the programs, read and verified.
+
+    Raises:
+        UsageError: nothing is pending, nothing was selected, or nothing matches.
+    """
+    refuse_links(shown_path(config.root / FOLDER))  # what is settled is deleted there
+    keys = list_pending(root)
+    if not keys:
+        what = "is no folder" if not root.is_dir() else "nothing is pending here"
+        hint = "`hlodiff check` leaves here what is new or changed"
+        raise UsageError(
+            what if root.is_dir() else f"nothing is pending: {what}", where=str(shown_path(root)), hint=hint
+        )
+    if not selection:
+        raise UsageError(f"{_counted(keys)} pending, and none was named", hint=_choices(keys))
+    by_names = [key for key in keys if selected(key, selection.words, selection.targets)]
+    # Ids are known once programs are read; where names are enough, no other program is read.
+    if all(any(selected(key, [word], ()) for key in by_names) for word in selection.words) and by_names:
+        keys = tuple(by_names)
+    everything, broken = load_pending(root, [key for key in keys if not is_record(key)])
+    records, broken_records = load_records(root, [key for key in keys if is_record(key)])
+    broken |= broken_records
+    ids = {key: one.id for key, one in everything.items()} | {key: one.id for key, one in records.items()}
+    named = by_name(selection, {key: ids.get(key, "") for key in keys})
+    matching = by_change(config, selection, [everything[key] for key in named if key in everything])
+    return PendingSelection(
+        tuple(everything[key] for key in matching.keys),
+        tuple(Decision(key, "refused", _error_lines(broken[key])) for key in named if key in broken),
+        tuple(Decision(key, "left", (why,), ids[key]) for key, why in matching.left.items()),
+        tuple(records[key] for key in records_by_change(selection, _kinds(config, records, named))),
+    )
+
+
+def _kinds(config: Config, records: Mapping[Key, PendingRecordView], named: Sequence[Key]) -> dict[Key, Kind]:
+    return {key: kind_of(config, records[key]) for key in named if key in records}
+
+
+def _counted(keys: Sequence[Key]) -> str:
+    """`3 programs and 1 record`: traces and growth are records."""
+    records = sum(is_record(key) for key in keys)
+    counts = ((len(keys) - records, "program"), (records, "record"))
+    return " and ".join(many(count, word) for count, word in counts if count)
+
+
+def _choices(keys: Sequence[Key]) -> str:
+    names = list(dict.fromkeys(key.name for key in keys))
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"name programs, or say --all; pending: {', '.join(names[:5])}{more}"
+
+
+def _error_lines(error: HlodiffError) -> tuple[str, ...]:
+    return tuple(line for line in error.render().split("\n") if line)
+
+
+def accept_program(config: Config, one: PendingProgram, root: Path, freshness: Freshness) -> Decision:
+    """Record one pending program, unless its snapshot or what it was captured from has changed since then.
+
+    Call it with the snapshots folder held (`hlodiff.snapshots.write`).
+
+    Args:
+        config: the project's.
+        one: the program.
+        root: the pending folder, from which it is dropped.
+        freshness: knows what has changed.
+
+    Returns:
+        the decision.
+
+    Raises:
+        StoreError: the snapshot cannot be written.
+    """
+    base = base_of(config, one.key)
+    now = standing(one, base)
+    if base.stale:
+        again = f"hint: hlodiff update {one.key.name} --target {one.key.target}"
+        what = "a merge has left its snapshot stale, and this was captured before"
+        return Decision(one.key, "refused", (what, again), one.id)
+    if now == "stale":
+        again = f"hint: hlodiff check {one.key.name} --target {one.key.target}"
+        return Decision(one.key, "refused", ("its snapshot has changed since this was captured", again), one.id)
+    changes = freshness.refusal(one.key, one.pending.origin) if now == "ready" else ()
+    if changes:
+        return Decision(one.key, "refused", changes, one.id)
+    kind = kind_of_program(config, one, base)
+    if now == "ready":
+        write_snapshot(shown_path(config.snapshots), one.pending.snapshot, config.max_file_bytes)
+    drop_pending(root, one.key)
+    if now == "done":
+        return Decision(one.key, "recorded", (), one.id)
+    return Decision(one.key, "accepted", (_KINDS[kind],), one.id)
+
+
+def accept_record(config: Config, one: PendingRecordView, root: Path, freshness: Freshness) -> Decision:
+    """Record pending traces or growth, unless the record or what they were captured from has changed since then.
+
+    Call it with the snapshots folder held.
+
+    Args:
+        config: the project's.
+        one: the record.
+        root: the pending folder, from which it is dropped.
+        freshness: knows what has changed.
+
+    Returns:
+        the decision.
+
+    Raises:
+        StoreError: the record cannot be written.
+    """
+    now, kind = standing_record(one, base_record(config, one.key)), kind_of(config, one)
+    if now == "stale":
+        what = ("its record has changed since this was found", f"hint: hlodiff check {one.key.name}")
+        return Decision(one.key, "refused", what, one.id)
+    changes = freshness.refusal(one.key, one.pending.origin) if now == "ready" else ()
+    if changes:
+        return Decision(one.key, "refused", changes, one.id)
+    if now == "ready":
+        replace_text(shown_path(config.snapshots), record_path(one.key), one.pending.text)
+    drop_record(root, one.key)
+    return Decision(one.key, "recorded", (), one.id) if now == "done" else _accepted(one, kind)
+
+
+def _accepted(one: PendingRecordView, kind: Kind) -> Decision:
+    return Decision(one.key, "accepted", ("same, with other figures" if kind == "facts" else kind,), one.id)
+
+
+def reject(one: Key, root: Path, own: str) -> Decision:
+    """Drop one pending program or record; what is recorded stays as it is."""
+    if is_record(one):
+        drop_record(root, one)
+    else:
+        drop_pending(root, one)
+    return Decision(one, "rejected", (), own)
+
+
+def decisions_text(decisions: Sequence[Decision], remaining: int, following: str) -> str:
+    """What was done with each program, and the totals with the next command.
+
+    Args:
+        decisions: one for each program.
+        remaining: how many are pending now.
+        following: the command to type next.
+    """
+    return "".join(line + "\n" for line in _lines(decisions, remaining, following))
+
+
+def _lines(decisions: Sequence[Decision], remaining: int, following: str) -> Iterator[str]:
+    wide = max((len(f"{one.key.name}  {one.key.target}") for one in decisions), default=0)
+    left: dict[tuple[str, ...], list[Decision]] = {}
+    for one in decisions:
+        if one.status == "left":
+            left.setdefault(one.what, []).append(one)
+            continue
+        head = f"{f'{one.key.name}  {one.key.target}':<{wide}}  {_WORDS.get(one.status, one.status)}"
+        if one.status == "accepted":
+            yield f"{head} ({', '.join(one.what)})"
+        else:
+            yield head
+            yield from (f"  {printable(line)}" for line in one.what)
+    for what, group in left.items():
+        more = f" and {len(group) - 3:,} more" if len(group) > 3 else ""
+        yield f"left pending: {', '.join(f'{one.key.name} on {one.key.target}' for one in group[:3])}{more}"
+        yield from (f"  {printable(line)}" for line in what)
+    counts = [(status, sum(one.status == status for one in decisions)) for status in _STATUSES]
+    totals = [f"{count} {_WORDS.get(status, status)}" for status, count in counts if count]
+    if remaining and left:
+        totals += [f"{remaining} pending in all"] if remaining != dict(counts)["left"] else []
+    elif remaining:
+        totals += [f"{remaining} still pending"]
+    yield f"{', '.join(totals) or 'nothing to do'}; next: {following}"
+
+
+def decisions_json(decisions: Sequence[Decision], remaining: int) -> str:
+    """The same for machines."""
+    programs = [
+        {"name": one.key.name, "target": one.key.target, "id": one.id or None, "status": one.status,
+         "what": list(one.what)}
+        for one in decisions
+    ]  # fmt: skip
+    totals = {str(status): sum(one.status == status for one in decisions) for status in _STATUSES}
+    totals["pending"] = remaining
+    return json_text({"format_version": "1.0", "programs": programs, "totals": totals})

@@ -1,0 +1,43 @@
+"""Loading `[tool.hlodiff]`: the configuration, read with the graph rules that there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hlodiff.config import TABLE, Config, RuleTypes, find_and_read
+from hlodiff.errors import ConfigError
+
+
+def load(start: Path) -> Config:
+    """Read the configuration that governs a folder.
+
+    Args:
+        start: a pyproject.toml, or a folder; then the nearest pyproject.toml upward that has the table is read.
+
+    Returns:
+        the configuration.
+
+    Raises:
+        ConfigError: no such table, TOML that does not parse, an unknown key, or a value of the wrong kind.
+
+    Example:
+        >>> load(Path("examples")).snapshots.name  # doctest: +SKIP
+        'snapshots'
+    """
+    config = load_if_any(start)
+    if config is None:
+        what = f"no pyproject.toml with a [{TABLE}] table here or in a folder above"
+        raise ConfigError(what, where=str(start.absolute()), hint="hlodiff init")
+    return config
+
+
+def load_if_any(start: Path) -> Config | None:
+    """The same as `load`, but None where no folder upward has the table."""
+    return find_and_read(start, _graph_rules)
+
+
+def _graph_rules() -> RuleTypes:
+    # The rules need most of the differ: 0.2 s that a project without rules does not pay.
+    from hlodiff.policy.rules import RULES_BY_NAME
+
+    return RULES_BY_NAME

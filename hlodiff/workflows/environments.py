@@ -1,0 +1,308 @@
+"""Another Python environment for a while: one that exists, or a temporary one with other versions before this one's."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import venv
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from hlodiff.config import Config, process_environment
+from hlodiff.errors import CaptureError, HlodiffError, UsageError
+from hlodiff.snapshots import FolderTree, Key, list_snapshots, read_snapshot, write_snapshot
+from hlodiff.workflows.capture_side import CapturedSide, SideFailure, capture_side
+from hlodiff.workflows.configuration import load
+from hlodiff.workflows.select import selected
+
+_LOG = logging.getLogger(__name__)
+_PACKAGE = Path(__file__).resolve().parent.parent
+# Plain Python: lent to an environment that lacks them. The others are compiled for one Python and one jax.
+_LENT = ("click", "networkx", "yaml")
+_NEEDED = ("jax", "jaxlib", "numpy", "equinox")
+_EXACT = re.compile(r"\s*([A-Za-z0-9._-]+)\s*(\[[^\]]*\])?\s*==\s*([A-Za-z0-9.+!_-]+)\s*")
+_PROBE = """
+import json, sys, importlib.util as u, importlib.metadata as m
+def v(n):
+    try: return m.version(n)
+    except m.PackageNotFoundError: return None
+names = json.loads(sys.argv[1])
+print(json.dumps({"python": list(sys.version_info[:3]), "found": {n: bool(u.find_spec(n)) for n in names["modules"]},
+                  "versions": {n: v(n) for n in names["packages"]}}))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherEnvironment:
+    """Another environment, ready to run hlodiff.
+
+    Args:
+        python: its interpreter.
+        env: environment variables under which hlodiff is found there.
+        versions: of the packages that were asked for, by name; None where one is not installed.
+    """
+
+    python: Path
+    env: dict[str, str]
+    versions: dict[str, str | None]
+
+    @property
+    def label(self) -> str:
+        """What reports call it: `jax 0.10.2, jaxlib 0.10.2`."""
+        return ", ".join(f"{name} {self.versions[name]}" for name in ("jax", "jaxlib") if self.versions.get(name))
+
+
+@contextlib.contextmanager
+def other_environment(
+    requirements: Sequence[str], python: Path | None, folder: Path | None
+) -> Iterator[OtherEnvironment]:
+    """Another environment; a temporary one is gone afterwards.
+
+    Args:
+        requirements: what pip is to install into a temporary one (`jax==0.10.2`), or what an existing one must have.
+        python: the interpreter of an existing one.
+        folder: the folder of an existing virtual environment.
+
+    Returns:
+        the environment.
+
+    Raises:
+        UsageError: it does not exist, lacks what hlodiff needs, has other versions than asked for, or pip fails.
+    """
+    temporary = Path(tempfile.mkdtemp(prefix="hlodiff-")).resolve()
+    try:
+        existing = _existing(python, folder)
+        interpreter = existing or _made(temporary / "env", requirements)
+        env = _variables(temporary)
+        found = _probed(interpreter, env, [_name(requirement) for requirement in requirements])
+        if existing:
+            _refuse_others(requirements, found["versions"], interpreter)
+        _lend(temporary / "lent", found)
+        yield OtherEnvironment(interpreter, env, found["versions"])
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _existing(python: Path | None, folder: Path | None) -> Path | None:
+    if python and folder:
+        raise UsageError("--python and --env name an environment each", hint="give one of them")
+    if not python and not folder:
+        return None
+    if folder:
+        found = next((folder / name for name in ("bin/python", "Scripts/python.exe") if (folder / name).exists()), None)
+        if found is None:
+            hint = "give the folder of a virtual environment, or its interpreter with --python"
+            raise UsageError("no virtual environment", where=str(folder), hint=hint)
+        return found.absolute()
+    assert python is not None
+    if not (python.is_file() and os.access(python, os.X_OK)):
+        raise UsageError("no program that can be run", where=str(python), hint="give a Python interpreter")
+    return python.absolute()  # not resolved: a virtual environment's interpreter is a link to another one's
+
+
+def _made(folder: Path, requirements: Sequence[str]) -> Path:
+    """A virtual environment with these versions; everything else comes from the one that runs this."""
+    _LOG.info("installing %s into a temporary environment", " ".join(requirements))
+    venv.EnvBuilder(symlinks=True).create(folder)
+    interpreter = folder / "bin" / "python"
+    site = sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)})
+    # Folders of this environment stand behind the new one's own, with what their own .pth files add to them.
+    here = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+    lines = [f"import site; site.addsitedir({place!r})\n" for place in here]
+    Path(site, "hlodiff_behind.pth").write_text("".join(lines))
+    pip = [sys.executable, "-m", "pip", "--python", str(interpreter), "install", "--no-input", "--quiet", *requirements]
+    if importlib.util.find_spec("pip") is None:
+        hint = "install pip here, or make the environment yourself and give it with --env"
+        raise UsageError("this environment has no pip to install with", hint=hint)
+    done = subprocess.run(pip, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        said = [line for line in (done.stderr or done.stdout).splitlines() if line.startswith("ERROR")]
+        words = "; ".join(line.removeprefix("ERROR: ") for line in said) or "it said nothing"
+        hint = "an environment of your own can be given with --env"
+        raise UsageError(f"pip could not install {' '.join(requirements)}: {words[:600]}", hint=hint)
+    return interpreter
+
+
+def _variables(temporary: Path) -> dict[str, str]:
+    """Environment variables under which this very hlodiff is found there, and nothing else of this environment."""
+    site = temporary / "hlodiff"
+    shutil.copytree(_PACKAGE, site / "hlodiff", ignore=shutil.ignore_patterns("*.tmp"))
+    (temporary / "lent").mkdir()
+    outside = {
+        name: value
+        for name, value in process_environment().items()
+        if name not in ("PYTHONHOME", "__PYVENV_LAUNCHER__")
+    }
+    paths = [str(site), outside.get("PYTHONPATH", ""), str(temporary / "lent")]
+    return outside | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+def _probed(interpreter: Path, env: dict[str, str], packages: Sequence[str]) -> dict[str, Any]:
+    names = {"modules": [*_NEEDED, *_LENT], "packages": ["jax", "jaxlib", *packages]}
+    try:
+        done = subprocess.run(
+            [str(interpreter), "-P", "-c", _PROBE, json.dumps(names)],
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        found: dict[str, Any] = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        hint = "hlodiff needs Python 3.11 or later there"
+        raise UsageError("is no Python that answers", where=str(interpreter), hint=hint) from None
+    if tuple(found["python"]) < (3, 11):
+        hint = "hlodiff needs Python 3.11 or later there"
+        raise UsageError(f"is Python {'.'.join(map(str, found['python']))}", where=str(interpreter), hint=hint)
+    missing = [name for name in _NEEDED if not found["found"][name]]
+    if missing:
+        hint = f"{interpreter} -m pip install {' '.join(missing)}"
+        raise UsageError(f"lacks {', '.join(missing)}, which capturing needs", where=str(interpreter), hint=hint)
+    return found
+
+
+def _refuse_others(requirements: Sequence[str], versions: dict[str, str | None], interpreter: Path) -> None:
+    for requirement in requirements:
+        match = _EXACT.fullmatch(requirement)
+        if match is None:
+            hint = "leave it out: the environment has the versions it has"
+            raise UsageError(f"`{requirement}` is no NAME==VERSION that an environment can be held to", hint=hint)
+        found = versions[_name(requirement)]
+        if found != match[3]:
+            what = f"has {_name(requirement)} {found or 'not installed'}, not {match[3]}"
+            raise UsageError(what, where=str(interpreter), hint="leave the requirement out, or install it there")
+
+
+def _lend(folder: Path, found: dict[str, Any]) -> None:
+    """Links to those packages of ours that are plain Python and that the other environment lacks."""
+    for name in _LENT:
+        spec = None if found["found"][name] else importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations:
+            (folder / name).symlink_to(next(iter(spec.submodule_search_locations)))
+
+
+def _name(requirement: str) -> str:
+    match = re.match(r"\s*([A-Za-z0-9._-]+)", requirement)
+    return re.sub(r"[-_.]+", "-", match[1]).lower() if match else requirement
+
+
+def with_plugins(requirements: Sequence[str], kinds: Sequence[str]) -> tuple[str, ...]:
+    """The requirements, and with an exact version of jax those plugins that are installed here and that targets need.
+
+    Args:
+        requirements: as they were typed.
+        kinds: beginnings of the names of targets that are compiled for: "tpu", "cuda".
+
+    Returns:
+        what pip is to install, so that TPU and GPU targets are compiled by what an upgrade would bring.
+
+    Example:
+        >>> with_plugins(["optax==0.2.8"], ["tpu"])
+        ('optax==0.2.8',)
+    """
+    wanted = list(requirements)
+    exact = next((m for m in map(_EXACT.fullmatch, requirements) if m and _name(m[1]) == "jax" and not m[2]), None)
+    if exact is None:
+        return tuple(wanted)
+    given = {_name(requirement) for requirement in requirements}
+    if "tpu" in kinds and _installed("libtpu") and "libtpu" not in given:
+        wanted = [f"jax[tpu]=={exact[3]}" if _name(one) == "jax" else one for one in wanted]
+    if "cuda" in kinds:
+        parts = [f"jax-cuda{number}-{part}" for number in (12, 13) for part in ("plugin", "pjrt")]
+        wanted += [f"{part}=={exact[3]}" for part in parts if _installed(part) and part not in given]
+    return tuple(wanted)
+
+
+def _installed(package: str) -> bool:
+    try:
+        return bool(version(package))
+    except PackageNotFoundError:
+        return False
+
+
+_START = "from hlodiff.workflows.environments import main; main()"
+_ANSWER = "answer.json"
+
+
+def capture_elsewhere(
+    config: Config, other: OtherEnvironment, names: Sequence[str], targets: Sequence[str], jobs: int | None
+) -> CapturedSide:
+    """Capture the project's programs in another environment.
+
+    Args:
+        config: the project's.
+        other: the environment.
+        names, targets: patterns; all where empty.
+        jobs: how many workers.
+
+    Returns:
+        what was captured there.
+
+    Raises:
+        CaptureError: hlodiff could not run there, or the project cannot be imported there.
+    """
+    with tempfile.TemporaryDirectory(prefix="hlodiff-") as folder:
+        job = {"project": str(config.root), "names": list(names), "targets": list(targets), "jobs": jobs, "out": folder}
+        # -P: the folder in which the command was typed decides nothing; PYTHONPATH leads to this very hlodiff.
+        done = subprocess.run(
+            [str(other.python), "-P", "-c", _START],
+            input=json.dumps(job), env=other.env, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        answer = Path(folder, _ANSWER)
+        if not answer.is_file():
+            tail = "\n".join(done.stderr.strip().splitlines()[-12:])
+            raise CaptureError(f"hlodiff could not run with {other.label}; the end of what it said:\n{tail}")
+        return _answered(json.loads(answer.read_text()), Path(folder), other)
+
+
+def _answered(answer: dict[str, Any], folder: Path, other: OtherEnvironment) -> CapturedSide:
+    if "error" in answer:
+        error = answer["error"]
+        where = f"with {other.label}" + (f", {error['where']}" if error["where"] else "")
+        raise CaptureError(error["what"], where=where, hint=error["hint"])
+    tree = FolderTree(folder)
+    there = dict.fromkeys(list_snapshots(tree).keys)
+    order = [Key(*parts) for parts in answer["keys"]]
+    failures = {Key(*one["key"]): SideFailure(**one["failure"]) for one in answer["failures"]}
+    return CapturedSide({key: read_snapshot(tree, key) for key in order if key in there}, failures)
+
+
+def main() -> None:
+    """Do what stands on stdin, in the environment this runs in, and leave snapshots and an answer in a folder."""
+    job = json.loads(sys.stdin.read())
+    out = Path(job["out"])
+    try:
+        answer = _answer(job, out)
+    except HlodiffError as error:
+        answer = {"error": {"what": error.what, "where": error.where, "hint": error.hint}}
+    (out / _ANSWER).write_text(json.dumps(answer))
+
+
+def _answer(job: dict[str, Any], out: Path) -> dict[str, Any]:
+    from hlodiff.capture import discover, one_worker_for_both
+
+    config = load(Path(job["project"]))
+    with one_worker_for_both():
+        keys = [Key(r.function, r.case, r.target) for r in discover(config).requests()]
+        chosen = [key for key in keys if selected(key, job["names"], job["targets"])]
+        side = capture_side(config, chosen, job["jobs"])
+    for snapshot in side.snapshots.values():
+        write_snapshot(out, snapshot)
+    failures = [{"key": _parts(key), "failure": asdict(failure)} for key, failure in side.failures.items()]
+    return {"keys": [_parts(key) for key in chosen], "failures": failures}
+
+
+def _parts(key: Key) -> list[str]:
+    return [key.function, key.case, key.target]

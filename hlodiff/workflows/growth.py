@@ -1,0 +1,342 @@
+"""From a case lowered at several sizes to how it grows, and what is recorded of it."""
+
+from __future__ import annotations
+
+import ast
+import sysconfig
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hlodiff.capture import CaptureFailure, Discovery, GrowthRequest, GrowthResult, Inputs, NotChecked, SizedProgram
+from hlodiff.config import Config, shown_path
+from hlodiff.differ.growth import Growth, growing_lines, grown_repeats, growth_series, measure
+from hlodiff.differ.program_analysis import analyze_program
+from hlodiff.errors import HlodiffError
+from hlodiff.hlo.model import Module
+from hlodiff.policy import Finding
+from hlodiff.policy.findings import Severity
+from hlodiff.policy.growth import RULE, changed_growth, growth_record, judge_growth, recorded_classes
+from hlodiff.report.growth import causes, growing_tables
+from hlodiff.snapshots import (
+    FolderTree,
+    FutureFormatError,
+    Key,
+    StaleError,
+    list_growth,
+    read_growth,
+    recorded_text,
+    remove_growth,
+    write_growth,
+)
+from hlodiff.workflows.capture_programs import capture_programs
+from hlodiff.workflows.pending import PendingWriter
+from hlodiff.workflows.select import ChosenFunctions, selected
+
+_INSTALLED = "site-packages/"
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+class PythonLoops:
+    """For a file of the project or of a package and a line: where the loops around it begin, outermost first.
+
+    A comprehension's line is negative: what else stands in that line is no part of it. () stands for no loop, None for
+    a file that cannot be read. Each file is read once.
+
+    Args:
+        root: the project's folder, which relative files are looked for in.
+
+    Example:
+        >>> PythonLoops(Path("."))("no such file.py", 3) is None
+        True
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._lines: dict[str, dict[int, tuple[int, ...]] | None] = {}
+
+    def __call__(self, file: str, line: int) -> tuple[int, ...] | None:
+        if file not in self._lines:
+            self._lines[file] = self._read(file)
+        lines = self._lines[file]
+        return None if lines is None else lines.get(line, ())
+
+    def _read(self, file: str) -> dict[int, tuple[int, ...]] | None:
+        try:
+            tree = ast.parse(self._path(file).read_bytes())
+        except (OSError, SyntaxError, ValueError, RecursionError):
+            return None
+        found: dict[int, tuple[int, ...]] = {}
+        for line, around in _looping(tree, ()):
+            found[line] = max(found.get(line, ()), around, key=len)
+        return found
+
+    def _path(self, file: str) -> Path:
+        if file.startswith(_INSTALLED):
+            return Path(sysconfig.get_path("purelib"), file.removeprefix(_INSTALLED))
+        return self.root / file  # an absolute one stays what it is
+
+
+def _looping(node: ast.AST, around: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Lines and the loops around them, inner ones later; a function defined in a loop is none of its turns."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, _FUNCTIONS):
+            yield from _looping(child, ())
+            continue
+        within = around
+        if isinstance(child, _LOOPS):
+            within = (*around, child.lineno)
+        elif isinstance(child, _COMPREHENSIONS):
+            within = (*around, -child.lineno)
+        if within and isinstance(child, (ast.stmt, ast.expr)):
+            last = child.lineno if isinstance(child, _LOOPS) else child.end_lineno or child.lineno
+            yield from ((line, within) for line in range(child.lineno, last + 1))
+        yield from _looping(child, within)
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthSeries:
+    """What became of one case.
+
+    Args:
+        key: function, case and target.
+        growths: how it grows, for each parameter; () where that is not known.
+        limits: how each quantity may grow at most.
+        failure: why nothing is known.
+        inputs: what it was lowered from.
+    """
+
+    key: Key
+    growths: tuple[Growth, ...] = ()
+    limits: tuple[tuple[str, str], ...] = ()
+    failure: NotChecked | CaptureFailure | None = None
+    inputs: Inputs = field(default_factory=Inputs)
+
+
+def growing_keys(discovery: Discovery, chosen: ChosenFunctions) -> tuple[Key, ...]:
+    """The chosen cases that name sizes, each with the one target that it is lowered for.
+
+    StableHLO is the same for nearly all targets, so one is enough: `cpu` where the case has it, else its first.
+    """
+    wanted = dict.fromkeys(chosen.registered)
+    keys = []
+    for found in discovery.functions:
+        for case in found.grown:
+            targets = [target for target, cases in found.programs if case in cases]
+            key = Key(found.name, case, "cpu" if "cpu" in targets else targets[0])
+            if key in wanted:
+                keys.append(key)
+    return tuple(keys)
+
+
+def measure_growth(config: Config, requests: Sequence[GrowthRequest], jobs: int | None) -> Iterator[GrowthSeries]:
+    """Lower cases at their sizes and see how they grow.
+
+    Args:
+        config: the project's.
+        requests: which cases.
+        jobs: how many workers.
+
+    Returns:
+        one record for each request, as they come.
+    """
+    in_loop = PythonLoops(config.root)
+    if not requests:
+        return
+    with closing(capture_programs(config, requests, jobs, "lowering")) as outcomes:
+        for key, outcome in outcomes:
+            if isinstance(outcome, GrowthResult):
+                growths = tuple(growth_of(config, key, sized, in_loop) for sized in outcome.parameters)
+                yield GrowthSeries(key, growths, tuple(outcome.limits.items()), inputs=outcome.inputs)
+            elif isinstance(outcome, (NotChecked, CaptureFailure)):
+                yield GrowthSeries(key, failure=outcome)
+
+
+def growth_of(config: Config, key: Key, sized: SizedProgram, in_loop: PythonLoops) -> Growth:
+    """How a case grows with one parameter.
+
+    Args:
+        config: says how constants are compared.
+        key: the case.
+        sized: its programs.
+        in_loop: whether a line lies in a loop of Python.
+    """
+    from hlodiff.hlo import read_text
+    from hlodiff.hlo.fingerprint import fingerprint
+
+    sizes = tuple(program.size for program in sized.programs)
+    label = f"{key.name}: {sized.parameter}="
+    modules = [read_text(program.stablehlo, path=f"{label}{program.size}") for program in sized.programs]
+    normal = [_normalized(module, config) for module in modules]
+    compiled = [
+        _normalized(read_text(program.compiled, path=f"{label}{program.size}"), config)
+        for program in sized.programs
+        if program.compiled
+    ]
+    largest = analyze_program(modules[-1], in_loop)
+    return Growth(
+        key.name,
+        key.target,
+        sized.parameter,
+        sizes,
+        growth_series(sizes, [measure(*one) for one in normal]),
+        growth_series(sizes, [measure(*one) for one in compiled]) if compiled else (),
+        grown_repeats(modules, largest.repeats, in_loop),
+        growing_lines(sizes, modules),
+        len({fingerprint(module) for module, _ in normal}) == 1,
+        largest,
+        {table.digest: (table.name, table.where) for table in sized.tables},
+    )
+
+
+def _normalized(module: Module, config: Config) -> tuple[Module, str]:
+    from hlodiff.normalizer import normalize, to_text
+
+    found = normalize(module, large_constants=config.large_constants)
+    return found, to_text(found)
+
+
+PLACE = "growth"
+"""What stands for the target in the lists of `update`: growth is recorded once for all targets."""
+
+
+def check_growth(
+    config: Config,
+    discovery: Discovery,
+    chosen: ChosenFunctions,
+    names: Sequence[str],
+    jobs: int | None,
+    pending: PendingWriter,
+) -> tuple[Finding, ...]:
+    """Look how the chosen cases grow, and compare with what is recorded.
+
+    Args:
+        config: the project's.
+        discovery: what is registered.
+        chosen: the programs of this run.
+        names: the patterns that chose them.
+        jobs: how many workers.
+        pending: keeps what is not recorded for `accept`.
+
+    Returns:
+        findings in the order of registration, orphans last.
+    """
+    keys = growing_keys(discovery, chosen)
+    found = {grew.key: grew for grew in measure_growth(config, [_request(key) for key in keys], jobs)}
+    findings = [finding for key in keys if key in found for finding in _judged(config, found[key], pending)]
+    for function, case in orphaned_growth(config, discovery, names):
+        what = "has growth.yaml, and its case names no sizes any more"
+        name = Key(function, case, PLACE).name
+        findings.append(Finding("error", RULE, name, None, what, "hlodiff update --prune"))
+    return tuple(findings)
+
+
+def _request(key: Key) -> GrowthRequest:
+    return GrowthRequest(key.function, key.case, key.target)
+
+
+def _judged(config: Config, grew: GrowthSeries, pending: PendingWriter) -> tuple[Finding, ...]:
+    key, own = grew.key, Key(grew.key.function, grew.key.case, PLACE)
+    try:
+        record = read_growth(shown_path(config.snapshots), key.function, key.case)
+        text = recorded_text(FolderTree(shown_path(config.snapshots)), own)
+    except HlodiffError as error:
+        advice = f"hlodiff update {key.name}"
+        what = str(error)
+        return (Finding("broken", RULE, key.name, None, what, advice),)
+    if isinstance(grew.failure, NotChecked):
+        severity: Severity = "info" if record is None else "warning"
+        return (Finding(severity, RULE, key.name, key.target, grew.failure.reason, grew.failure.advice),)
+    if grew.failure is not None:
+        pending.forget_record(own)
+        log = tuple(grew.failure.log_tail.rstrip().split("\n")[-12:]) if grew.failure.log_tail else ()
+        return (Finding("broken", RULE, key.name, None, grew.failure.what, "", log),)
+    found = growth_record(key.function, key.case, grew.growths)
+    pending.record(own, found, text, text is None or bool(changed_growth(record, found)[0]), grew.inputs)
+    words = {growth.parameter: grown_words(growth, str(config.root)) for growth in grew.growths}
+    return tuple(judge_growth(key.name, grew.growths, record, dict(grew.limits), words))
+
+
+def grown_words(growth: Growth, root: str) -> tuple[str, ...]:
+    """Where growth comes from, in words: lines that are repeated, and tables that grow."""
+    return (*causes(growth, root), *growing_tables(growth, root))
+
+
+def orphaned_growth(config: Config, discovery: Discovery, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """What is recorded of cases that name no sizes any more, among those that were asked for."""
+    known = {(found.name, case) for found in discovery.functions for case in found.grown}
+    unknown = {found.name for found in discovery.functions if found.problem}
+    return tuple(
+        one
+        for one in list_growth(config.snapshots)
+        if one not in known and one[0] not in unknown and selected(Key(*one, PLACE), names, ())
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthRow:
+    """What became of the growth of one case in `update`: its key, a status as programs have it, and lines of text."""
+
+    key: Key
+    status: str
+    what: tuple[str, ...] = ()
+    log: str = ""
+
+
+def update_growth(
+    config: Config, discovery: Discovery, chosen: ChosenFunctions, names: Sequence[str], jobs: int | None, prune: bool
+) -> tuple[GrowthRow, ...]:
+    """Record how the chosen cases grow. Call it with the snapshots held for writing.
+
+    Args:
+        config, discovery, chosen, names, jobs: see `check_growth`.
+        prune: whether what is recorded of cases that name no sizes any more is deleted.
+
+    Returns:
+        one row for each case.
+    """
+    keys = growing_keys(discovery, chosen)
+    found = {grew.key: grew for grew in measure_growth(config, [_request(key) for key in keys], jobs)}
+    rows = [_written(config, found[key]) for key in keys if key in found]
+    for function, case in orphaned_growth(config, discovery, names):
+        if prune:
+            remove_growth(config.snapshots, function, case)
+        rows.append(GrowthRow(Key(function, case, PLACE), "deleted" if prune else "orphaned"))
+    return tuple(rows)
+
+
+def _written(config: Config, grew: GrowthSeries) -> GrowthRow:
+    key, root = Key(grew.key.function, grew.key.case, PLACE), shown_path(config.snapshots)
+    if isinstance(grew.failure, NotChecked):
+        advice = (f"hint: {grew.failure.advice}",) if grew.failure.advice else ()
+        return GrowthRow(key, "not checked", (grew.failure.reason, *advice))
+    if grew.failure is not None:
+        return GrowthRow(key, "failed", (grew.failure.what,), grew.failure.log_tail)
+    status = "changed"
+    try:
+        old = read_growth(root, key.function, key.case)
+        status = "new" if old is None else status
+    except HlodiffError as error:
+        old, status = None, "healed" if isinstance(error, StaleError) else "repaired"
+        if isinstance(error, FutureFormatError):
+            return GrowthRow(key, "failed", tuple(error.render().split("\n")))
+    if not write_growth(root, key.function, key.case, growth_record(key.function, key.case, grew.growths)):
+        return GrowthRow(key, "unchanged")
+    return GrowthRow(key, status, tuple(_growth_lines(grew, old)))
+
+
+def _growth_lines(grew: GrowthSeries, old: object) -> list[str]:
+    """The classes of a parameter in one line, with what they were."""
+    lines = []
+    for growth in grew.growths:
+        before = recorded_classes(old if isinstance(old, dict) else None, growth.parameter)
+        words = []
+        for series in growth.series:
+            was = before.get(series.name, series.fit.kind)
+            name = series.name.replace("_", " ")
+            words.append(f"{name} {series.fit.kind}" + (f" (was {was})" if was != series.fit.kind else ""))
+        lines.append(f"with `{growth.parameter}`: {', '.join(words)}")
+    return lines

@@ -1,0 +1,165 @@
+"""From what a call compiled to how it differs from what is compiled ahead of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from hlodiff.capture import (
+    CalledProgram,
+    CallResult,
+    CaptureFailure,
+    DiscoveredFunction,
+    Discovery,
+    NotChecked,
+    ParityRequest,
+)
+from hlodiff.capture.targets import parse
+from hlodiff.config import Config
+from hlodiff.differ.limits import Limits
+from hlodiff.differ.result import ModuleDiff
+from hlodiff.policy import Finding
+from hlodiff.policy.findings import Severity
+from hlodiff.policy.parity import RULE, Parity, ParityProgram, judge_parity
+from hlodiff.report.parity import explained
+from hlodiff.snapshots import Key
+from hlodiff.workflows.capture_programs import capture_programs
+from hlodiff.workflows.select import ChosenFunctions
+
+_ENDED = "Timeout (0:10:00)!"  # faulthandler's words
+
+
+@dataclass(frozen=True, slots=True)
+class ParityRun:
+    """What became of one case: how both ways compare, or why nothing is known."""
+
+    key: Key
+    parity: Parity | None = None
+    failure: NotChecked | CaptureFailure | None = None
+
+
+def running_target(found: DiscoveredFunction, case: str) -> str:
+    """The CPU target that a case runs on: one of its own, else one with as many devices as its first target has.
+
+    Example:
+        >>> running_target(DiscoveredFunction("f", "m", "m.py", 1, (("tpu-v5e-2x2", ("",)),)), "")
+        'cpu-4'
+    """
+    targets = [target for target, cases in found.programs if case in cases]
+    cpus = [target for target in targets if parse(target).kind == "cpu"]
+    if cpus or not targets:
+        return cpus[0] if cpus else "cpu"
+    devices = parse(targets[0]).devices
+    return f"cpu-{devices}" if devices > 1 else "cpu"
+
+
+def parity_keys(discovery: Discovery, chosen: ChosenFunctions, marked: bool) -> tuple[Key, ...]:
+    """The chosen cases, each once with the target that it runs on.
+
+    Args:
+        discovery: what is registered.
+        chosen: the programs of this run.
+        marked: whether only cases with `parity=True` are meant.
+    """
+    wanted = dict.fromkeys((key.function, key.case) for key in chosen.registered)
+    return tuple(
+        Key(found.name, case, running_target(found, case))
+        for found in discovery.functions
+        for case in (found.parity if marked else found.cases)
+        if (found.name, case) in wanted
+    )
+
+
+def ran(config: Config, keys: Sequence[Key], jobs: int | None, compile_for: str = "") -> Iterator[ParityRun]:
+    """Run cases and compare both ways to each program.
+
+    Args:
+        config: the project's.
+        keys: which cases, with the target that each runs on.
+        jobs: how many workers.
+        compile_for: a target for which both ways are compiled too; "" for none.
+
+    Returns:
+        one record for each case, as they come.
+    """
+    if not keys:
+        return
+    requests = [ParityRequest(key.function, key.case, key.target, compile_for) for key in keys]
+    with closing(capture_programs(config, requests, jobs, "running")) as outcomes:
+        for key, outcome in outcomes:
+            if isinstance(outcome, CallResult):
+                yield ParityRun(key, _parity(config, key, outcome, compile_for))
+            elif isinstance(outcome, NotChecked):
+                yield ParityRun(key, failure=outcome)
+            elif isinstance(outcome, CaptureFailure):
+                yield ParityRun(key, failure=replace(outcome, what=_why(outcome)))
+
+
+def _why(failed: CaptureFailure) -> str:
+    """A call that went on for ever was ended from inside its process, and only the log says so."""
+    if _ENDED in failed.log_tail:
+        return "the call took more than ten minutes and was ended; real arguments can be given in the case"
+    return failed.what
+
+
+def _parity(config: Config, key: Key, called: CallResult, compile_for: str) -> Parity:
+    programs = tuple(_program(config, key, program) for program in called.programs)
+    return Parity(key.name, key.target, programs, called.eager, called.jitted_here, compile_for)
+
+
+def _program(config: Config, key: Key, program: CalledProgram) -> ParityProgram:
+    label = f"{key.name}: {program.name}"
+    return ParityProgram(
+        program.name.replace("<locals>.", ""),
+        program.place,
+        program.called_at,
+        _diff(config, label, program.called, program.ahead),
+        program.problem,
+        program.context,
+        _diff(config, label, program.compiled_called, program.compiled_ahead),
+    )
+
+
+def _diff(config: Config, label: str, called: str, ahead: str) -> ModuleDiff | None:
+    from hlodiff.differ import diff
+    from hlodiff.hlo import read_text
+
+    if not called or not ahead:
+        return None
+    old, new = read_text(called, path=f"{label}, called"), read_text(ahead, path=f"{label}, ahead of time")
+    return diff(old, new, limits=Limits(**dict(config.limits)))
+
+
+def check_parity(
+    config: Config, discovery: Discovery, chosen: ChosenFunctions, jobs: int | None
+) -> tuple[Finding, ...]:
+    """Run the chosen cases that are marked so, and compare.
+
+    Args:
+        config: the project's.
+        discovery: what is registered.
+        chosen: the programs of this run.
+        jobs: how many workers.
+
+    Returns:
+        findings in the order of registration.
+    """
+    keys = parity_keys(discovery, chosen, marked=True)
+    found = {one.key: one for one in ran(config, keys, jobs)}
+    return tuple(finding for key in keys if key in found for finding in _judged(config, found[key]))
+
+
+def _judged(config: Config, one: ParityRun) -> Iterator[Finding]:
+    if isinstance(one.failure, NotChecked):
+        severity: Severity = "warning"
+        yield Finding(severity, RULE, one.key.name, one.key.target, one.failure.reason, one.failure.advice)
+    elif one.failure is not None:
+        log = tuple(one.failure.log_tail.rstrip().split("\n")[-12:]) if one.failure.log_tail else ()
+        yield Finding("broken", RULE, one.key.name, one.key.target, one.failure.what, "", log)
+    elif one.parity is not None:
+        words = {
+            number: tuple(explained(program, one.parity, str(config.root)))
+            for number, program in enumerate(one.parity.programs)
+        }
+        yield from judge_parity(one.parity, words)

@@ -1,0 +1,368 @@
+"""From what a run has left to a folder that `hlodiff diff` reads: named, normalized, counted."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from hlodiff.capture.recorded_programs import RawProgram, RawRun
+from hlodiff.errors import UsageError, expected_error
+from hlodiff.snapshots import Key, Snapshot, is_safe, write_snapshot
+from hlodiff.snapshots.traces_file import RecordedTraces, write_traces
+from hlodiff.snapshots.write import PARTIAL
+from hlodiff.tracing.counts import TraceCounts, count
+from hlodiff.tracing.records import Compiled, Leaf, Trace
+from hlodiff.workflows.compare import record
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
+_LONGEST = 60
+
+
+class Names:
+    """Gives names to functions and their programs, in the order in which they are asked for.
+
+    Example:
+        >>> names = Names()
+        >>> names.key("Trainer.step", "train.py:12", "cpu", [Leaf("x", "array", "f32[64]")]).folder
+        'step/cpu'
+        >>> names.key("Trainer.step", "train.py:12", "cpu", [Leaf("x", "array", "f32[3,64]")]).folder
+        'step/x-f32-3x64/cpu'
+    """
+
+    def __init__(self) -> None:
+        self._functions: dict[tuple[str, str], str] = {}
+        self._first: dict[tuple[str, str], Sequence[Leaf]] = {}
+        self._taken: set[tuple[str, ...]] = set()
+
+    def key(self, function: str, place: str, target: str, leaves: Sequence[Leaf] | None) -> Key:
+        """The name of one more program.
+
+        Args:
+            function: qualified name of its function.
+            place: `file:line` of the function's definition, "" where it is not known.
+            target: what it was compiled for.
+            leaves: what it was called with; None for what was compiled outside of any call, such as a backward pass.
+
+        Returns:
+            a key that no other program has.
+        """
+        name = self.function(function, place)
+        first = self._first.get((name, target))
+        case = "" if first is None and (name.lower(), target, "") not in self._taken else "no-call"
+        if leaves is not None:
+            first = self._first.setdefault((name, target), leaves)
+            case = "" if first is leaves and not case else difference(first, leaves)
+        return Key(name, self._free((name.lower(), target), case), target)
+
+    def function(self, function: str, place: str) -> str:
+        """The name of a function: its own where no other function has it, else with its file and what it is in."""
+        file = place.rpartition(":")[0]
+        known = self._functions.get((function, file))
+        if known is None:
+            short = safe(function.rpartition(".")[2])
+            stem = PurePosixPath(file).stem
+            whole = safe(".".join(filter(None, [stem, function.replace("<locals>.", "")])))
+            taken = {name.lower() for name in self._functions.values()}
+            known = next(name for name in _candidates(short, whole) if name.lower() not in taken)
+            self._functions[function, file] = known
+        return known
+
+    def _free(self, within: tuple[str, ...], case: str) -> str:
+        number = 1
+        while (*within, _numbered(case, number).lower()) in self._taken:
+            number += 1
+        found = _numbered(case, number)
+        self._taken.add((*within, found.lower()))
+        return found
+
+
+def _candidates(short: str, whole: str) -> Any:
+    yield short
+    yield whole
+    number = 2
+    while True:
+        yield f"{whole}-{number}"
+        number += 1
+
+
+def _numbered(case: str, number: int) -> str:
+    if number == 1:
+        return case
+    return f"{case}-{number}" if case else f"again-{number}"
+
+
+def difference(first: Sequence[Leaf], leaves: Sequence[Leaf]) -> str:
+    """What tells a call from the first one of its function: arrays of another type, other static values.
+
+    Example:
+        >>> difference([Leaf("n", "value", "4")], [Leaf("n", "value", "8")])
+        'n-8'
+    """
+    before, now = ({leaf.path: _said(leaf) for leaf in side if _tells(leaf)} for side in (first, leaves))
+    parts = [f"{path}-{_shape(said)}" for path, said in now.items() if before.get(path) != said]
+    parts += [f"no-{path}" for path in before if path not in now]
+    case = safe("_".join(parts)) if parts else ""
+    # A case must not look like a target: both are folders of one function.
+    return f"with-{case}" if case.startswith(("cpu", "attached")) else case
+
+
+def _tells(leaf: Leaf) -> bool:
+    """Containers and what is not there show in the paths of the rest."""
+    return bool(leaf.path) and leaf.kind not in ("node", "none")
+
+
+def _said(leaf: Leaf) -> str:
+    return " ".join(filter(None, ["weak" if leaf.weak else "", leaf.text, leaf.sharding]))
+
+
+def _shape(text: str) -> str:
+    """`f32[3,64]` as `f32-3x64`."""
+    return re.sub(r"\[([\d,]*)\]", lambda m: "-" + m[1].replace(",", "x") if m[1] else "", text)
+
+
+def safe(name: str) -> str:
+    """A name as a folder on every system; what is too long ends in a digest of the whole.
+
+    Example:
+        >>> safe("<lambda>"), safe("model.layers[0].weight-f32-3x64")
+        ('lambda', 'model.layers_0_.weight-f32-3x64')
+    """
+    plain = re.sub(r"_+", "_", "-".join(_UNSAFE.sub("_", part) for part in name.split("-"))).strip("_.-")
+    if len(plain) > _LONGEST:
+        plain = f"{plain[:_LONGEST].rstrip('_.-')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return plain if is_safe(plain) else f"{plain}_" if is_safe(f"{plain}_") else "program"
+
+
+FORMAT_VERSION = 1
+INDEX = "recording.json"
+WHOLE = "whole_run"
+
+
+@dataclass(slots=True)
+class RecordedProgram:
+    """One program of a recording, however often it was compiled.
+
+    Args:
+        key: its name.
+        program: as it was compiled first.
+        compiles: how often the same program was compiled.
+        calls: how often it was launched; None where that was not counted.
+    """
+
+    key: Key
+    program: RawProgram
+    compiles: int = 1
+    calls: int | None = None
+
+
+@dataclass(slots=True)
+class RunRecording:
+    """What became of a run: the programs in order, and what is known beside them."""
+
+    programs: list[RecordedProgram] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)  # of programs, by the file of each compile
+
+
+def write_recording(folder: Path, raw: RawRun, root: str, step: Callable[[str, int], None]) -> RunRecording:
+    """Normalize, name and write all programs of a run.
+
+    Args:
+        folder: where the snapshots go.
+        raw: what the run has left.
+        root: the folder that Python files are named relative to.
+        step: told of each program that is looked at.
+
+    Returns:
+        what was written.
+    """
+    names, found = Names(), RunRecording(problems=list(raw.problems))
+    by_bytes: dict[tuple[Any, ...], RecordedProgram] = {}
+    by_program: dict[tuple[Any, ...], RecordedProgram] = {}
+    for program in raw.programs:
+        step(program.function, 0)
+        try:
+            same = (program.function, program.place, program.target, _digest(program))
+            known = by_bytes.get(same)
+            if known is None:
+                known = _one_more(folder, program, root, names, by_program)
+                by_bytes[same] = known
+                if known.program is program:
+                    found.programs.append(known)
+                    known.compiles = 0
+            known.compiles += 1
+            found.names[program.record["file"]] = known.key.folder
+            if raw.calls is not None:
+                known.calls = (known.calls or 0) + raw.calls.get(program.record["file"], 0)
+        except Exception as error:
+            found.problems.append(f"{program.function}: {expected_error(error).what}")
+        step(program.function, 1)
+    return found
+
+
+def _one_more(
+    folder: Path, program: RawProgram, root: str, names: Names, known: dict[tuple[Any, ...], RecordedProgram]
+) -> RecordedProgram:
+    """Write a program, unless the same function has one already that is the same once it is normalized."""
+    captured = program.captured("program", "")
+    snapshot = record(captured, root)
+    same = (program.function, program.place, program.target, *snapshot.summary["fingerprints"].values())
+    if same not in known:
+        key = names.key(program.function, program.place, program.target, program.leaves if program.called else None)
+        known[same] = RecordedProgram(key, program)
+        write_snapshot(folder, _named(snapshot, key))
+    return known[same]
+
+
+def _named(snapshot: Snapshot, key: Key) -> Snapshot:
+    head: dict[str, Any] = {"format_version": snapshot.summary["format_version"], "function": key.function}
+    head |= {"case": key.case} if key.case else {}
+    rest = {name: value for name, value in snapshot.summary.items() if name not in ("function", "case")}
+    return Snapshot(
+        key.function, key.case, key.target, head | rest, snapshot.stablehlo, snapshot.compiled, snapshot.source
+    )
+
+
+def _digest(program: RawProgram) -> str:
+    digest = sha256()
+    for part in program.bytes():
+        digest.update(sha256(part).digest())
+    return digest.hexdigest()
+
+
+def write_accounts(folder: Path, raw: RawRun, found: RunRecording, root: str) -> None:
+    """Write what each process traced and compiled, in the form of a scenario, so that two recordings can be compared.
+
+    Programs stand there under their names, not as fingerprints: what is in them is compared program by program.
+
+    Args:
+        folder: the recording.
+        raw: what the run has left.
+        found: its programs.
+        root: the folder of the run.
+    """
+    accounts = [_own_functions(count(_compiled(events, found)), root) for events in raw.events if events]
+    for number, account in enumerate(accounts, 1):
+        if account.functions:
+            toolchain = raw.programs[0].record["toolchain"] if raw.programs else {}
+            name = WHOLE if number == 1 else f"{WHOLE}-{number}"
+            write_traces(folder, RecordedTraces(name, str(toolchain.get("jax", "")), account))
+
+
+def _own_functions(account: TraceCounts, root: str) -> TraceCounts:
+    """Without what libraries trace inside of other functions: it is theirs, and there is much of it."""
+    own = [
+        one for one in account.functions if one.compiles or Path(root, one.function.place.rpartition(":")[0]).is_file()
+    ]
+    return TraceCounts(tuple(own), account.eager)
+
+
+def _compiled(events: Sequence[Trace | RawProgram], found: RunRecording) -> Iterator[Trace | Compiled]:
+    for event in events:
+        if isinstance(event, Trace):
+            yield event
+        elif name := found.names.get(event.record["file"], ""):
+            record = event.record
+            yield Compiled(
+                record["order"], record["name"], event.known, event.called, record["traced"], name,
+                record["platform"], record.get("place", ""),
+            )  # fmt: skip
+
+
+def write_index(folder: Path, raw: RawRun, found: RunRecording, command: Sequence[str], code: int) -> None:
+    """Write recording.json: what ran, what it compiled, how often, and what was left out."""
+    index = {
+        "format_version": FORMAT_VERSION,
+        "command": list(command),
+        "exit_code": code,
+        "processes": raw.processes,
+        "programs": [_row(each) for each in found.programs],
+        "functions": _functions(raw, found),
+        "eager": {"compiled": sum(raw.eager.values()), "operations": dict(sorted(raw.eager.items()))},
+        "failed": dict(sorted(raw.failed.items())),
+        "problems": found.problems,
+    }
+    text = json.dumps(index, indent=1, ensure_ascii=False) + "\n"
+    (folder / INDEX).write_text(text, encoding="utf-8")
+
+
+def _row(each: RecordedProgram) -> dict[str, Any]:
+    program = each.program
+    return {
+        "name": each.key.name,
+        "target": each.key.target,
+        "function": program.function,
+        "defined": program.place or None,
+        "called": (program.called.place or None) if program.called else None,
+        "arguments": [f"{leaf.path} {leaf.text}".strip() for leaf in program.leaves if leaf.kind == "array"],
+        "compiles": each.compiles,
+        "calls": each.calls,
+    }
+
+
+def _functions(raw: RawRun, found: RunRecording) -> list[dict[str, Any]]:
+    """How often each function was traced, by itself and inside others, and how many programs it has."""
+    traces: dict[tuple[str, str], Counter[str]] = {}
+    for trace in raw.traces:
+        function = trace.call.function
+        traces.setdefault(function.key, Counter())["inside" if trace.nested else "traces"] += 1
+    for each in found.programs:
+        key = (each.program.function, each.program.place)
+        traces.setdefault(key, Counter())["programs"] += 1
+    return [
+        {"function": name, "defined": place or None, "traces": counts["traces"],
+         "traces_inside_others": counts["inside"], "programs": counts["programs"]}
+        for (name, place), counts in traces.items()
+    ]  # fmt: skip
+
+
+@contextlib.contextmanager
+def replacing(folder: Path) -> Iterator[Path]:
+    """A new folder that takes the place of `folder` in one step when the block is left without an exception.
+
+    Args:
+        folder: missing, empty, or an earlier recording.
+
+    Yields:
+        the folder to write into.
+
+    Raises:
+        UsageError: something else stands there.
+    """
+    check_replaceable(folder)
+    folder = folder.resolve()  # a link stays one, and what it leads to is replaced
+    part = folder.absolute().with_name(f".{folder.absolute().name}.{os.getpid()}.part")
+    part.mkdir(parents=True)
+    try:
+        yield part
+        shutil.rmtree(part / PARTIAL, ignore_errors=True)
+        old = part.with_suffix(".old")
+        if folder.exists():
+            folder.rename(old)
+        part.rename(folder)
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def check_replaceable(folder: Path) -> None:
+    """Never replace what is no recording.
+
+    Raises:
+        UsageError: a file, or a folder with other things in it.
+    """
+    if not folder.exists() or (folder / INDEX).is_file():
+        return
+    if not folder.is_dir() or any(folder.iterdir()):
+        hint = "name a folder that is not there, or an earlier recording: -o FOLDER"
+        raise UsageError("stands there already and is no recording", where=str(folder), hint=hint)

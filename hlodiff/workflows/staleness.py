@@ -1,0 +1,106 @@
+"""What a capture depends on, and whether that is still so when somebody accepts it."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from hlodiff.capture.inputs import file_digest, package_version
+from hlodiff.config import Config
+from hlodiff.snapshots import Key, Origin
+
+# Keys that decide what is captured. The others say where snapshots lie, how they are compared and what is let pass.
+_SETTINGS = (
+    "modules", "path", "targets", "xla_flags", "libtpu_init_args", "env", "x64", "matmul_precision", "large_constants",
+)  # fmt: skip
+_MOST = 3
+
+
+def settings_of(config: Config) -> dict[str, str]:
+    """The keys of the configuration that decide what is captured, each with a hash: values may be secret."""
+    values = {name: json.dumps(getattr(config, name)) for name in _SETTINGS}
+    return {name: sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:16] for name, value in values.items()}
+
+
+@dataclass(slots=True)
+class Freshness:
+    """Holds captures against the project as it is now. No code is run, and each file is read once.
+
+    Args:
+        config: the project's.
+        foreign: whether another machine captured: then it had packages of its own, and perhaps other files beside it.
+        any_age: whether nobody asks how old a capture is.
+    """
+
+    config: Config
+    foreign: bool = False
+    any_age: bool = False
+    _digests: dict[str, str] = field(default_factory=dict)
+    _versions: dict[str, str] = field(default_factory=dict)
+
+    def refusal(self, key: Key, origin: Origin | None) -> tuple[str, ...]:
+        """Why a capture must not be accepted: what has changed, and what to type; () where nothing has.
+
+        Args:
+            key: whose it is; "traces" or "growth" may stand for the target.
+            origin: what it was captured from; None where that is not known.
+        """
+        changes = () if self.any_age else self._changes(origin)
+        if not changes:
+            return ()
+        where = "" if key.target in ("traces", "growth") else f" --target {key.target}"
+        again = f"hint: hlodiff check {key.name}{where}"
+        return (*changes, f"{again}; --stale accepts what was captured all the same")
+
+    def _changes(self, origin: Origin | None) -> tuple[str, ...]:
+        if origin is None:
+            return ("it does not say what it was captured from, as captures of an older hlodiff do not",)
+        return (*self._files(origin), *self._settings(origin), *self._packages(origin))
+
+    def _files(self, origin: Origin) -> tuple[str, ...]:
+        changed = [name for name, digest in origin.files.items() if self._is_ours(name) and self._now(name) != digest]
+        if not changed:
+            return ()
+        more = f" and {len(changed) - _MOST} more" if len(changed) > _MOST else ""
+        names = ", ".join(changed[:_MOST]) + more
+        if self.foreign:
+            return (f"it was captured from other content of {names} than is here, perhaps of a merge commit",)
+        gone = [name for name in changed if not self._now(name)]
+        if gone == changed:
+            return (f"{names} {'is' if len(changed) == 1 else 'are'} gone since this was captured",)
+        return (f"{names} {'has' if len(changed) == 1 else 'have'} changed since this was captured",)
+
+    def _is_ours(self, name: str) -> bool:
+        """What lies outside of the repository is another file on another machine."""
+        if not self.foreign:
+            return True
+        root = Path(os.path.realpath(self.config.root))
+        top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+        return Path(os.path.normpath(root / name)).is_relative_to(top)
+
+    def _now(self, name: str) -> str:
+        if name not in self._digests:
+            self._digests[name] = file_digest(Path(os.path.realpath(self.config.root), name))
+        return self._digests[name]
+
+    def _settings(self, origin: Origin) -> tuple[str, ...]:
+        now = settings_of(self.config)
+        changed = [name for name in now if origin.settings.get(name) != now[name]]
+        verb = "has" if len(changed) == 1 else "have"
+        named = ", ".join(f"`{name}`" for name in changed)
+        return (f"{named} in [tool.hlodiff] {verb} changed since this was captured",) if changed else ()
+
+    def _packages(self, origin: Origin) -> tuple[str, ...]:
+        if self.foreign:
+            return ()
+        for name in origin.packages:
+            if name not in self._versions:
+                self._versions[name] = package_version(name)
+        changed = [name for name, version in origin.packages.items() if self._versions[name] != version]
+        return tuple(
+            f"{name} was {origin.packages[name]} when this was captured, and is {self._versions[name] or 'gone'}"
+            for name in changed[:_MOST]
+        )

@@ -1,0 +1,319 @@
+"""`hlodiff.update`: capture registered functions and write the snapshots of those that changed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from hlodiff.capture import CapturedProgram, NotChecked, Outcome, discover, one_worker_for_both
+from hlodiff.config import Config, shown_path
+from hlodiff.differ.limits import Limits
+from hlodiff.errors import HlodiffError, StoreError, UsageError, expected_error
+from hlodiff.report.escape import json_text, printable
+from hlodiff.report.headline import headline
+from hlodiff.report.numbers import many
+from hlodiff.snapshots import (
+    FutureFormatError,
+    Key,
+    Snapshot,
+    StaleError,
+    remove_snapshot,
+    rewrite_snapshot,
+    write_snapshot,
+    writing,
+)
+from hlodiff.workflows.capture_programs import capture_programs
+from hlodiff.workflows.ci import refuse_in_ci
+from hlodiff.workflows.compare import ParsedSnapshot, compare, parse, record
+from hlodiff.workflows.configuration import load
+from hlodiff.workflows.growth import update_growth
+from hlodiff.workflows.pending import PendingWriter, pending_folder
+from hlodiff.workflows.progress import OnProgress, reporting_to
+from hlodiff.workflows.scenarios import update_scenarios
+from hlodiff.workflows.select import ChosenFunctions, as_patterns, choose, intact_snapshots, load_stored, requests_for
+
+_LOG = logging.getLogger(__name__)
+_RECORDED = ("new", "changed", "repaired", "healed", "facts", "rewritten")
+_STATUSES = (*_RECORDED, "unchanged", "orphaned", "deleted", "not checked", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateRow:
+    """What `update` did with one program, scenario or growth record.
+
+    Args:
+        key: which one; "traces" or "growth" is the target of a record.
+        status: "new", "changed", "repaired" (the snapshot was invalid), "healed" (a merge had left it stale), "facts"
+            (same program, other toolchain or figures), "rewritten", "unchanged", "orphaned" (no longer registered),
+            "deleted", "not checked" (this machine cannot compile it) or "failed".
+        details: why, or what changed, one line each.
+        log: the end of the worker's log.
+    """
+
+    key: Key
+    status: str
+    details: tuple[str, ...] = ()
+    log: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateResult:
+    """What `update` did.
+
+    Args:
+        rows: one for each program, scenario and growth record; orphans after what is registered.
+        notes: about folders that are no snapshots.
+        snapshots: the folder that was written to, relative to the current one where it is below it.
+    """
+
+    rows: tuple[UpdateRow, ...]
+    notes: tuple[str, ...]
+    snapshots: Path
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 2 where something failed."""
+        return 2 if any(row.status == "failed" for row in self.rows) else 0
+
+    @property
+    def verdict(self) -> Literal["clean", "undecided"]:
+        """The exit code as a word."""
+        return "undecided" if self.exit_code else "clean"
+
+
+def update(
+    names: Sequence[str] = (),
+    targets: Sequence[str] = (),
+    *,
+    root: str | Path = ".",
+    jobs: int | None = None,
+    prune: bool = False,
+    rewrite: bool = False,
+    ci_write: bool = False,
+    on_progress: OnProgress | None = None,
+) -> UpdateResult:
+    """Compile registered functions and record those whose program changed.
+
+    A snapshot whose program is the same is not touched. A program that cannot be compiled here keeps its snapshot.
+    Nothing is printed.
+
+    Args:
+        names: functions (`"train"`), cases (`"train/small"`) or patterns (`"train*"`); all functions where empty.
+        targets: targets (`"cpu"`) or patterns (`"tpu-*"`); all targets where empty.
+        root: the project: a folder with pyproject.toml, or one below it.
+        jobs: number of worker processes, 1 or more; None for that of the configuration.
+        prune: whether to delete snapshots of functions that are no longer registered.
+        rewrite: whether to write summary and sources of unchanged programs again, and record nothing else.
+        ci_write: whether to write although this is CI (the environment variable CI is set).
+        on_progress: called with a `hlodiff.Progress` whenever a program is begun or finished.
+
+    Returns:
+        one row for each program, and the exit code.
+
+    Raises:
+        ConfigError: there is no `[tool.hlodiff]` table, or it has a mistake.
+        RegistryError: a module that the configuration names cannot be imported.
+        StoreError: a snapshot cannot be written, or another process is writing snapshots.
+        UsageError: a name or target matches nothing, this is CI, or `prune` and `rewrite` are both given.
+
+    Example:
+        >>> result = hlodiff.update(["train_step"], root="project")  # doctest: +SKIP
+        >>> [(row.key.name, row.key.target, row.status) for row in result.rows]  # doctest: +SKIP
+        [('train_step', 'cpu', 'new')]
+    """
+    refuse_in_ci(ci_write, "update")
+    if rewrite and prune:
+        raise UsageError("--rewrite and --prune exclude each other", hint="give one of them")
+    config = load(Path(root))
+    names, targets = as_patterns(names), as_patterns(targets)
+    with reporting_to(on_progress), one_worker_for_both(), writing(shown_path(config.snapshots)):
+        discovery = discover(config)
+        chosen = choose(config, discovery, names, targets)
+        run = _UpdateRun(config, PendingWriter(pending_folder(config), config.max_file_bytes), rewrite)
+        try:
+            run.update_all(chosen, jobs)
+            run.orphans(chosen, prune)
+            if not rewrite:
+                run.scenarios(chosen, jobs, prune)
+            growth = () if rewrite else update_growth(config, discovery, chosen, names, jobs, prune)
+            run.forget_records(
+                Key(row.key.function, row.key.case, "growth") for row in growth if row.status != "not checked"
+            )
+            run.forget_records(row.key for row in run.traces)
+        except KeyboardInterrupt:
+            done = sum(row.status in _RECORDED for row in run.rows.values())
+            _LOG.info("%s recorded; `hlodiff update` goes on with the others", many(done, "program"))
+            raise
+    rows = [run.rows[key] for key in (*chosen.registered, *chosen.orphaned) if key in run.rows]
+    rows += [*(UpdateRow(row.key, row.status, row.what, row.log) for row in growth), *run.traces]
+    return UpdateResult(tuple(rows), chosen.notes(), shown_path(config.snapshots))
+
+
+@dataclass(slots=True)
+class _UpdateRun:
+    config: Config
+    pending: PendingWriter
+    rewrite: bool = False
+    rows: dict[Key, UpdateRow] = field(default_factory=dict)
+    traces: list[UpdateRow] = field(default_factory=list)
+
+    def update_all(self, chosen: ChosenFunctions, jobs: int | None) -> None:
+        stored, invalid = load_stored(self.config, chosen.registered)
+        for key, error in invalid.items():
+            if isinstance(error, FutureFormatError) or self.rewrite:
+                self.rows[key] = _failed(key, error)
+        if self.rewrite:
+            self._without_snapshot(chosen, stored)
+        keys = [key for key in chosen.registered if key not in self.rows]
+        known = {} if self.rewrite else intact_snapshots(stored)
+        with closing(capture_programs(self.config, requests_for(keys, known), jobs)) as outcomes:
+            for key, outcome in outcomes:
+                row = self.update_one(key, outcome, stored.get(key), invalid.get(key))
+                self.rows[key] = row
+                if row.status != "not checked":  # what an earlier check left pending is recorded now, or outdated
+                    self.pending.forget(key)
+
+    def update_one(
+        self, key: Key, outcome: Outcome, old: ParsedSnapshot | None, invalid: HlodiffError | None
+    ) -> UpdateRow:
+        if isinstance(outcome, NotChecked):
+            advice = (f"hint: {outcome.advice}",) if outcome.advice else ()
+            return UpdateRow(key, "not checked", (outcome.reason, *advice))
+        if not isinstance(outcome, CapturedProgram):
+            return UpdateRow(key, "failed", (outcome.what,), outcome.log_tail)
+        if outcome.unchanged:
+            return UpdateRow(key, "unchanged")
+        try:
+            snapshot = record(outcome, str(self.config.root), self.config.large_constants)
+            if self.rewrite:
+                assert old is not None
+                return self._rewrite(key, snapshot, old)
+            written = write_snapshot(shown_path(self.config.snapshots), snapshot, self.config.max_file_bytes)
+            if not written:
+                return UpdateRow(key, "unchanged")
+            if old is None:
+                return UpdateRow(key, "healed" if isinstance(invalid, StaleError) else "repaired" if invalid else "new")
+            return _difference(key, old, parse(snapshot, key.name), Limits(**dict(self.config.limits)))
+        except StoreError:
+            raise  # the folder cannot be written, so the next program would fail as well
+        except Exception as error:
+            return _failed(key, expected_error(error))
+
+    def _without_snapshot(self, chosen: ChosenFunctions, stored: Mapping[Key, ParsedSnapshot]) -> None:
+        for key in chosen.registered:
+            if key not in stored and key not in self.rows:
+                hint = f"hint: hlodiff update {key.name} --target {key.target}"
+                self.rows[key] = UpdateRow(key, "not checked", ("there is no snapshot to rewrite", hint))
+
+    def _rewrite(self, key: Key, snapshot: Snapshot, old: ParsedSnapshot) -> UpdateRow:
+        recorded = old.snapshot
+        if (snapshot.stablehlo, snapshot.compiled) != (recorded.stablehlo, recorded.compiled):
+            hint = f"hint: hlodiff update {key.name} --target {key.target}"
+            reason = "the program is not the recorded one any more, so nothing was rewritten"
+            return UpdateRow(key, "failed", (reason, hint))
+        written = rewrite_snapshot(shown_path(self.config.snapshots), snapshot)
+        return UpdateRow(key, "rewritten" if written else "unchanged")
+
+    def orphans(self, chosen: ChosenFunctions, prune: bool) -> None:
+        for key in chosen.orphaned:
+            if prune:
+                remove_snapshot(self.config.snapshots, key)
+            self.rows[key] = UpdateRow(key, "deleted" if prune else "orphaned")
+
+    def scenarios(self, chosen: ChosenFunctions, jobs: int | None, prune: bool) -> None:
+        """Run scenarios; the target of their rows is `traces`."""
+        for one in update_scenarios(self.config, chosen.scenarios, jobs, prune):
+            self.traces.append(UpdateRow(Key(one.name, "", "traces"), one.status, one.what, one.log))
+
+    def forget_records(self, keys: Iterable[Key]) -> None:
+        """Forget pending traces and growth of an earlier check: they are recorded now, or outdated."""
+        for key in keys:
+            self.pending.forget_record(key)
+
+
+def _failed(key: Key, error: HlodiffError) -> UpdateRow:
+    return UpdateRow(key, "failed", tuple(error.render().split("\n")))
+
+
+def _difference(key: Key, old: ParsedSnapshot, new: ParsedSnapshot, limits: Limits) -> UpdateRow:
+    if (old.snapshot.stablehlo, old.snapshot.compiled) == (new.snapshot.stablehlo, new.snapshot.compiled):
+        return UpdateRow(key, "facts")
+    stages = {"stablehlo": "StableHLO", "compiled": "compiled"}
+    lines = (f"{stages[program.stage]}: {headline(program)}" for program in compare(old, new, limits))
+    return UpdateRow(key, "changed", tuple(lines))
+
+
+def update_text(result: UpdateResult) -> str:
+    """What was recorded, one line each, and the totals with the next command."""
+    return "".join(line + "\n" for line in _lines(result))
+
+
+def _lines(result: UpdateResult) -> Iterator[str]:
+    width = max((len(f"{row.key.name}  {row.key.target}") for row in result.rows), default=0)
+    not_checked: dict[tuple[str, ...], list[UpdateRow]] = {}
+    failed: dict[tuple[str, ...], list[UpdateRow]] = {}
+    for row in result.rows:
+        if row.status == "not checked":
+            not_checked.setdefault(row.details, []).append(row)
+        elif row.status == "failed":
+            failed.setdefault(row.details, []).append(row)
+        elif row.status != "unchanged":
+            yield from _group_lines([row], width)
+    for group in failed.values():
+        yield from _group_lines(group, width)
+    for reason, group in not_checked.items():
+        more = f" and {len(group) - 3} more" if len(group) > 3 else ""
+        yield f"not checked: {', '.join(f'{row.key.name} on {row.key.target}' for row in group[:3])}{more}"
+        yield from (f"  {printable(line)}" for part in reason for line in part.split("\n"))
+    yield from (f"note: {printable(note)}" for note in result.notes)
+    yield _totals(result)
+
+
+def _group_lines(rows: Sequence[UpdateRow], width: int) -> Iterator[str]:
+    """Programs with the same details, with the log of the first."""
+    first = rows[0]
+    words = {
+        "facts": "same program, other toolchain or figures",
+        "repaired": "recorded anew: the old one was broken",
+        "healed": "recorded anew: a merge had left it stale",
+        "rewritten": "same program, summary and sources rewritten",
+    }
+    for row in rows:
+        yield f"{f'{row.key.name}  {row.key.target}':<{width}}  {words.get(row.status, row.status)}"
+    yield from (f"  {printable(line)}" for line in first.details)
+    yield from (f"    | {printable(line)}" for line in first.log.rstrip().split("\n")[-12:] if first.log)
+
+
+def _totals(result: UpdateResult) -> str:
+    rows = result.rows
+    counts = [(status, sum(row.status == status for row in rows)) for status in _STATUSES]
+    words = {"facts": "with new facts only", "healed": "recorded anew"}
+    totals = ", ".join(f"{count} {words.get(status, status)}" for status, count in counts if count)
+    recorded = any(count for status, count in counts if status in (*_RECORDED, "deleted"))
+    failed = dict.fromkeys(row.key.name for row in rows if row.status == "failed")
+    if failed:
+        following = f"hlodiff update {' '.join(failed) if len(failed) <= 3 else ''}".rstrip() + ", once it is repaired"
+    elif any(row.status == "orphaned" for row in rows):
+        following = "hlodiff update --prune"
+    else:
+        following = f"git add {result.snapshots}" if recorded else "hlodiff check"
+    return f"{totals or 'nothing is registered'}; next: {following}"
+
+
+def update_json(result: UpdateResult) -> str:
+    """The same for machines."""
+    programs = [
+        {
+            "name": row.key.name,
+            "target": row.key.target,
+            "status": row.status.replace(" ", "_"),
+            "what": list(row.details),
+        }
+        for row in result.rows
+    ]
+    totals = {status.replace(" ", "_"): sum(row.status == status for row in result.rows) for status in _STATUSES}
+    return json_text({"format_version": "1.0", "programs": programs, "totals": totals})

@@ -1,0 +1,196 @@
+"""Who meets on a channel: an instruction that joins others, leaves them or takes another's place is always reported."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.writer import write
+from hlodiff.cli import run
+from hlodiff.differ import ModuleDiff, diff
+from hlodiff.differ.prepare import prepare_pair, without_channels
+from hlodiff.hlo import read_text
+from hlodiff.hlo.fingerprint import contents
+from hlodiff.hlo.model import Module
+from hlodiff.hlo.parser import read_hlo
+
+ROOT = Path(__file__).parents[1]
+CASE = ROOT / "tests" / "fixtures" / "channels"
+CHANNEL = re.compile(r"\bchannel_id=(\d+)|#stablehlo\.channel_handle<handle = (\d+)")
+PERMUTE = (
+    '%N = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = H, type = 1>, '
+    "source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>"
+)
+
+
+def _permute(name: int, channel: int) -> str:
+    return "    " + PERMUTE.replace("%N", f"%{name}").replace("H,", f"{channel},") + "\n"
+
+
+LOWERED = (
+    "module @m attributes {mhlo.num_partitions = 2 : i32} {\n"
+    "  func.func public @main(%arg0: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {\n"
+    + "".join(_permute(n, channel) for n, channel in enumerate((1, 1, 2, 3)))
+    + "    %4 = stablehlo.add %0, %1 : tensor<4xf32>\n"
+    "    %5 = stablehlo.subtract %2, %3 : tensor<4xf32>\n"
+    "    %6 = func.call @f(%4) : (tensor<4xf32>) -> tensor<4xf32>\n"
+    "    return %5, %6 : tensor<4xf32>, tensor<4xf32>\n  }\n"
+    "  func.func private @f(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n"
+    + _permute(0, 2)
+    + _permute(1, 3).replace("(%arg0)", "(%0)")
+    + "    return %1 : tensor<4xf32>\n  }\n}\n"
+)
+
+
+COMPILED = [
+    CASE / "old.hlo",
+    *(path for path in sorted((ROOT / "snapshots").glob("**/compiled.hlo")) if CHANNEL.search(path.read_text())),
+]
+
+
+def fast(old: str, new: str) -> ModuleDiff:
+    return diff(read_hlo(old, at_once=False), read_hlo(new, at_once=False))
+
+
+def slow(old: str, new: str) -> ModuleDiff:
+    return diff(read_hlo(old, at_once=True), read_hlo(new, at_once=True), closed=False)
+
+
+def said(found: ModuleDiff) -> Counter[object]:
+    return Counter(
+        (channel, edit.kind, edit.fields, edit.count, tuple((c.field, c.old, c.new) for c in edit.changes), site)
+        for channel, edits in (("program", found.edits), ("schedule", found.schedule), ("tuning", found.tuning))
+        for edit in edits
+        for site in [tuple(sorted((a.name if a else "", b.name if b else "") for a, b in edit.sites))]
+    )
+
+
+def partition(module: Module) -> Counter[object]:
+    """Who meets on each channel, whatever its number: members by the content and the place of what they are in."""
+    numbered = prepare_pair(module, module).modules[0]
+    bare = contents(without_channels(numbered))
+    groups: dict[str, list[object]] = {}
+    for index, computation in enumerate(numbered.computations):
+        for place, position in enumerate(bare[index].order):
+            it = computation.instructions[position]
+            number = it.attribute("channel_id") or it.attribute("channel_handle")
+            if number:
+                groups.setdefault(number, []).append((bare[index].hash, place))
+    return Counter(frozenset(Counter(group).items()) for group in groups.values())
+
+
+# Each takes the numbers in the order of the text, and gives others.
+
+
+def joined(numbers: list[int], chance: random.Random) -> None:
+    numbers[chance.randrange(len(numbers))] = chance.choice(numbers)
+
+
+def left(numbers: list[int], chance: random.Random) -> None:
+    numbers[chance.randrange(len(numbers))] = max(numbers) + 1
+
+
+def swapped(numbers: list[int], chance: random.Random) -> None:
+    one, other = chance.randrange(len(numbers)), chance.randrange(len(numbers))
+    numbers[one], numbers[other] = numbers[other], numbers[one]
+
+
+def merged(numbers: list[int], chance: random.Random) -> None:
+    one, other = chance.choice(numbers), chance.choice(numbers)
+    numbers[:] = [one if number == other else number for number in numbers]
+
+
+def split(numbers: list[int], chance: random.Random) -> None:
+    one, fresh = chance.choice(numbers), max(numbers) + 1
+    numbers[:] = [fresh if number == one and chance.random() < 0.5 else number for number in numbers]
+
+
+def renumbered(numbers: list[int], chance: random.Random) -> None:
+    old = sorted(set(numbers))
+    new = dict(zip(old, chance.sample(range(1, 9000), len(old)), strict=True))
+    numbers[:] = [new[number] for number in numbers]
+
+
+Change = Callable[[list[int], random.Random], None]
+CHANGES: tuple[Change, ...] = (joined, left, swapped, merged, split, renumbered)
+
+
+def changed(text: str, change: Change, chance: random.Random) -> str:
+    numbers = [int(one or other) for one, other in CHANNEL.findall(text)]
+    change(numbers, chance)
+    rest = iter(numbers)
+    return CHANNEL.sub(lambda found: re.sub(r"\d+$", str(next(rest)), found[0]), text)
+
+
+def shared(text: str, chance: random.Random) -> str:
+    """The program with channels for some of its instructions, shared across its computations."""
+    module = read_hlo(text, at_once=True)
+    rate, most = chance.choice((0.02, 0.1, 0.5)), chance.choice((1, 3, 20))
+    bodies = []
+    for computation in module.computations:
+        instructions = [
+            replace(it, attributes=(*it.attributes, ("channel_id", str(chance.randint(1, most)))))
+            if it.operands and it.attribute("channel_id") is None and chance.random() < rate
+            else it
+            for it in computation.instructions
+        ]
+        bodies.append(replace(computation, instructions=tuple(instructions)))
+    return write(replace(module, computations=tuple(bodies)))
+
+
+def test_an_instruction_that_joins_the_channel_of_fused_ones_is_reported() -> None:
+    old, new = ((CASE / name).read_text() for name in ("old.hlo", "new.hlo"))
+    for before, after in ((old, new), (new, old)):
+        found = fast(before, after)
+        assert [(edit.kind, edit.fields, edit.count) for edit in found.edits] == [
+            ("changed", ("attribute:channel_id",), 1)
+        ]
+        site = found.edits[0].old
+        assert site is not None
+        assert site.name == "all-gather.18"
+        (change,) = found.edits[0].changes
+        assert change.old != change.new
+        assert found.replay().complete
+
+
+def test_the_command_reports_and_proves_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diff", str(CASE / "old.hlo"), str(CASE / "new.hlo"), "--verify", "--exit-code"]) == 1
+    assert "the 1 edit turns the old program into the new one" in " ".join(capsys.readouterr().out.split())
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.integers(0, 10**9), st.sampled_from(CHANGES), st.booleans())
+def test_what_is_left_unread_changes_nothing(seed: int, change: Change, more: bool) -> None:
+    chance = random.Random(seed)
+    text = chance.choice(COMPILED).read_text()
+    if more:
+        text = shared(text, chance)
+    other = changed(text, change, chance)
+    found = fast(text, other)
+    assert said(found) == said(slow(text, other))
+    assert found.replay().complete
+    if change is renumbered:
+        assert found.identical
+    elif partition(read_hlo(text)) != partition(read_hlo(other)):
+        assert any("attribute:channel_id" in edit.fields for edit in found.edits)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(st.integers(0, 10**9), st.sampled_from(CHANGES))
+def test_stablehlo_shares_channels_too(seed: int, change: Change) -> None:
+    chance = random.Random(seed)
+    old, new = read_text(LOWERED), read_text(changed(LOWERED, change, chance))
+    found = diff(old, new)
+    assert found.replay().complete
+    if change is renumbered:
+        assert found.identical
+    elif partition(old) != partition(new):
+        assert any("attribute:channel_id" in edit.fields for edit in found.edits)

@@ -1,0 +1,107 @@
+"""Collectives of real programs, counted by hand: TPU fusions that take one in steps, and channels that mean nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hlodiff.differ.metrics import collectives, metrics_by_kind, module_metrics, op_counts
+from hlodiff.differ.metrics import count as count_all
+from hlodiff.differ.placement import compute_places
+from hlodiff.hlo import read
+from hlodiff.hlo.parser import read_hlo
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = Path(__file__).parent / "fixtures" / "collectives"
+MATRIX = 2048 * 2048 * 2  # bf16
+
+# Counted by hand. `gathers` and the loop come from `jax.shard_map`, where every collective has channel 1.
+REAL = [
+    (FOLDER / "gathers.tpu.hlo", {"all-gather": (3, 1, 3 * 1024 * 1024 * 2)}),
+    (FOLDER / "gathers-in-and-after-a-loop.tpu.hlo", {"all-gather": (6, 4, 6 * MATRIX)}),
+    (FOLDER / "tensor-parallel-gradient.tpu.hlo", {"all-gather": (2, 1, 2 * 4194304), "all-reduce": (1, 0, 16777216)}),
+    ("feed_forward_fsdp/tpu-v5e-2x2", {"all-gather": (2, 1, 65536), "all-reduce": (1, 0, 131072)}),
+    ("feed_forward_fsdp/cpu-4", {"all-gather": (2, 0, 131072), "all-reduce": (1, 0, 131072)}),
+    ("feed_forward_fsdp/cuda-h100-x4", {"all-gather": (1, 0, 131072), "reduce-scatter": (1, 0, 32768)}),
+    ("feed_forward_sharded/tpu-v5e-2x2", {"all-reduce": (2, 0, 69632)}),
+    ("feed_forward_sharded/cpu-4", {"all-reduce": (2, 0, 69632)}),
+    ("feed_forward_sharded/cuda-h100-x4", {"all-reduce": (2, 0, 69632)}),
+]
+
+
+@pytest.mark.parametrize(("place", "wanted"), REAL, ids=[str(place).rpartition("fixtures/")[2] for place, _ in REAL])
+def test_collectives_of_real_programs(place: Path | str, wanted: dict[str, tuple[int, int, int]]) -> None:
+    file = place if isinstance(place, Path) else ROOT / "snapshots" / place / "compiled.hlo"
+    module = read(file)
+    found = {name: (one["count"], one["async"], one["bytes"]) for name, one in collectives(module).items()}
+    assert found == wanted
+    ops = op_counts(module)
+    assert {name: ops[name] for name in wanted} == {name: count for name, (count, _, _) in wanted.items()}
+    assert sum(compute_places(module).values()) == sum(ops.values())
+
+
+def test_steps_in_a_loop_are_one_collective_of_the_loop() -> None:
+    counts = count_all(read(FOLDER / "gathers-in-and-after-a-loop.tpu.hlo"))
+    kinds = metrics_by_kind(counts)
+    assert sum(metrics.get("collectives", 0) for metrics in kinds.values()) == 6
+    assert kinds["loop"]["collectives"] == 1  # the other one of the loop runs in steps, so it begins in a fusion
+    assert kinds["fusion"]["collectives"] == 4
+
+
+STEP = (
+    "%{name} (p: f32[4]) -> f32[8] {{\n  %p = f32[4]{{0}} parameter(0)\n  {root}%g = f32[8]{{0}} all-gather(%p), "
+    'channel_id=1, dimensions={{0}}, replica_groups={{{{0,1}}}}, frontend_attributes={{chain_id="{chain}"}}, '
+    'backend_config={{"async_collective_fusion_config":{{"flag_start":"2","flag_end":"8"}}}}\n{rest}}}\n'
+)
+BEGIN = '  ROOT %b = f32[8]{0} custom-call(%g), custom_call_target="AsyncCollectiveStart"\n'
+
+
+def steps(*, begun: bool) -> str:
+    """Two chains of three steps each, all on channel 1; without `begun` their first steps look like the others."""
+    parts, calls = [], []
+    for chain in "01":
+        for number in range(3):
+            first = begun and number == 0
+            name = f"step.{chain}.{number}"
+            parts.append(
+                STEP.format(name=name, chain=chain, root="" if first else "ROOT ", rest=BEGIN if first else "")
+            )
+            calls.append(f"  %f.{chain}.{number} = f32[8]{{0}} fusion(%p), kind=kLoop, calls=%{name}\n")
+    last = "  ROOT %r = f32[8]{0} add(%f.0.2, %f.1.2)\n"
+    entry = "ENTRY %main (p: f32[4]) -> f32[8] {\n  %p = f32[4]{0} parameter(0)\n" + "".join(calls) + last + "}\n"
+    return "HloModule m\n\n" + "\n".join(parts) + "\n" + entry
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_two_chains_on_one_channel_are_two_collectives(begun: bool) -> None:
+    metrics = module_metrics(read_hlo(steps(begun=begun)))
+    assert (metrics["collectives"], metrics["async_collectives"], metrics["collective_bytes"]) == (2, 2, 64)
+
+
+def test_collectives_that_share_a_channel_are_as_many_as_there_are() -> None:
+    one = "  %{0} = f32[4]{{0}} all-reduce(%{1}), channel_id=1, replica_groups={{{{0,1}}}}, to_apply=%sum\n"
+    text = (
+        "HloModule m\n\n%sum (x: f32[], y: f32[]) -> f32[] {\n  %x = f32[] parameter(0)\n  %y = f32[] parameter(1)\n"
+        "  ROOT %a = f32[] add(%x, %y)\n}\n\nENTRY %main (p: f32[4]) -> f32[4] {\n  %p = f32[4]{0} parameter(0)\n"
+        + one.format("a", "p")
+        + one.format("b", "a")
+        + "  ROOT %n = f32[4]{0} negate(%b)\n}\n"
+    )
+    assert collectives(read_hlo(text)) == {"all-reduce": {"count": 2, "async": 0, "bytes": 32}}
+
+
+SYNC = [
+    ("all-gather", "(f32[4]{0}, f32[8]{0})", "dimensions={0}, replica_groups={{0,1}}", 32),
+    ("collective-permute", "(f32[4]{0}, f32[4]{0}, u32[], u32[])", "source_target_pairs={{0,1}}", 16),
+    ("all-to-all", "((f32[4]{0}), f32[4]{0})", "dimensions={0}, replica_groups={{0,1}}", 16),
+]
+
+
+@pytest.mark.parametrize(("name", "shape", "attributes", "size"), SYNC)
+def test_a_start_with_its_done_is_one_collective(name: str, shape: str, attributes: str, size: int) -> None:
+    text = (
+        f"HloModule m\n\nENTRY %main (p: f32[4]) -> f32[4] {{\n  %p = f32[4]{{0}} parameter(0)\n"
+        f"  %s = {shape} {name}-start(%p), channel_id=1, {attributes}\n  ROOT %d = f32[4]{{0}} {name}-done(%s)\n}}\n"
+    )
+    assert collectives(read_hlo(text)) == {name: {"count": 1, "async": 1, "bytes": size}}

@@ -1,0 +1,238 @@
+"""Registered functions that end the process, or try to, when they are asked for their cases: each is named alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hlodiff.capture import CapturedProgram, CaptureFailure, DiscoveredFunction, capture, discover, one_worker_for_both
+from tests.captured import HEAD, Project
+from tests.captured import project as project
+
+pytestmark = pytest.mark.slow
+
+COUNTED = (
+    HEAD
+    + """\
+import ctypes, enum, sys, time
+open("imported", "a").write(".")
+class Mute(Exception): __str__ = __repr__ = lambda self: 1 / 0
+class Stubborn(Exception): __str__ = lambda self: sys.exit("no words")
+class Name(str, enum.Enum): A = "a"
+def deeper(): deeper()
+def nested():
+    x = None
+    for _ in range(1_000_000): x = [x]
+    return x
+"""
+)
+MUTE = COUNTED.split("\n").index("class Mute(Exception): __str__ = __repr__ = lambda self: 1 / 0") + 1
+FIRST = COUNTED.count("\n") + 1  # the line of the first function
+
+
+def module(bodies: dict[str, str]) -> str:
+    """Functions of one line each, between two that are as they should be."""
+    bodies = {
+        "before": "return hlodiff.Case(jnp.sin, VECTOR)",
+        **bodies,
+        "after": "return hlodiff.Case(jnp.cos, VECTOR)",
+    }
+    return "".join(f"@hlodiff.register\ndef {name}():\n    {body}\n" for name, body in bodies.items())
+
+
+def line(bodies: dict[str, str], name: str) -> int:
+    """The line of the body of a function."""
+    return FIRST + 3 * (1 + list(bodies).index(name)) + 2
+
+
+def imports(folder: Path) -> int:
+    """How many processes have imported the module."""
+    return len((folder / "imported").read_text())
+
+
+def healthy(functions: tuple[DiscoveredFunction, ...], broken: set[str]) -> None:
+    """Every function that is not broken is listed with its case."""
+    assert {found.name for found in functions if found.problem} == broken
+    assert [(found.programs, found.cases) for found in functions if found.name not in broken] == [
+        ((("cpu", ("",)),), ("",))
+    ] * (len(functions) - len(broken))
+
+
+RAISES = {
+    "leaves": ("sys.exit(0)", "SystemExit: 0"),
+    "tells": ("sys.exit('no dataset')", "SystemExit: no dataset"),
+    "stops": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+    "closes": ("raise GeneratorExit('so')", "GeneratorExit: so"),
+    "mute": ("raise Mute", "Mute: its message cannot be shown, __str__ raises ZeroDivisionError"),
+    "stubborn": ("raise Stubborn", "Stubborn: its message cannot be shown, __str__ raises SystemExit"),
+    "shows": ("return hlodiff.Case(Mute())", "ZeroDivisionError: division by zero"),
+    "odd": (r"raise ValueError('\udcff \x00')", "ValueError: \udcff \x00"),
+}
+
+
+def test_what_a_function_raises_ends_no_process(project: Project, tmp_path: Path) -> None:
+    bodies = {name: body for name, (body, _) in RAISES.items()} | {"deep": "deeper()"}
+    config = project(module(bodies), head=COUNTED)
+    with one_worker_for_both():
+        discovery = discover(config)
+        found = {outcome.function: outcome for outcome in capture(config, discovery.requests())}
+    functions = discovery.functions
+    healthy(functions, set(bodies))
+    problems = {one.name: one.problem for one in functions}
+    for name, (_, says) in RAISES.items():
+        place = MUTE if name == "shows" else line(bodies, name)
+        outcome = found[name]
+        assert isinstance(outcome, CaptureFailure)
+        assert problems[name] == outcome.what == f"programs.py:{place}: {says}"
+    assert "RecursionError: maximum recursion depth exceeded" in problems["deep"]
+    assert isinstance(found["before"], CapturedProgram) and isinstance(found["after"], CapturedProgram)
+    assert imports(tmp_path) == 1
+
+
+ENDS = {
+    "leaves": ("print('about to leave'); os._exit(3)", "the worker left with exit code 3"),
+    "aborts": ("os.abort()", "the worker was ended by SIGABRT"),
+    "crashes": ("ctypes.string_at(0)", "the worker was ended by SIGSEGV"),
+    "overflows": ("sys.setrecursionlimit(1 << 30); repr(nested())", "the worker was ended by SIGSEGV"),
+    "leaves_a_process": ("os.system('sleep 600 &'); os._exit(3)", "the worker left with exit code 3"),
+    "leaves_a_copy": ("os.fork() or time.sleep(600); os._exit(3)", "the worker left with exit code 3"),
+    "closes_all": ("os.closerange(3, 4096); return hlodiff.Case(jnp.sin, VECTOR)", "the worker left with exit code 1"),
+}
+CRASHES = ("aborts", "crashes", "overflows")  # they tell where
+
+
+def test_a_function_that_ends_the_process_is_named_and_the_next_is_asked(project: Project, tmp_path: Path) -> None:
+    bodies = {name: body for name, (body, _) in ENDS.items()}
+    config = project(module(bodies), head=COUNTED)
+    with one_worker_for_both():
+        discovery = discover(config)
+        assert imports(tmp_path) == 1 + len(ENDS)
+        found = {outcome.function: outcome for outcome in capture(config, discovery.requests())}
+    healthy(discovery.functions, set(ENDS))
+    problems = {one.name: one.problem for one in discovery.functions}
+    for name, (_, says) in ENDS.items():
+        at = line(bodies, name)
+        expected = (
+            f"programs.py:{at}: {says}"
+            if name in CRASHES
+            else f"{says} (`{name}` is registered at programs.py:{at - 2})"
+        )
+        outcome = found[name]
+        assert isinstance(outcome, CaptureFailure)
+        assert (problems[name], outcome.what) == (expected, expected)
+        assert "site-packages" not in outcome.log_tail and "Extension modules" not in outcome.log_tail
+    assert isinstance(found["leaves"], CaptureFailure) and found["leaves"].log_tail == "about to leave"
+    assert isinstance(found["before"], CapturedProgram) and isinstance(found["after"], CapturedProgram)
+
+
+def test_an_answer_that_cannot_be_read_is_of_one_function(project: Project) -> None:
+    config = project(module({"named": "return {Name.A: hlodiff.Case(jnp.sin, VECTOR)}"}), head=COUNTED)
+    functions = discover(config).functions
+    healthy(functions, {"named"})
+    assert functions[1].problem.startswith("the answer of the worker cannot be read: ModuleNotFoundError")
+
+
+def test_what_a_function_does_to_its_process_reaches_no_other(project: Project, tmp_path: Path) -> None:
+    case = "return hlodiff.Case(jnp.sin, VECTOR)"
+    bodies = {
+        "forks": f"os.fork(); {case}",
+        "floods": f"[os.write(n, b'\\x80\\x00{{garbage' * 100_000) for n in (1, 2)]; {case}",
+        "shuts": f"os.close(1); os.close(2); {case}",
+        "speaks": f"print('here', flush=True); print('there', file=sys.stderr, flush=True); {case}",
+        "shuts_stdout": f"sys.stdout.close(); sys.stderr = None; {case}",
+        "speaks_again": f"print('here', flush=True); print('there', file=sys.stderr, flush=True); {case}",
+    }
+    config = project(module(bodies), head=COUNTED)
+    with one_worker_for_both():
+        discovery = discover(config)
+        healthy(discovery.functions, set())
+        outcomes = list(capture(config, discovery.requests()))
+    assert all(isinstance(outcome, CapturedProgram) for outcome in outcomes), outcomes
+    assert imports(tmp_path) == 1
+
+
+EIGHT = {
+    "one": "sys.exit('no dataset')",
+    "two": "os._exit(3)",
+    "three": "return hlodiff.Case(jnp.tan, VECTOR)",
+    "four": "ctypes.string_at(0)",
+    "five": "raise KeyboardInterrupt",
+    "six": "raise Mute",
+}
+NOTES = """\
+note: the cases of `one` cannot be listed: programs.py:{one}: SystemExit: no dataset
+note: the cases of `two` cannot be listed: the worker left with exit code 3 (`two` is registered at programs.py:{two})
+note: the cases of `four` cannot be listed: programs.py:{four}: the worker was ended by SIGSEGV
+note: the cases of `five` cannot be listed: programs.py:{five}: KeyboardInterrupt
+note: the cases of `six` cannot be listed: programs.py:{six}: Mute: its message cannot be shown,\
+ __str__ raises ZeroDivisionError
+"""
+
+
+def hlodiff(folder: Path, *arguments: str, says: str = "") -> tuple[int, str]:
+    command = [sys.executable, "-m", "hlodiff", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    assert done.stderr.rstrip() == says
+    return done.returncode, done.stdout
+
+
+def test_list_check_and_update_do_the_others(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')
+    project(module(dict.fromkeys(EIGHT, EIGHT["three"])), head=COUNTED)
+    code, out = hlodiff(tmp_path, "update")
+    assert (code, out.split("\n")[-2]) == (0, "8 new; next: git add snapshots")
+    project(module(EIGHT), head=COUNTED)
+
+    places = {name: line(EIGHT, name) - 2 * (name == "two") for name in EIGHT}
+    code, out = hlodiff(tmp_path, "list")
+    assert code == 0 and NOTES.format(**places) in out
+    assert out.endswith("8 functions, 8 recorded; next: hlodiff check\n")
+
+    code, out = hlodiff(tmp_path, "check")
+    assert (code, out.count("could not be judged: ")) == (2, 5)
+    assert out.endswith("5 could not be judged, 3 unchanged; next: hlodiff check one, once it is repaired\n")
+    code, out = hlodiff(
+        tmp_path, "growth", "two", "after", says=NOTES.split("\n")[1].removeprefix("note: ").format(**places)
+    )
+    assert (code, out) == (2, "")
+    code, out = hlodiff(tmp_path, "check", "after")
+    assert (code, out.split("\n")[-2]) == (0, "1 unchanged")
+
+    text = (tmp_path / "programs.py").read_text()
+    (tmp_path / "programs.py").write_text(text.replace("jnp.cos", "jnp.exp"))
+    code, out = hlodiff(tmp_path, "update")
+    assert code == 2 and out.startswith("after  cpu   changed\n")
+    assert out.endswith("1 changed, 2 unchanged, 5 failed; next: hlodiff update, once it is repaired\n")
+    assert "exponential" in (tmp_path / "snapshots" / "after" / "cpu" / "stablehlo.mlir").read_text()
+
+
+VARIANTS = """\
+import os, sys, hlodiff, jax, jax.numpy as jnp
+CASE = hlodiff.Case(jax.jit(jnp.sin), hlodiff.abstract((8,), "float32"))
+@hlodiff.variants
+def gone(): os._exit(3)
+@hlodiff.variants
+def left(): sys.exit("no dataset")
+@hlodiff.variants
+def good(): return {"jitted": CASE}
+"""
+
+
+def test_jit_report_runs_the_others(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')
+    (tmp_path / "programs.py").write_text(VARIANTS)
+    code, out = hlodiff(tmp_path, "jit-report", "--format", "json")
+    found = {
+        one["name"]: [(each["name"], each["problem"]) for each in one["variants"]]
+        for one in json.loads(out)["comparisons"]
+    }
+    assert code == 2
+    assert found == {
+        "gone": [("gone", "the worker left with exit code 3")],
+        "left": [("left", "programs.py:6: SystemExit: no dataset")],
+        "good": [("jitted", "")],
+    }

@@ -1,0 +1,154 @@
+"""What free instructions are computed from: the same as a plain walk finds, and the work counts against the limit."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hlodiff.differ import Limits, diff
+from hlodiff.differ.cost_model import CostModel
+from hlodiff.differ.local_search import local_search
+from hlodiff.differ.match_graph import InstructionMap, MatchGraph
+from hlodiff.differ.operands import Slot, same_operands_in_any_order, same_value
+from hlodiff.graph import dataflow
+from hlodiff.hlo.fingerprint import contents
+from tests.scenarios import module
+
+
+def program(chance: random.Random, size: int, width: int) -> MatchGraph:
+    """Instructions that read some of those before, and one that reads many."""
+    rows = ["  v0 = f32[8]{0} parameter(0)", "  v1 = f32[8]{0} parameter(1)"]
+    for n in range(2, size):
+        opcode = chance.choice(("sine", "add", "select"))
+        few = chance.choices(range(max(n - 6, 0), n), k={"sine": 1, "add": 2, "select": 3}[opcode])
+        rows.append(f"  v{n} = f32[8]{{0}} {opcode}({', '.join(f'v{one}' for one in few)})")
+    many = ", ".join(f"v{one}" for one in chance.choices(range(size), k=width))
+    rows.append(f'  ROOT all = f32[8]{{0}} custom-call({many}), custom_call_target="many"')
+    made = module("\n".join(["ENTRY main {", *rows, "}"]))
+    return MatchGraph.from_networkx(
+        dataflow(made.entry_computation), [one.hash for one in contents(made)], {}, entry=chance.random() < 0.5
+    )
+
+
+def link(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, chance: random.Random) -> None:
+    """Pair two or free one, at random; the two that read many stay a pair."""
+    if pairing.old[-1] < 0:
+        pairing.add(old.size - 1, new.size - 1, "test")
+    one, other = chance.randrange(old.size - 1), chance.randrange(new.size - 1)
+    if pairing.old[one] >= 0:
+        pairing.remove(one)
+    elif pairing.new[other] < 0:
+        pairing.add(one, other, "test")
+
+
+def leads_to(side: MatchGraph, partners: Sequence[int], start: int, goal: int) -> bool:
+    waiting, seen = [start], {start}
+    for position in waiting:
+        for operand, _ in side.operands[position]:
+            if operand == goal:
+                return True
+            if partners[operand] < 0 and operand not in seen:
+                seen.add(operand)
+                waiting.append(operand)
+    return False
+
+
+def is_same(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, ours: Slot, theirs: Slot) -> bool:
+    partner, back = pairing.old[ours[0]], pairing.new[theirs[0]]
+    if partner == theirs[0]:
+        return ours[1] == theirs[1]
+    if partner >= 0:
+        return back < 0 and leads_to(new, pairing.new, theirs[0], partner)
+    if back >= 0:
+        return leads_to(old, pairing.old, ours[0], back)
+    return not (old.names[ours[0]] and new.names[theirs[0]])
+
+
+def are_same(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> bool:
+    """Each operand takes the first that is the same and not yet taken."""
+    ours, theirs = old.operands[-1], new.operands[-1]
+    fewer, more = (ours, theirs) if len(ours) <= len(theirs) else (theirs, ours)
+    free = list(more)
+    for slot in fewer:
+        pairs = [(slot, one) if fewer is ours else (one, slot) for one in free]
+        place = next((n for n, pair in enumerate(pairs) if is_same(old, new, pairing, *pair)), None)
+        if place is None:
+            return False
+        del free[place]
+    return True
+
+
+@pytest.mark.parametrize("kept", [10_000, 0])
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 10**9))
+def test_operands_are_the_same_as_a_plain_walk_says(kept: int, seed: int) -> None:
+    chance = random.Random(seed)
+    sizes = chance.randint(5, 30), chance.randint(5, 30)
+    old, new = (program(chance, size, chance.randint(1, 8)) for size in sizes)
+    pairing = InstructionMap.empty(old.size, new.size)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules["hlodiff.differ.reachability"], "_KEPT", kept)
+        for _ in range(40):
+            link(old, new, pairing, chance)
+            assert same_operands_in_any_order(old, new, pairing, old.size - 1) == are_same(old, new, pairing)
+            slots = [(chance.randrange(side.size), 0) for side in (old, new)]
+            assert same_value(old, new, pairing, *slots) == is_same(old, new, pairing, *slots)
+
+
+def layers(count: int) -> str:
+    """Layers whose results one fusion reads, all of them made of instructions that a layer less does not have."""
+    rows = ["  x = f32[8]{0} parameter(0)"]
+    for n in range(count):
+        rows += [f"  s{n} = f32[8]{{0}} sine({f't{n - 1}' if n else 'x'})", f"  t{n} = f32[8]{{0}} add(s{n}, x)"]
+    reads = ", ".join(f"t{n}" for n in range(count))
+    inside = [f"  p{n} = f32[8]{{0}} parameter({n})" for n in range(count)]
+    inside += [f"  a{n} = f32[8]{{0}} add({f'a{n - 1}' if n > 1 else 'p0'}, p{n})" for n in range(1, count)]
+    inside[-1] = inside[-1].replace("  a", "  ROOT a", 1)
+    call = f"  ROOT all = f32[8]{{0}} fusion({reads}), kind=kLoop, calls=fused"
+    return "\n".join(["fused {", *inside, "}", "", "ENTRY main {", *rows, call, "}"])
+
+
+def test_an_answer_is_kept_until_a_pair_near_it_changes() -> None:
+    made = module(layers(5))
+    side = MatchGraph.from_networkx(
+        dataflow(made.entry_computation), [one.hash for one in contents(made)], {}, entry=True
+    )
+    pairing = InstructionMap.empty(side.size, side.size)
+    pairing.add(0, 0, "test")
+    reach, last = pairing.reach((side, side), 0), side.size - 2
+    assert reach.below(last) == 1
+    worked = reach.steps
+    assert worked > 0
+    assert reach.below(last) == 1
+    assert reach.steps == worked
+    pairing.add(3, 3, "test")
+    assert reach.below(last) == 0b1001
+    assert reach.steps > worked
+
+
+def test_walks_along_operands_count_as_searching(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit ends a search that works out few prices and walks far, and that is reported."""
+    ends: list[tuple[int, int]] = []
+
+    def watched(ledger: CostModel, limits: Limits) -> bool:
+        done = local_search(ledger, limits)
+        ends.append((ledger.work, ledger.pairing.walked))
+        return done
+
+    monkeypatch.setattr(sys.modules["hlodiff.differ.computation_matches"], "local_search", watched)
+    old, new = module(layers(6)), module(layers(40))
+    efforts = []
+    for steps in (10**9, 1):  # how many of a walk count as a price
+        monkeypatch.setattr(sys.modules["hlodiff.differ.cost_model"], "_STEPS", steps)
+        ends.clear()
+        found = diff(old, new, limits=Limits(search=4))
+        efforts.append((sum(walked for _, walked in ends), [hit.name for hit in found.limit_hits]))
+        assert all(work >= walked // steps for work, walked in ends)
+        assert found.replay().complete
+    assert efforts[1][0] < efforts[0][0]
+    assert efforts[1][1] == ["search"]
