@@ -10,8 +10,8 @@ from typing import Any
 
 from benchmarks.truth import Bench, Made, around, changed
 from benchmarks.workbench import Body, Node, descendants
+from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import Layout, Shape
-from hlodiff.hlo.shapes import print_shape
 
 _NUMBER = re.compile(r"(?<![\w.#])-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _TYPES = {"f32": "f64", "f64": "f32", "bf16": "f16", "f16": "bf16", "s32": "s64", "s64": "s32", "u32": "u64"}

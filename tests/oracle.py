@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from hlodiff.hlo import mlir
+from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import Module, Shape
-from hlodiff.hlo.shapes import print_shape
 
 # xla_data.proto, PrimitiveType
 _TYPES = {

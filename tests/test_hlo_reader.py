@@ -9,10 +9,10 @@ import pytest
 from hlodiff.differ.pipeline import diff
 from hlodiff.errors import HlodiffError, ReadError
 from hlodiff.hlo import read, read_bytes, read_text
+from hlodiff.hlo.grammar import print_shape, read_shape
 from hlodiff.hlo.model import Layout, Module
 from hlodiff.hlo.parser import read_hlo
 from hlodiff.hlo.printer import print_hlo
-from hlodiff.hlo.shapes import print_shape, read_shape
 
 ROOT = Path(__file__).parents[1]
 

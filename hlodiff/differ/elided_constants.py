@@ -6,8 +6,8 @@ Two of them look the same whatever their values are.
 from __future__ import annotations
 
 from hlodiff.hlo.grammar import ELIDED_CONSTANT
-from hlodiff.hlo.lazy import LazyComputations
 from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.parser import LazyComputations
 from hlodiff.normalizer.constants import ELIDED_ATTRIBUTE
 
 _OF_MLIR = "__elided__"

@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 from hlodiff.differ.placement import format_memory_space
 from hlodiff.differ.result import FieldChange
 from hlodiff.hlo.fingerprint import shape_text
+from hlodiff.hlo.grammar import Unbalanced, print_layout, split_commas, unquote
 from hlodiff.hlo.model import Instruction, Layout, Shape
-from hlodiff.hlo.shapes import print_layout
-from hlodiff.hlo.tokens import Unbalanced, split_commas, unquote
 
 # The order in which a change names its fields.
 FIELDS = (

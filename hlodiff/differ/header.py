@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.placement import donated_parts
 from hlodiff.differ.result import FieldChange
+from hlodiff.hlo.grammar import closing, split_commas
 from hlodiff.hlo.model import Module
-from hlodiff.hlo.tokens import closing, split_commas
 
 # Compared elsewhere (parameters, the root, the schedule) or merely a name.
 _ELSEWHERE = frozenset(["input_output_alias", "buffer_donor", "is_scheduled", "entry_computation_layout"])

@@ -16,8 +16,7 @@ from hlodiff.differ.metrics import counted_as
 from hlodiff.differ.multiplicity import multiplicities
 from hlodiff.differ.program_analysis import turns_of_loop
 from hlodiff.differ.result import ModuleDiff
-from hlodiff.hlo.model import Computation, Instruction, Module
-from hlodiff.hlo.printer import callees_first
+from hlodiff.hlo.model import Computation, Instruction, Module, callees_first
 
 ONE_TURN = "one turn of each loop"
 # Sizes of memory are what they are however often loops turn, and these count parts of the program's text.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hlodiff.hlo.model import Instruction, Module
-from hlodiff.hlo.printer import callees_first
+from hlodiff.hlo.model import Instruction, Module, callees_first
 
 KINDS = ("entry", "fusion", "loop", "branch", "reduction", "other")
 # Ops whose computation is applied to elements: reducers, comparators, updates.

@@ -22,8 +22,8 @@ from hlodiff.differ.repeats import (
     unknown,
 )
 from hlodiff.hlo.fingerprint import computation_hashes, digest
+from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import Computation, Instruction, Module
-from hlodiff.hlo.shapes import print_shape
 
 _HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
 _SHAPE_ONLY = frozenset(["convert", "reshape", "broadcast_in_dim", "broadcast", "bitcast", "copy", "transpose"])

@@ -27,8 +27,8 @@ from hlodiff.hlo.grammar import (
     operand_references,
     renamed_calls,
 )
-from hlodiff.hlo.lazy import LazyComputations
 from hlodiff.hlo.model import Computation, Instruction, Layout, Module, Shape
+from hlodiff.hlo.parser import LazyComputations
 from hlodiff.hlo.text_fingerprint import TextFingerprint, TextFingerprinter, same_names
 
 PLACEHOLDER = "unopened"

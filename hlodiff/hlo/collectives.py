@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
 
+from hlodiff.hlo.grammar import parts_or_whole, unquote
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
-from hlodiff.hlo.tokens import parts_or_whole, unquote
 
 _IOTA = re.compile(r"<=\[([\d,]+)\](?:T\(([\d,]+)\))?$")
 _SHAPED_IOTA = re.compile(r"\[([\d,]+)\](<=.*)$")

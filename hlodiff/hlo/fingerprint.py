@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 
-from hlodiff.hlo.model import Computation, Instruction, Module, Shape
-from hlodiff.hlo.printer import callees_first
-from hlodiff.hlo.shapes import print_shape
+from hlodiff.hlo.grammar import print_shape
+from hlodiff.hlo.model import Computation, Instruction, Module, Shape, callees_first
 
 COMMUTATIVE = frozenset(["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
 # Header and instruction attributes that only describe layouts: not hashed where layouts are not.

@@ -11,7 +11,203 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hlodiff.hlo.tokens import parts_or_whole, split_commas, without_comments
+from hlodiff.hlo.model import Layout, Shape
+
+# --- Commas, brackets, strings and comments. A regular expression that stops at the first `}` is the classic bug of HLO
+# tools: backend configurations, frontend attributes and op names hold braces, commas and escaped quotes in strings.
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}()\[\],"]|/\*.*?\*/')
+_OPENING, _CLOSING = frozenset("{(["), frozenset("})]")
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|/\*.*?\*/', re.DOTALL)
+
+
+class Unbalanced(ValueError):
+    """A bracket or quote that never closes, at character `position`."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(f"unbalanced at {position}")
+        self.position = position
+
+
+def split_commas(text: str) -> list[str]:
+    """Split at commas outside brackets and strings, parts stripped: `split_commas('a={1,2}, b="x,y"')` has 2 parts."""
+    parts: list[str] = []
+    depth = start = 0
+    for token in _TOKEN.finditer(text):
+        kind = token[0]
+        if kind == ",":
+            if depth == 0:
+                parts.append(text[start : token.start()].strip())
+                start = token.end()
+        elif kind in _OPENING:
+            depth += 1
+        elif kind in _CLOSING:
+            depth -= 1
+            if depth < 0:
+                raise Unbalanced(token.start())
+        elif kind == '"':  # a string that closes is one token
+            raise Unbalanced(token.start())
+    if depth:
+        raise Unbalanced(len(text))
+    last = text[start:].strip()
+    return [*parts, last] if last or parts else []
+
+
+def parts_or_whole(text: str) -> list[str]:
+    """The same for a value that may be damaged: what cannot be taken apart is one part."""
+    try:
+        return split_commas(text)
+    except Unbalanced:
+        return [text]
+
+
+def closing(text: str, opening: int) -> int:
+    """Index of the bracket that closes the one at `opening`; raises Unbalanced where there is none."""
+    depth = 0
+    for token in _TOKEN.finditer(text, opening):
+        kind = text[token.start()]
+        if kind in "{([":
+            depth += 1
+        elif kind in "})]":
+            depth -= 1
+            if depth == 0:
+                return token.start()
+        elif kind == '"' and token.end() == token.start() + 1:
+            raise Unbalanced(token.start())
+    raise Unbalanced(opening)
+
+
+def is_balanced(text: str) -> bool:
+    """Whether every bracket and quote closes; if not, the instruction continues on the next line."""
+    try:
+        split_commas(text)
+    except Unbalanced:
+        return False
+    return True
+
+
+def without_comments(text: str) -> str:
+    """Drop `/*index=5*/` comments, not those inside strings."""
+    return _COMMENT.sub(lambda m: m.group(1) or "", text) if "/*" in text else text
+
+
+def unquote(text: str) -> str:
+    r"""Content of a C-escaped string: `unquote(r'"a\"b"') == 'a"b'`; anything else comes back as it is."""
+    if len(text) < 2 or text[0] != '"' or text[-1] != '"':
+        return text
+    return _ESCAPE.sub(_unescape, text[1:-1]) if "\\" in text else text[1:-1]
+
+
+_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_NAMED = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match.group(1)
+    if code[0] in "01234567":
+        return chr(int(code, 8) & 0xFF)
+    if code[0] == "x" and len(code) == 3:
+        return chr(int(code[1:], 16))
+    return _NAMED.get(code, code)
+
+
+# --- Shapes: `f32[64,<=8]{1,0:T(8,128)(2,1)S(1)}`, tuples, tokens; reading and printing.
+
+_ARRAY = re.compile(r"([a-z][a-z0-9]*)\[([^\]]*)\](?:\{(.*)\})?$", re.DOTALL)
+_TILES = re.compile(r"T((?:\([^)]*\))+)")
+_SPACE = re.compile(r"S\((\d+)\)")
+_NO_ARRAY = ("token", "opaque")
+_SHAPES: dict[str, Shape] = {}
+
+
+def read_shape(text: str) -> Shape:
+    """Read one shape; what is not understood is kept verbatim as the element type of a non-array.
+
+    Example:
+        >>> read_shape("bf16[8,128]{1,0:T(8,128)(2,1)S(1)}").layout
+        Layout(minor_to_major=(1, 0), tiling='(8,128)(2,1)', memory_space=1, other='')
+    """
+    shape = _SHAPES.get(text)
+    if shape is None:
+        shape = _read_shape_text(without_comments(text).strip())
+        if len(_SHAPES) < 100_000:  # programs use few different shapes; the bound is against hostile files
+            _SHAPES[text] = shape
+    return shape
+
+
+def _read_shape_text(text: str) -> Shape:
+    if text.startswith("(") and text.endswith(")") and closing(text, 0) == len(text) - 1:
+        parts = tuple(read_shape(part) for part in split_commas(text[1:-1]))
+        return Shape("tuple", tuple_shapes=parts, is_array=False)
+    match = _ARRAY.match(text)
+    if match is None:
+        return Shape(text, is_array=False)
+    element_type, sizes, layout = match.groups()
+    dimensions: list[int] = []
+    dynamic: list[int] = []
+    for index, size in enumerate(s.strip() for s in sizes.split(",") if s.strip()):
+        if size.startswith("<=") or size == "?":
+            dynamic.append(index)
+            size = size.removeprefix("<=")
+        if size != "?" and not size.isdigit():
+            return Shape(text, is_array=False)
+        dimensions.append(-1 if size == "?" else int(size))
+    return Shape(
+        element_type,
+        tuple(dimensions),
+        None if layout is None else read_layout(layout),
+        dynamic=tuple(dynamic),
+        is_array=element_type not in _NO_ARRAY,
+    )
+
+
+def read_layout(text: str) -> Layout:
+    """Read what is between the braces of a layout: `1,0:T(8,128)S(5)`."""
+    order, _, rest = text.partition(":")
+    tiles = _TILES.search(rest)
+    space = _SPACE.search(rest)
+    other = _SPACE.sub("", _TILES.sub("", rest, count=1), count=1)
+    numbers = [n.strip() for n in order.split(",")]
+    if not all(n.isdigit() for n in numbers if n):
+        return Layout(other=text)
+    return Layout(
+        tuple(int(n) for n in numbers if n),
+        tiles.group(1) if tiles else "",
+        int(space.group(1)) if space else 0,
+        other,
+    )
+
+
+def print_shape(shape: Shape) -> str:
+    """The shape as XLA prints it and reads it again."""
+    if shape.element_type == "tuple":
+        return "(" + ", ".join(map(print_shape, shape.tuple_shapes)) + ")"
+    if not shape.is_array and shape.element_type not in _NO_ARRAY:
+        return shape.element_type
+    sizes = []
+    for index, size in enumerate(shape.dimensions):
+        text = "?" if size < 0 else str(size)
+        sizes.append("<=" + text if index in shape.dynamic and size >= 0 else text)
+    layout = "" if shape.layout is None else "{" + print_layout(shape.layout) + "}"
+    return f"{shape.element_type}[{','.join(sizes)}]{layout}"
+
+
+# XLA reads the parts of a layout in one fixed order only.
+_BEFORE_TILES = re.compile(r"D\([^)]*\)")
+_AFTER_SPACE = re.compile(r"(?:SC|P|M)\(.*", re.DOTALL)
+
+
+def print_layout(layout: Layout) -> str:
+    """What is between the braces: `1,0:T(8,128)S(5)`."""
+    head = _BEFORE_TILES.match(layout.other)
+    tail = _AFTER_SPACE.search(layout.other)
+    start, end = head.end() if head else 0, tail.start() if tail else len(layout.other)
+    tiles = f"T{layout.tiling}" if layout.tiling else ""
+    space = f"S({layout.memory_space})" if layout.memory_space else ""
+    rest = layout.other[:start] + tiles + layout.other[start:end] + space + layout.other[end:]
+    order = ",".join(map(str, layout.minor_to_major))
+    return f"{order}:{rest}" if rest else order
+
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 

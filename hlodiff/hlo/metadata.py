@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from hlodiff.hlo.grammar import unquote
 from hlodiff.hlo.model import Frame
-from hlodiff.hlo.tokens import unquote
 
 _ROW = re.compile(r"(\d+) (.*)")
 _PAIR = re.compile(r'([A-Za-z_]\w*)=("(?:[^"\\]|\\.)*"|\{[^{}]*\}|[^\s{}"]+)')

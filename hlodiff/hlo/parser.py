@@ -7,11 +7,11 @@ is between is one instruction per line (a literal may run over several).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 from hlodiff.errors import ReadError
-from hlodiff.hlo.acyclic import HINT, call_cycle, calls_later, operand_cycle
 from hlodiff.hlo.grammar import (
     ATTRIBUTE_KEY,
     CALLING_ATTRIBUTES,
@@ -19,15 +19,19 @@ from hlodiff.hlo.grammar import (
     INSTRUCTION_START,
     METADATA,
     OPCODE,
+    Span,
+    Unbalanced,
     attribute_texts,
+    closing,
     computation_spans,
+    is_balanced,
     operand_names,
+    read_shape,
+    split_commas,
+    without_comments,
 )
-from hlodiff.hlo.lazy import LazyComputations
 from hlodiff.hlo.metadata import FrameTable, read_metadata
-from hlodiff.hlo.model import Computation, Instruction, Module
-from hlodiff.hlo.shapes import read_shape
-from hlodiff.hlo.tokens import Unbalanced, closing, is_balanced, split_commas, without_comments
+from hlodiff.hlo.model import CYCLE_HINT, Computation, Instruction, Module, call_cycle, calls_later, operand_cycle
 
 Called = tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -217,7 +221,7 @@ def read_hlo(text: str, *, path: str = "", at_once: bool | None = None) -> Modul
             raise reader.error("no computation is marked ENTRY", 1, hint=_TRUNCATED)
         reader.entry = 0
     if cycle := call_cycle(reader.done):
-        raise reader.error(*cycle, hint=HINT)
+        raise reader.error(*cycle, hint=CYCLE_HINT)
     return Module(name, "compiled", tuple(reader.done), reader.entry, attributes, reader.tails.frames.frames())
 
 
@@ -345,7 +349,7 @@ def _close(reader: _Reader, open_: _Open, number: int) -> Computation:
             old.metadata, old.line,
         )  # fmt: skip
     if open_.late and (cycle := operand_cycle(instructions)):
-        raise reader.error(cycle[0], cycle[1] - reader.lines_before, hint=HINT)
+        raise reader.error(cycle[0], cycle[1] - reader.lines_before, hint=CYCLE_HINT)
     line = reader.lines[number - 1]
     try:
         pairs = [part.partition("=") for part in split_commas(line[1:].lstrip(", "))]
@@ -447,3 +451,60 @@ def _read_tail(reader: _Reader, text: str, number: int, column: int) -> tuple[Ta
     except UnknownComputation as missing:
         column = reader.lines[number - 1].find(missing.name) + 1
         raise reader.error(f"computation %{missing.name} is not defined", number, column, _TRUNCATED) from None
+
+
+Lines = Sequence[str] | None
+
+
+class LazyComputations(Sequence[Computation]):
+    """The computations of a text in canonical form, each read when it is first asked for.
+
+    Args:
+        text: the whole text.
+        spans: where each computation lies in it.
+        read: reads the computation of that index, from other lines where they are given.
+    """
+
+    __slots__ = ("_parsed", "_read", "spans", "text")
+
+    def __init__(self, text: str, spans: tuple[Span, ...], read: Callable[[int, Lines], Computation]) -> None:
+        self.text = text
+        self.spans = spans
+        self._read = read
+        self._parsed: dict[int, Computation] = {}
+
+    @property
+    def parsed(self) -> tuple[int, ...]:
+        """Indices of the computations that were read so far."""
+        return tuple(self._parsed)
+
+    def read_lines(self, index: int, lines: Sequence[str]) -> Computation:
+        """Read the computation of that index as if these were its instructions."""
+        return self._read(index, lines)
+
+    def __len__(self) -> int:
+        return len(self.spans)
+
+    @overload
+    def __getitem__(self, index: int) -> Computation: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Computation, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Computation | tuple[Computation, ...]:
+        if isinstance(index, slice):
+            return tuple(self[n] for n in range(*index.indices(len(self))))
+        position = range(len(self.spans))[index]
+        computation = self._parsed.get(position)
+        if computation is None:
+            computation = self._parsed[position] = self._read(position, None)
+        return computation
+
+    def __iter__(self) -> Iterator[Computation]:
+        return (self[n] for n in range(len(self.spans)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self.text)

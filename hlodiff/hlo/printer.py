@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hlodiff.hlo.model import Computation, Instruction, Module
-from hlodiff.hlo.shapes import print_shape
+from hlodiff.hlo.grammar import print_shape
+from hlodiff.hlo.model import Computation, Instruction, Module, callees_first
 
 # Attributes whose computations XLA prints and reads in braces even where there is only one.
 _BRACED = frozenset(["branch_computations", "called_computations"])
@@ -34,39 +34,6 @@ def print_hlo(module: Module) -> str:
     for index in callees_first(module):
         parts.append(_print_computation(module, index))
     return "\n".join(parts)
-
-
-def callees_first(module: Module) -> tuple[int, ...]:
-    """All computations, each after those it calls, in the order of calls from the entry; unreachable ones first."""
-    done: dict[int, None] = {}
-    roots = [n for n in range(len(module.computations)) if n != module.entry]
-    called = {c for computation in module.computations for i in computation.instructions if i.calls for c in i.called}
-    for start in [*(n for n in roots if n not in called), module.entry, *roots]:
-        _post_order(module, start, done)
-    order = [n for n in done if n != module.entry]
-    return (*order, module.entry)
-
-
-def _post_order(module: Module, start: int, done: dict[int, None]) -> None:
-    """Depth first without recursion: programs nest as deep as they like."""
-    if start in done:
-        return
-    open_: dict[int, None] = {start: None}
-    stack = [(start, iter(_called(module, start)))]
-    while stack:
-        index, callees = stack[-1]
-        for callee in callees:
-            if callee not in done and callee not in open_:
-                open_[callee] = None
-                stack.append((callee, iter(_called(module, callee))))
-                break
-        else:
-            done[index] = None
-            stack.pop()
-
-
-def _called(module: Module, index: int) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(c for i in module.computations[index].instructions if i.calls for c in i.called))
 
 
 def _print_computation(module: Module, index: int) -> str:

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from hlodiff.hlo import mlir
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
-from hlodiff.hlo.stablehlo_parser import CAPTURED, return_of
-from hlodiff.hlo.stablehlo_types import type_text
+from hlodiff.hlo.stablehlo_parser import CAPTURED, return_of, type_text
 
 _BARE = re.compile(r"[A-Za-z_][\w.$]*")
 _RESULT = re.compile(r"result(\d+)\.(.+)", re.DOTALL)

@@ -18,6 +18,7 @@ from hlodiff.hlo.fingerprint import is_commutative_opcode
 from hlodiff.hlo.grammar import (
     LineParts,
     Span,
+    Unbalanced,
     called_in_control_flow,
     called_names,
     kept_lines,
@@ -26,12 +27,12 @@ from hlodiff.hlo.grammar import (
     parts_of_lines,
     references,
     root_reference,
+    split_commas,
     with_references,
     without_metadata,
     without_references,
 )
-from hlodiff.hlo.lazy import LazyComputations
-from hlodiff.hlo.tokens import Unbalanced, split_commas
+from hlodiff.hlo.parser import LazyComputations
 
 # What is numbered across the whole program: in another computation an equal number may mean other partners.
 _NUMBERED = ("channel", "rendezvous", "callback")

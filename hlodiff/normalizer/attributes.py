@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hlodiff.hlo.grammar import Unbalanced, split_commas
 from hlodiff.hlo.model import Instruction, Module
-from hlodiff.hlo.tokens import Unbalanced, split_commas
 from hlodiff.normalizer.rewrite import Attributes, map_attribute, map_instructions, with_attributes, with_header
 
 _HEADER = frozenset(

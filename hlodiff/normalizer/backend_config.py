@@ -6,8 +6,8 @@ import json
 from functools import lru_cache
 from typing import Any
 
+from hlodiff.hlo.grammar import unquote
 from hlodiff.hlo.model import Instruction, Module
-from hlodiff.hlo.tokens import unquote
 from hlodiff.normalizer.custom_call_targets import is_of_xla
 from hlodiff.normalizer.rewrite import map_attribute, map_instructions, with_attribute
 

@@ -6,8 +6,8 @@ import re
 from hashlib import sha256
 from typing import Literal
 
+from hlodiff.hlo.grammar import parts_or_whole
 from hlodiff.hlo.model import Instruction, Module
-from hlodiff.hlo.tokens import parts_or_whole
 from hlodiff.normalizer.rewrite import map_instructions, with_attribute, with_attributes, with_literal
 
 Constants = Literal["hash", "ignore"]

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any
 
+from hlodiff.hlo.grammar import unquote
 from hlodiff.hlo.mlir import kernel_text
 from hlodiff.hlo.model import Instruction, Module
-from hlodiff.hlo.tokens import unquote
 from hlodiff.normalizer.backend_config import parse_config, print_config
 from hlodiff.normalizer.custom_call_targets import holds_kernel, holds_pointer
 from hlodiff.normalizer.rewrite import map_instructions, with_attribute, with_attributes

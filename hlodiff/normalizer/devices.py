@@ -7,8 +7,8 @@ from hashlib import sha256
 from math import prod
 
 from hlodiff.hlo.collectives import canonical_groups, iota, numbers
+from hlodiff.hlo.grammar import parts_or_whole
 from hlodiff.hlo.model import Instruction, Module
-from hlodiff.hlo.tokens import parts_or_whole
 from hlodiff.normalizer.rewrite import map_attribute, map_instructions, with_attribute, with_attributes, with_header
 
 _DEVICES = re.compile(r"devices=\[([\d,]+)\]\s*(<=\[[\d,]+\](?:T\([\d,]+\))?|[\d,]+)(.*)$", re.DOTALL)

@@ -15,8 +15,7 @@ from hlodiff.hlo.fingerprint import (
     shape_text,
     with_callees,
 )
-from hlodiff.hlo.model import Computation, Instruction, Module
-from hlodiff.hlo.printer import callees_first
+from hlodiff.hlo.model import Computation, Instruction, Module, callees_first
 from hlodiff.normalizer.backend_config import parse_config, print_config
 from hlodiff.normalizer.computation_kinds import call_sites, fused_only
 from hlodiff.normalizer.rewrite import with_attribute, with_computations, with_instructions, with_literal

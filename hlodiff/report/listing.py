@@ -8,8 +8,8 @@ from hashlib import sha256
 
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.multiplicity import KINDS, multiplicities
+from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import PROGRAM_NAMES, Instruction, Module
-from hlodiff.hlo.shapes import print_shape
 from hlodiff.report.escape import clip, printable
 from hlodiff.report.numbers import many
 
