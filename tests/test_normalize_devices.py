@@ -7,8 +7,8 @@ import pytest
 from hlodiff.hlo.collectives import Collective, canonical_groups, collectives, parse_groups
 from hlodiff.hlo.parser import read_hlo
 from hlodiff.normalizer import normalize
+from hlodiff.normalizer.attributes import canonical_sharding
 from hlodiff.normalizer.backend_config import split_backend_config
-from hlodiff.normalizer.devices import canonical_sharding
 
 GROUPS = [
     ("{{0,1},{2,3}}", "{{0,1},{2,3}}"),

@@ -16,8 +16,8 @@ from hlodiff.hlo.model import Module
 from hlodiff.hlo.stablehlo_parser import read_stablehlo
 from hlodiff.hlo.stablehlo_printer import print_stablehlo
 from hlodiff.normalizer import normalize, to_text
+from hlodiff.normalizer.backend_config import kernel_digest
 from hlodiff.normalizer.constants import hash_constants
-from hlodiff.normalizer.custom_calls import kernel_digest
 from hlodiff.normalizer.passes import STABLEHLO_PASSES, Pass
 from hlodiff.snapshots.provenance import attach_source, numbered, restored, source_of
 from tests.stablehlo_fixture import lower_programs

@@ -17,7 +17,7 @@ from hlodiff.differ.placement import platform_of
 from hlodiff.differ.result import Cost, FieldChange, Kind
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.printer import print_instruction
-from hlodiff.normalizer.custom_call_targets import is_of_xla
+from hlodiff.normalizer.backend_config import is_of_xla
 
 _KEY = "aliasing_operands"
 

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.hlo.fingerprint import Content, computation_hashes, contents
-from hlodiff.hlo.model import Computation, Instruction, Module
-from hlodiff.normalizer import PASSES
-from hlodiff.normalizer.backend_config import split_backend_config
-from hlodiff.normalizer.computation_kinds import fused_only
-from hlodiff.normalizer.custom_call_targets import is_of_xla
+from hlodiff.hlo.model import Computation, Instruction, Module, fused_only
+from hlodiff.normalizer import passes_for
+from hlodiff.normalizer.backend_config import is_of_xla, split_backend_config
 from hlodiff.normalizer.fusion_parameters import fusion_parameters
 
 ORDER = "branch_order"
@@ -184,8 +182,8 @@ def prepare_pair(old: Module, new: Module) -> DiffInput:
     """
     modules = [old, new]
     ignored: dict[str, int] = {}
-    for rule in PASSES:
-        if old.stage not in rule.stages or not rule.affects_diff:
+    for rule in passes_for(old, new):
+        if not rule.affects_diff:
             continue
         with_parameters = rule.name == "fusion_parameters"
         results = _with_parameters(modules) if with_parameters else [rule.apply(module) for module in modules]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hlodiff.hlo.model import Module
 from hlodiff.hlo.printer import print_hlo
 from hlodiff.normalizer.constants import Constants
-from hlodiff.normalizer.passes import IGNORING, PASSES, Pass
+from hlodiff.normalizer.passes import IGNORING, PASSES, Pass, passes_for
 
-__all__ = ["IGNORING", "PASSES", "Constants", "Pass", "normalize", "normalize_counted", "to_text"]
+__all__ = ["IGNORING", "PASSES", "Constants", "Pass", "normalize", "normalize_counted", "passes_for", "to_text"]
 
 
 def normalize(module: Module, *, large_constants: Constants = "hash") -> Module:
@@ -47,12 +47,11 @@ def normalize_counted(module: Module, *, large_constants: Constants = "hash") ->
         {'module_name': 1, 'names': 1}
     """
     counts: dict[str, int] = {}
-    for step in PASSES:
-        if module.stage in step.stages:
-            step = IGNORING.get(step.name, step) if large_constants == "ignore" else step
-            module, count = step.apply(module)
-            if count:
-                counts[step.name] = count
+    for step in passes_for(module):
+        step = IGNORING.get(step.name, step) if large_constants == "ignore" else step
+        module, count = step.apply(module)
+        if count:
+            counts[step.name] = count
     return module, counts
 
 

@@ -1,15 +1,92 @@
-"""Backend configurations: JSON that every backend fills with its own plans, estimates and bookkeeping."""
+"""Backend configurations, and what custom calls carry in them: plans of XLA, kernels, addresses."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
+import re
+from collections.abc import Iterable
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any
 
 from hlodiff.hlo.grammar import unquote
+from hlodiff.hlo.mlir import kernel_text
 from hlodiff.hlo.model import Instruction, Module
-from hlodiff.normalizer.custom_call_targets import is_of_xla
-from hlodiff.normalizer.rewrite import map_attribute, map_instructions, with_attribute
+from hlodiff.normalizer.rewrite import map_attribute, map_instructions, with_attribute, with_attributes
+
+# --- Whose configuration an instruction carries: XLA's own, or that of a custom call which somebody registered.
+#
+# What is dropped, tuned or a pointer is known by key, and only XLA's keys are known. In a custom call of anybody else
+# the same keys may decide what is computed.
+
+# Libraries that XLA calls and kernels that it makes: `__cublas$gemm`, `__onednn$matmul`, `__gpu$xla.gpu.triton`.
+_LIBRARIES = re.compile(
+    r"__(?:cublas|cudnn|cufft|cusolver|cusparse|cub|cutlass|hipblas|hipblaslt|miopen|rocblas|onednn|acl|ynn|gpu|xla|triton)"
+    r"(?:\$|$)"
+)
+# The linear algebra among them was read off TPU programs of jnp.linalg and jax.lax.linalg (libtpu 0.0.42).
+_TARGETS_OF_XLA = frozenset(
+    ["AllocateBuffer", "ApproxTopK", "AssumeGatherIndicesInBound", "AsyncCollectiveDone", "AsyncCollectiveStart",
+     "Cholesky", "CompactWyHelper", "Eigh", "EighTpu", "GatherScatterIndicesBitpacked", "HostExecute",
+     "InvertDiagBlocksLowerTriangular", "InvertDiagBlocksUpperTriangular", "LuDecomposition", "LuDecompositionBlock",
+     "MoveToDevice", "MoveToHost", "PadToStatic", "PartialReduce", "ProductOfElementaryHouseholderReflectors",
+     "QrDecomposition", "QrDecompositionBlock", "SPMDFullToShardShape", "SPMDShardToFullShape", "Sharding",
+     "SliceToDynamic", "TopK", "X64Combine", "X64SplitHigh", "X64SplitLow", "annotate_device_placement",
+     "tpu_custom_call"]
+)  # fmt: skip
+# What Pallas and jax-triton make of kernels; `tpu_custom_call` is both.
+_KERNELS = re.compile(r"tpu_custom_call|mosaic_gpu\w*|triton_kernel_call|__triton\S*|__gpu\$xla\.gpu\.triton")
+_PARTITIONERS = frozenset(["CustomSPMDPartitioning", "InspectSharding"])
+_CALLBACK = re.compile(r"xla_\w*python\w*callback\w*")
+
+
+def target_of(it: Instruction) -> str | None:
+    """What a custom call calls, in either stage; None for other instructions and later asynchronous halves."""
+    if not it.opcode.startswith(("custom-call", "custom_call")) or it.opcode in (
+        "custom-call-done",
+        "custom-call-update",
+    ):
+        return None
+    return (it.attribute("custom_call_target") or it.attribute("call_target_name") or "").strip('"')
+
+
+def is_of_xla(it: Instruction) -> bool:
+    """Whether the keys of an instruction's configuration are XLA's.
+
+    Example:
+        >>> from hlodiff.hlo.model import Shape
+        >>> [is_of_xla(Instruction("c", "custom-call", Shape("f32"), attributes=(("custom_call_target", target),)))
+        ...  for target in ('"__cublas$gemm"', '"my_op"')]
+        [True, False]
+    """
+    target = target_of(it)
+    if target is None:
+        return True
+    return (
+        target in _TARGETS_OF_XLA
+        or target in _PARTITIONERS
+        or bool(_LIBRARIES.match(target) or _CALLBACK.fullmatch(target))
+    )
+
+
+def holds_kernel(it: Instruction) -> bool:
+    """Whether a custom call carries a serialized kernel of Pallas or Triton."""
+    return bool(_KERNELS.fullmatch(target_of(it) or ""))
+
+
+def is_callback(it: Instruction) -> bool:
+    """Whether a custom call runs Python on the host: `xla_ffi_python_cpu_callback`, `xla_python_gpu_callback`, ..."""
+    return bool(_CALLBACK.fullmatch(target_of(it) or ""))
+
+
+def holds_pointer(it: Instruction) -> bool:
+    """Whether the configuration of a custom call may be an address of a Python object in the compiling process."""
+    return is_callback(it) or target_of(it) in _PARTITIONERS
+
+
+# --- JSON that every backend fills with its own plans, estimates and bookkeeping.
 
 # Every key is a path from the top. Estimates of the cost model and bookkeeping of one run of the compiler; what a
 # kernel does (window bounds, emitter, compute type, aliasing operands, fusion kind) is not here and stays.
@@ -47,7 +124,9 @@ EMPTY_NOISE = frozenset(
     ]
 )
 # Keys that only XLA's own configurations have, printed by every compiler version that prints defaults at all.
-_OF_XLA = frozenset(["flag_configs", "retry_config", "operation_queue_id", "force_earliest_schedule", "device_type"])
+_KEYS_OF_XLA = frozenset(
+    ["flag_configs", "retry_config", "operation_queue_id", "force_earliest_schedule", "device_type"]
+)
 _ZERO_ENUMS = ("_INVALID", "_UNSPECIFIED")  # what proto style and XLA call the value with number 0
 _Path = tuple[str, ...]
 
@@ -105,7 +184,7 @@ def _pruned(value: str, of_custom_call: bool) -> str | None:
     config = parse_config(value)
     if config is None:
         return value
-    kept = _prune(config, (), of_xla=not of_custom_call or not _OF_XLA.isdisjoint(config))
+    kept = _prune(config, (), of_xla=not of_custom_call or not _KEYS_OF_XLA.isdisjoint(config))
     if kept == config:
         return value
     return print_config(kept) if kept else None
@@ -135,6 +214,8 @@ def _is_default(value: Any) -> bool:
         return value in ("", "0") or value.endswith(_ZERO_ENUMS)
     return value is None or (not isinstance(value, dict) and not value)  # 0, 0.0, false, []
 
+
+# --- How a GPU runs a kernel (tiles, algorithms), apart from what it computes.
 
 # Keys at the top of a configuration, and inside `fusion_backend_config` and `collective_backend_config`.
 _TUNING = frozenset(
@@ -189,3 +270,158 @@ def split_backend_config(text: str) -> tuple[str, str]:
         else:
             program[key] = value
     return (print_config(program) if program else ""), (print_config(tuning) if tuning else "")
+
+
+# --- Serialized kernels, and pointers of the process that compiled the program.
+
+MARK = "hlodiff:"
+_BODY = re.compile(r"(\\22body\\22:\s*\\22)([A-Za-z0-9+/=]{16,})(?=\\22)")
+_BYTECODE = re.compile(r'\b(ir|module) = "(ML\\EFR(?:[^"\\]|\\.)*)"')
+_STRING = r'"(?:[^"\\]|\\.)*"'
+# `kernel_hash` is taken over the bytes with their debug info; `name` is the Python function's.
+_HASH_AND_NAME = rf"\b(?:kernel_hash|name) = {_STRING}"
+_EMPTY_METADATA = r'\bkernel_metadata = "\{\}"'
+_ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)", re.DOTALL)
+_SYMBOL = re.compile(r'sym_name = "((?:[^"\\]|\\.)*)"')
+_NAMES = frozenset(["kernel_name"])
+
+
+def hash_kernels(module: Module) -> tuple[Module, int]:
+    """Replace kernels of Pallas and Triton by the hash of their content; drop their names, which come from Python."""
+    return map_instructions(module, _with_kernel_hash)
+
+
+def _with_kernel_hash(it: Instruction) -> Instruction:
+    if it.opcode != "custom_call":
+        return it
+    pairs: Iterable[tuple[str, str]] = it.attributes
+    if holds_kernel(it):
+        pairs = ((key, _without_kernel_body(value)) for key, value in it.attributes if key not in _NAMES)
+    changed = tuple((key, value) for key, value in pairs if (key, value) != ("mhlo.frontend_attributes", "{}"))
+    return it if changed == it.attributes else with_attributes(it, changed)
+
+
+def _without_kernel_body(text: str) -> str:
+    text = _without_entry(text, _EMPTY_METADATA)
+    text = _BODY.sub(lambda found: found[1] + base64_digest(found[2]), text)
+    return without_bytecode(text)
+
+
+def without_bytecode(text: str) -> str:
+    """An MLIR dictionary (StableHLO's and compiled HLO's typed calls hold the same) with its kernels as their hashes.
+
+    Args:
+        text: `{kernel_hash = "...", module = "ML\\EFR...", name = "..."}`; any other text stays as it is.
+    """
+    if not _BYTECODE.search(text):
+        return text
+    text = _without_entry(text, _HASH_AND_NAME)
+    return _BYTECODE.sub(lambda found: f'{found[1]} = "{kernel_digest(_unescaped(found[2]))}"', text)
+
+
+def _without_entry(text: str, entry: str) -> str:
+    """The text of an MLIR dictionary without the entries that match."""
+    return re.sub(rf", {entry}|{entry}, |{entry}", "", text)
+
+
+def base64_digest(body: str) -> str:
+    """`kernel_digest` of a base64 text; text that is no base64 is hashed as it is."""
+    try:
+        return kernel_digest(base64.b64decode(body, validate=True))
+    except (binascii.Error, ValueError):
+        return _opaque(body.encode())
+
+
+def kernel_digest(bytecode: bytes) -> str:
+    """What replaces a kernel: `hlodiff:kernel:sha256:...`, or `hlodiff:opaque:<bytes>:sha256:...`.
+
+    Example:
+        >>> kernel_digest(b"object code")[:18]
+        'hlodiff:opaque:11:'
+    """
+    text = kernel_text(bytecode)
+    if text is None:
+        return _opaque(bytecode)
+    return f"{MARK}kernel:sha256:{sha256(_anonymous(text).encode()).hexdigest()}"
+
+
+def _opaque(data: bytes) -> str:
+    return f"{MARK}opaque:{len(data)}:sha256:{sha256(data).hexdigest()}"
+
+
+def _anonymous(text: str) -> str:
+    """Symbols by their number: a kernel's function carries the name of the Python function."""
+    names = list(dict.fromkeys(_SYMBOL.findall(text)))
+    for number, name in enumerate(names):
+        text = text.replace(f'sym_name = "{name}"', f'sym_name = "s{number}"')
+        text = re.sub(rf"@{re.escape(name)}(?![\w.$-])", f"@s{number}", text)
+    return text
+
+
+def _unescaped(text: str) -> bytes:
+    """The bytes of an MLIR string."""
+    simple = {"n": b"\n", "t": b"\t", "\\": b"\\", '"': b'"'}
+    out, end = [], 0
+    for found in _ESCAPE.finditer(text):
+        out.append(text[end : found.start()].encode())
+        out.append(bytes.fromhex(found[1]) if len(found[1]) == 2 else simple.get(found[1], found[1].encode()))
+        end = found.end()
+    return b"".join([*out, text[end:].encode()])
+
+
+# A pointer is all the text there is. Ten digits: the smallest heap address seen has 14, the largest plain number 4.
+_POINTER = re.compile(r"(?:\d{10,20}|0x[0-9a-fA-F]{8,16})$")
+POINTER = '"pointer"'
+# Text from which an opaque configuration is a serialized kernel and no settings that a person reads.
+_LONG = 1000
+_KERNEL = 16
+
+
+def process_pointers(module: Module) -> tuple[Module, int]:
+    """Replace addresses of the compiling process (`backend_config="140504855962192"`) by the word `pointer`."""
+    return map_instructions(module, _without_pointer)
+
+
+def _without_pointer(it: Instruction) -> Instruction:
+    config = it.attribute("backend_config") if holds_pointer(it) else None
+    if config is None or not _POINTER.match(unquote(config)):
+        return it
+    return with_attribute(it, "backend_config", POINTER)
+
+
+def embedded_kernels(module: Module) -> tuple[Module, int]:
+    """Replace serialized kernels by a hash: decoded and without locations where they are MLIR, else of their text."""
+    return map_instructions(module, _without_opaque_body)
+
+
+def _without_opaque_body(it: Instruction) -> Instruction:
+    if not holds_kernel(it):
+        return it
+    value = it.attribute("backend_config")
+    if value is None or len(value) < _KERNEL:
+        return it
+    config = parse_config(value)
+    if config is None:
+        return _without_opaque_kernel(it, value)
+    hashed = _with_hashed_kernels(config)
+    return it if hashed == config else with_attribute(it, "backend_config", print_config(hashed))
+
+
+def _without_opaque_kernel(it: Instruction, value: str) -> Instruction:
+    """A typed call (Pallas on GPUs) holds an MLIR dictionary, an older one any text."""
+    typed = without_bytecode(value)
+    if typed != value:
+        return with_attribute(it, "backend_config", typed)
+    if len(value) < _LONG:
+        return it
+    return with_attribute(it, "backend_config", f'"{base64_digest(unquote(value))}"')
+
+
+def _with_hashed_kernels(value: Any, key: str = "") -> Any:
+    if isinstance(value, dict):
+        return {name: _with_hashed_kernels(part, name) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_with_hashed_kernels(part) for part in value]
+    if isinstance(value, str) and not value.startswith(MARK) and len(value) >= (_KERNEL if key == "body" else _LONG):
+        return base64_digest(value)
+    return value

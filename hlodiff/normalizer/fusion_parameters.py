@@ -15,9 +15,8 @@ from hlodiff.hlo.fingerprint import (
     shape_text,
     with_callees,
 )
-from hlodiff.hlo.model import Computation, Instruction, Module, callees_first
+from hlodiff.hlo.model import Computation, Instruction, Module, call_sites, callees_first, fused_only
 from hlodiff.normalizer.backend_config import parse_config, print_config
-from hlodiff.normalizer.computation_kinds import call_sites, fused_only
 from hlodiff.normalizer.rewrite import with_attribute, with_computations, with_instructions, with_literal
 
 # Levels of operands that are compared before the hashes of everything an operand is computed from: an edit far away

@@ -16,18 +16,23 @@ from hlodiff.normalizer.attributes import (
     frontend_attributes,
     header_attributes,
     module_name,
+    name_meshes,
     prefetch_index,
+    replica_groups,
+    shardings,
 )
-from hlodiff.normalizer.backend_config import config_noise, json_spelling
+from hlodiff.normalizer.backend_config import (
+    config_noise,
+    embedded_kernels,
+    hash_kernels,
+    json_spelling,
+    process_pointers,
+)
 from hlodiff.normalizer.constants import hash_constants, ignore_constants, ignored_literals, large_literals
-from hlodiff.normalizer.custom_calls import embedded_kernels, hash_kernels, process_pointers
-from hlodiff.normalizer.devices import name_meshes, replica_groups, shardings
 from hlodiff.normalizer.fusion_parameters import fusion_parameters
-from hlodiff.normalizer.naming import names
-from hlodiff.normalizer.numbering import callback_numbers, channel_ids, number_callbacks, replace_pointers
+from hlodiff.normalizer.naming import callback_numbers, channel_ids, names, number_callbacks, replace_pointers
 from hlodiff.normalizer.ordering import computation_order, equal_computations, instruction_order
-from hlodiff.normalizer.stablehlo_functions import merge_functions, name_functions
-from hlodiff.normalizer.stablehlo_naming import drop_labels, name_values, sort_sets
+from hlodiff.normalizer.stablehlo import drop_labels, merge_functions, name_functions, name_values, sort_sets
 
 Apply = Callable[[Module], tuple[Module, int]]
 
@@ -42,6 +47,7 @@ class Pass:
         apply: the step itself; returns the module and how many places it changed.
         drops: one sentence: what it takes away.
         hides: one sentence: what real change it could hide.
+        needs: attributes and opcodes; a program with none of them has nothing for this pass. () for all programs.
         affects_diff: whether the differ applies it too. False for passes that only make a file easy to read and to
             compare by eye: the differ does not depend on names, order or provenance, and uses them as evidence
             (`op_name`) and in reports (the names that users know).
@@ -52,15 +58,24 @@ class Pass:
     apply: Apply
     drops: str
     hides: str
+    needs: tuple[str, ...] = ()
     affects_diff: bool = True
 
 
-def _compiled(apply: Apply, drops: str, hides: str, name: str = "", affects_diff: bool = True) -> Pass:
-    return Pass(name or apply.__name__, ("compiled",), apply, drops, hides, affects_diff)
+def _compiled(
+    apply: Apply, drops: str, hides: str, name: str = "", needs: tuple[str, ...] = (), affects_diff: bool = True
+) -> Pass:
+    return Pass(name or apply.__name__, ("compiled",), apply, drops, hides, needs, affects_diff)
 
 
-def _stablehlo(name: str, apply: Apply, drops: str, hides: str, affects_diff: bool = True) -> Pass:
-    return Pass(name, ("stablehlo",), apply, drops, hides, affects_diff)
+def _stablehlo(
+    name: str, apply: Apply, drops: str, hides: str, needs: tuple[str, ...] = (), affects_diff: bool = True
+) -> Pass:
+    return Pass(name, ("stablehlo",), apply, drops, hides, needs, affects_diff)
+
+
+# Each custom call has one of these attributes.
+_CUSTOM_CALLS = ("custom_call_target", "call_target_name")
 
 
 COMPILED_PASSES: tuple[Pass, ...] = (
@@ -81,16 +96,19 @@ COMPILED_PASSES: tuple[Pass, ...] = (
         prefetch_index,
         "The number of a copy that starts before the program does.",
         "That a weight is prefetched across programs; the copy itself stays.",
+        needs=("cross_program_prefetch_index",),
     ),
     _compiled(
         frontend_attributes,
         "Fingerprints, layout and memory space modes, empty meshes, empty kernel metadata; the order of the rest.",
         "A layout or memory space that JAX asked for but XLA did not give.",
+        needs=("frontend_attributes",),
     ),
     _compiled(
         json_spelling,
         "The order of keys in backend configurations and whether they are printed bare or as a string.",
         "Nothing: it is JSON.",
+        needs=("backend_config",),
     ),
     _compiled(
         config_noise,
@@ -98,31 +116,37 @@ COMPILED_PASSES: tuple[Pass, ...] = (
         "fields at their proto3 default, which are what missing ones are. Custom calls that are not XLA's keep all.",
         "On cpu fewer threads for a loop on the same machine; on tpu more scratch memory for the same kernel; an "
         "optional field set to its default where it was not set at all.",
+        needs=("backend_config",),
     ),
     _compiled(
         process_pointers,
         "Addresses in the process that compiled the program, in Python callbacks and custom partitioners.",
         "A different partitioning function or callback behind the same custom call.",
+        needs=_CUSTOM_CALLS,
     ),
     _compiled(
         embedded_kernels,
         "Paths and lines inside serialized kernels of Pallas and Triton; the kernel is kept as a hash of its MLIR.",
         "What changed inside a kernel: only that it changed is seen.",
+        needs=_CUSTOM_CALLS,
     ),
     _compiled(
         large_literals,
         "The numbers of constants of more than 64 elements; element type, shape, bytes and a hash stay.",
         "Which element of a large constant changed.",
+        needs=("constant",),
     ),
     _compiled(
         shardings,
         "The spelling of device lists in shardings, and the order among replicas of one tile.",
         "Nothing: every device holds what it held.",
+        needs=("sharding",),
     ),
     _compiled(
         replica_groups,
         "The spelling of replica groups and the order among groups; the order inside a group stays.",
         "Names of mesh axes, which XLA prints in one spelling only.",
+        needs=("replica_groups",),
     ),
     _compiled(
         attribute_order,
@@ -139,11 +163,13 @@ COMPILED_PASSES: tuple[Pass, ...] = (
         channel_ids,
         "The numbers of channels and host rendezvous; which instructions share one stays.",
         "Nothing: a channel is who meets on it.",
+        needs=("channel_id", "frontend_attributes"),
     ),
     _compiled(
         callback_numbers,
         "The numbers of Python callbacks.",
         "Two callbacks of the same shapes that swap places.",
+        needs=_CUSTOM_CALLS,
     ),
     _compiled(
         instruction_order,
@@ -193,11 +219,13 @@ STABLEHLO_PASSES: tuple[Pass, ...] = (
         "process_pointers", replace_pointers,
         "Addresses of Python objects in custom partitioners and older callbacks, different in every process.",
         "A different partitioning function under the same sharding rule.",
+        needs=_CUSTOM_CALLS,
     ),
     _stablehlo(
         "callback_index", number_callbacks,
         "The number of a host callback in a list that one process shares: it becomes the order in the program.",
         "A different Python function called at the same place; an added or removed callback is still an edit.",
+        needs=_CUSTOM_CALLS,
     ),
     _stablehlo(
         "sets", sort_sets,
@@ -213,11 +241,13 @@ STABLEHLO_PASSES: tuple[Pass, ...] = (
         "large_constants", hash_constants,
         "The numbers of constants of more than 64 elements: shape, type, bytes and a hash of the content stay.",
         "Which numbers of a table changed; that it changed is still an edit.",
+        needs=("constant",),
     ),
     _stablehlo(
         "embedded_kernels", hash_kernels,
         "Debug info and names inside Pallas kernels (Mosaic, Triton): a hash of the decoded kernel stays.",
         "What changed inside a kernel; that it changed is still an edit.",
+        needs=_CUSTOM_CALLS,
     ),
     _stablehlo(
         "equal_functions", merge_functions,
@@ -250,3 +280,15 @@ IGNORING: dict[str, Pass] = {
     "large_literals": _compiled(ignored_literals, *_SAME_TYPE_AND_SHAPE, name="large_literals"),
     "large_constants": _stablehlo("large_constants", ignore_constants, *_SAME_TYPE_AND_SHAPE),
 }
+
+
+def passes_for(*modules: Module) -> list[Pass]:
+    """The passes of the modules' stage, in order, that have something to look at in one of them."""
+    present = {key for module in modules for key, _ in module.attributes}
+    for module in modules:
+        for computation in module.computations:
+            for it in computation.instructions:
+                present.add(it.opcode)
+                present.update([key for key, _ in it.attributes])
+    stage = modules[0].stage
+    return [step for step in PASSES if stage in step.stages and not (step.needs and present.isdisjoint(step.needs))]

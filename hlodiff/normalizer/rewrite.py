@@ -24,8 +24,6 @@ def map_instructions(module: Module, change: Callable[[Instruction], Instruction
 def map_attribute(module: Module, name: str, change: Callable[[str], str | None]) -> tuple[Module, int]:
     """Apply `change` to every attribute of that name; None drops it. `change` is called once for each value."""
     known: dict[str, str | None] = {}
-    if not any(key == name for c in module.computations for it in c.instructions for key, _ in it.attributes):
-        return module, 0
 
     def rewrite(it: Instruction) -> Instruction:
         for key, value in it.attributes:
