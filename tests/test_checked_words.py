@@ -20,7 +20,7 @@ from hlodiff.report.rows import Row
 from hlodiff.report.sections import cause_lines, format_causes
 from hlodiff.report.totals import format_checked
 from hlodiff.workflows.against import _following
-from hlodiff.workflows.check_snapshots import renamed
+from hlodiff.workflows.notes import renamed
 
 Ask = Callable[..., tuple[int, str, str]]
 PROGRAM = "HloModule m\n\nENTRY e {\n  ROOT %p = f32[8]{0} parameter(0)\n}\n"

@@ -88,9 +88,9 @@ def compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Compiler:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     stand_in = Compiler()
-    for name in ("workflows.check_snapshots", "workflows.update", "cli.list_command"):
+    for name in ("workflows.check", "workflows.update", "cli.list_command"):
         monkeypatch.setattr(f"hlodiff.{name}.discover", stand_in.discover)
-    monkeypatch.setattr("hlodiff.workflows.capture_programs.capture", stand_in.capture)
+    monkeypatch.setattr("hlodiff.workflows.capture_side.capture", stand_in.capture)
     return stand_in
 
 
@@ -550,7 +550,7 @@ def test_errors_of_registering_and_configuring(compiler: Compiler, said: Ask, mo
     def fail(config: Config) -> Discovery:
         raise RegistryError("m.py raises ValueError: oh no", where="m.py:3", hint="repair it")
 
-    monkeypatch.setattr("hlodiff.workflows.check_snapshots.discover", fail)
+    monkeypatch.setattr("hlodiff.workflows.check.discover", fail)
     assert said("check") == (2, "", "error: m.py:3: m.py raises ValueError: oh no\nhint: repair it\n")
     Path("pyproject.toml").write_text('[tool.hlodiff]\ntagets = ["cpu"]\n')
     code, _, err = said("check")
@@ -630,7 +630,7 @@ def test_targets(compiler: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_ctrl_c_outside_of_a_capture(compiler: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hlodiff.workflows.check_snapshots.discover", lambda config: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("hlodiff.workflows.check.discover", lambda config: signal.raise_signal(signal.SIGINT))
     code, _, err = said("check")
     assert code == 2
     assert "interrupted: every snapshot is whole" in err

@@ -56,7 +56,7 @@ def project(changed: Compiler, monkeypatch: pytest.MonkeyPatch, said: Ask) -> Co
     Path("pkg").mkdir()
     for name in FILES:
         Path(name).write_text("x = 1\ny = 2\n")
-    monkeypatch.setattr("hlodiff.workflows.capture_programs.capture", capture)
+    monkeypatch.setattr("hlodiff.workflows.capture_side.capture", capture)
     monkeypatch.setattr("hlodiff.workflows.staleness.package_version", lambda name: INSTALLED.get(name, ""))
     assert said("check")[0] == 1
     assert pending() == ["f/cpu", "f/tpu-v5e-2x2", "g/small/cpu", "h/cpu"]

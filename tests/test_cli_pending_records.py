@@ -234,7 +234,7 @@ def grower(runner: Runner, said: Ask, monkeypatch: pytest.MonkeyPatch) -> Grower
     """The growth of one case is recorded; there are no scenarios."""
     stand_in, found = Grower(), DiscoveredFunction("walk", "m", "m.py", 5, (), grown=("",))
     runner.outcomes = {}
-    for name in ("check_snapshots", "update"):
+    for name in ("check", "update"):
         monkeypatch.setattr(f"hlodiff.workflows.{name}.discover", lambda config: Discovery((found,)))
     monkeypatch.setattr("hlodiff.workflows.growth.measure_growth", stand_in.grown)
     monkeypatch.setattr("hlodiff.workflows.growth.growing_keys", lambda *_: (Key("walk", "", "cpu"),))

@@ -143,7 +143,7 @@ def test_a_function_brings_its_own_budget(compiler: Compiler, said: Ask, monkeyp
         found = plain(config)
         return replace(found, functions=tuple(replace(f, budget={"op.tanh": 0}) for f in found.functions[:1]))
 
-    monkeypatch.setattr("hlodiff.workflows.check_snapshots.discover", discover)
+    monkeypatch.setattr("hlodiff.workflows.check.discover", discover)
     code, out, _ = said("check", "f", "--target", "cpu")
     assert code == 1
     assert "budget: op.tanh is 1; at most 0\n  hint: if it is meant, raise op.tanh in the budget at m.py:3" in out

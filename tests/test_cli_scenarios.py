@@ -68,7 +68,7 @@ def runner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     stand_in = Runner()
-    for name in ("workflows.check_snapshots", "workflows.update", "cli.list_command"):
+    for name in ("workflows.check", "workflows.update", "cli.list_command"):
         monkeypatch.setattr(f"hlodiff.{name}.discover", stand_in.discover)
     monkeypatch.setattr("hlodiff.workflows.scenarios.ran", stand_in.run)
     return stand_in

@@ -15,7 +15,7 @@ import pytest
 
 from hlodiff.cli.entry import _COMMANDS
 from hlodiff.config import Config
-from hlodiff.workflows.compare import build_summary
+from hlodiff.workflows.build_snapshot import build_summary
 from tests.normalizer_page import PAGE, page
 
 ROOT = Path(__file__).parent.parent

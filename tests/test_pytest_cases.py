@@ -16,7 +16,9 @@ from hlodiff.errors import RegistryError
 from hlodiff.pytest_plugin.cases import snapshot_name
 from hlodiff.registry import register
 from hlodiff.snapshots import FolderTree, list_snapshots
-from hlodiff.workflows.compare import compare, parse, record
+from hlodiff.workflows.build_snapshot import build_snapshot
+from hlodiff.workflows.compare import compare_sides
+from hlodiff.workflows.sides import Side, snapshot_programs
 from tests.test_cli_check import STABLEHLO, TANH
 
 pytest_plugins = ["pytester"]
@@ -63,10 +65,13 @@ def _imported_before() -> None:
     """Runs inside this process forget what they import, and C++ extensions cannot be imported twice."""
     facts: dict[str, Any] = {"toolchain": {}, "memory": {}, "cost": {}}
     old, new = (
-        parse(record(CapturedProgram("f", "", "cpu", STABLEHLO, text, facts, {}), "."), "f", verify=True)
+        Side(
+            "", snapshot_programs(build_snapshot(CapturedProgram("f", "", "cpu", STABLEHLO, text, facts, {}), "."), "f")
+        )
         for text in (TANH, TANH.replace("tanh", "exponential"))
     )
-    compare(old, new, Limits())
+    before, after = (Side("", snapshot_programs(one, "f")) for one in (old, new))
+    assert len(compare_sides(before, after, Limits()).programs) == 2
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ import click
 from hlodiff.cli import options
 from hlodiff.cli.output import NO_TERMINAL, emit, shows_blocks, tell, width
 from hlodiff.config import Config, amount
-from hlodiff.differ.comparison import ProgramComparison, with_compiler
 from hlodiff.differ.limits import Limits
 from hlodiff.errors import ConfigError, HlodiffError, UsageError
 from hlodiff.hlo.model import Stage
@@ -29,8 +28,9 @@ from hlodiff.integrations.history import (
 from hlodiff.integrations.history.bisect import BisectResult, Culprit, bisect_json, bisect_markdown, bisect_text
 from hlodiff.integrations.history.select import HistoryRequest, find
 from hlodiff.integrations.history.text import Shown, format_value
+from hlodiff.workflows.compare import compare_sides
 from hlodiff.workflows.configuration import load
-from hlodiff.workflows.sides import Sides, open_side
+from hlodiff.workflows.sides import open_side
 
 _MOST_COMPARED = 3  # commits of one program whose programs are compared; the rest is listed
 _PLAIN = re.compile(r"[\w@%+=:,./-][\w@%+=:,./~-]*", re.ASCII)
@@ -190,25 +190,15 @@ def _culprit(one: History, change: NumberChange, config: Config, project: Path) 
         return Culprit(change, (), _typed(command))
     sides = f"{old}:{step.was or step.folder}", f"{new}:{step.folder}"
     try:
-        programs = _compared(open_side(sides[0], project), open_side(sides[1], project), config)
+        limits = Limits(**dict(config.limits))
+        before, after = (open_side(side, project) for side in sides)
+        programs = compare_sides(before, after, limits).programs
     except HlodiffError as error:
-        return Culprit(change, (), _typed(command), str(error).partition("\n")[0])
-    return Culprit(change, programs, _typed(command))
+        return Culprit(change, (), _typed(command), f"{error.where}: {error.what}" if error.where else error.what)
+    broken = next((one.reason for one in programs if one.broken), "")
+    return Culprit(change, () if broken else programs, _typed(command), broken)
 
 
 def _typed(command: list[str]) -> str:
     """A command as people type it; shlex also quotes the `~` of a revision, which no shell minds inside a word."""
     return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in command)
-
-
-def _compared(old: Sides, new: Sides, config: Config) -> tuple[ProgramComparison, ...]:
-    from hlodiff.differ import diff
-
-    found = []
-    for before, after in zip(old.programs, new.programs, strict=True):
-        done = diff(before.load(), after.load(), limits=Limits(**dict(config.limits)))
-        status = "identical" if done.identical else "changed"
-        facts = dict(before.facts()), dict(after.facts())
-        found.append(ProgramComparison(after.name, after.target, after.stage, status, done, *facts))  # type: ignore[arg-type]
-    other = [one.toolchain for one in old.programs] != [one.toolchain for one in new.programs]
-    return with_compiler(found, lambda _: other)

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 
 import click
 
-from hlodiff.capture import discover, one_worker_for_both
 from hlodiff.cli import options
-from hlodiff.cli.output import color, emit, messages, tell, width
-from hlodiff.config import Config
-from hlodiff.differ.limits import Limits
-from hlodiff.errors import UsageError
-from hlodiff.report.report import Report, toolchain_changes
+from hlodiff.cli.output import color, emit, messages, width
 from hlodiff.report.upgrade_table import upgrade_json, upgrade_markdown, upgrade_text
-from hlodiff.snapshots import Key
-from hlodiff.workflows.capture_side import SideNames, capture_side, compare_sides, toolchains_of
-from hlodiff.workflows.configuration import load
-from hlodiff.workflows.environments import OtherEnvironment, capture_elsewhere, other_environment, with_plugins
-from hlodiff.workflows.select import intact_snapshots, load_stored, select
+from hlodiff.workflows.upgrade import compare_environments
 
 
 @click.command("upgrade")
@@ -38,7 +27,6 @@ from hlodiff.workflows.select import intact_snapshots, load_stored, select
 @options.output
 @options.jobs
 @options.project
-@one_worker_for_both()
 def command(
     requirements: tuple[str, ...],
     names: tuple[str, ...],
@@ -60,14 +48,10 @@ def command(
     For each program: whether StableHLO is the same, so that the compiler made every difference, and how memory, fusions
     and copies moved. Exits 0 whatever it finds, 2 where something could not be captured or compared.
     """
-    if not requirements and python is None and folder is None:
-        raise UsageError("nothing to compare with", hint="hlodiff upgrade 'jax==VERSION', or --env DIR")
-    config = load(project)
-    keys = select((Key(r.function, r.case, r.target) for r in discover(config).requests()), names, targets)
-    kinds = [kind for kind in ("tpu", "cuda") if any(key.target.startswith(kind) for key in keys)]
-    wanted = requirements if python or folder else with_plugins(requirements, kinds)
-    with messages(), other_environment(wanted, python, folder) as other:
-        report = _compared(config, other, keys, names, targets, jobs)
+    with messages():
+        report = compare_environments(
+            requirements, names, targets, python=python, folder=folder, root=project, jobs=jobs
+        )
     report = replace(report, all=details, stacks=False)
     if form == "text":
         to_file = output not in (None, "-")
@@ -76,30 +60,3 @@ def command(
         text = upgrade_json(report) if form == "json" else upgrade_markdown(report, details)
     emit(text, output)
     return 2 if any(program.broken for program in report.programs) else 0
-
-
-def _compared(
-    config: Config,
-    other: OtherEnvironment,
-    keys: Sequence[Key],
-    names: Sequence[str],
-    targets: Sequence[str],
-    jobs: int | None,
-) -> Report:
-    here = f"jax {version('jax')}, jaxlib {version('jaxlib')}"
-    stored, _ = load_stored(config, keys)
-    tell(f"capturing {len(keys)} programs with {here}")
-    old = capture_side(config, keys, jobs, intact_snapshots(stored))
-    tell(f"capturing them with {other.label}")
-    new = capture_elsewhere(config, other, names, targets, jobs)
-    called = SideNames(f"with {here}", f"with {other.label}")
-    programs = compare_sides(old, new, Limits(**dict(config.limits)), called)
-    return Report(
-        command="diff",
-        old=here,
-        new=other.label,
-        programs=programs,
-        toolchain=toolchain_changes(toolchains_of(old, new)),
-        root=str(config.root),
-        same_code=True,
-    )

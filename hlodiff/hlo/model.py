@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 Stage = Literal["compiled", "stablehlo"]
+STAGES: tuple[Stage, ...] = ("stablehlo", "compiled")
+"""In the order in which a program passes through them."""
 
 STAGE_NAMES: dict[str, str] = {"stablehlo": "StableHLO", "compiled": "compiled"}
-"""What reports call each stage, in the order in which a program passes through them."""
+"""What reports call each stage."""
 PROGRAM_NAMES: dict[str, str] = {**STAGE_NAMES, "compiled": "compiled HLO"}
 """The same as nouns: what language a program of the stage is in."""
 

@@ -20,7 +20,7 @@ from hlodiff.workflows.configuration import load_if_any
 if TYPE_CHECKING:
     from hlodiff.capture import Outcome
     from hlodiff.capture.program import Bench
-    from hlodiff.workflows.compare import ParsedSnapshot
+    from hlodiff.workflows.build_snapshot import ParsedSnapshot
 
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
@@ -202,12 +202,14 @@ class CaseChecker:
         __tracebackhide__ = True
         from hlodiff.policy import exit_code, judge
         from hlodiff.report import Report, to_terminal, toolchain_changes
-        from hlodiff.workflows.check_snapshots import CheckRun
+        from hlodiff.workflows.check import CheckRun
         from hlodiff.workflows.pending import NullPendingWriter
 
         project = self._used.project
         run = CheckRun(project, NullPendingWriter(project.root, project.max_file_bytes))
-        programs = tuple(p for key, one in outcomes.items() for p in run.compare_one(key, one, stored.get(key)))
+        for key, outcome in outcomes.items():
+            run.compare_one(key, outcome, stored.get(key))
+        programs = tuple(program for key in outcomes for program in run.results[key])
         findings = judge(programs, project)
         lacking = [p for p in programs if p.status == "not_checked" and not p.broken]
         # Without libtpu a test of a TPU program is skipped on a laptop; CI that cannot look must not pass.
@@ -227,14 +229,14 @@ class CaseChecker:
         __tracebackhide__ = True
         from hlodiff.capture import CapturedProgram, CaptureFailure
         from hlodiff.snapshots import write_snapshot, writing
-        from hlodiff.workflows.compare import record
+        from hlodiff.workflows.build_snapshot import build_snapshot
 
         project = self._used.project
         for key, outcome in outcomes.items():
             if isinstance(outcome, CaptureFailure):
                 pytest.fail(f"{key.name} on {key.target}: {outcome.what}\n{outcome.log_tail}".rstrip(), pytrace=False)
             if isinstance(outcome, CapturedProgram):
-                snapshot = record(outcome, str(project.root), project.large_constants)
+                snapshot = build_snapshot(outcome, str(project.root), project.large_constants)
                 with writing(project.snapshots, wait=_PATIENCE):
                     is_new = write_snapshot(project.snapshots, snapshot, project.max_file_bytes)
                 self._used.written += is_new

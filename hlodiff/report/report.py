@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -86,7 +86,7 @@ class Report:
 
 
 def toolchain_changes(
-    pairs: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]],
+    pairs: Iterable[tuple[str, Mapping[str, Any], Mapping[str, Any]]],
 ) -> tuple[ToolchainChange, ...]:
     """What differs between toolchains, each difference once with all its targets.
 

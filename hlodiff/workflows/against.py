@@ -20,10 +20,11 @@ from hlodiff.report.report import Report, toolchain_changes
 from hlodiff.snapshots import Key, RecordedTraces
 from hlodiff.tracing.compare import TraceComparison, exceeded
 from hlodiff.tracing.counts import count
-from hlodiff.workflows.capture_side import SideNames, capture_side, compare_sides, toolchains_of
-from hlodiff.workflows.check_snapshots import renamed
+from hlodiff.workflows.capture_side import capture_side, snapshots_of
+from hlodiff.workflows.compare import compare_sides
 from hlodiff.workflows.configuration import load_if_any
 from hlodiff.workflows.growth import GrowthSeries, growing_keys, grown_words, measure_growth
+from hlodiff.workflows.notes import renamed
 from hlodiff.workflows.parity import check_parity
 from hlodiff.workflows.revision import Checkout, checked_out
 from hlodiff.workflows.scenarios import ChosenScenarios, chosen_scenarios, compared_records, run_scenarios
@@ -34,8 +35,8 @@ _ONE_SIDED = ("traces-new", "traces-orphaned")
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonSide:
-    """One side of the comparison.
+class ProjectSide:
+    """What one side registers: what a `Side` is captured from, and what else is compared.
 
     Args:
         config, discovery: its own.
@@ -59,7 +60,7 @@ def scenario_names(*sides: Discovery) -> tuple[str, ...]:
 
 
 def compared_scenarios(
-    old: ComparisonSide, new: ComparisonSide, names: Sequence[str], targets: Sequence[str], jobs: int | None
+    old: ProjectSide, new: ProjectSide, names: Sequence[str], targets: Sequence[str], jobs: int | None
 ) -> tuple[TraceComparison, ...]:
     """Run the scenarios of both sides and compare them.
 
@@ -84,7 +85,7 @@ def compared_scenarios(
 
 
 def _run_side(
-    side: ComparisonSide, names: Sequence[str], targets: Sequence[str], jobs: int | None
+    side: ProjectSide, names: Sequence[str], targets: Sequence[str], jobs: int | None
 ) -> dict[str, ScenarioRun]:
     chosen = chosen_scenarios(ChosenScenarios(side.discovery.scenarios), names, targets)
     outcomes = {outcome.name: outcome for outcome in run_scenarios(side.config, chosen, jobs)}
@@ -92,7 +93,7 @@ def _run_side(
 
 
 def _compared(
-    name: str, old: tuple[ComparisonSide, ScenarioRun | None], new: tuple[ComparisonSide, ScenarioRun | None]
+    name: str, old: tuple[ProjectSide, ScenarioRun | None], new: tuple[ProjectSide, ScenarioRun | None]
 ) -> TraceComparison:
     failed = [(side, outcome) for side, outcome in (old, new) if outcome is not None and outcome.what]
     if failed:
@@ -120,7 +121,7 @@ def judged_scenarios(scenarios: Sequence[TraceComparison], everything: bool = Fa
     return tuple(replace(one, advice="") if one.rule == "traces" else one for one in found)
 
 
-def judged_growth(old: ComparisonSide, new: ComparisonSide, jobs: int | None, spec: str) -> tuple[Finding, ...]:
+def judged_growth(old: ProjectSide, new: ProjectSide, jobs: int | None, spec: str) -> tuple[Finding, ...]:
     """Look how the cases of both sides grow, and judge those of the new one.
 
     Args:
@@ -147,14 +148,14 @@ def _same(one: Key, other: Key) -> bool:
     return (one.function, one.case) == (other.function, other.case)
 
 
-def _grow_side(side: ComparisonSide, keys: Sequence[Key], jobs: int | None) -> list[GrowthSeries]:
+def _grow_side(side: ProjectSide, keys: Sequence[Key], jobs: int | None) -> list[GrowthSeries]:
     requests = [GrowthRequest(key.function, key.case, key.target) for key in keys]
     found = {series.key: series for series in measure_growth(side.config, requests, jobs)}
     return [found[key] for key in keys if key in found]
 
 
 def _judged(
-    new: GrowthSeries, old: GrowthSeries | None, there: ComparisonSide, here: ComparisonSide, spec: str
+    new: GrowthSeries, old: GrowthSeries | None, there: ProjectSide, here: ProjectSide, spec: str
 ) -> Iterator[Finding]:
     for side, series in ((here, new), (there, old)):
         if series is not None and series.failure is not None:
@@ -174,7 +175,7 @@ def _judged(
         yield replace(finding, what=what, advice="", details=details)
 
 
-def _failure_finding(side: ComparisonSide, series: GrowthSeries) -> Finding:
+def _failure_finding(side: ProjectSide, series: GrowthSeries) -> Finding:
     assert series.failure is not None
     if isinstance(series.failure, NotChecked):
         return Finding("info", RULE, series.key.name, series.key.target, series.failure.reason, series.failure.advice)
@@ -217,19 +218,20 @@ def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequ
     policy = with_budgets(config, here)
     with checked_out(spec, config.root) as checkout:
         there_config = _config_of(checkout, config)
-        side_names = SideNames(f"at {checkout.label}", "in this work tree")
-        there = _discovered(there_config, checkout, side_names.old)
+        at_revision = f"at {checkout.label}"
+        there = _discovered(there_config, checkout, at_revision)
         old_keys, new_keys = _chosen(there, here, names, targets)
-        old = capture_side(there_config, old_keys, jobs)
-        new = capture_side(config, new_keys, jobs, old.snapshots)
-        programs = compare_sides(old, new, Limits(**dict(config.limits)), side_names)
-        before = ComparisonSide(there_config, there, old_keys, side_names.old)
-        after = ComparisonSide(config, here, new_keys, side_names.new)
+        before = ProjectSide(there_config, there, old_keys, at_revision)
+        after = ProjectSide(config, here, new_keys, "in this work tree")
+        old = capture_side(there_config, old_keys, jobs, label=checkout.label, called=before.called)
+        new = capture_side(config, new_keys, jobs, snapshots_of(old), label="this work tree", called=after.called)
+        compared = compare_sides(old, new, Limits(**dict(config.limits)))
+        programs = compared.programs
         scenarios = compared_scenarios(before, after, names, targets, jobs)
         grown = judged_growth(before, after, jobs, spec)
         settings = _settings(there_config, config, checkout.label)
         notes = (*checkout.notes, *renamed(programs, recorded=False), *settings)
-        repairable = [key.name for key, failure in new.failures.items() if failure.broken]
+        repairable = [one.name for one in new.programs if one.failure and one.failure.broken]
     judged = [one for one in judge(programs, policy) if one.rule not in ("new", "orphaned")]
     findings = (
         *(_reworded(finding, spec) for finding in judged),
@@ -239,11 +241,11 @@ def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequ
     )
     return Report(
         command="diff",
-        old=checkout.label,
-        new="this work tree",
+        old=old.label,
+        new=new.label,
         programs=programs,
         findings=findings,
-        toolchain=toolchain_changes(toolchains_of(old, new)),
+        toolchain=toolchain_changes(compared.toolchains),
         notes=notes,
         next=_following(programs, findings, repairable, spec, config.snapshots.is_dir()),
         root=str(config.root),

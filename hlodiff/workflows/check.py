@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from hlodiff.capture import one_worker_for_both
-from hlodiff.errors import UsageError
-from hlodiff.policy import exit_code
-from hlodiff.report.report import Report
+from hlodiff.capture import CapturedProgram, NotChecked, Outcome, discover, one_worker_for_both
+from hlodiff.config import Config, in_ci, shown_path
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.limits import Limits
+from hlodiff.errors import HlodiffError, UsageError
+from hlodiff.policy import Finding, exit_code, judge, judge_scenarios
+from hlodiff.policy.growth import RULE as GROWTH_RULE
+from hlodiff.report.report import Report, toolchain_changes
+from hlodiff.report.timings import Timing
+from hlodiff.snapshots import FutureFormatError, Key, is_unfinished, writing
 from hlodiff.workflows.against import check_against
-from hlodiff.workflows.check_snapshots import CheckRun, check_snapshots
+from hlodiff.workflows.build_snapshot import ParsedSnapshot
+from hlodiff.workflows.capture_side import capture_programs, captured_programs, instructions
+from hlodiff.workflows.compare import compare_sides
 from hlodiff.workflows.configuration import load
+from hlodiff.workflows.growth import check_growth
+from hlodiff.workflows.next_command import following_all
+from hlodiff.workflows.notes import idle_patterns, renamed, skipped_notes
+from hlodiff.workflows.parity import check_parity
 from hlodiff.workflows.pending import NullPendingWriter, PendingWriter, pending_folder
 from hlodiff.workflows.progress import OnProgress, reporting_to
-from hlodiff.workflows.select import as_patterns
+from hlodiff.workflows.scenarios import compare_scenarios
+from hlodiff.workflows.select import (
+    ChosenFunctions,
+    as_patterns,
+    choose,
+    intact_snapshots,
+    load_stored,
+    requests_for,
+    with_budgets,
+)
+from hlodiff.workflows.sides import Side, SideProgram, failed_programs, failure_of, snapshot_programs
 from hlodiff.workflows.staleness import settings_of
 
 Verdict = Literal["clean", "failed", "undecided"]
@@ -102,3 +125,185 @@ def check(
             run = CheckRun(config, kept, timed={} if timings else None, lower_only=lower_only)
             report = check_snapshots(run, names, targets, everything, jobs)
     return CheckResult(replace(report, all=everything), exit_code(report.findings))
+
+
+@dataclass(slots=True)
+class CheckRun:
+    """Programs compared with their snapshots, as they are captured.
+
+    Args:
+        config: the project's.
+        pending: keeps what was captured and is not recorded.
+        results: both stages of each program.
+        toolchains: target, recorded and current toolchain of each program that has a snapshot.
+        timed: how long each program took to make; None where timings were not requested, so that unchanged programs
+            are not compiled.
+        lower_only: whether XLA is never asked, and StableHLO alone is compared where the compiled program is unknown.
+        uncompiled: programs whose compiled HLO was not compared.
+    """
+
+    config: Config
+    pending: PendingWriter
+    results: dict[Key, tuple[ProgramComparison, ...]] = field(default_factory=dict)
+    toolchains: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
+    timed: dict[Key, Timing] | None = None
+    lower_only: bool = False
+    uncompiled: list[Key] = field(default_factory=list)
+
+    def compare_all(self, chosen: ChosenFunctions, jobs: int | None) -> None:
+        """Capture the chosen programs and compare each as it comes."""
+        stored, invalid = load_stored(self.config, (*chosen.registered, *chosen.orphaned))
+        for key, error in invalid.items():
+            self._compare(key, failed_programs(key, replace(failure_of(error), advice=_repair(key, error))), [])
+        for key in chosen.orphaned:
+            if key in stored:
+                self._compare(key, _programs_of(stored[key]), [])
+        keys = [key for key in chosen.registered if key not in invalid]
+        # Timings need XLA to compile also what is known to be unchanged.
+        known = intact_snapshots(stored) if self.timed is None else {}
+        with closing(capture_programs(self.config, requests_for(keys, known, self.lower_only), jobs)) as outcomes:
+            for key, outcome in outcomes:
+                self.compare_one(key, outcome, stored.get(key))
+
+    def compare_one(self, key: Key, outcome: Outcome, old: ParsedSnapshot | None) -> None:
+        """Compare one program with its snapshot; an error concerns this program alone."""
+        new = captured_programs(self.config, key, outcome, old.snapshot if old else None)
+        before = _programs_of(old) if old else []
+        if not isinstance(outcome, CapturedProgram):
+            if not isinstance(outcome, NotChecked):
+                self.pending.forget(key)
+            self._compare(key, before, new)
+            return
+        if self.timed is not None and not any(one.failure for one in new):
+            self.timed[key] = timing(key, outcome)
+        if outcome.unchanged and old is not None:
+            self.pending.forget(key)
+            self._compare(key, before, new)
+        elif outcome.compiled is None:
+            self.uncompiled.append(key)
+            self._compare(key, [one for one in before if one.stage == "stablehlo"], new)
+        else:
+            self._compare(key, before, new)
+            fresh, programs = new[0].snapshot, self.results[key]
+            if fresh is not None and not any(program.broken for program in programs):
+                recorded = old.snapshot if old else None
+                self.results[key] = self.pending.compared(fresh, recorded, programs, outcome.inputs)
+
+    def _compare(self, key: Key, old: list[SideProgram], new: list[SideProgram]) -> None:
+        limits = Limits(**dict(self.config.limits))
+        found = compare_sides(Side("snapshots", old, recorded=True), Side("this work tree", new), limits)
+        self.results[key] = found.programs
+        self.toolchains += found.toolchains
+
+    def timings(self, chosen: ChosenFunctions) -> tuple[Timing, ...]:
+        """Timings in the order of registration."""
+        timed = self.timed or {}
+        return tuple(timed[key] for key in chosen.registered if key in timed)
+
+    def in_order(self, chosen: ChosenFunctions) -> tuple[ProgramComparison, ...]:
+        """Results in the order of registration, orphans last."""
+        return tuple(program for key in (*chosen.registered, *chosen.orphaned) for program in self.results.get(key, ()))
+
+
+def _programs_of(stored: ParsedSnapshot) -> list[SideProgram]:
+    return snapshot_programs(stored.snapshot, stored.snapshot.key.folder, modules=stored.modules)
+
+
+def timing(key: Key, captured: CapturedProgram) -> Timing:
+    """How long one capture took.
+
+    Args:
+        key: which program.
+        captured: the worker's result.
+
+    Returns:
+        seconds and instructions; no seconds of XLA where it was not asked.
+    """
+    seconds = captured.seconds
+    compiled = None if captured.compiled is None else instructions(captured.compiled)
+    times = (seconds.get("trace", 0.0), seconds.get("lower", 0.0), seconds.get("compile"))
+    return Timing(key.name, key.target, *times, instructions(captured.stablehlo), compiled)
+
+
+def _repair(key: Key, error: HlodiffError) -> str:
+    """The command that records an invalid snapshot again, unless a newer hlodiff wrote it."""
+    newer = isinstance(error, FutureFormatError) or error.what.startswith("internal error")
+    return error.hint if newer else f"hlodiff update {key.name} --target {key.target}"
+
+
+def check_snapshots(
+    run: CheckRun, names: Sequence[str], targets: Sequence[str], everything: bool, jobs: int | None
+) -> Report:
+    """Compare what is registered with the snapshots and judge it.
+
+    Args:
+        run: nothing compared yet.
+        names, targets: patterns; all where empty.
+        everything: whether findings on scenarios list every reason.
+        jobs: how many workers; None for the configuration's.
+
+    Returns:
+        the report.
+
+    Raises:
+        UsageError: a pattern matches nothing.
+        HlodiffError: a registered module cannot be imported, or a setting is wrong.
+    """
+    config = run.config
+    if is_unfinished(config.snapshots) and not in_ci():
+        with writing(config.snapshots):
+            pass  # taking the folder finishes what a killed `update` began
+    discovery = discover(config)
+    policy = with_budgets(config, discovery)
+    chosen = choose(config, discovery, names, targets)
+    idle = () if names or targets else idle_patterns(config, discovery)
+    run.compare_all(chosen, jobs)
+    if not (names or targets or run.lower_only):
+        run.pending.forget_unregistered(discovery)
+    programs = run.in_order(chosen)
+    # Scenarios make real calls; records without a scenario are known without any.
+    to_run = replace(chosen.scenarios, registered=()) if run.lower_only else chosen.scenarios
+    scenarios = compare_scenarios(config, to_run, jobs, run.pending)
+    findings = (
+        *judge(programs, policy),
+        *check_growth(config, discovery, chosen, names, jobs, run.pending),
+        *(() if run.lower_only else check_parity(config, discovery, chosen, jobs)),
+        *judge_scenarios(scenarios, everything=everything),
+    )
+    skipped = skipped_notes(run.uncompiled, discovery, chosen) if run.lower_only else ()
+    # In CI the pending folder is on another machine than the reader of the log.
+    kept = {} if in_ci() else run.pending.ids
+    findings = with_ids(findings, run.pending.ids, here=not in_ci())
+    return Report(
+        command="check",
+        old=str(shown_path(config.snapshots)),
+        new="this work tree",
+        programs=programs,
+        findings=findings,
+        toolchain=toolchain_changes(run.toolchains),
+        notes=(*chosen.notes(), *run.pending.notes(), *skipped, *renamed(programs), *idle),
+        next=following_all(programs, findings, scenarios, kept),
+        root=str(config.root),
+        timings=run.timings(chosen),
+        scenarios=scenarios,
+        registered={function.name: (function.file, function.line) for function in discovery.functions},
+    )
+
+
+def with_ids(findings: tuple[Finding, ...], kept: Mapping[Key, str], *, here: bool = True) -> tuple[Finding, ...]:
+    """Findings on traces and growth that name the command which records them without another run.
+
+    Args:
+        findings: of a check.
+        kept: pending records with their ids.
+        here: whether the pending folder is on the reader's machine, so that the command can be typed.
+    """
+    words = {"traces": "traces", "traces-new": "traces", GROWTH_RULE: "growth"}
+    ids = {(key.name, key.target): own for key, own in kept.items()}
+    named = [ids.get((f.program, words.get(f.rule, "")), "") for f in findings]
+    return tuple(_named(finding, own, here) for finding, own in zip(findings, named, strict=True))
+
+
+def _named(finding: Finding, own: str, here: bool) -> Finding:
+    is_accepted = own and here and finding.advice.startswith("hlodiff ")
+    return replace(finding, id=own, advice=f"hlodiff accept {own}" if is_accepted else finding.advice)

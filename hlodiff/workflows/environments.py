@@ -23,9 +23,10 @@ from typing import Any
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, UsageError
 from hlodiff.snapshots import FolderTree, Key, list_snapshots, read_snapshot, write_snapshot
-from hlodiff.workflows.capture_side import CapturedSide, SideFailure, capture_side
+from hlodiff.workflows.capture_side import capture_side, snapshots_of
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.select import selected
+from hlodiff.workflows.sides import Side, SideFailure, failed_programs, snapshot_programs
 
 _LOG = logging.getLogger(__name__)
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -238,7 +239,7 @@ _ANSWER = "answer.json"
 
 def capture_elsewhere(
     config: Config, other: OtherEnvironment, names: Sequence[str], targets: Sequence[str], jobs: int | None
-) -> CapturedSide:
+) -> Side:
     """Capture the project's programs in another environment.
 
     Args:
@@ -267,7 +268,7 @@ def capture_elsewhere(
         return _answered(json.loads(answer.read_text()), Path(folder), other)
 
 
-def _answered(answer: dict[str, Any], folder: Path, other: OtherEnvironment) -> CapturedSide:
+def _answered(answer: dict[str, Any], folder: Path, other: OtherEnvironment) -> Side:
     if "error" in answer:
         error = answer["error"]
         where = f"with {other.label}" + (f", {error['where']}" if error["where"] else "")
@@ -276,7 +277,13 @@ def _answered(answer: dict[str, Any], folder: Path, other: OtherEnvironment) -> 
     there = dict.fromkeys(list_snapshots(tree).keys)
     order = [Key(*parts) for parts in answer["keys"]]
     failures = {Key(*one["key"]): SideFailure(**one["failure"]) for one in answer["failures"]}
-    return CapturedSide({key: read_snapshot(tree, key) for key in order if key in there}, failures)
+    side = Side(other.label, called=f"with {other.label}")
+    for key in order:
+        if key in there:
+            side.programs += snapshot_programs(read_snapshot(tree, key), key.folder)
+        elif key in failures:
+            side.programs += failed_programs(key, failures[key])
+    return side
 
 
 def main() -> None:
@@ -298,9 +305,14 @@ def _answer(job: dict[str, Any], out: Path) -> dict[str, Any]:
         keys = [Key(r.function, r.case, r.target) for r in discover(config).requests()]
         chosen = [key for key in keys if selected(key, job["names"], job["targets"])]
         side = capture_side(config, chosen, job["jobs"])
-    for snapshot in side.snapshots.values():
+    for snapshot in snapshots_of(side).values():
         write_snapshot(out, snapshot)
-    failures = [{"key": _parts(key), "failure": asdict(failure)} for key, failure in side.failures.items()]
+    failures = [
+        {"key": _parts(key), "failure": asdict(one.failure)}
+        for key in chosen
+        for one in side.programs
+        if one.failure and (one.name, one.target, one.stage) == (key.name, key.target, "stablehlo")
+    ]
     return {"keys": [_parts(key) for key in chosen], "failures": failures}
 
 

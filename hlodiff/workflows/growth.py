@@ -30,7 +30,7 @@ from hlodiff.snapshots import (
     remove_growth,
     write_growth,
 )
-from hlodiff.workflows.capture_programs import capture_programs
+from hlodiff.workflows.capture_side import capture_programs
 from hlodiff.workflows.pending import PendingWriter
 from hlodiff.workflows.select import ChosenFunctions, selected
 

@@ -24,7 +24,7 @@ from hlodiff.policy.findings import Severity
 from hlodiff.policy.parity import RULE, Parity, ParityProgram, judge_parity
 from hlodiff.report.parity import explained
 from hlodiff.snapshots import Key
-from hlodiff.workflows.capture_programs import capture_programs
+from hlodiff.workflows.capture_side import capture_programs
 from hlodiff.workflows.select import ChosenFunctions
 
 _ENDED = "Timeout (0:10:00)!"  # faulthandler's words

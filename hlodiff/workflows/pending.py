@@ -13,6 +13,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.metrics import op_counts
 from hlodiff.errors import HlodiffError, StoreError, expected_error
+from hlodiff.hlo.model import STAGES
 from hlodiff.snapshots import (
     RECORDS,
     SUMMARY_VERSION,
@@ -37,7 +38,9 @@ from hlodiff.snapshots import (
 from hlodiff.snapshots.keys import SUMMARY, keys_of
 from hlodiff.snapshots.pending import PENDING, Kind
 from hlodiff.snapshots.yaml_format import dump
-from hlodiff.workflows.compare import STAGES, ParsedSnapshot, compare, one_sided, parse
+from hlodiff.workflows.build_snapshot import ParsedSnapshot, parse
+from hlodiff.workflows.compare import compare_sides
+from hlodiff.workflows.sides import Side, snapshot_programs
 
 # Far above any program that is captured in a pull request, and read in seconds.
 LARGEST_FILE = 64 * 1024 * 1024
@@ -237,11 +240,12 @@ def kind_of_program(config: Config, program: PendingProgram, base: BaseProgram) 
 
 def compare_pending(config: Config, program: PendingProgram, base: BaseProgram) -> tuple[ProgramComparison, ...]:
     """Both stages of a pending program against its snapshot, as `check` compared them."""
-    if base.stored is None:
-        found = one_sided(program.stored, "added")
-    else:
-        found = compare(base.stored, program.stored, Limits(**dict(config.limits)))
-    return tuple(replace(one, id=program.id) for one in found)
+    old, new = (
+        Side(label, snapshot_programs(one.snapshot, one.snapshot.key.folder, modules=one.modules) if one else [])
+        for label, one in (("the snapshot", base.stored), ("pending", program.stored))
+    )
+    found = compare_sides(old, new, Limits(**dict(config.limits)))
+    return tuple(replace(one, id=program.id) for one in found.programs)
 
 
 FOLDER = Path(".hlodiff", "pending")

@@ -22,7 +22,7 @@ from hlodiff.snapshots.traces_file import RecordedTraces, write_traces
 from hlodiff.snapshots.write import PARTIAL
 from hlodiff.tracing.counts import TraceCounts, count
 from hlodiff.tracing.records import Compiled, Leaf, Trace
-from hlodiff.workflows.compare import record
+from hlodiff.workflows.build_snapshot import build_snapshot
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
 _LONGEST = 60
@@ -215,7 +215,7 @@ def _one_more(
 ) -> RecordedProgram:
     """Write a program, unless the same function has one already that is the same once it is normalized."""
     captured = program.captured("program", "")
-    snapshot = record(captured, root)
+    snapshot = build_snapshot(captured, root)
     same = (program.function, program.place, program.target, *snapshot.summary["fingerprints"].values())
     if same not in known:
         key = names.key(program.function, program.place, program.target, program.leaves if program.called else None)

@@ -11,7 +11,7 @@ from hlodiff.capture import Discovery, Request
 from hlodiff.config import Config, budget_of, closest, shown_path
 from hlodiff.errors import HlodiffError, UsageError, expected_error
 from hlodiff.snapshots import FolderTree, Key, Snapshot, list_snapshots, read_whole_snapshot
-from hlodiff.workflows.compare import ParsedSnapshot, parse
+from hlodiff.workflows.build_snapshot import ParsedSnapshot, parse
 from hlodiff.workflows.scenarios import ChosenScenarios, all_scenarios, chosen_scenarios
 
 

@@ -1,20 +1,21 @@
-"""What OLD and NEW of `hlodiff diff` name: a program file, a folder, or a git revision; each is a set of programs."""
+"""A side of a comparison: its programs, and how they pair. OLD and NEW of `hlodiff diff` are opened here."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hlodiff.config import shown_path
-from hlodiff.errors import ConfigError, HlodiffError, StoreError, UsageError
-from hlodiff.hlo.model import Module, Stage
-from hlodiff.snapshots import FolderTree, GitTree, Key, Tree, attach_source, open_revision, read_snapshot, scenarios_of
+from hlodiff.errors import CaptureError, ConfigError, HlodiffError, StoreError, UsageError, expected_error
+from hlodiff.hlo.model import STAGES, Module, Stage
+from hlodiff.snapshots import FolderTree, GitTree, Key, Snapshot, Tree, open_revision, read_snapshot, scenarios_of
 from hlodiff.snapshots.keys import SUMMARY, is_safe
 from hlodiff.snapshots.trees import merge_base
-from hlodiff.workflows.compare import STAGES
+from hlodiff.workflows.build_snapshot import parse_stage
 
 _SUFFIXES = (".hlo", ".txt", ".mlir", ".pb")
 _DUMP = re.compile(r"(?:.*/)?module_(\d+)\.([^/.]+)\.[^/]*?(before|after)_optimizations\.txt$")
@@ -22,44 +23,110 @@ _HEAD_NAME = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One program on one side.
+class SideFailure:
+    """Why one side has no program to compare.
 
     Args:
-        name: function and case, or the relative path without suffix.
+        reason: what is wrong, or what this machine lacks.
+        advice: what to type about it.
+        broken: whether something is wrong, rather than missing here.
+        log: the end of the worker's log.
+    """
+
+    reason: str
+    advice: str = ""
+    broken: bool = False
+    log: str = ""
+
+
+def failure_of(error: Exception) -> SideFailure:
+    """An error while one program was captured, read or compared, as a failure of that program alone."""
+    known = expected_error(error)
+    return SideFailure(str(known), known.hint, True)
+
+
+@dataclass(frozen=True, slots=True)
+class SideProgram:
+    """One program on one side, not read yet.
+
+    Args:
+        name: function and case, or a file's relative path without suffix.
         target: None where it is not known.
         stage: by the file's suffix; a single file says itself what it is when it is read.
         load: reads it.
         where: the file, for messages.
         content: its bytes, for telling equal programs of one name apart.
-        facts: numbers from summary.yaml; none for plain files.
-        recorded: whether it comes from a snapshot, whose text no longer holds what only raw text shows.
-        toolchain: what compiled it, from summary.yaml; None where that is not known.
+        snapshot: what it belongs to; None for plain files and for what was only lowered.
+        toolchain: what compiled it; None where that is not known.
+        failure: why it cannot be read; None where it can.
     """
 
     name: str
     target: str | None
     stage: Stage
     load: Callable[[], Module]
-    where: str
-    content: Callable[[], bytes]
-    facts: Callable[[], Mapping[str, float]] = dict
-    recorded: bool = False
+    where: str = ""
+    content: Callable[[], bytes] = bytes
+    snapshot: Snapshot | None = None
     toolchain: Mapping[str, Any] | None = None
+    failure: SideFailure | None = None
 
 
 @dataclass(slots=True)
-class Sides:
-    """All programs of one side, what it is called, what must be said of it, and its files."""
+class Side:
+    """All programs of one side, wherever they come from.
+
+    Args:
+        label: what reports call it: `main (3fa2b1c)`.
+        programs: its programs.
+        called: what a failure on it begins with: `at main (3fa2b1c)`; "" where it needs no name.
+        recorded: whether these are the snapshots of the work tree, so that not checking one of them is no pass.
+        notes: what must be said of it.
+        single: whether it is one program, whatever it is called.
+        tree: its files, where it was read from some.
+    """
 
     label: str
-    programs: list[Side] = field(default_factory=list)
+    programs: list[SideProgram] = field(default_factory=list)
+    called: str = ""
+    recorded: bool = False
     notes: list[str] = field(default_factory=list)
     single: bool = False
     tree: Tree | None = None
 
 
-def open_side(spec: str, project: Path) -> Sides:
+def snapshot_programs(
+    snapshot: Snapshot, where: str, *, modules: Mapping[str, Module] | None = None, key: Key | None = None
+) -> list[SideProgram]:
+    """The programs of a snapshot.
+
+    Args:
+        snapshot: its content.
+        where: name of its folder, for errors.
+        modules: its programs where they have been read.
+        key: what it is called; what its summary says where None.
+    """
+    key = key or snapshot.key
+    toolchain = snapshot.summary.get("toolchain")
+    toolchain = toolchain if isinstance(toolchain, Mapping) else None
+    programs = []
+    for stage in STAGES:
+        load = partial(modules.__getitem__, stage) if modules else partial(parse_stage, snapshot, stage, where)
+        text = snapshot.stablehlo if stage == "stablehlo" else snapshot.compiled
+        programs.append(SideProgram(key.name, key.target, stage, load, where, text.encode, snapshot, toolchain))
+    return programs
+
+
+def failed_programs(key: Key, failure: SideFailure, where: str = "") -> list[SideProgram]:
+    """Both stages of a program that cannot be compared."""
+
+    def load() -> Module:
+        raise CaptureError(failure.reason, hint=failure.advice)
+
+    return [SideProgram(key.name, key.target, stage, load, where, failure=failure) for stage in STAGES]
+
+
+def open_side(spec: str, project: Path) -> Side:
     """Find the programs that OLD or NEW names.
 
     Args:
@@ -83,7 +150,7 @@ def open_side(spec: str, project: Path) -> Sides:
         path = _of_project(path)
         return tree_side(spec, FolderTree(path), FolderTree(path, links=True), PurePosixPath(path.absolute().name))
     if path.exists():
-        return Sides(spec, [_file_side(path, spec)], single=True)
+        return Side(spec, [_file_program(path, spec)], single=True)
     tree = _revision(spec, project)
     return tree_side(spec, tree, tree, PurePosixPath(spec.rpartition(":")[2].strip("/") or "."))
 
@@ -120,11 +187,11 @@ def snapshots_folder(project: Path) -> Path:
         return project.absolute() / "snapshots"
 
 
-def _file_side(path: Path, spec: str) -> Side:
+def _file_program(path: Path, spec: str) -> SideProgram:
     from hlodiff.hlo import read
 
     stage: Stage = "stablehlo" if path.name.endswith(".mlir") else "compiled"
-    return Side(_stem(path.name), None, stage, lambda: read(spec), spec, path.read_bytes)
+    return SideProgram(_stem(path.name), None, stage, lambda: read(spec), spec, path.read_bytes)
 
 
 def _stem(name: str) -> str:
@@ -134,7 +201,7 @@ def _stem(name: str) -> str:
     return name
 
 
-def tree_side(label: str, tree: Tree, plain: Tree, here: PurePosixPath) -> Sides:
+def tree_side(label: str, tree: Tree, plain: Tree, here: PurePosixPath) -> Side:
     """The programs of a tree: of snapshots, of an XLA dump, or of plain files.
 
     Args:
@@ -146,21 +213,21 @@ def tree_side(label: str, tree: Tree, plain: Tree, here: PurePosixPath) -> Sides
     files = tree.files()
     if any(PurePosixPath(file).name == SUMMARY for file in files) or scenarios_of(files):
         return _snapshot_side(label, tree, files, here)
-    sides = Sides(label)
+    side = Side(label)
     dumps = {file: match for file in files if (match := _DUMP.match(file))}
     if dumps:
-        _add_dumps(sides, plain, dumps)
+        _add_dumps(side, plain, dumps)
     else:
-        _add_files(sides, plain, files)
-    if not sides.programs:
+        _add_files(side, plain, files)
+    if not side.programs:
         known = ", ".join(_SUFFIXES)
-        sides.notes.append(f"{label} holds no snapshot and no program file ({known})")
-    return sides
+        side.notes.append(f"{label} holds no snapshot and no program file ({known})")
+    return side
 
 
-def _snapshot_side(label: str, tree: Tree, files: tuple[str, ...], here: PurePosixPath) -> Sides:
+def _snapshot_side(label: str, tree: Tree, files: tuple[str, ...], here: PurePosixPath) -> Side:
     """A snapshots folder, the folder of one function, or one snapshot."""
-    sides = Sides(label, tree=tree)
+    side = Side(label, tree=tree)
     folders = sorted(file.rpartition("/")[0] for file in files if PurePosixPath(file).name == SUMMARY)
     for folder in folders:
         # A folder inside `snapshots` gets the parts of its name that stand above it from where it lies.
@@ -171,44 +238,26 @@ def _snapshot_side(label: str, tree: Tree, files: tuple[str, ...], here: PurePos
             above = list(tree.root.absolute().parts[-missing:])
         full = [*above, *parts]
         if len(full) not in (2, 3) or not all(map(is_safe, full)):
-            sides.notes.append(f"{folder or label}: a summary.yaml, but no snapshot's place; left out")
+            side.notes.append(f"{folder or label}: a summary.yaml, but no snapshot's place; left out")
             continue
         key = Key(full[0], full[1] if len(full) == 3 else "", full[-1])
-        _add_snapshot(sides, tree, key, folder)
-    sides.single = len(folders) == 1 and folders[0] == ""
-    return sides
+        _add_snapshot(side, tree, key, folder)
+    side.single = len(folders) == 1 and folders[0] == ""
+    return side
 
 
-def _add_snapshot(sides: Sides, tree: Tree, key: Key, folder: str) -> None:
-    from hlodiff.hlo import read_text
-    from hlodiff.workflows.compare import stage_facts
-
-    moved = _Moved(tree, folder, key.folder)
+def _add_snapshot(side: Side, tree: Tree, key: Key, folder: str) -> None:
     where = f"{tree.where}/{folder}" if folder else tree.where
     try:
-        snapshot = read_snapshot(moved, key)
+        snapshot = read_snapshot(_RenamedFolder(tree, folder, key.folder), key)
     except HlodiffError as error:
-        for stage in STAGES:
-            sides.programs.append(Side(key.name, key.target, stage, _raising(error), where, bytes))
+        side.programs += failed_programs(key, failure_of(error), where)
         return
-    toolchain = snapshot.summary.get("toolchain")
-    toolchain = toolchain if isinstance(toolchain, Mapping) else None
-
-    def add(stage: Stage, text: str, name: str) -> None:
-        source = (snapshot.source or {}).get(stage)
-        sides.programs.append(
-            Side(
-                key.name, key.target, stage, lambda: attach_source(read_text(text, path=f"{where}/{name}"), source),
-                where, text.encode, lambda: stage_facts(snapshot.summary, stage), True, toolchain,
-            )
-        )  # fmt: skip
-
-    add("stablehlo", snapshot.stablehlo, "stablehlo.mlir")
-    add("compiled", snapshot.compiled, "compiled.hlo")
+    side.programs += snapshot_programs(snapshot, where, key=key)
 
 
 @dataclass(frozen=True, slots=True)
-class _Moved:
+class _RenamedFolder:
     """A tree in which one folder is called by its snapshot's full name."""
 
     tree: Tree
@@ -229,21 +278,14 @@ class _Moved:
         return {name: found[real] for name, real in actual.items() if real in found}
 
 
-def _raising(error: HlodiffError) -> Callable[[], Module]:
-    def load() -> Module:
-        raise error
-
-    return load
-
-
-def _add_dumps(sides: Sides, tree: Tree, dumps: Mapping[str, re.Match[str]]) -> None:
+def _add_dumps(side: Side, tree: Tree, dumps: Mapping[str, re.Match[str]]) -> None:
     """Programs of an XLA dump: `module_0001.jit_f.cpu_after_optimizations.txt` is `jit_f`."""
     for file, match in sorted(dumps.items(), key=lambda item: (int(item[1].group(1)), item[0])):
         name = match.group(2) + ("" if match.group(3) == "after" else ".before_optimizations")
-        sides.programs.append(_plain_side(tree, file, name))
+        side.programs.append(_plain_program(tree, file, name))
 
 
-def _add_files(sides: Sides, tree: Tree, files: tuple[str, ...]) -> None:
+def _add_files(side: Side, tree: Tree, files: tuple[str, ...]) -> None:
     left_out = 0
     for file in files:
         if not file.removesuffix(".gz").endswith(_SUFFIXES):
@@ -251,9 +293,9 @@ def _add_files(sides: Sides, tree: Tree, files: tuple[str, ...]) -> None:
         if file.endswith(".txt") and not _is_program(tree, file):
             left_out += 1
             continue
-        sides.programs.append(_plain_side(tree, file, _stem(file)))
+        side.programs.append(_plain_program(tree, file, _stem(file)))
     if left_out:
-        sides.notes.append(f"{sides.label}: {left_out} .txt files do not start with `HloModule` and were left out")
+        side.notes.append(f"{side.label}: {left_out} .txt files do not start with `HloModule` and were left out")
 
 
 def _is_program(tree: Tree, file: str) -> bool:
@@ -263,7 +305,7 @@ def _is_program(tree: Tree, file: str) -> bool:
     return bool(lines) and lines[0].startswith((b"HloModule", b"module"))
 
 
-def _plain_side(tree: Tree, file: str, name: str) -> Side:
+def _plain_program(tree: Tree, file: str, name: str) -> SideProgram:
     from hlodiff.hlo import read_bytes
 
     def content() -> bytes:
@@ -271,14 +313,14 @@ def _plain_side(tree: Tree, file: str, name: str) -> Side:
 
     where = f"{tree.where}/{file}"
     stage: Stage = "stablehlo" if file.removesuffix(".gz").endswith(".mlir") else "compiled"
-    return Side(name, None, stage, lambda: read_bytes(content(), path=where), where, content)
+    return SideProgram(name, None, stage, lambda: read_bytes(content(), path=where), where, content)
 
 
 # No name of a revision holds two dots, so the first ones divide; what looks like a path is none of git's.
 _RANGE = re.compile(r"(?P<old>(?:[^.:/][^:]*?)?)(?P<dots>\.{2,3})(?P<new>(?![./])[^:]*)")
 
 
-def open_sides(old: str, new: str | None, project: Path) -> tuple[Sides, Sides]:
+def open_sides(old: str, new: str | None, project: Path) -> tuple[Side, Side]:
     """Find the programs of both sides.
 
     Args:
@@ -319,7 +361,7 @@ def _range(spec: str) -> re.Match[str] | None:
     return None if Path(spec).exists() else _RANGE.fullmatch(spec)
 
 
-def _of_range(found: re.Match[str], project: Path) -> tuple[Sides, Sides]:
+def _of_range(found: re.Match[str], project: Path) -> tuple[Side, Side]:
     old, new = found["old"] or "HEAD", found["new"] or "HEAD"
     if found["dots"] == "..":
         return open_side(old, project), open_side(new, project)
@@ -330,12 +372,12 @@ def _of_range(found: re.Match[str], project: Path) -> tuple[Sides, Sides]:
     return tree_side(label, tree, tree, PurePosixPath()), open_side(new, project)
 
 
-Pair = tuple[Side | None, Side | None]
+Pair = tuple[SideProgram | None, SideProgram | None]
 _LAYOUT = re.compile(rb"entry_computation_layout=(\{\(.*?\)->.*?\}), ")
 _NAME_HEAD = 65536
 
 
-def pair(old: Sides, new: Sides) -> list[Pair]:
+def pair(old: Side, new: Side, *, in_order: bool = False) -> list[Pair]:
     """Pair programs by name, target and stage.
 
     Two single files or two single snapshots are a pair whatever they are called. Several programs of one name, as an
@@ -349,33 +391,33 @@ def pair(old: Sides, new: Sides) -> list[Pair]:
         pairs in the order of the names; one side is None where only the other one has the program.
     """
     if old.single and new.single:
-        return _pair_single(old.programs, new.programs)
-    groups: dict[tuple[str, str, Stage], tuple[list[Side], list[Side]]] = {}
-    for number, side in enumerate((old, new)):
+        return _pair_single(old.programs, new.programs, in_order)
+    groups: dict[tuple[str, str, Stage], tuple[list[SideProgram], list[SideProgram]]] = {}
+    for number, side in ((1, new), (0, old)):
         for program in side.programs:
             groups.setdefault((program.name, program.target or "", program.stage), ([], []))[number].append(program)
     pairs: list[Pair] = []
-    for key in sorted(groups):
+    for key in sorted(groups) if in_order else groups:
         pairs += _pair_group(*groups[key])
     return pairs
 
 
-def _pair_single(old: Sequence[Side], new: Sequence[Side]) -> list[Pair]:
+def _pair_single(old: Sequence[SideProgram], new: Sequence[SideProgram], in_order: bool) -> list[Pair]:
     if len(old) == len(new) == 1:
         return [(old[0], new[0])]
-    stages = sorted({program.stage for program in (*old, *new)})
+    stages = list(dict.fromkeys(program.stage for program in (*old, *new)))
     return [
         (next((p for p in old if p.stage == stage), None), next((p for p in new if p.stage == stage), None))
-        for stage in stages
+        for stage in (sorted(stages) if in_order else stages)
     ]
 
 
-def _pair_group(old: list[Side], new: list[Side]) -> list[Pair]:
+def _pair_group(old: list[SideProgram], new: list[SideProgram]) -> list[Pair]:
     if len(old) <= 1 and len(new) <= 1:
         return [(old[0] if old else None, new[0] if new else None)]
     pairs: list[Pair] = []
     waiting = [(program, _layout(program)) for program in new]
-    rest: list[Side] = []
+    rest: list[SideProgram] = []
     for program in old:
         layout = _layout(program)
         found = next((item for item in waiting if item[1] == layout), None)
@@ -396,6 +438,6 @@ def _numbered(one: Pair, number: int) -> Pair:
     return old, new
 
 
-def _layout(program: Side) -> bytes:
+def _layout(program: SideProgram) -> bytes:
     found = _LAYOUT.search(program.content()[:_NAME_HEAD])
     return found.group(1) if found else b""

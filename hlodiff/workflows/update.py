@@ -13,6 +13,7 @@ from hlodiff.capture import CapturedProgram, NotChecked, Outcome, discover, one_
 from hlodiff.config import Config, shown_path
 from hlodiff.differ.limits import Limits
 from hlodiff.errors import HlodiffError, StoreError, UsageError, expected_error
+from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.escape import json_text, printable
 from hlodiff.report.headline import headline
 from hlodiff.report.numbers import many
@@ -26,15 +27,17 @@ from hlodiff.snapshots import (
     write_snapshot,
     writing,
 )
-from hlodiff.workflows.capture_programs import capture_programs
+from hlodiff.workflows.build_snapshot import ParsedSnapshot, build_snapshot
+from hlodiff.workflows.capture_side import capture_programs
 from hlodiff.workflows.ci import refuse_in_ci
-from hlodiff.workflows.compare import ParsedSnapshot, compare, parse, record
+from hlodiff.workflows.compare import compare_sides
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.growth import update_growth
 from hlodiff.workflows.pending import PendingWriter, pending_folder
 from hlodiff.workflows.progress import OnProgress, reporting_to
 from hlodiff.workflows.scenarios import update_scenarios
 from hlodiff.workflows.select import ChosenFunctions, as_patterns, choose, intact_snapshots, load_stored, requests_for
+from hlodiff.workflows.sides import Side, snapshot_programs
 
 _LOG = logging.getLogger(__name__)
 _RECORDED = ("new", "changed", "repaired", "healed", "facts", "rewritten")
@@ -188,7 +191,7 @@ class _UpdateRun:
         if outcome.unchanged:
             return UpdateRow(key, "unchanged")
         try:
-            snapshot = record(outcome, str(self.config.root), self.config.large_constants)
+            snapshot = build_snapshot(outcome, str(self.config.root), self.config.large_constants)
             if self.rewrite:
                 assert old is not None
                 return self._rewrite(key, snapshot, old)
@@ -197,7 +200,7 @@ class _UpdateRun:
                 return UpdateRow(key, "unchanged")
             if old is None:
                 return UpdateRow(key, "healed" if isinstance(invalid, StaleError) else "repaired" if invalid else "new")
-            return _difference(key, old, parse(snapshot, key.name), Limits(**dict(self.config.limits)))
+            return _difference(key, old.snapshot, snapshot, Limits(**dict(self.config.limits)))
         except StoreError:
             raise  # the folder cannot be written, so the next program would fail as well
         except Exception as error:
@@ -239,11 +242,12 @@ def _failed(key: Key, error: HlodiffError) -> UpdateRow:
     return UpdateRow(key, "failed", tuple(error.render().split("\n")))
 
 
-def _difference(key: Key, old: ParsedSnapshot, new: ParsedSnapshot, limits: Limits) -> UpdateRow:
-    if (old.snapshot.stablehlo, old.snapshot.compiled) == (new.snapshot.stablehlo, new.snapshot.compiled):
+def _difference(key: Key, old: Snapshot, new: Snapshot, limits: Limits) -> UpdateRow:
+    if (old.stablehlo, old.compiled) == (new.stablehlo, new.compiled):
         return UpdateRow(key, "facts")
-    stages = {"stablehlo": "StableHLO", "compiled": "compiled"}
-    lines = (f"{stages[program.stage]}: {headline(program)}" for program in compare(old, new, limits))
+    before, after = (Side("", snapshot_programs(one, key.folder)) for one in (old, new))
+    programs = compare_sides(before, after, limits).programs
+    lines = (f"{STAGE_NAMES[one.stage]}: {one.reason or headline(one)}" for one in programs)
     return UpdateRow(key, "changed", tuple(lines))
 
 

@@ -1,0 +1,177 @@
+"""From a captured program to a snapshot, and from a snapshot to its modules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from hlodiff.differ.comparison import flat_facts, is_figure
+from hlodiff.differ.loop_turns import trip_counts
+from hlodiff.differ.metrics import count, metrics_of, raw_metrics
+from hlodiff.differ.placement import donations, placements
+from hlodiff.hlo.model import STAGES, Module, Stage
+from hlodiff.snapshots import SUMMARY_VERSION, Snapshot, attach_source, numbered, restored, source_of
+from hlodiff.snapshots.keys import COMPILED, STABLEHLO
+
+if TYPE_CHECKING:
+    from hlodiff.capture import CapturedProgram
+
+
+def build_summary(
+    captured: CapturedProgram, raw: Mapping[str, Module], modules: Mapping[str, Module], fingerprints: Mapping[str, str]
+) -> dict[str, Any]:
+    """The summary of a captured program.
+
+    Args:
+        captured: its names and the compiler's facts.
+        raw: both stages as the compiler printed them.
+        modules: both stages, normalized.
+        fingerprints: of both stages.
+
+    Returns:
+        plain values, keys in the order in which a reviewer wants them, without what is empty or 0.
+    """
+    counts = {stage: count(modules[stage]) for stage in STAGES}
+    metrics = {stage: _without_tables({**raw_metrics(raw[stage]), **metrics_of(counts[stage])}) for stage in STAGES}
+    facts = captured.facts
+    collectives = {family: dict(record) for family, record in sorted(counts["compiled"].collectives.items())}
+    summary: dict[str, Any] = {
+        "format_version": SUMMARY_VERSION,
+        "function": captured.function,
+        "case": captured.case,
+        "target": captured.target,
+        "toolchain": facts.get("toolchain", {}),
+        "devices": facts.get("devices"),
+        "arguments": facts.get("arguments", []),
+        "results": facts.get("results", []),
+        "turns": {stage: counted for stage in STAGES if (counted := trip_counts(modules[stage]))},
+        "op_counts": {stage: dict(sorted(counts[stage].ops.items())) for stage in STAGES},
+        "fusions": dict(sorted(counts["compiled"].fusions.items())),
+        "placement": {stage: placements(modules[stage]) for stage in STAGES},
+        "collectives": collectives,
+        "custom_calls": dict(sorted(counts["compiled"].custom_calls.items())),
+        "metrics": metrics,
+        "memory": _known(facts.get("memory", {})),
+        "cost": _known(facts.get("cost", {})),
+        "donation": donations(modules["compiled"]),
+        "fingerprints": dict(fingerprints),
+    }
+    return {name: value for name, value in summary.items() if value not in ("", None, {}, [])}
+
+
+def stage_facts(summary: Mapping[str, Any], stage: str) -> dict[str, float]:
+    """Numbers of a summary that cannot be counted in the stored program: for compiled programs memory and cost too.
+
+    Example:
+        >>> stage_facts({"memory": {"temp": 8}, "metrics": {"stablehlo": {"functions": 2}}}, "stablehlo")
+        {'functions': 2}
+    """
+    metrics = summary.get("metrics")
+    table = metrics.get(stage) if isinstance(metrics, Mapping) else None
+    names = ("functions",) if stage == "stablehlo" else ("rematerialized", "estimated_cycles")
+    # The file leaves 0 out; a side that has metrics at all has counted these.
+    facts = {n: table[n] for n in names if is_figure(table.get(n))} if isinstance(table, Mapping) else {}
+    if stage == "compiled":
+        if isinstance(table, Mapping):
+            facts.setdefault("rematerialized", 0)
+        facts |= flat_facts(summary)
+    return facts
+
+
+def _without_tables(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Metrics that are not 0 and have no table of their own in the summary."""
+    tables = ("fusions", "custom_calls", "collectives", "collective_bytes")
+    return {name: value for name, value in metrics.items() if value and name.partition(".")[0] not in tables}
+
+
+def _known(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in table.items() if value is not None}
+
+
+def build_snapshot(
+    captured: CapturedProgram, root: str, large_constants: Literal["hash", "ignore"] = "hash"
+) -> Snapshot:
+    """Make a snapshot of a captured program.
+
+    Args:
+        captured: a program with both stages.
+        root: the project's folder; source files below it are named relative to it.
+        large_constants: whether the numbers of large constants are compared.
+
+    Returns:
+        normalized text of both stages, summary and provenance.
+    """
+    from hlodiff.hlo import read_text
+    from hlodiff.normalizer import to_text
+
+    label = f"{captured.function} on {captured.target}"
+    raw = {
+        "stablehlo": read_text(captured.stablehlo, path=f"{label}: {STABLEHLO}"),
+        "compiled": read_text(captured.compiled or "", path=f"{label}: {COMPILED}"),
+    }
+    modules = {stage: normalized(module, large_constants) for stage, module in raw.items()}
+    return Snapshot(
+        captured.function,
+        captured.case,
+        captured.target,
+        build_summary(captured, raw, modules, _fingerprints(modules)),
+        to_text(modules["stablehlo"]),
+        to_text(modules["compiled"]),
+        {stage: source_of(module, root) for stage, module in modules.items()},
+    )
+
+
+def normalized(module: Module, large_constants: Literal["hash", "ignore"] = "hash") -> Module:
+    """A captured module as snapshots hold it, with its provenance."""
+    from hlodiff.normalizer import normalize
+
+    return restored(normalize(numbered(module), large_constants=large_constants), module)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedSnapshot:
+    """A snapshot with its programs, parsed.
+
+    Args:
+        snapshot: the content of its folder.
+        modules: both stages with provenance.
+        intact: whether the programs have the fingerprints that the summary holds.
+    """
+
+    snapshot: Snapshot
+    modules: Mapping[str, Module]
+    intact: bool
+
+
+def parse(snapshot: Snapshot, where: str, verify: bool = False) -> ParsedSnapshot:
+    """Read the programs of a snapshot.
+
+    Args:
+        snapshot: from a folder, a git revision or a capture.
+        where: name of its folder, for errors.
+        verify: whether to compute the fingerprints again.
+
+    Returns:
+        its modules.
+
+    Raises:
+        ReadError: a program is broken: file, line, column.
+    """
+    modules: dict[str, Module] = {stage: parse_stage(snapshot, stage, where) for stage in STAGES}
+    intact = verify and _fingerprints(modules) == snapshot.summary.get("fingerprints")
+    return ParsedSnapshot(snapshot, modules, intact)
+
+
+def parse_stage(snapshot: Snapshot, stage: Stage, where: str) -> Module:
+    """Read one program of a snapshot, with its provenance; see `parse`."""
+    from hlodiff.hlo import read_text
+
+    text, name = (snapshot.stablehlo, STABLEHLO) if stage == "stablehlo" else (snapshot.compiled, COMPILED)
+    return attach_source(read_text(text, path=f"{where}/{name}"), (snapshot.source or {}).get(stage))
+
+
+def _fingerprints(modules: Mapping[str, Module]) -> dict[str, str]:
+    from hlodiff.hlo.fingerprint import fingerprint
+
+    return {stage: fingerprint(module) for stage, module in modules.items()}

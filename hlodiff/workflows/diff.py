@@ -1,0 +1,142 @@
+"""`hlodiff diff`: files, folders and git revisions, compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.elided_constants import in_words
+from hlodiff.differ.limits import DEFAULTS, Limits
+from hlodiff.errors import UsageError
+from hlodiff.policy import judge_scenarios
+from hlodiff.report.report import Report, toolchain_changes
+from hlodiff.snapshots import Tree
+from hlodiff.tracing.compare import TraceComparison
+from hlodiff.workflows.compare import compare_sides
+from hlodiff.workflows.configuration import load_if_any
+from hlodiff.workflows.progress import progress
+from hlodiff.workflows.sides import Pair, Side, open_sides, pair
+
+_WHOLE = "see whether the file is whole; `hlodiff diff --help` lists what can be read"
+
+
+def diff_sides(
+    old: str,
+    new: str | None,
+    names: Sequence[str] = (),
+    targets: Sequence[str] = (),
+    *,
+    project: Path = Path(),
+    verify: bool = False,
+    everything: bool = False,
+) -> Report:
+    """Compare what two names stand for: see `open_sides`.
+
+    Args:
+        old, new: a path, a revision, or a range where `new` is None.
+        names, targets: patterns; all programs where empty.
+        project: where the configuration is looked for; two files can be compared without any.
+        verify: whether to carry the edits out and to see that they give the new program.
+        everything: whether the report lists every change.
+
+    Returns:
+        the report.
+
+    Raises:
+        UsageError: a side is nothing that can be compared, or no program matches.
+        StoreError: a revision cannot be read.
+    """
+    config = load_if_any(project)
+    sides = open_sides(old, new, project)
+    chosen = [one for one in pair(*sides, in_order=True) if _is_chosen(one, names, targets)]
+    scenarios = _scenarios(sides[0].tree, sides[1].tree, names) if not targets else ()
+    _check_sides(sides, chosen, bool(scenarios), bool(names or targets))
+    limits = Limits(**dict(config.limits)) if config else DEFAULTS
+    with progress(len(chosen), "comparing") as step:
+        compared = compare_sides(
+            *sides, limits, pairs=chosen, verify=verify, on_compared=lambda program: step(program.label, 1)
+        )
+    programs = tuple(replace(one, advice=one.advice or _WHOLE) if one.broken else one for one in compared.programs)
+    return Report(
+        "diff", sides[0].label, sides[1].label, programs,
+        toolchain=toolchain_changes(compared.toolchains),
+        notes=(*sides[0].notes, *sides[1].notes, *_unknown(programs), *_replayed(programs)),
+        root=str(config.root if config else project.absolute()),
+        all=everything,
+        findings=judge_scenarios(scenarios, command="diff", everything=everything),
+        scenarios=scenarios,
+    )  # fmt: skip
+
+
+def diff_exit_code(report: Report, fail_on_changes: bool) -> int:
+    """2 where something could not be compared, 1 where anything differs and that was asked for, 0 otherwise.
+
+    Example:
+        >>> diff_exit_code(Report("diff", "a", "b", ()), True)
+        0
+    """
+    if any(one.broken for one in report.programs) or any(one.status == "not_checked" for one in report.scenarios):
+        return 2
+    statuses = [*(one.status for one in report.programs), *(one.status for one in report.scenarios)]
+    return int(fail_on_changes and any(status in ("changed", "added", "removed") for status in statuses))
+
+
+def _is_chosen(one: Pair, names: Sequence[str], targets: Sequence[str]) -> bool:
+    side = one[1] or one[0]
+    assert side is not None
+    name_fits = not names or any(fnmatchcase(side.name, name) for name in names)
+    return name_fits and (not targets or any(fnmatchcase(side.target or "", target) for target in targets))
+
+
+def _check_sides(sides: tuple[Side, Side], chosen: Sequence[Pair], has_scenarios: bool, has_patterns: bool) -> None:
+    old, new = sides
+    if not (old.programs or new.programs or has_scenarios):
+        raise UsageError("; ".join(dict.fromkeys((*old.notes, *new.notes))) or "there is nothing to compare")
+    if old.single != new.single and not any(before and after for before, after in chosen):
+        counts = ("one program", "many") if old.single else ("many programs", "one")
+        what = f"{old.label} is {counts[0]}, {new.label} is {counts[1]}, and none has its name"
+        raise UsageError(what, hint="compare two files or two folders")
+    if has_patterns and not chosen and not has_scenarios:
+        raise UsageError("no program of these names and targets is on either side")
+
+
+def _scenarios(old: Tree | None, new: Tree | None, names: Sequence[str]) -> tuple[TraceComparison, ...]:
+    if old is None or new is None:
+        return ()
+    from hlodiff.workflows.scenarios import compared_trees  # all that captures programs: two files need none of it
+
+    return compared_trees(old, new, names)
+
+
+def _replayed(programs: Sequence[ProgramComparison]) -> list[str]:
+    """One line for each stage that was proved, those of programs without any edit together."""
+    counts = {(one.name, one.target, one.stage): _edits(one) for one in programs if one.replayed and one.diff}
+    edited = {(name, target) for (name, target, _), count in counts.items() if count}
+    words = []
+    for program in programs:
+        count = counts.get((program.name, program.target, program.stage))
+        if count is None or (program.name, program.target) not in edited:
+            continue
+        many = f"the {count:,} edits turn" if count > 1 else "the 1 edit turns"
+        what = f"{many} the old program into the new one" if count else "the same edge by edge"
+        words.append(f"{program.label}, {program.stage}: replayed: {what}")
+    same = len({(name, target) for name, target, _ in counts} - edited)
+    programs_are = "1 program without edits is" if same == 1 else f"{same:,} programs without edits are"
+    return [*words, *([f"replayed: {programs_are} the same edge by edge"] if same else [])]
+
+
+def _unknown(programs: Sequence[ProgramComparison]) -> list[str]:
+    """One line for each program that looks the same, or was to be proved, and holds constants without their values."""
+    return [
+        f"{one.label}, {one.stage}: {in_words(one.diff.elided)}"
+        for one in programs
+        if one.diff and one.diff.elided and (one.diff.identical or one.replayed is False)
+    ]
+
+
+def _edits(program: ProgramComparison) -> int:
+    channels = (program.diff.edits, program.diff.schedule, program.diff.tuning) if program.diff else ()
+    return sum(edit.count for edits in channels for edit in edits)

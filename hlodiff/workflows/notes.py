@@ -1,0 +1,132 @@
+"""Notes that `check` adds to its report: what it skipped, what was probably renamed, which patterns match nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from hlodiff.capture import Discovery
+from hlodiff.config import TABLE, Config, closest
+from hlodiff.differ.comparison import ProgramComparison, Status
+from hlodiff.hlo.fingerprint import fingerprint
+from hlodiff.snapshots import Key
+from hlodiff.workflows.select import ChosenFunctions
+
+_MOST_NAMES = 3
+
+
+def skipped_notes(uncompiled: Sequence[Key], discovery: Discovery, chosen: ChosenFunctions) -> tuple[str, ...]:
+    """Notes of a report on what a run skipped because it only lowers.
+
+    Args:
+        uncompiled: programs whose compiled HLO may have changed.
+        discovery: what is registered.
+        chosen: what the run is about.
+
+    Returns:
+        one note for compiled programs and one for what would have to be run; () where nothing was skipped.
+    """
+    notes = []
+    if uncompiled:
+        named = _listed([f"{key.name} on {key.target}" for key in uncompiled])
+        notes.append(f"compiled HLO was not looked at: {named}; `hlodiff check` without --stage compiles")
+    functions = {key.function for key in chosen.registered}
+    run = [f"scenario {found.name}" for found in chosen.scenarios.registered]
+    run += [f"parity of {found.name}" for found in discovery.functions if found.parity and found.name in functions]
+    if run:
+        notes.append(f"not run, so not looked at: {_listed(run)}; `hlodiff check` without --stage runs them")
+    return tuple(notes)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = [f"{len(names) - _MOST_NAMES:,} more"] if len(names) > _MOST_NAMES else []
+    return ", ".join([*names[:_MOST_NAMES], *more])
+
+
+_Label = tuple[str, str | None]
+
+
+def renamed(programs: Iterable[ProgramComparison], *, recorded: bool = True) -> tuple[str, ...]:
+    """Notes of a report on new programs that are equal to orphaned ones.
+
+    Args:
+        programs: of a check.
+        recorded: whether the old ones are snapshots, so that a command can move them.
+
+    Returns:
+        a note for each pair of names; where there are snapshots, with the command that records the new one and
+        deletes the old one.
+
+    Example:
+        >>> renamed([ProgramComparison("f", "cpu", "compiled", "added")])
+        ()
+    """
+    programs = tuple(programs)
+    removed, added = _contents(programs, "removed"), _contents(programs, "added")
+    pairs: dict[tuple[str, str], None] = {}
+    for (name, target), stages in added.items():
+        # One that was only lowered has no compiled stage.
+        olds = [old for (old, on), known in removed.items() if on == target and known.items() >= stages.items()]
+        if len(olds) == 1:
+            pairs[olds[0], name] = None
+    return tuple(
+        f"{new} compiles to what {old} was: "
+        + (f"if it was renamed, `hlodiff update --prune {new} {old}`" if recorded else "it may have been renamed")
+        for old, new in pairs
+    )
+
+
+def _contents(programs: Iterable[ProgramComparison], status: Status) -> dict[_Label, dict[str, str]]:
+    """The fingerprint of each program by stage; names of instructions are not part of it."""
+    contents: dict[_Label, dict[str, str]] = {}
+    for one in programs:
+        if one.status == status and one.module is not None:
+            contents.setdefault((one.name, one.target), {})[one.stage] = fingerprint(one.module)
+    return contents
+
+
+_Patterns = tuple[str, ...]
+
+
+def idle_patterns(config: Config, discovery: Discovery) -> tuple[str, ...]:
+    """Notes of a report on patterns that match no registered function or target.
+
+    Args:
+        config: with the policy of the configuration alone, without budgets of registered functions.
+        discovery: everything that is registered.
+
+    Returns:
+        a note for each such pattern; () where cases are not known, because patterns may match them.
+
+    Example:
+        >>> from pathlib import Path
+        >>> idle_patterns(Config(Path(".")), Discovery(()))
+        ()
+    """
+    if any(found.problem for found in discovery.functions):
+        return ()
+    requests = discovery.requests()
+    names = dict.fromkeys(name for one in requests for name in (one.function, _name(one.function, one.case)))
+    targets = dict.fromkeys(one.target for one in requests)
+    notes: dict[str, None] = {}
+    for table, functions, on in _tables(config):
+        for word, patterns, known in (("function", functions, names), ("target", on, targets)):
+            for pattern in patterns:
+                if not any(fnmatchcase(name, pattern) for name in known):
+                    near = closest(pattern, known)
+                    hint = f", did you mean `{near}`?" if near else ""
+                    notes[f"[{TABLE}] {table}: no {word} fits `{pattern}`{hint}"] = None
+    return tuple(notes)
+
+
+def _name(function: str, case: str) -> str:
+    return f"{function}/{case}" if case else function
+
+
+def _tables(config: Config) -> Iterator[tuple[str, _Patterns, _Patterns]]:
+    for number, table in enumerate(config.changes, 1):
+        yield f"changes {number}", table.functions, table.targets
+    for number, budget in enumerate(config.budgets, 1):
+        yield f"budgets {number}", budget.functions, budget.targets
+    for use in config.rules:
+        yield f"rules.{use.rule}", use.functions, use.targets

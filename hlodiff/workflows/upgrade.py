@@ -1,0 +1,74 @@
+"""`hlodiff upgrade`: the registered functions compiled in this environment and in another one, and compared."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from hlodiff.capture import discover, one_worker_for_both
+from hlodiff.differ.limits import Limits
+from hlodiff.errors import UsageError
+from hlodiff.report.report import Report, toolchain_changes
+from hlodiff.snapshots import Key
+from hlodiff.workflows.capture_side import capture_side
+from hlodiff.workflows.compare import compare_sides
+from hlodiff.workflows.configuration import load
+from hlodiff.workflows.environments import capture_elsewhere, other_environment, with_plugins
+from hlodiff.workflows.select import intact_snapshots, load_stored, select
+
+_LOG = logging.getLogger(__name__)
+
+
+def compare_environments(
+    requirements: Sequence[str],
+    names: Sequence[str] = (),
+    targets: Sequence[str] = (),
+    *,
+    python: Path | None = None,
+    folder: Path | None = None,
+    root: Path = Path(),
+    jobs: int | None = None,
+) -> Report:
+    """Compile registered functions here and with other versions, and compare; snapshots are neither needed nor written.
+
+    Args:
+        requirements: what pip would be asked for (`jax==0.10.2`), for a temporary environment on top of this one.
+        names, targets: patterns; all where empty.
+        python: the interpreter of an environment that exists.
+        folder: the folder of a virtual environment that exists.
+        root: the project.
+        jobs: number of worker processes on each side; None for that of the configuration.
+
+    Returns:
+        the report; a program that is broken on a side is not checked.
+
+    Raises:
+        UsageError: nothing to compare with is named, it cannot be used, or a pattern matches nothing.
+        CaptureError: hlodiff could not run there.
+    """
+    if not requirements and python is None and folder is None:
+        raise UsageError("nothing to compare with", hint="hlodiff upgrade 'jax==VERSION', or --env DIR")
+    config = load(root)
+    here = f"jax {version('jax')}, jaxlib {version('jaxlib')}"
+    with one_worker_for_both():
+        keys = select((Key(r.function, r.case, r.target) for r in discover(config).requests()), names, targets)
+        kinds = [kind for kind in ("tpu", "cuda") if any(key.target.startswith(kind) for key in keys)]
+        wanted = requirements if python or folder else with_plugins(requirements, kinds)
+        with other_environment(wanted, python, folder) as other:
+            stored, _ = load_stored(config, keys)
+            _LOG.info("capturing %d programs with %s", len(keys), here)
+            old = capture_side(config, keys, jobs, intact_snapshots(stored), label=here, called=f"with {here}")
+            _LOG.info("capturing them with %s", other.label)
+            new = capture_elsewhere(config, other, names, targets, jobs)
+            compared = compare_sides(old, new, Limits(**dict(config.limits)))
+    return Report(
+        command="diff",
+        old=old.label,
+        new=new.label,
+        programs=compared.programs,
+        toolchain=toolchain_changes(compared.toolchains),
+        root=str(config.root),
+        same_code=True,
+    )
