@@ -5,6 +5,7 @@ from hlodiff.policy.findings import FAILED as FAILED
 from hlodiff.policy.findings import PROGRAM_RULES as PROGRAM_RULES
 from hlodiff.policy.findings import UNJUDGED as UNJUDGED
 from hlodiff.policy.findings import Finding as Finding
+from hlodiff.policy.findings import Judgement as Judgement
 from hlodiff.policy.findings import Severity as Severity
 from hlodiff.policy.findings import exit_code as exit_code
 from hlodiff.policy.findings import of_policy as of_policy

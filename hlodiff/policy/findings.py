@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from hlodiff.config import Severity as Configured
 from hlodiff.hlo.model import Frame
@@ -19,8 +19,8 @@ PROGRAM_RULES = ("changed", "new", "orphaned", "not-checked", "broken")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing a policy has to say.
+class Judgement:
+    """What a finding says, wherever it is shown: the part that the policy's record and a report's view share.
 
     Args:
         severity: "error" fails, "broken" and a "warning" that something recorded was not checked leave no verdict; a
@@ -31,10 +31,6 @@ class Finding:
         what: one sentence.
         advice: what to type next; "" when there is nothing.
         details: lines that explain it.
-        source: Python frames of what caused it, innermost first, as the program has them; () where it has no line.
-        subject: what of the program it is about, in words that stay the same while lines move: a metric, or an
-            instruction's opcode, type and scope.
-        id: what `hlodiff accept` calls the record of traces or growth that it is about; "" where none waits.
     """
 
     severity: Severity
@@ -44,6 +40,24 @@ class Finding:
     what: str
     advice: str = ""
     details: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What it is about: `train_step on cpu`."""
+        return f"{self.program} on {self.target}" if self.target else self.program
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Judgement):
+    """One thing a policy has to say.
+
+    Args:
+        source: Python frames of what caused it, innermost first, as the program has them; () where it has no line.
+        subject: what of the program it is about, in words that stay the same while lines move: a metric, or an
+            instruction's opcode, type and scope.
+        id: what `hlodiff accept` calls the record of traces or growth that it is about; "" where none waits.
+    """
+
     source: tuple[Frame, ...] = ()
     subject: str = ""
     id: str = ""
@@ -58,19 +72,6 @@ class Finding:
         """
         parts = (self.rule, self.program, self.target or "", self.subject)
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-class Judgement(Protocol):
-    """What findings and what reports make of them have in common."""
-
-    @property
-    def severity(self) -> Severity: ...
-    @property
-    def rule(self) -> str: ...
-    @property
-    def program(self) -> str: ...
-    @property
-    def target(self) -> str | None: ...
 
 
 def rule_label(severity: Configured) -> Severity:

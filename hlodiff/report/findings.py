@@ -4,34 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
-from hlodiff.policy import RULES_BY_NAME, Severity
+from hlodiff.policy import RULES_BY_NAME, Judgement
 from hlodiff.report.numbers import format_names, many
 
 SEVERITIES = ("broken", "error", "warning", "info")
 
 
-class FindingGroup(Protocol):
-    """What a finding of the policy and what a view says of it have in common."""
-
-    @property
-    def severity(self) -> Severity: ...
-    @property
-    def rule(self) -> str: ...
-    @property
-    def program(self) -> str: ...
-    @property
-    def target(self) -> str | None: ...
-    @property
-    def what(self) -> str: ...
-    @property
-    def advice(self) -> str: ...
-    @property
-    def details(self) -> tuple[str, ...]: ...
-
-
-F = TypeVar("F", bound=FindingGroup)
+F = TypeVar("F", bound=Judgement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +68,8 @@ def first_of_rules(groups: Iterable[tuple[list[F], Groupable]]) -> list[tuple[li
     return [(*same[0], sum(len(group) for group, _ in same[1:])) for same in found.values()]
 
 
-def _about(group: Sequence[FindingGroup]) -> Groupable:
-    labels = list(dict.fromkeys(f"{one.program} on {one.target}" if one.target else one.program for one in group))
+def _about(group: Sequence[Judgement]) -> Groupable:
+    labels = list(dict.fromkeys(one.label for one in group))
     if len(labels) == 1:
         return Groupable(labels[0], "")
     return Groupable(many(len(labels), "program"), format_names(labels))

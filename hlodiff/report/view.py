@@ -7,7 +7,7 @@ from typing import Literal
 
 from hlodiff.differ.comparison import Status
 from hlodiff.hlo.model import Stage
-from hlodiff.policy import PROGRAM_RULES, Severity
+from hlodiff.policy import PROGRAM_RULES, Judgement
 from hlodiff.report.counts import count_programs
 from hlodiff.report.lines import Line
 from hlodiff.report.numbers import Unit
@@ -155,30 +155,16 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
-class FindingView:
-    """A finding: see `policy.Finding`.
+class FindingView(Judgement):
+    """A finding, with where it appears in the project.
 
     Args:
-        severity: "broken", "error", "warning" or "info".
-        rule, program, target, what, advice, details: as those of the finding.
         where: the line of Python that caused it.
         fingerprint: the same in every run as long as it is the same finding.
     """
 
-    severity: Severity
-    rule: str
-    program: str
-    target: str | None
-    what: str
-    advice: str = ""
-    details: tuple[str, ...] = ()
     where: Place | None = None
     fingerprint: str = ""
-
-    @property
-    def label(self) -> str:
-        """What it is about: `train_step on cpu`."""
-        return f"{self.program} on {self.target}" if self.target else self.program
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import fields
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.metadata import is_library, own_frame, shown_file
 from hlodiff.hlo.model import Frame
-from hlodiff.policy import Finding
+from hlodiff.policy import Finding, Judgement
 from hlodiff.report.findings import SEVERITIES
 from hlodiff.report.grouping import Digest, EditGroup, digest_of, format_follows, format_share, most_changed, share
 from hlodiff.report.headline import headline
@@ -167,17 +168,8 @@ def _registered(finding: Finding, report: Report) -> Place | None:
 
 
 def _finding_view(finding: Finding, where: Place | None, report: Report) -> FindingView:
-    return FindingView(
-        severity=finding.severity,
-        rule=finding.rule,
-        program=finding.program,
-        target=finding.target,
-        what=finding.what,
-        advice=finding.advice,
-        details=finding.details,
-        where=_shown(finding.source, report.root) or where,
-        fingerprint=fingerprint(finding),
-    )
+    said = {field.name: getattr(finding, field.name) for field in fields(Judgement)}
+    return FindingView(**said, where=_shown(finding.source, report.root) or where, fingerprint=fingerprint(finding))
 
 
 def fingerprint(finding: Finding) -> str:
