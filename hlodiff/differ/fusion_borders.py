@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.hlo.metadata import is_library, shown_file
 from hlodiff.hlo.model import Computation, Frame, Instruction, Module
+from hlodiff.hlo.traversal import preorder
 
 REST = ""
 _FREE = BOOKKEEPING | {"constant", "iota", "broadcast", "copy"}  # copies are the compiler's, and nobody's
+_STEP_BY_STEP = ("while", "conditional", "call")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,22 +68,16 @@ def kernels(module: Module, functions: Sequence[tuple[str, str]], root: str = ""
         ()
     """
     found: list[Kernel] = []
-    waiting, seen = [module.entry], set[int]()
-    while waiting:
-        index = waiting.pop(0)
-        if index in seen:
-            continue
-        seen.add(index)
+
+    def run_in_steps(index: int) -> Iterator[int]:
+        return (n for it in module.computations[index].instructions if it.opcode in _STEP_BY_STEP for n in it.called)
+
+    for index in preorder([module.entry], run_in_steps):
         for it in module.computations[index].instructions:
-            inside = [module.computations[called] for called in it.called]
-            if it.opcode == "fusion" or (it.called and it.opcode not in ("while", "conditional", "call")):
-                found += _kernel(
-                    module, [*_all(module, inside), *([] if it.opcode == "fusion" else [it])], functions, root
-                )
-            elif it.called:
-                waiting += it.called
-            else:
-                found += _kernel(module, [it], functions, root)
+            if it.called and it.opcode in _STEP_BY_STEP:
+                continue
+            inside = [*_all(module, [module.computations[called] for called in it.called])]
+            found += _kernel(module, inside if it.opcode == "fusion" else [*inside, it], functions, root)
     return tuple(found)
 
 

@@ -1,4 +1,9 @@
-"""How often each computation of a module runs, counted at call sites, and as what: entry, fusion, loop body, ..."""
+"""How often each computation of a module runs, counted at call sites, and as what: entry, fusion, loop body, ...
+
+One pass over the call graph, callers first. The order is the one that programs are printed in, not networkx's
+`topological_sort`: budgets, rules, `show` and `log` count programs that did not change, and would import networkx for
+nothing else. Where two programs are compared, networkx counts the matched call sites (`computation_matches`).
+"""
 
 from __future__ import annotations
 

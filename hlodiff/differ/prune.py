@@ -30,6 +30,7 @@ from hlodiff.hlo.grammar import (
 from hlodiff.hlo.model import Computation, Instruction, Layout, Module, Shape
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.hlo.text_fingerprint import TextFingerprint, TextFingerprinter, same_names
+from hlodiff.hlo.traversal import preorder
 
 PLACEHOLDER = "unopened"
 
@@ -287,17 +288,13 @@ def _prunable(
 
 
 def _reached(sketch: TextFingerprint, entry: str, callees: dict[str, list[str]], hidden: set[int]) -> list[str]:
-    found = {entry: None}
-    waiting = [entry]
-    for name in waiting:
+    def opened(name: str) -> Iterator[str]:
         if name not in callees:
             names = called_names(sketch.body(name))
             callees[name] = [callee for callee in names if callee in sketch.spans]
-        for callee in callees[name]:
-            if sketch.keys[callee] not in hidden and callee not in found:
-                found[callee] = None
-                waiting.append(callee)
-    return list(found)
+        return (callee for callee in callees[name] if sketch.keys[callee] not in hidden)
+
+    return preorder([entry], opened)
 
 
 def _calls(

@@ -8,13 +8,14 @@ equal ones differ. Operands of commutative operations are visited in an order th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 
 from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape, callees_first
+from hlodiff.hlo.traversal import postorder, preorder
 
 COMMUTATIVE = frozenset(["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
 # Header and instruction attributes that only describe layouts: not hashed where layouts are not.
@@ -113,14 +114,11 @@ def computation_hashes(
 
 def with_callees(module: Module, indices: Iterable[int]) -> dict[int, None]:
     """Computations of these indices and all that they call."""
-    wanted = dict.fromkeys(indices)
-    waiting = list(wanted)
-    for index in waiting:
-        calling = (it for it in module.computations[index].instructions if it.calls)
-        callees = dict.fromkeys(c for it in calling for c in it.called if c not in wanted)
-        waiting += callees
-        wanted |= callees
-    return wanted
+
+    def callees(index: int) -> Iterator[int]:
+        return (c for it in module.computations[index].instructions if it.calls for c in it.called)
+
+    return dict.fromkeys(preorder(indices, callees))
 
 
 _Hashes = Sequence[str] | Mapping[int, str]
@@ -245,23 +243,11 @@ def _operand_hashes(owner: Computation, labels: Sequence[bytes]) -> tuple[bytes,
 
 
 def operands_first(owner: Computation) -> list[int]:
-    """Positions in topological order, operands before users; the printed order if it already is one.
-
-    What depends on a cycle (no program has one, a hostile file may) comes last, in printed order.
-    """
+    """Positions in topological order, operands before users; the printed order if it already is one."""
     instructions = owner.instructions
     if all(o < n for n, it in enumerate(instructions) for o in it.operands):
         return list(range(len(instructions)))
-    waiting = [len(set(it.operands)) for it in instructions]
-    users = owner.users()
-    order = [n for n, count in enumerate(waiting) if count == 0]
-    for position in order:
-        for user in users[position]:
-            waiting[user] -= 1
-            if waiting[user] == 0:
-                order.append(user)
-    seen = set(order)
-    return order + [n for n in range(len(instructions)) if n not in seen]
+    return postorder(range(len(instructions)), lambda n: instructions[n].operands)
 
 
 def _canonical_order(owner: Computation, operand_hashes: Sequence[bytes]) -> tuple[int, ...]:
@@ -272,23 +258,15 @@ def _canonical_order(owner: Computation, operand_hashes: Sequence[bytes]) -> tup
     sinks = _sinks(owner)
     if len(sinks) > 1:
         sinks.sort(key=lambda n: (neighbourhoods.of(n), n))
-    order: dict[int, None] = dict.fromkeys(owner.parameters())
-    for start in (owner.root, *sinks, *range(len(operand_hashes))):
-        stack = [start]
-        open_: set[int] = set()
-        while stack:
-            position = stack[-1]
-            if position in order or position in open_:
-                stack.pop()
-                order.setdefault(position)
-                continue
-            open_.add(position)
-            it = owner.instructions[position]
-            operands: Sequence[int] = it.operands
-            if len(operands) == 2 and operands[0] != operands[1] and is_commutative(it):
-                operands = neighbourhoods.sorted(*operands)
-            stack.extend(n for n in reversed(operands) if n not in order and n not in open_)
-    return tuple(order)
+
+    def operands(position: int) -> Sequence[int]:
+        it = owner.instructions[position]
+        if len(it.operands) == 2 and it.operands[0] != it.operands[1] and is_commutative(it):
+            return neighbourhoods.sorted(*it.operands)
+        return it.operands
+
+    starts = (owner.root, *sinks, *range(len(operand_hashes)))
+    return tuple(postorder(starts, operands, before=owner.parameters()))
 
 
 def _sinks(owner: Computation) -> list[int]:

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from hlodiff.hlo.traversal import first_cycle, postorder, preorder
+
 Stage = Literal["compiled", "stablehlo"]
 STAGES: tuple[Stage, ...] = ("stablehlo", "compiled")
 """In the order in which a program passes through them."""
@@ -224,31 +226,10 @@ class Module:
 
 def callees_first(module: Module) -> tuple[int, ...]:
     """All computations, each after those it calls, in the order of calls from the entry; unreachable ones first."""
-    done: dict[int, None] = {}
     roots = [n for n in range(len(module.computations)) if n != module.entry]
     called = {c for computation in module.computations for i in computation.instructions if i.calls for c in i.called}
-    for start in [*(n for n in roots if n not in called), module.entry, *roots]:
-        _post_order(module, start, done)
-    order = [n for n in done if n != module.entry]
-    return (*order, module.entry)
-
-
-def _post_order(module: Module, start: int, done: dict[int, None]) -> None:
-    """Depth first without recursion: programs nest as deep as they like."""
-    if start in done:
-        return
-    open_: dict[int, None] = {start: None}
-    stack = [(start, iter(_called(module, start)))]
-    while stack:
-        index, callees = stack[-1]
-        for callee in callees:
-            if callee not in done and callee not in open_:
-                open_[callee] = None
-                stack.append((callee, iter(_called(module, callee))))
-                break
-        else:
-            done[index] = None
-            stack.pop()
+    starts = [*(n for n in roots if n not in called), module.entry, *roots]
+    return (*(n for n in postorder(starts, lambda n: _called(module, n)) if n != module.entry), module.entry)
 
 
 def _called(module: Module, index: int) -> tuple[int, ...]:
@@ -256,39 +237,6 @@ def _called(module: Module, index: int) -> tuple[int, ...]:
 
 
 CYCLE_HINT = "programs of XLA hold no circle: the text was damaged or edited; dump or capture the program again"
-
-
-def first_cycle(edges: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """The first cycle that depth-first search finds.
-
-    Args:
-        edges: for each node the nodes it leads to.
-
-    Returns:
-        The nodes of one cycle in order, each once; () where there is none.
-
-    Example:
-        >>> first_cycle([[1], [2], [1]]), first_cycle([[1, 1], []])
-        ((1, 2), ())
-    """
-    done = [False] * len(edges)
-    for start in range(len(edges)):
-        path = [] if done[start] else [start]
-        waiting = [iter(edges[node]) for node in path]
-        places = dict.fromkeys(path, 0)
-        while path:
-            node = next(waiting[-1], None)
-            if node is None:
-                done[path[-1]] = True
-                del places[path.pop()]
-                waiting.pop()
-            elif node in places:
-                return tuple(path[places[node] :])
-            elif not done[node]:
-                places[node] = len(path)
-                path.append(node)
-                waiting.append(iter(edges[node]))
-    return ()
 
 
 def operand_cycle(instructions: Sequence[Instruction]) -> tuple[str, int] | None:
@@ -366,17 +314,15 @@ def scheduled(module: Module) -> list[bool]:
     found = [False] * len(module.computations)
     if (module.attribute("is_scheduled") or "").lower() != "true":
         return found
-    found[module.entry] = True
-    stack = [module.entry]
-    while stack:
-        for it in module.computations[stack.pop()].instructions:
+
+    def run_in_steps(index: int) -> Iterator[int]:
+        for it in module.computations[index].instructions:
             for name, group in it.calls:
-                if computation_kind(it.opcode, name) in ("fused", "apply"):
-                    continue
-                for callee in group:
-                    if not found[callee]:
-                        found[callee] = True
-                        stack.append(callee)
+                if computation_kind(it.opcode, name) not in ("fused", "apply"):
+                    yield from group
+
+    for index in preorder([module.entry], run_in_steps):
+        found[index] = True
     return found
 
 

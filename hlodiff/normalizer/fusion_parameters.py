@@ -16,6 +16,7 @@ from hlodiff.hlo.fingerprint import (
     with_callees,
 )
 from hlodiff.hlo.model import Computation, Instruction, Module, call_sites, callees_first, fused_only
+from hlodiff.hlo.traversal import preorder
 from hlodiff.normalizer.backend_config import parse_config, print_config
 from hlodiff.normalizer.rewrite import with_attribute, with_computations, with_instructions, with_literal
 
@@ -45,23 +46,14 @@ def first_uses(computation: Computation, deep: Sequence[Sequence[bytes]], *, by_
         Each number once.
     """
     number = {position: n for n, position in enumerate(computation.parameters())}
-    order: list[int] = []
-    seen: set[int] = set()
-    for start in (computation.root, *number):
-        stack = [start]
-        while stack:
-            position = stack.pop()
-            if position in seen:
-                continue
-            seen.add(position)
-            if position in number:
-                order.append(number[position])
-            it = computation.instructions[position]
-            operands: Sequence[int] = it.operands
-            if len(operands) == 2 and is_commutative(it):
-                operands = _in_order_of_content(computation, operands, deep, number if by_number else {})
-            stack.extend(reversed(operands))
-    return order
+
+    def operands(position: int) -> Sequence[int]:
+        it = computation.instructions[position]
+        if len(it.operands) == 2 and is_commutative(it):
+            return _in_order_of_content(computation, it.operands, deep, number if by_number else {})
+        return it.operands
+
+    return [number[position] for position in preorder((computation.root, *number), operands) if position in number]
 
 
 def _in_order_of_content(

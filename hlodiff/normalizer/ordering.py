@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 
 from hlodiff.hlo.fingerprint import Content, computation_hashes, contents, shape_text
 from hlodiff.hlo.model import Computation, Instruction, Module, callees_first, scheduled
+from hlodiff.hlo.traversal import postorder
 from hlodiff.normalizer.rewrite import reordered, with_computations
 
 
@@ -33,14 +34,16 @@ def legal_order(computation: Computation, hashes: Sequence[str] = ()) -> list[in
         computation: any computation.
         hashes: of what it calls; only looked at where several instructions have no user.
     """
-    order: dict[int, None] = dict.fromkeys(computation.parameters())
-    _visit(computation, computation.root, order)
+
+    def needed(position: int) -> Sequence[int]:
+        it = computation.instructions[position]
+        return (*it.operands, *it.control_predecessors) if it.control_predecessors else it.operands
+
+    order = postorder((computation.root,), needed, before=computation.parameters())
     if len(order) < len(computation.instructions):
-        for sink in sorted(_sinks(computation), key=lambda n: _sink_key(computation, n, hashes)):
-            _visit(computation, sink, order)
-        for position in range(len(computation.instructions)):  # only where operands form a cycle
-            _visit(computation, position, order)
-    return list(order)
+        sinks = sorted(_sinks(computation), key=lambda n: _sink_key(computation, n, hashes))
+        order = postorder((*sinks, *range(len(computation.instructions))), needed, before=order)
+    return order
 
 
 def _needs_content(computation: Computation) -> bool:
@@ -67,26 +70,6 @@ def _sink_key(computation: Computation, position: int, hashes: Sequence[str]) ->
 def _own(it: Instruction, hashes: Sequence[str]) -> tuple[str, ...]:
     calls = [hashes[c] for c in it.called] if hashes else []
     return (it.opcode, shape_text(it.shape), it.literal or "", repr(it.attributes), *calls)
-
-
-def _visit(computation: Computation, start: int, order: dict[int, None]) -> None:
-    instructions = computation.instructions
-    stack = [start]
-    open_: set[int] = set()
-    while stack:
-        position = stack[-1]
-        if position in order:
-            stack.pop()
-            continue
-        it = instructions[position]
-        before = (*it.operands, *it.control_predecessors) if it.control_predecessors else it.operands
-        missing = [o for o in before if o not in order and o not in open_]
-        if missing and position not in open_:
-            open_.add(position)
-            stack.extend(reversed(missing))
-        else:
-            stack.pop()
-            order[position] = None
 
 
 def computation_order(module: Module) -> tuple[Module, int]:

@@ -11,6 +11,7 @@ from hlodiff.hlo.fingerprint import computation_hashes
 from hlodiff.hlo.model import Computation, Instruction, Module
 from hlodiff.hlo.stablehlo_parser import region_title
 from hlodiff.hlo.stablehlo_printer import is_captured, is_function, shared_names, split_operands
+from hlodiff.hlo.traversal import preorder
 from hlodiff.normalizer.rewrite import map_attribute, map_instructions, with_attributes, with_computations
 
 
@@ -27,16 +28,8 @@ def text_order(module: Module) -> Iterator[tuple[int, int]]:
 
 def called_order(module: Module) -> list[int]:
     """Indices of the functions: the entry, then each at its first call, then the uncalled ones."""
-    order: dict[int, None] = {}
     others = [n for n, c in enumerate(module.computations) if is_function(c) and n != module.entry]
-    for start in (module.entry, *others):
-        stack = [start]
-        while stack:
-            function = stack.pop()
-            if function not in order:
-                order[function] = None
-                stack.extend(reversed(list(functions_called(module, function))))
-    return list(order)
+    return preorder((module.entry, *others), lambda function: functions_called(module, function))
 
 
 def functions_called(module: Module, function: int) -> Iterator[int]:
