@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hlodiff.differ import ModuleDiff, diff
+from hlodiff.differ.causes import nearest_causes
 from tests.scenarios import compare, line
 from tests.test_diff_properties import kinds, made
 
@@ -157,6 +158,30 @@ ENTRY main {{
 """
     found = compare(text.format(t="f32"), text.format(t="bf16"))
     assert [line(edit) for edit in found.edits if edit.cause is None] == ["changed parameter element_type"]
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.lists(st.lists(st.integers(0, 11), max_size=3), min_size=12, max_size=12))
+def test_causes_are_the_nearest_and_the_first_of_a_ring_is_its_root(candidates: list[list[int]]) -> None:
+    """Against a plain search level by level: all roots first, then edit by edit what is left."""
+    steps: dict[int, int] = {}
+
+    def settle(level: list[int]) -> None:
+        distance = 0
+        while level:
+            steps.update(dict.fromkeys(level, distance))
+            distance += 1
+            level = [one for one, causes in enumerate(candidates) if one not in steps and {*causes} & {*level}]
+
+    settle([one for one, causes in enumerate(candidates) if not causes])
+    roots = set(steps) - {one for one, causes in enumerate(candidates) if causes}
+    for one in range(len(candidates)):
+        if one not in steps:
+            roots.add(one)
+            settle([one])
+    for one, cause in enumerate(nearest_causes(candidates)):
+        assert (cause is None) == (one in roots)
+        assert cause is None or (cause in candidates[one] and steps[cause] == steps[one] - 1)
 
 
 @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

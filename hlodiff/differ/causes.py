@@ -13,7 +13,7 @@ An edit follows from an edited source of its value where the source explains eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -61,21 +61,52 @@ def with_causes(old: Module, new: Module, found: ProgramMatch, edits: list[RawEd
         >>> with_causes(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0), ProgramMatch((), {}, {}), [])
         []
     """
-    if not edits:
-        return edits
+    if edits:
+        sides = _side(old, found, edits, 0), _side(new, found, edits, 1)
+        for edit, cause in zip(edits, nearest_causes([_candidates(sides, edit) for edit in edits]), strict=True):
+            edit.cause = cause
+    return edits
+
+
+def nearest_causes(candidates: Sequence[Iterable[int]]) -> list[int | None]:
+    """For each edit the one that it follows from in the fewest steps from a root.
+
+    Args:
+        candidates: for each edit those that it may follow from.
+
+    Returns:
+        One of the candidates of each edit, None for a root: those without candidates. Of edits that only follow from
+        each other, round a loop, the first is a root, and then the first of what does not follow from it, ...
+
+    Example:
+        >>> nearest_causes([[1], [], [3], [2]])
+        [1, None, None, 2]
+    """
     import networkx as nx
 
-    sides = _side(old, found, edits, 0), _side(new, found, edits, 1)
     graph: nx.DiGraph[int] = nx.DiGraph()  # from cause to what may follow from it
-    graph.add_nodes_from(range(len(edits)))
-    for index, edit in enumerate(edits):
-        graph.add_edges_from((cause, index) for cause in _candidates(sides, edit))
-    _follow(graph, edits, [index for index, causes in graph.in_degree() if not causes])
-    # What is left hangs on edits that only follow from each other, round a loop: the first of each ring is the root.
-    rings = nx.condensation(graph)
-    for first in sorted(min(rings.nodes[ring]["members"]) for ring, causes in rings.in_degree() if not causes):
-        _follow(graph, edits, [first])
-    return edits
+    graph.add_nodes_from(range(len(candidates)))
+    graph.add_edges_from((cause, index) for index, causes in enumerate(candidates) for cause in causes)
+    found: list[int | None] = [None] * len(candidates)
+    _follow(graph, found, [index for index, causes in graph.in_degree() if not causes])
+    for index in range(len(candidates)):
+        if index in graph:
+            _follow(graph, found, [index])
+    return found
+
+
+_START = -1
+
+
+def _follow(graph: nx.DiGraph[int], found: list[int | None], roots: Sequence[int]) -> None:
+    """Give all that follows from these roots the nearest cause, and take it out of the graph with them."""
+    import networkx as nx
+
+    graph.add_edges_from((_START, root) for root in roots)
+    reached = list(nx.bfs_edges(graph, _START)) if roots else []
+    for cause, follower in reached:
+        found[follower] = cause if cause != _START else None
+    graph.remove_nodes_from([_START, *(follower for _, follower in reached)])
 
 
 def roots_of(edits: Sequence[RawEdit]) -> list[int]:
@@ -92,20 +123,6 @@ def roots_of(edits: Sequence[RawEdit]) -> list[int]:
             root, cause = cause, edits[cause].cause
         roots.append(root)
     return roots
-
-
-_START = -1
-
-
-def _follow(graph: nx.DiGraph[int], edits: Sequence[RawEdit], roots: Sequence[int]) -> None:
-    """Give all that follows from these roots the nearest cause, and take it out of the graph with them."""
-    import networkx as nx
-
-    graph.add_edges_from((_START, root) for root in roots)
-    reached = list(nx.bfs_edges(graph, _START)) if roots else []
-    for cause, follower in reached:
-        edits[follower].cause = cause if cause != _START else None
-    graph.remove_nodes_from([_START, *(follower for _, follower in reached)])
 
 
 @dataclass(slots=True)
