@@ -18,7 +18,7 @@ from hlodiff.integrations.history.data import history_csv, history_json
 from hlodiff.integrations.history.readings import values_of
 from hlodiff.integrations.history.select import HistoryRequest, find
 from hlodiff.integrations.history.text import (
-    Shown,
+    ShownHistory,
     format_both,
     format_delta,
     format_summary,
@@ -388,7 +388,7 @@ def test_words() -> None:
     assert format_both("fusions", 0, 3) == "0 -> 3"
     assert format_delta("temp_bytes", 655360, 655424) == "+64 B"
     assert sparkline(list(range(100)), width=4) == "▃▄▆█"
-    assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").trouble.startswith("is no record of traces")
+    assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").problem.startswith("is no record of traces")
 
 
 def test_where_a_shallow_clone_ends_in_a_branch_nothing_is_recorded_again(past: Past, tmp_path: Path) -> None:
@@ -445,7 +445,7 @@ def test_summaries_of_strange_hands_are_told_in_every_form(past: Past, value: st
         text = "".join(dump({name: one}) for name, one in table.items() if name != key)
         (folder / "summary.yaml").write_text(f"{text}{key}: {value}\n")
         past.commit(f"strange {key}")
-    shown = [Shown(history(past, "step"), ("ops", "temp_bytes", "fusions", "op.sine"), "compiled")]
+    shown = [ShownHistory(history(past, "step"), ("ops", "temp_bytes", "fusions", "op.sine"), "compiled")]
     assert len(json.loads(history_json(shown, "HEAD"))["histories"][0]["commits"]) == 1 + len(TABLES)
     for form in (history_text, history_markdown, history_csv):
         assert form(shown).count("strange ") == len(TABLES)
@@ -478,7 +478,7 @@ def test_where_counting_changed_no_change_of_a_number_is_reported(past: Past) ->
     assert [notes for _, _, notes in told(past, one, "fusions")] == ["", said, "", "history begins here"]
     assert format_summary(one, "fusions") == "2 -> 3 (+50 %)"
     assert format_summary(one, "temp_bytes") == "100 B -> 300 B (+200 %)"
-    shown = [Shown(one, ("fusions",), "compiled")]
+    shown = [ShownHistory(one, ("fusions",), "compiled")]
     for form in (history_text, history_markdown, history_csv):
         assert form(shown).count("counted differently since here") == 1
     commits = json.loads(history_json(shown, "HEAD"))["histories"][0]["commits"]

@@ -112,6 +112,15 @@ def test_arrows_point_down() -> None:
     assert wrong == []
 
 
+def test_every_class_has_a_name_of_its_own() -> None:
+    found: dict[str, list[str]] = {}
+    for file in sources():
+        for node in parsed(file):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(f"{inside(file)}:{node.lineno}")
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
 @pytest.mark.parametrize("package", HOME)
 def test_third_party_packages_stay_in_their_rooms(package: str) -> None:
     wrong = [

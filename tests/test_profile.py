@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlodiff.capture.profile import PassTime
-from hlodiff.capture.profile_worker import Span, merged, metadata_spans, pass_times
-from hlodiff.inspect.profile_report import Pass, Profile, profiles_json, profiles_markdown, profiles_text
+from hlodiff.capture.profile_worker import TimedSpan, merged, metadata_spans, pass_times
+from hlodiff.inspect.profile_report import Profile, profiles_json, profiles_markdown, profiles_text
 from hlodiff.report.program_analysis import AnalysisNote
 from hlodiff.report.report import Report
 from hlodiff.report.text import to_terminal
@@ -62,7 +62,7 @@ def test_a_pass_is_not_charged_for_what_ran_inside_it() -> None:
 
 
 def test_runs_are_added_up_and_the_longest_pipeline_is_named() -> None:
-    spans = [Span("dce", "a", 0, 1), Span("dce", "b", 2, 5), Span("cse", "a", 1, 2)]
+    spans = [TimedSpan("dce", "a", 0, 1), TimedSpan("dce", "b", 2, 5), TimedSpan("cse", "a", 1, 2)]
     assert pass_times(spans) == (PassTime("dce", "b", 4, 2), PassTime("cse", "a", 1, 1))
 
 
@@ -76,13 +76,13 @@ def test_several_modules_of_one_compile_are_one_table() -> None:
 def test_nothing_is_counted_twice(seed: int) -> None:
     """All passes together take as long as the spans that nothing holds."""
     random = Random(seed)
-    spans: list[Span] = []
+    spans: list[TimedSpan] = []
 
     def fill(start: int, end: int, depth: int) -> None:
         while start < end:
             stop = random.randint(start + 1, end)
             if random.random() < 0.7:
-                spans.append(Span(random.choice("abc"), "p", start, stop))
+                spans.append(TimedSpan(random.choice("abc"), "p", start, stop))
                 if depth:
                     fill(start, stop, depth - 1)
             start = stop
@@ -95,7 +95,7 @@ def test_nothing_is_counted_twice(seed: int) -> None:
 
 FIRST = {"trace": 0.024, "lower": 0.007, "compile": 0.5}
 LATER = ({"trace": 0.02, "lower": 0.006, "compile": 0.1}, {"trace": 0.022, "lower": 0.006, "compile": 0.3})
-PASSES = (Pass("JitCompiler::Compile", "", 0.06, 1), Pass("fusion", "HLO passes", 0.02, 3))
+PASSES = (PassTime("JitCompiler::Compile", "", 0.06, 1), PassTime("fusion", "HLO passes", 0.02, 3))
 WHOLE = Profile("f/small", "cpu", 57, 49, FIRST, LATER, PASSES, "profiler", 0.1)
 
 
@@ -120,7 +120,7 @@ def test_the_report_in_a_terminal() -> None:
 
 
 def test_short_lists_say_what_they_leave_out() -> None:
-    many = tuple(Pass(f"pass{i}", "p", 0.001, 1) for i in range(20))
+    many = tuple(PassTime(f"pass{i}", "p", 0.001, 1) for i in range(20))
     text = profiles_text([Profile("f", "cpu", 1, 1, FIRST, (), many, "dump", 0.02)])
     assert re.search(r"^    8 more +8\.00 ms +40 %", text, re.MULTILINE)
     assert "pass19" in profiles_text([Profile("f", "cpu", 1, 1, FIRST, (), many, "dump", 0.02)], everything=True)

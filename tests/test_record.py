@@ -17,7 +17,7 @@ from hlodiff.capture.recorded_programs import RawProgram, read_raw
 from hlodiff.errors import ReadError, UsageError
 from hlodiff.hlo.mlir import mlir_text
 from hlodiff.tracing.records import Leaf
-from hlodiff.workflows.record_run import Names, check_replaceable, difference, safe
+from hlodiff.workflows.record_run import RecordNames, check_replaceable, difference, safe
 from tests.test_cli_capture import hlodiff
 
 
@@ -29,7 +29,7 @@ def leaf(path: str, text: str, weak: bool = False) -> Leaf:
 
 
 def test_the_first_program_of_a_function_keeps_the_plain_name() -> None:
-    names = Names()
+    names = RecordNames()
     keys = [
         names.key("step", "a.py:3", "cpu", [leaf("x", "f32[64]"), leaf("n", "4")]),
         names.key("step", "a.py:3", "cpu", [leaf("x", "f32[3,64]"), leaf("n", "4")]),
@@ -47,13 +47,13 @@ def test_the_first_program_of_a_function_keeps_the_plain_name() -> None:
 
 
 def test_programs_that_nothing_tells_apart_are_numbered() -> None:
-    names = Names()
+    names = RecordNames()
     folders = [names.key("f", "a.py:1", "cpu", [leaf("x", "f32[2]")]).folder for _ in range(3)]
     assert folders == ["f/cpu", "f/again-2/cpu", "f/again-3/cpu"]
 
 
 def test_a_backward_pass_has_no_call() -> None:
-    names = Names()
+    names = RecordNames()
     calls = [[leaf("x", "f32[2]")], None, None, [leaf("x", "f32[3]")]]
     assert [names.key("f", "a.py:1", "cpu", each).folder for each in calls] == [
         "f/cpu",
@@ -64,13 +64,13 @@ def test_a_backward_pass_has_no_call() -> None:
 
 
 def test_a_case_never_looks_like_a_target() -> None:
-    names = Names()
+    names = RecordNames()
     folders = [names.key("f", "a.py:1", "cpu", [Leaf("cpu", "value", text)]).folder for text in ("4", "8")]
     assert folders == ["f/cpu", "f/with-cpu-8/cpu"]
 
 
 def test_functions_of_one_name_are_told_apart_by_file_and_surroundings() -> None:
-    names = Names()
+    names = RecordNames()
     given = [("Trainer.step", "train.py:3"), ("step", "eval.py:9"), ("Other.step", "train.py:90"), ("STEP", "x.py:1")]
     assert [names.function(*each) for each in given] == ["step", "eval.step", "train.Other.step", "x.STEP"]
     # A definition that moved within its file is the same function.
@@ -79,7 +79,7 @@ def test_functions_of_one_name_are_told_apart_by_file_and_surroundings() -> None
 
 def test_a_line_that_moved_changes_no_name() -> None:
     def folders(line: int) -> list[str]:
-        names = Names()
+        names = RecordNames()
         calls = [
             ("f", f"a.py:{line}", "f32[2]"),
             ("f", f"a.py:{line}", "f32[3]"),

@@ -136,7 +136,7 @@ class TracedCase:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _BoundCall:
     """A call that is ready to be traced: `fn.trace(*args, **kwargs)`."""
 
     fn: Any
@@ -185,7 +185,7 @@ def lower(traced: TracedCase, device: Any) -> Any:
     return jax_private.lowered_for(device, traced.traced.lower)
 
 
-def _call(case: Case, device: Any) -> _Call:
+def _call(case: Case, device: Any) -> _BoundCall:
     fn, bound, keywords = _open(case.fn)
     convert = functools.partial(_abstract, device)
     if _is_filter_jitted(fn):
@@ -193,8 +193,8 @@ def _call(case: Case, device: Any) -> _Call:
         return _filter_jitted(fn, (*bound, *case.args), {**keywords, **case.kwargs}, convert)
     if _is_jitted(fn):
         _reject_options(case, "jax.jit")
-        return _Call(fn, convert((*bound, *case.args)), convert({**keywords, **case.kwargs}), None)
-    return _Call(*jit_plain(case, fn, bound, keywords, convert), None)
+        return _BoundCall(fn, convert((*bound, *case.args)), convert({**keywords, **case.kwargs}), None)
+    return _BoundCall(*jit_plain(case, fn, bound, keywords, convert), None)
 
 
 def is_plain(case: Case) -> bool:
@@ -259,7 +259,7 @@ def _reject_options(case: Case, jitted_by: str) -> None:
         )
 
 
-def _filter_jitted(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], convert: Callable[[Any], Any]) -> _Call:
+def _filter_jitted(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], convert: Callable[[Any], Any]) -> _BoundCall:
     """An `eqx.filter_jit` function as its call compiles it: arrays traced, the rest static, its own donation."""
     names: dict[str, tuple[str | None, ...]] = {}
     parameters = positional_names(fn.__wrapped__, len(args) + len(kwargs))
@@ -273,7 +273,7 @@ def _filter_jitted(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], conve
     inner, arguments = jax_private.filter_jit_call(fn, split, args, kwargs)
     # Names in the same containers as the arrays, so that flattening puts both in the same order.
     named = tuple({key: names[key] for key in part} for part in arguments[:2])
-    return _Call(inner, arguments, {}, tuple(tree_leaves(named)))
+    return _BoundCall(inner, arguments, {}, tuple(tree_leaves(named)))
 
 
 def _name(key: str, path: tuple[Any, ...], parameters: tuple[str, ...]) -> str:

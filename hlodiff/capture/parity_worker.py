@@ -65,7 +65,7 @@ def capture_call(bench: Bench, request: ParityRequest) -> CallResult | NotChecke
 def _called(bench: Bench, request: ParityRequest, target: Target, other: Target | None) -> CallResult:
     where = (request.function, request.case, request.target)
     case = _case(bench, request, target)
-    seen = _run(bench, case.fn, _arguments(case, target), other) if is_plain_call(case) else _Seen(other)
+    seen = _run(bench, case.fn, _arguments(case, target), other) if is_plain_call(case) else _CompiledInRun(other)
     jitted_here = not seen.programs and is_plain(case)
     if jitted_here:
         fn, args, kwargs = jitted(case, lambda tree: concrete(tree, target.devices[0]))
@@ -115,7 +115,7 @@ class _Lowering:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _CompiledInRun:
     """What one run compiled."""
 
     other: Target | None
@@ -124,9 +124,9 @@ class _Seen:
     busy: bool = False
 
 
-def _run(bench: Bench, fn: Any, arguments: tuple[Any, Any], other: Target | None) -> _Seen:
+def _run(bench: Bench, fn: Any, arguments: tuple[Any, Any], other: Target | None) -> _CompiledInRun:
     """Call a function with JAX's caches empty, so that everything it needs is compiled."""
-    seen = _Seen(other)
+    seen = _CompiledInRun(other)
     args, kwargs = arguments
     jax.block_until_ready((args, kwargs))
     forget_compiled()
@@ -141,7 +141,7 @@ def _run(bench: Bench, fn: Any, arguments: tuple[Any, Any], other: Target | None
     return seen
 
 
-def _note(seen: _Seen, event: Any) -> None:
+def _note(seen: _CompiledInRun, event: Any) -> None:
     """Runs inside the call, so it sees the same configuration and meshes as the call."""
     if seen.busy or not isinstance(event, CompiledProgram) or event.failed:
         return

@@ -28,7 +28,7 @@ _FIELD = re.compile(r'^  (\w+): (?:"((?:[^"\\]|\\.)*)"|(\S+))$', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimedSpan:
     """Something that took time.
 
     Args:
@@ -43,7 +43,7 @@ class Span:
     end: float
 
 
-def pass_times(spans: Sequence[Span]) -> tuple[PassTime, ...]:
+def pass_times(spans: Sequence[TimedSpan]) -> tuple[PassTime, ...]:
     """Add up spans by name, each without the spans inside it.
 
     Args:
@@ -53,13 +53,13 @@ def pass_times(spans: Sequence[Span]) -> tuple[PassTime, ...]:
         the longest first.
 
     Example:
-        >>> [(p.name, p.seconds) for p in pass_times([Span("a", "", 0, 5), Span("b", "a", 1, 3)])]
+        >>> [(p.name, p.seconds) for p in pass_times([TimedSpan("a", "", 0, 5), Span("b", "a", 1, 3)])]
         [('a', 3), ('b', 2)]
     """
     own: dict[str, float] = {}
     runs: dict[str, int] = {}
     pipelines: dict[str, dict[str, float]] = {}
-    open_spans: list[Span] = []
+    open_spans: list[TimedSpan] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end)):
         while open_spans and open_spans[-1].end <= span.start:
             open_spans.pop()
@@ -79,7 +79,7 @@ def pass_times(spans: Sequence[Span]) -> tuple[PassTime, ...]:
     return tuple(sorted(found, key=lambda each: (-each.seconds, each.name)))
 
 
-def profiler_spans(folder: Path) -> list[Span]:
+def profiler_spans(folder: Path) -> list[TimedSpan]:
     """The spans of the thread that ran XLA's passes, of a profile that holds one compile.
 
     Args:
@@ -88,7 +88,7 @@ def profiler_spans(folder: Path) -> list[Span]:
     Returns:
         spans in seconds; none where the compiler reported no pass to the profiler.
     """
-    best: list[Span] = []
+    best: list[TimedSpan] = []
     most = 0
     for file in sorted(folder.rglob("*.xplane.pb")):
         for plane in jax.profiler.ProfileData.from_file(str(file)).planes:
@@ -99,9 +99,9 @@ def profiler_spans(folder: Path) -> list[Span]:
     return best
 
 
-def _line_spans(line: Any) -> tuple[list[Span], int]:
+def _line_spans(line: Any) -> tuple[list[TimedSpan], int]:
     """The spans of one thread and how many of them are pipelines of passes."""
-    spans: list[Span] = []
+    spans: list[TimedSpan] = []
     open_pipelines: list[tuple[str, float]] = []
     passes = 0
     for event in sorted(line.events, key=lambda event: (event.start_ns, -event.duration_ns)):
@@ -116,7 +116,7 @@ def _line_spans(line: Any) -> tuple[list[Span], int]:
             open_pipelines.append((name, end))
             within = within or name
         if end > start:
-            spans.append(Span(name, within, start, end))
+            spans.append(TimedSpan(name, within, start, end))
     # jaxlib 0.9 reports passes to the profiler, but no pipelines: names in lower case are passes there.
     if not passes and any(span.name == "RunInvariantCheckers" for span in spans):
         spans = [replace(span, pipeline="all pipelines") if _PASS.fullmatch(span.name) else span for span in spans]
@@ -129,7 +129,7 @@ def _without_module(name: str) -> str:
     return _MODULE.sub("", name)
 
 
-def dumped_spans(folder: Path) -> list[list[Span]]:
+def dumped_spans(folder: Path) -> list[list[TimedSpan]]:
     """The passes of each module of a dump that was made with `--xla_dump_module_metadata`.
 
     Args:
@@ -142,7 +142,7 @@ def dumped_spans(folder: Path) -> list[list[Span]]:
     return [metadata_spans(file.read_text(encoding="utf-8", errors="replace")) for file in files]
 
 
-def metadata_spans(text: str) -> list[Span]:
+def metadata_spans(text: str) -> list[TimedSpan]:
     """The passes of an `HloModuleMetadataProto` in text form.
 
     Args:
@@ -162,7 +162,7 @@ def metadata_spans(text: str) -> list[Span]:
         fields = {name: quoted or plain for name, quoted, plain in _FIELD.findall(block)}
         try:
             start, end = (int(fields[f"{edge}_timestamp_usec"]) / 1e6 for edge in ("start", "end"))
-            spans.append(Span(fields["pass_name"], fields.get("pipeline_name", ""), start, end))
+            spans.append(TimedSpan(fields["pass_name"], fields.get("pipeline_name", ""), start, end))
         except (KeyError, ValueError):  # a pass that never ended has no end
             continue
     return spans

@@ -78,7 +78,7 @@ def _cases(registration: Registration, root: Path) -> dict[str, Case]:
 
 
 def _run(variant: str, case: Case, calls: int, root: Path) -> tuple[VariantRun, list[tuple[str, str]]]:
-    arguments = _Arguments(case)
+    arguments = _FreshArguments(case)
     jax.clear_caches()
     with _counting() as launched:
         args, kwargs = arguments.fresh()
@@ -139,7 +139,7 @@ def _executable(program: CompiledProgram, launches: Counter[int]) -> Executable:
     )
 
 
-def _timed(case: Case, arguments: _Arguments, calls: int) -> tuple[float, tuple[float, ...]]:
+def _timed(case: Case, arguments: _FreshArguments, calls: int) -> tuple[float, tuple[float, ...]]:
     """Seconds of the first call and of later ones on JAX's fast path, with no observer."""
     jax.clear_caches()
     seconds = []
@@ -151,7 +151,7 @@ def _timed(case: Case, arguments: _Arguments, calls: int) -> tuple[float, tuple[
     return seconds[0], tuple(seconds[1:])
 
 
-class _Arguments:
+class _FreshArguments:
     """The arguments of a case, new for every call: a variant may donate them."""
 
     def __init__(self, case: Case) -> None:

@@ -27,7 +27,7 @@ from hlodiff.integrations.history import (
 )
 from hlodiff.integrations.history.bisect import BisectResult, Culprit, bisect_json, bisect_markdown, bisect_text
 from hlodiff.integrations.history.select import HistoryRequest, find
-from hlodiff.integrations.history.text import Shown, format_value
+from hlodiff.integrations.history.text import ShownHistory, format_value
 from hlodiff.workflows.compare import compare_sides
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.sides import open_side
@@ -38,7 +38,7 @@ _SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%?")
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _ChangeQuery:
     """What is looked for: one of a limit to be crossed, a least change in percent, or the largest change."""
 
     above: float | None = None
@@ -117,13 +117,13 @@ def command(
     return 0 if any(one.culprits for one in done) else 1
 
 
-def _wanted(metric: str, above: str | None, below: str | None, percent: str | None) -> _Wanted:
+def _wanted(metric: str, above: str | None, below: str | None, percent: str | None) -> _ChangeQuery:
     if sum(one is not None for one in (above, below, percent)) > 1:
         raise UsageError("--above, --below and --change exclude each other", hint="give one of them")
     share = _SHARE.fullmatch(percent.strip()) if percent is not None else None
     if percent is not None and not share:
         raise UsageError("--change takes a number of percent", where=percent, hint="as in `--change 10%`")
-    return _Wanted(
+    return _ChangeQuery(
         _limit(metric, above, "--above"), _limit(metric, below, "--below"), float(share[1]) if share else None
     )
 
@@ -137,8 +137,10 @@ def _limit(metric: str, value: str | None, option: str) -> float | None:
         raise UsageError(error.what, where=option) from None
 
 
-def _bisected(one: History, metric: str, stage: Stage, wanted: _Wanted, config: Config, project: Path) -> BisectResult:
-    shown = Shown(one, (metric,), stage)
+def _bisected(
+    one: History, metric: str, stage: Stage, wanted: _ChangeQuery, config: Config, project: Path
+) -> BisectResult:
+    shown = ShownHistory(one, (metric,), stage)
     every = changes(one, metric)
     found = wanted.among(every)
     words = wanted.in_words(metric)
@@ -152,7 +154,7 @@ def _bisected(one: History, metric: str, stage: Stage, wanted: _Wanted, config: 
     return BisectResult(shown, words, culprits, further)
 
 
-def _nothing(one: History, metric: str, wanted: _Wanted, every: tuple[NumberChange, ...]) -> str:
+def _nothing(one: History, metric: str, wanted: _ChangeQuery, every: tuple[NumberChange, ...]) -> str:
     """Why there is no such commit."""
     lately = {row.commit.id for row in comparable(one, metric)}
     known = [(row, value) for row, _, value in values_on(one, metric) if row.commit.id in lately]

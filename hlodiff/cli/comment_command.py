@@ -71,11 +71,11 @@ def command(result: Path | None, artifact: str, author: str, dry_run: bool) -> i
     task = _gitlab(result) if os.environ.get("GITLAB_CI") else _github(result, artifact, author)
     if task is None:
         return 0
-    sheet = read_untrusted_view(task.result, task.where)
-    quiet = is_quiet(sheet)
-    body = to_comment(sheet, task.link)
+    view = read_untrusted_view(task.result, task.where)
+    quiet = is_quiet(view)
+    body = to_comment(view, task.link)
     body = body if artifact == _ARTIFACT else named(body, artifact)
-    if task.record and sheet.command == "check" and any(p.status in ("changed", "added") for p in sheet.programs):
+    if task.record and view.command == "check" and any(p.status in ("changed", "added") for p in view.programs):
         body = with_command(body, task.record)
     done = post(task.comments, body, quiet, write=not dry_run)
     if dry_run:
@@ -165,8 +165,8 @@ def _event() -> dict[str, Any]:
     return event
 
 
-def _token(forge: str) -> str:
-    names = _TOKENS[forge]
+def _token(host: str) -> str:
+    names = _TOKENS[host]
     token = next((os.environ[name] for name in names if os.environ.get(name)), "")
     if not token or not token.isprintable():
         raise UsageError(f"{names[0]} is not set", hint="give it to this step alone: env: in its workflow")

@@ -12,7 +12,7 @@ from hlodiff.hlo.model import Stage
 from hlodiff.integrations.history import shown_metrics
 from hlodiff.integrations.history.data import history_csv, history_json
 from hlodiff.integrations.history.select import HistoryRequest, find, uncommitted
-from hlodiff.integrations.history.text import Shown, history_markdown, history_text, overview_text
+from hlodiff.integrations.history.text import ShownHistory, history_markdown, history_text, overview_text
 from hlodiff.workflows.configuration import load
 
 _FORMS = ("text", "json", "csv", "markdown")
@@ -59,7 +59,7 @@ def command(
     found = find(asked, project, load(project).snapshots)
     if most is None:
         most = _MOST if form in _FOR_PEOPLE else 0
-    shown = [Shown(one, shown_metrics(metrics, one, stage), stage, most) for one in found.histories]
+    shown = [ShownHistory(one, shown_metrics(metrics, one, stage), stage, most) for one in found.histories]
     if not shown:
         tell(f"no commit of {revision} touched the snapshots of {name if name != '*' else 'any function'}")
     if uncommitted(found):
@@ -68,7 +68,7 @@ def command(
     return 0
 
 
-def _report(shown: list[Shown], form: str, revision: str, output: str | None) -> str:
+def _report(shown: list[ShownHistory], form: str, revision: str, output: str | None) -> str:
     if form == "json":
         return history_json(shown, revision)
     if form == "csv":

@@ -122,7 +122,7 @@ def _form_and_file(value: str, forms: Sequence[str], instead: Callable[[str], st
         raise click.BadParameter(words)
     if not equals or not file or form not in forms:
         raise click.BadParameter(f"`{printable(value)}` is not FORM=FILE with FORM one of {', '.join(forms)}")
-    # A run may compile for minutes: what cannot be written in the end is said before.
+    # A run may compile for minutes: what cannot be written at the end is reported first.
     if file != "-" and not Path(file).absolute().parent.is_dir():
         raise click.BadParameter(f"the folder of {printable(file)} does not exist")
     return form, file

@@ -14,7 +14,7 @@ from hlodiff.capture.profile import PHASE_NAMES, ProfileRequest, ProfileResult, 
 from hlodiff.cli import options
 from hlodiff.cli.output import color, emit
 from hlodiff.config import Config
-from hlodiff.inspect.profile_report import Pass, Profile, profiles_json, profiles_markdown, profiles_text
+from hlodiff.inspect.profile_report import Profile, profiles_json, profiles_markdown, profiles_text
 from hlodiff.inspect.reasons import to_mend
 from hlodiff.snapshots import Key
 from hlodiff.workflows.capture_side import instructions
@@ -87,8 +87,15 @@ def _profile(key: Key, outcome: ProfileResult | NotChecked | CaptureFailure, roo
         return Profile(key.name, key.target, problem=outcome.what, broken=True)
     stablehlo, compiled = (instructions(text) for text in (outcome.stablehlo, outcome.compiled))
     first, *later = ({name: getattr(run, name) for name in PHASE_NAMES} for run in (outcome.first, *outcome.later))
-    passes = tuple(Pass(each.name, each.pipeline, each.seconds, each.runs) for each in outcome.passes)
     return Profile(
-        key.name, key.target, stablehlo, compiled, first, tuple(later), passes, outcome.source, outcome.observed,
+        key.name,
+        key.target,
+        stablehlo,
+        compiled,
+        first,
+        tuple(later),
+        outcome.passes,
+        outcome.source,
+        outcome.observed,
         reasons=to_mend(outcome.stablehlo, root),
-    )  # fmt: skip
+    )

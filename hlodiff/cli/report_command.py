@@ -30,8 +30,8 @@ def _instead(form: str) -> str:
     return _OTHERS[form] + (made if form == "html" else "")
 
 
-class _Form(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
-    """One of the forms; what is made elsewhere is said with the command that makes it."""
+class _SavedForm(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
+    """One of the forms; what is made elsewhere is answered with the command that makes it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if words := _instead(str(value)):
@@ -42,7 +42,7 @@ class _Form(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
 @click.command("report")
 @click.argument("result", metavar="RESULT.json", type=click.Path(path_type=Path))
 @click.option(
-    "--format", "form", type=_Form(SAVED_FORM_NAMES), default="text", show_default=True, help="Form of the report."
+    "--format", "form", type=_SavedForm(SAVED_FORM_NAMES), default="text", show_default=True, help="Form of the report."
 )
 @options.further_forms(SAVED_FORM_NAMES, _instead)
 @options.output

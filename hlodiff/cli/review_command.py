@@ -114,7 +114,7 @@ class _Review:
     decisions: list[Decision] = field(default_factory=list)
 
     def walk(self, programs: Sequence[PendingProgram], records: Sequence[PendingRecordView]) -> None:
-        """Show one name after the other until there are no more or somebody leaves."""
+        """Show one name after the other until the last one, or until somebody leaves."""
         names: dict[str, list[PendingProgram]] = {}
         for one in programs:
             # Programs that are the same need no look: they are listed last, all together.

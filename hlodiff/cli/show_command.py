@@ -58,7 +58,7 @@ def command(
         keys = select(keys, [name], targets, [one.scenario for one in traces])
         found = [snapshot_reasons(tree, key, config.root) if why else read_summary(tree, key) for key in keys]
     if form == "json":
-        scenarios = [{"name": one.scenario, "jax": one.jax, "functions": to_plain(one.account)} for one in traces]
+        scenarios = [{"name": one.scenario, "jax": one.jax, "functions": to_plain(one.counts)} for one in traces]
         table = {"format_version": "1.0", "programs": found, **({"scenarios": scenarios} if scenarios else {})}
         emit(json_text(table), output)
     else:
@@ -69,7 +69,7 @@ def command(
 
 def _traces(one: RecordedTraces) -> Iterator[str]:
     yield f"{one.scenario}  traces of a scenario, jax {one.jax}"
-    yield from (f"  {line}" for line in format_counts(one.account, everything=True))
+    yield from (f"  {line}" for line in format_counts(one.counts, everything=True))
 
 
 def _file_summary(path: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from hlodiff.differ.fields import field_of, flat_attributes, goes_with_opcode
 from hlodiff.differ.loop_state import Elements
 from hlodiff.differ.operands import slots_of
 from hlodiff.differ.pipeline import CanonicalDiff, diff_in_canonical_direction
-from hlodiff.differ.placement import Donated, donated_parts
+from hlodiff.differ.placement import DonatedPart, donated_parts
 from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, prepare_pair, tuning_of
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.differ.script import (
@@ -326,7 +326,7 @@ def donated(module: Module, number: int) -> dict[str, str]:
     return {one.inside: _donation(one) for one in donated_parts(module) if one.parameter == number}
 
 
-def _donation(one: Donated) -> str:
+def _donation(one: DonatedPart) -> str:
     return "any" if one.result is None else f"{{{one.result}}} {one.kind}".strip()
 
 
@@ -422,7 +422,7 @@ def build_script(found: ModuleDiff) -> EditScript:
 
 
 @dataclass(slots=True)
-class _Draft:
+class _PairDraft:
     """A pair while it is written; wires by the place of what came or went on the way."""
 
     key: Key
@@ -449,7 +449,7 @@ class _ScriptBuilder:
     bodies: BodyMatch
     reported: EditIndex
     index: dict[Key, int] = field(default_factory=dict)
-    drafts: list[_Draft] = field(default_factory=list)
+    drafts: list[_PairDraft] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     of_computation: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
@@ -469,7 +469,7 @@ class _ScriptBuilder:
             *self.modules, tuple(map(self._pair, self.drafts)), tuple(self.steps), tuple(self.reported.table)
         )
 
-    def _pair(self, draft: _Draft) -> InstructionPair:
+    def _pair(self, draft: _PairDraft) -> InstructionPair:
         return InstructionPair(
             draft.key[0],
             draft.key[1],
@@ -493,7 +493,7 @@ class _ScriptBuilder:
             for one, other in enumerate(partners):
                 if other >= 0:
                     back[other] = one
-            self.drafts.append(_Draft(key, old, new, partners, back))
+            self.drafts.append(_PairDraft(key, old, new, partners, back))
             for side in (0, 1):
                 self.of_computation.setdefault((side, key[:2][side]), []).append(self.index[key])
         return self.index[key]
@@ -508,7 +508,7 @@ class _ScriptBuilder:
                 partners[one] = -1
         return partners
 
-    def _survivors(self, number: int, draft: _Draft) -> None:
+    def _survivors(self, number: int, draft: _PairDraft) -> None:
         returns_another = False
         for one, other in enumerate(draft.partners):
             if other >= 0:
@@ -530,7 +530,7 @@ class _ScriptBuilder:
                 if each.edit.matcher == "schedule":
                     self.steps.append(ReorderStep(each.charge, number))
 
-    def _calls(self, draft: _Draft, one: int, other: int, is_rewired: bool) -> Calls:
+    def _calls(self, draft: _PairDraft, one: int, other: int, is_rewired: bool) -> Calls:
         before, after = draft.old.instructions[one], draft.new.instructions[other]
         ours = dict(before.calls)
         order = () if is_rewired else self._exchange(draft, before, after)
@@ -541,7 +541,7 @@ class _ScriptBuilder:
             found.append((name, (*refs, *(self._callee(after, name, b) for b in group[len(olds) :]))))
         return tuple(found)
 
-    def _exchange(self, draft: _Draft, before: Instruction, after: Instruction) -> tuple[int, ...]:
+    def _exchange(self, draft: _PairDraft, before: Instruction, after: Instruction) -> tuple[int, ...]:
         """How the operands of a fusion were exchanged where what it calls cannot tell them apart; () for not at all."""
         if before.opcode != "fusion" or after.opcode != "fusion" or len(before.called) != 1 or len(after.called) != 1:
             return ()
@@ -550,7 +550,7 @@ class _ScriptBuilder:
         order = exchanged(_mapped(draft, before), slots_of(after))
         return order if order and self.bodies.cannot_tell(before.called[0], order) else ()
 
-    def _operands(self, draft: _Draft, one: int, other: int) -> None:
+    def _operands(self, draft: _PairDraft, one: int, other: int) -> None:
         before, after = draft.old.instructions[one], draft.new.instructions[other]
         ours, theirs = slots_of(before), slots_of(after)
         aligned = self._through(draft, before, after, other)
@@ -574,7 +574,7 @@ class _ScriptBuilder:
             else:
                 self._wire(draft, other, numbers, a, b)
 
-    def _is_explained(self, draft: _Draft, ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
+    def _is_explained(self, draft: _PairDraft, ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
         """Whether each operand is what it was, or something came or went on the way to it."""
         return all(
             (draft.partners[a[0]], a[1]) == b
@@ -584,7 +584,7 @@ class _ScriptBuilder:
             for a, b in zip(ours, theirs, strict=True)
         )
 
-    def _through(self, draft: _Draft, before: Instruction, after: Instruction, other: int) -> Aligned | None:
+    def _through(self, draft: _PairDraft, before: Instruction, after: Instruction, other: int) -> Aligned | None:
         for _, refs in draft.calls.get(other, ()):
             for ref in refs if after.opcode in BINDS else ():
                 inner = self.drafts[ref]
@@ -597,7 +597,7 @@ class _ScriptBuilder:
 
     def _wire(
         self,
-        draft: _Draft,
+        draft: _PairDraft,
         user: int,
         numbers: tuple[int | None, int | None],
         before: Value | None,
@@ -612,7 +612,7 @@ class _ScriptBuilder:
         elif before and draft.partners[before[0]] < 0 and (draft.key[0], before[0]) in self.reported.gone:
             draft.wires_went.setdefault(before[0], []).append(wire)
 
-    def _changed(self, number: int, draft: _Draft, said: EditClaims, one: int, other: int) -> Step:
+    def _changed(self, number: int, draft: _PairDraft, said: EditClaims, one: int, other: int) -> Step:
         before, after = draft.old.instructions[one], draft.new.instructions[other]
         if said.charge.channel == "schedule":
             return ChangeStep(
@@ -627,7 +627,7 @@ class _ScriptBuilder:
         operands = tuple(slots_of(after)) if "operands" in said.edit.fields else None
         return ChangeStep(said.charge, number, other, tuple(found), operands)
 
-    def _threads(self, draft: _Draft, said: EditClaims, other: int) -> Iterator[SettingChange]:
+    def _threads(self, draft: _PairDraft, said: EditClaims, other: int) -> Iterator[SettingChange]:
         if "compute_type" in said.edit.fields:
             for _, refs in draft.calls.get(other, ()):
                 for inner in (self.drafts[ref] for ref in refs):
@@ -669,7 +669,7 @@ class _ScriptBuilder:
         if not (is_embedded(before, name) and still):
             self._reach((callee, -1, ()))
 
-    def _said(self, side: int, draft: _Draft, place: int) -> list[EditClaims]:
+    def _said(self, side: int, draft: _PairDraft, place: int) -> list[EditClaims]:
         """The edits that tell of an instruction without a partner."""
         if (draft.partners, draft.back)[side][place] >= 0:
             return []
@@ -684,7 +684,7 @@ class _ScriptBuilder:
         rank = alike.index(number)
         return said[rank:] if rank + 1 == len(alike) else said[rank : rank + 1]
 
-    def _departures(self, number: int, draft: _Draft) -> None:
+    def _departures(self, number: int, draft: _PairDraft) -> None:
         for one, partner in enumerate(draft.partners):
             if partner >= 0:
                 continue
@@ -699,7 +699,7 @@ class _ScriptBuilder:
         """What is called by what an instruction has become elsewhere."""
         return self.modules[1].computations[said.new[0]].instructions[said.new[1]].called if said.new else ()
 
-    def _arrivals(self, number: int, draft: _Draft) -> None:
+    def _arrivals(self, number: int, draft: _PairDraft) -> None:
         for other, partner in enumerate(draft.back):
             if partner >= 0:
                 continue
@@ -759,6 +759,6 @@ class _ScriptBuilder:
                 self.steps.append(HeaderStep(said.charge, name, self.modules[1].attribute(name)))
 
 
-def _mapped(draft: _Draft, it: Instruction) -> Sequence[Value | None]:
+def _mapped(draft: _PairDraft, it: Instruction) -> Sequence[Value | None]:
     """What the operands of an old instruction are in the new program."""
     return [(draft.partners[o], r) if draft.partners[o] >= 0 else None for o, r in slots_of(it)]

@@ -126,7 +126,7 @@ def roots_of(edits: Sequence[RawEdit]) -> list[int]:
 
 
 @dataclass(slots=True)
-class _Side:
+class _ProgramEdits:
     """One program: its edits by place, who calls its opened computations, which came or went; users when asked."""
 
     module: Module
@@ -176,7 +176,7 @@ class _Side:
                     yield self.root(computation)
 
 
-def _side(module: Module, found: ProgramMatch, edits: Sequence[RawEdit], which: int) -> _Side:
+def _side(module: Module, found: ProgramMatch, edits: Sequence[RawEdit], which: int) -> _ProgramEdits:
     at: dict[Place, list[int]] = {}
     for index, edit in enumerate(edits):
         place = (edit.old, edit.new)[which]
@@ -188,10 +188,10 @@ def _side(module: Module, found: ProgramMatch, edits: Sequence[RawEdit], which: 
     for computation in dict.fromkeys([*opened, *alone]):
         for callee, sites in call_sites(module.computations[computation]).items():
             callers.setdefault(callee, []).extend((computation, *site) for site in sites)
-    return _Side(module, edits, at, callers, alone)
+    return _ProgramEdits(module, edits, at, callers, alone)
 
 
-_Sides = tuple[_Side, _Side]
+_Sides = tuple[_ProgramEdits, _ProgramEdits]
 
 
 def _candidates(sides: _Sides, edit: RawEdit) -> list[int]:
@@ -207,7 +207,7 @@ def _candidates(sides: _Sides, edit: RawEdit) -> list[int]:
     return _calls_of(side, place[0], edit.kind) or _brought(side, place, edit.kind)
 
 
-def _calls_of(side: _Side, computation: int, kind: str) -> list[int]:
+def _calls_of(side: _ProgramEdits, computation: int, kind: str) -> list[int]:
     """The first call, itself an edit of that kind, of a computation that came or went."""
     for caller, position, _, _ in side.callers.get(computation, ()):
         for index in side.at.get((caller, position), ()):
@@ -216,7 +216,7 @@ def _calls_of(side: _Side, computation: int, kind: str) -> list[int]:
     return []
 
 
-def _brought(side: _Side, place: Place, kind: str) -> list[int]:
+def _brought(side: _ProgramEdits, place: Place, kind: str) -> list[int]:
     """What an added or removed instruction came or went with: its source, or all that use it."""
     it = side.instruction(place)
     if it.opcode in _OF_SOURCE or it.opcode.endswith("-done"):
@@ -234,7 +234,7 @@ def _rewired(edit: RawEdit) -> bool:
     return any(change.field in ("opcode", "operands") for change in edit.changes)
 
 
-def _edit_at(side: _Side, place: Place, fits: Callable[[RawEdit], bool]) -> int | None:
+def _edit_at(side: _ProgramEdits, place: Place, fits: Callable[[RawEdit], bool]) -> int | None:
     return next((index for index in side.at.get(place, ()) if fits(side.edits[index])), None)
 
 
@@ -269,7 +269,7 @@ def _edited(sides: _Sides, sources: tuple[Sequence[Place], Sequence[Place]]) -> 
     return list(found)
 
 
-def _rewired_calls(side: _Side, place: Place) -> list[int]:
+def _rewired_calls(side: _ProgramEdits, place: Place) -> list[int]:
     """Calls that hand something else to a parameter now."""
     if side.instruction(place).opcode != "parameter":
         return []

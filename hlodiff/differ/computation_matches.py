@@ -193,7 +193,7 @@ def match_programs(old: ProgramSide, new: ProgramSide, limits: Limits) -> Progra
     pairs: dict[tuple[int, int], ComputationMatch] = {}
     start = (old.module.entry, new.module.entry)
     pairs[start] = ComputationMatch(*start, count=1)
-    waiting: list[tuple[tuple[int, int], parameters.Call | None]] = [(start, None)]
+    waiting: list[tuple[tuple[int, int], parameters.CallContext | None]] = [(start, None)]
     for key, reached in waiting:
         pair = pairs[key]
         if old.hashes[pair.old] == new.hashes[pair.new]:
@@ -214,7 +214,7 @@ def _open(
     old: ProgramSide,
     new: ProgramSide,
     pair: ComputationMatch,
-    call: parameters.Call | None,
+    call: parameters.CallContext | None,
     intern: Intern,
     limits: Limits,
 ) -> None:
@@ -254,7 +254,7 @@ def _held(old: ProgramSide, new: ProgramSide, pair: ComputationMatch) -> Carried
     )
 
 
-_Child = tuple[tuple[int, int], parameters.Call, bool]
+_Child = tuple[tuple[int, int], parameters.CallContext, bool]
 
 
 _Known = dict[tuple[tuple[int, int], int], Elements]
@@ -351,7 +351,7 @@ def _callees(old: ProgramSide, new: ProgramSide, pair: ComputationMatch, given: 
 
 def _call(
     pair: ComputationMatch, position: int, by_number: bool, sites: int, elements: Elements | None
-) -> parameters.Call:
+) -> parameters.CallContext:
     assert pair.pairing and pair.old_side and pair.new_side
     both = pair.old_side, pair.new_side, pair.pairing
     partner = pair.pairing.old[position]
@@ -360,7 +360,7 @@ def _call(
     operands = (one.operands, other.operands, pair.pairing.old)
     edited = pair.old_side.labels[OWN][position] != pair.new_side.labels[OWN][partner]
     edited = edited or not same_operands_in_any_order(*both, position)
-    return parameters.Call(
+    return parameters.CallContext(
         operands, lambda a, b: same_value(*both, ours[a], theirs[b]), by_number, sites - edited, elements
     )
 

@@ -69,7 +69,7 @@ class Origins:
 
 
 @dataclass(slots=True)
-class Printed:
+class PrintedProgram:
     """A program as it was read: instructions by name, which stay when noise is taken off; indices may not."""
 
     module: Module
@@ -138,7 +138,7 @@ def group_edits(
     for index, root in enumerate(roots):
         line = _line(origins, edits[root])
         groups.setdefault((signatures[index], line, None if root == index else signatures[root]), []).append(index)
-    printed_sides = tuple(map(Printed, printed)) if printed else ()
+    printed_sides = tuple(map(PrintedProgram, printed)) if printed else ()
     found = [
         (_edit(old, new, origins, [edits[n] for n in members], printed_sides), members) for members in groups.values()
     ]
@@ -198,7 +198,11 @@ def _instruction(module: Module, place: Place) -> Instruction:
 
 
 def _edit(
-    old: Module, new: Module, origins: tuple[Origins, Origins], members: Sequence[RawEdit], printed: Sequence[Printed]
+    old: Module,
+    new: Module,
+    origins: tuple[Origins, Origins],
+    members: Sequence[RawEdit],
+    printed: Sequence[PrintedProgram],
 ) -> Edit:
     first = members[0]
     origin, place = (origins[1], first.new) if first.new else (origins[0], first.old)
@@ -221,7 +225,7 @@ def _edit(
     )
 
 
-def _with_cycles(cost: Cost | None, site: Site | None, printed: Printed | None) -> Cost | None:
+def _with_cycles(cost: Cost | None, site: Site | None, printed: PrintedProgram | None) -> Cost | None:
     if cost is None or site is None or printed is None:
         return cost
     it = printed.find(site.computation_name, site.name)

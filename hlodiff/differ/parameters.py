@@ -18,7 +18,7 @@ Operands = tuple[Sequence[int], Sequence[int], Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallContext:
     """How a pair of computations was reached, which says what their parameters are.
 
     Args:
@@ -36,7 +36,7 @@ class Call:
     elements: Elements | None = None
 
 
-def pair_first(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, call: Call | None) -> None:
+def pair_first(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, call: CallContext | None) -> None:
     """Pair parameters before anything else: by the caller's operands, else by argument name, else by number."""
     olds, news = old.computation.parameters(), new.computation.parameters()
     if call and _is_called_with(call, olds, news):
@@ -69,7 +69,7 @@ class Expectation:
     edits: int | None
 
 
-def expectation(old: MatchGraph, new: MatchGraph, call: Call | None) -> Expectation:
+def expectation(old: MatchGraph, new: MatchGraph, call: CallContext | None) -> Expectation:
     """What is known of the parameters of two computations before anything inside is looked at.
 
     Args:
@@ -86,7 +86,7 @@ def expectation(old: MatchGraph, new: MatchGraph, call: Call | None) -> Expectat
     return Expectation(lambda one, other: True, edits)
 
 
-def _is_called_with(call: Call, olds: Sequence[int], news: Sequence[int]) -> bool:
+def _is_called_with(call: CallContext, olds: Sequence[int], news: Sequence[int]) -> bool:
     return not call.by_number and len(call.operands[0]) == len(olds) and len(call.operands[1]) == len(news)
 
 

@@ -249,7 +249,7 @@ def compute_place(computation: Computation, instruction: Instruction) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Donated:
+class DonatedPart:
     """One entry of a compiled module's header: part `inside` of a parameter ("" for all of it) is given away.
 
     `result` is the index of the result that takes its place ("" for the only one), None where any may; `kind` is XLA's
@@ -262,12 +262,12 @@ class Donated:
     kind: str
 
 
-def donated_parts(module: Module) -> list[Donated]:
+def donated_parts(module: Module) -> list[DonatedPart]:
     """What `buffer_donor` and `input_output_alias` say, in this order."""
     donors = _DONOR.findall(module.attribute("buffer_donor") or "")
     aliases = _ALIAS.findall(module.attribute("input_output_alias") or "")
-    found = [Donated(int(number), _tidy(inside), None, "") for number, inside in donors]
-    return found + [Donated(int(number), _tidy(inside), _tidy(out), kind) for out, number, inside, kind in aliases]
+    found = [DonatedPart(int(number), _tidy(inside), None, "") for number, inside in donors]
+    return found + [DonatedPart(int(number), _tidy(inside), _tidy(out), kind) for out, number, inside, kind in aliases]
 
 
 def _tidy(index: str) -> str:

@@ -279,7 +279,7 @@ def copies_of(
     try:
         for index, weight in enumerate(multiplicities(module)):
             if weight.total:
-                group = _Group(module.computations[index], labels[index], sizes, places.of(index), steps)
+                group = _OperationsByLoop(module.computations[index], labels[index], sizes, places.of(index), steps)
                 for loop in group.loops(least, calls):
                     first = [module.computations[index].instructions[position] for position in loop.first]
                     its_labels = [labels[index][position] for position in loop.first]
@@ -291,7 +291,7 @@ def copies_of(
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _LoopCall:
     """A loop in one call of one function: the frame that calls it, and where the loops begin that lie around it."""
 
     caller: int
@@ -300,7 +300,7 @@ class _Place:
     loops: tuple[int, ...]
 
 
-Around = Mapping[int, dict[_Place, int]]
+Around = Mapping[int, dict[_LoopCall, int]]
 """For each frame the loops that its stack goes through, innermost first, each with the frame in that loop."""
 
 
@@ -369,12 +369,12 @@ class _Places:
         first = frames[stack[-1]]
         return () if (first.file, first.function) in begins else stack
 
-    def _loops_around(self, stack: Sequence[int]) -> dict[_Place, int]:
-        found: dict[_Place, int] = {}
+    def _loops_around(self, stack: Sequence[int]) -> dict[_LoopCall, int]:
+        found: dict[_LoopCall, int] = {}
         for index in stack:
             frame, loops = self._module.frames[index], self._loops[index]
             for count in range(len(loops), 0, -1):
-                found.setdefault(_Place(frame.parent, frame.file, frame.function, loops[:count]), index)
+                found.setdefault(_LoopCall(frame.parent, frame.file, frame.function, loops[:count]), index)
         return found
 
 
@@ -383,7 +383,7 @@ def _plain(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loop:
+class _CopiedLoop:
     """The copies of one loop.
 
     Args:
@@ -395,7 +395,7 @@ class _Loop:
         first: the operations of one copy, as positions.
     """
 
-    place: _Place
+    place: _LoopCall
     copies: int
     body: int
     passes: tuple[tuple[Proof, ...], ...]
@@ -413,7 +413,7 @@ class _Loop:
         return self.copies * self.body * self.times
 
 
-class _Group:
+class _OperationsByLoop:
     """The operations of one computation, by the loops that their stacks go through."""
 
     def __init__(
@@ -433,11 +433,11 @@ class _Group:
             found.append(numbers.setdefault((label, _call_of(it)), len(numbers)) if known else -1)
         return found
 
-    def loops(self, least: int, calls: int) -> Iterator[_Loop]:
+    def loops(self, least: int, calls: int) -> Iterator[_CopiedLoop]:
         """One record for each loop, largest first; a loop in a loop too where its copies lie in single turns."""
         if self._search is None:
             return
-        own: dict[_Place, dict[int, list[int]]] = {}
+        own: dict[_LoopCall, dict[int, list[int]]] = {}
         for position, kind in enumerate(self._kinds):
             if kind >= 0:
                 innermost = next(iter(self._around[self._instructions[position].frame]))
@@ -456,8 +456,8 @@ class _Group:
                     turns |= {position: (number, n, copy) for copy, position in enumerate(row)}
 
     def _loop(
-        self, search: Repetition, place: _Place, own: Mapping[int, Sequence[int]], least: int, calls: int
-    ) -> _Loop | None:
+        self, search: Repetition, place: _LoopCall, own: Mapping[int, Sequence[int]], least: int, calls: int
+    ) -> _CopiedLoop | None:
         """The copies of one loop, found from operations that lie in no loop further in."""
         within = [n for n, kind in enumerate(self._kinds) if kind >= 0 and place in self._around[self._frame(n)]]
         scopes: dict[tuple[bool, ...], dict[int, None]] = {}
@@ -481,14 +481,14 @@ class _Group:
     def _frame(self, position: int) -> int:
         return self._instructions[position].frame
 
-    def _is_body(self, proof: Proof, place: _Place, calls: int) -> bool:
+    def _is_body(self, proof: Proof, place: _LoopCall, calls: int) -> bool:
         """Whether copies are turns of a loop that somebody wrote."""
         frames = {self._frame(row[0]) for row in proof.rows}
         # A library that sums over leaves, as a norm does, leaves nothing to write otherwise.
         idle = is_library(place.file) and only_sums(self._computation, proof)
         return len(proof.rows) > 1 and len(frames) >= calls and not idle
 
-    def _in_another(self, proofs: Sequence[Proof], place: _Place) -> bool:
+    def _in_another(self, proofs: Sequence[Proof], place: _LoopCall) -> bool:
         """Whether copies at several places are a loop in a loop, and not one loop with a turn that differs.
 
         What the first copy begins with then comes from the outer loop.
@@ -502,7 +502,7 @@ class _Group:
                     return False
         return True
 
-    def _joined(self, place: _Place, found: Sequence[tuple[Proof, ...]]) -> _Loop | None:
+    def _joined(self, place: _LoopCall, found: Sequence[tuple[Proof, ...]]) -> _CopiedLoop | None:
         """The largest proof of each pass over a loop; None where other turns of it are not like these."""
         passes: dict[tuple[bool, ...], tuple[Proof, ...]] = {}
         for proofs in sorted(found, key=lambda group: -sum(self._extent(proof) for proof in group)):
@@ -519,9 +519,9 @@ class _Group:
         copies = max([proofs[0].copies for proofs in passes.values()] + [min(passes.items())[1][0].copies + further])
         body = round(sum(self._extent(proofs[0]) for proofs in passes.values()) / copies)
         lines = tuple(dict.fromkeys(self._around[self._frame(row[0])][place] for row in rows))
-        return _Loop(place, copies, body, tuple(passes.values()), lines, tuple(row[0] for row in rows))
+        return _CopiedLoop(place, copies, body, tuple(passes.values()), lines, tuple(row[0] for row in rows))
 
-    def _further(self, place: _Place, proofs: Sequence[Proof]) -> int | None:
+    def _further(self, place: _LoopCall, proofs: Sequence[Proof]) -> int | None:
         """1 where one more turn left a part of the body, as a last one without a value does; None where more did.
 
         What a call computes in each copy once, and once more, belongs to one more turn. Where the calls that carry the
@@ -561,7 +561,7 @@ def _pass_of(it: Instruction) -> tuple[bool, ...]:
     return tuple(scope in it.op_name for scope in _PASSES)
 
 
-def _repeat(module: Module, loop: _Loop, times: int, computed: Mapping[bytes, int]) -> Repeat | None:
+def _repeat(module: Module, loop: _CopiedLoop, times: int, computed: Mapping[bytes, int]) -> Repeat | None:
     """The copies of a loop with its lines; None where a library's loop is called from no line of the user's."""
     lines = [module.frames[index].line for index in loop.lines]
     where = FrameTree(loop.place.file, min(lines), max(lines), loop.place.function)

@@ -28,7 +28,7 @@ class Unrolling:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loop:
+class _LoopTurns:
     where: FrameTree
     turns: int
     body: Mapping[bytes, int]
@@ -73,13 +73,13 @@ def unrolling(looped: Module, unrolled: Module) -> Unrolling | None:
     return None
 
 
-def _loops(module: Module, labels: Sequence[Sequence[bytes]]) -> Iterator[_Loop]:
+def _loops(module: Module, labels: Sequence[Sequence[bytes]]) -> Iterator[_LoopTurns]:
     """Loops whose turns are known exactly, with what their bodies compute."""
     for it, turns, body in turning(module):
         where = own_line(module, it.frame)
         if where is not None:
             instructions = module.computations[body].instructions
-            yield _Loop(where, turns, computed(instructions, labels[body], module, labels))
+            yield _LoopTurns(where, turns, computed(instructions, labels[body], module, labels))
 
 
 def _functions(where: FrameTree, module: Module) -> list[str]:

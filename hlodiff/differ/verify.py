@@ -111,7 +111,7 @@ def _failures(script: EditScript) -> Iterator[str]:
         if not isinstance(step, HeaderStep):
             steps[step.pair].append(step)
     computations = [_apply_steps(script, index, its) for index, its in enumerate(steps)]
-    program = _Program(script, computations, _call_graph(script, computations))
+    program = _ReplayedProgram(script, computations, _call_graph(script, computations))
     for each in computations:
         if each.is_opened:
             yield from each.failures
@@ -217,7 +217,7 @@ class _Record:
 
 
 @dataclass(slots=True)
-class _Computation:
+class _ReplayedComputation:
     """A pair of computations and what the steps made of the old one.
 
     Args:
@@ -274,12 +274,12 @@ def _name(owner: Computation | None, place: int) -> str:
     return f"%{it.name} ({it.opcode}) of %{owner.name}"
 
 
-def _apply_steps(script: EditScript, index: int, steps: Sequence[Step]) -> _Computation:
+def _apply_steps(script: EditScript, index: int, steps: Sequence[Step]) -> _ReplayedComputation:
     """Apply the steps of one pair of computations to the graph of its old computation."""
     pair = script.pairs[index]
     old = script.old.computations[pair.old] if pair.old >= 0 else None
     new = script.new.computations[pair.new] if pair.new >= 0 else None
-    made = _Computation(index, pair, steps, old, new)
+    made = _ReplayedComputation(index, pair, steps, old, new)
     # The entry is always opened, because the header speaks of its parameters.
     touched = steps or pair.came or pair.went or pair.arguments or pair.elements
     if index > 0 and old and new and not touched and _is_unchanged(script, pair, old, new):
@@ -304,7 +304,7 @@ def _apply_steps(script: EditScript, index: int, steps: Sequence[Step]) -> _Comp
     return made
 
 
-def _keep(script: EditScript, made: _Computation) -> None:
+def _keep(script: EditScript, made: _ReplayedComputation) -> None:
     """Relabel the old graph: what is kept gets its new place, everything else `~place`."""
     if made.old is None:
         made.graph.graph["root"] = made.pair.root
@@ -337,7 +337,7 @@ def _new_calls(script: EditScript, calls: Calls) -> Calls:
     return tuple((name, tuple(script.pairs[ref].new for ref in refs)) for name, refs in calls)
 
 
-def _add(script: EditScript, made: _Computation) -> None:
+def _add(script: EditScript, made: _ReplayedComputation) -> None:
     """Add instructions: parameters that come with a reader, new instructions, and those from other computations."""
     for place, it in made.pair.came:
         _put(made, place, _fields(it) | {"calls": ()}, (), (), _Record())
@@ -361,7 +361,7 @@ def _add(script: EditScript, made: _Computation) -> None:
 
 
 def _put(
-    made: _Computation,
+    made: _ReplayedComputation,
     place: int,
     fields: dict[str, Any],
     operands: Iterable[Value],
@@ -374,7 +374,7 @@ def _put(
     _set_control(made.graph, place, control)
 
 
-def _rearrange(script: EditScript, made: _Computation, place: int, wires: Sequence[OperandRewiring]) -> None:
+def _rearrange(script: EditScript, made: _ReplayedComputation, place: int, wires: Sequence[OperandRewiring]) -> None:
     """Operands of a kept instruction: wires change them, those of a call follow its parameters, others keep order."""
     record, before = made.records[place], made.before_edits(place)
     assert before is not None
@@ -422,7 +422,7 @@ def _parameter_numbers(script: EditScript, pair: InstructionPair) -> dict[int, i
     return {n: numbers[pair.partners[place]] for n, place in enumerate(olds) if pair.partners[place] in numbers}
 
 
-def _remove(made: _Computation) -> None:
+def _remove(made: _ReplayedComputation) -> None:
     """Remove instructions; one that is still read stays as a node that the new computation does not have."""
     removed = [~step.old for step in made.steps if isinstance(step, RemoveStep)]
     removed += [~place for place in made.pair.went]
@@ -431,7 +431,7 @@ def _remove(made: _Computation) -> None:
     made.graph.remove_nodes_from([node for node in removed if made.graph.out_degree(node) == 0])
 
 
-def _change(made: _Computation, step: ChangeStep) -> None:
+def _change(made: _ReplayedComputation, step: ChangeStep) -> None:
     record = made.records.get(step.new)
     if record is None:
         made.failures.append(f"nothing is there to be changed in %{made.old.name if made.old else ''}")
@@ -446,12 +446,12 @@ def _change(made: _Computation, step: ChangeStep) -> None:
         made.failures.append(f"an edit of {made.name(step.new)} changes nothing")
 
 
-def _state(made: _Computation, place: int) -> object:
+def _state(made: _ReplayedComputation, place: int) -> object:
     """All that a step may set."""
     return dict(made.graph.nodes[place]), _operands(made.graph, place), _control(made.graph, place)
 
 
-def _set(made: _Computation, place: int, setting: SettingChange) -> None:
+def _set(made: _ReplayedComputation, place: int, setting: SettingChange) -> None:
     """Set one field and nothing else."""
     data, record = made.graph.nodes[place], made.records[place]
     what, _, name = setting.what.partition(":")
@@ -547,7 +547,7 @@ def _is_same_instruction(
     return ours_read == theirs_read or (_is_commutative(after) and ours_read[::-1] == theirs_read)
 
 
-def _compare(program: _Program, made: _Computation) -> Iterator[str]:
+def _compare(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
     """Name the differences between the result and the new computation."""
     yield from _check_accounted(made)
     if made.new is None:
@@ -571,7 +571,7 @@ def _compare(program: _Program, made: _Computation) -> Iterator[str]:
         yield from _check_arguments(made)
 
 
-def _check_accounted(made: _Computation) -> Iterator[str]:
+def _check_accounted(made: _ReplayedComputation) -> Iterator[str]:
     """Each old instruction is kept, or an edit removes it, or it is a parameter that went with its readers."""
     gone = {step.old for step in made.steps if isinstance(step, RemoveStep)} | set(made.pair.went)
     for node in made.graph:
@@ -582,7 +582,7 @@ def _check_accounted(made: _Computation) -> Iterator[str]:
             yield f"{_name(made.old, place)} went without an edit"
 
 
-def _adopt_spelling(made: _Computation, found: Graph, wanted: Graph) -> None:
+def _adopt_spelling(made: _ReplayedComputation, found: Graph, wanted: Graph) -> None:
     """Write the result as the new computation does where both mean the same; then every difference means something."""
     assert made.new is not None
     for place, it in enumerate(made.new.instructions):
@@ -621,7 +621,7 @@ def _explicit(shape: Shape) -> Shape:
     return replace(shape, layout=_default_layout(shape)) if shape.layout is None and shape.is_array else shape
 
 
-def _is_same_attribute(made: _Computation, record: _Record, it: Instruction, name: str, ours: str) -> bool:
+def _is_same_attribute(made: _ReplayedComputation, record: _Record, it: Instruction, name: str, ours: str) -> bool:
     theirs = it.attribute(name)
     if not ours or not theirs:
         return False
@@ -630,7 +630,7 @@ def _is_same_attribute(made: _Computation, record: _Record, it: Instruction, nam
     return name == "backend_config" and ours != theirs and _is_same_aliasing(made, record, it, ours, theirs)
 
 
-def _is_same_aliasing(made: _Computation, record: _Record, it: Instruction, ours: str, theirs: str) -> bool:
+def _is_same_aliasing(made: _ReplayedComputation, record: _Record, it: Instruction, ours: str, theirs: str) -> bool:
     """Whether two configurations differ only in the numbers by which they count operands, and results after them."""
     configs: list[Any] = []
     for text in (ours, theirs):
@@ -650,7 +650,7 @@ def _is_same_aliasing(made: _Computation, record: _Record, it: Instruction, ours
     return sorted(sorted(numbers.get(n, -1) for n in group) for group in groups[0]) == sorted(map(sorted, groups[1]))
 
 
-def _differences(made: _Computation, found: Graph, wanted: Graph) -> Iterator[str]:
+def _differences(made: _ReplayedComputation, found: Graph, wanted: Graph) -> Iterator[str]:
     assert made.new is not None
     if found.graph["root"] != made.new.root:
         yield f"%{made.new.name} returns {_name(made.new, made.new.root)}, {_SILENT}"
@@ -725,7 +725,9 @@ def _exchanged_parameters(script: EditScript, before: Instruction, calls: Calls)
                 yield name
 
 
-def _check_calls(program: _Program, made: _Computation, place: int, before: Instruction) -> Iterator[str]:
+def _check_calls(
+    program: _ReplayedProgram, made: _ReplayedComputation, place: int, before: Instruction
+) -> Iterator[str]:
     """A kept instruction calls what it called; an edit reports what it calls in addition or no longer."""
     pairs, record, where = program.script.pairs, made.records[place], made.name(place)
     if _new_calls(program.script, record.calls) != (made.new.instructions[place].calls if made.new else ()):
@@ -747,7 +749,7 @@ def _check_calls(program: _Program, made: _Computation, place: int, before: Inst
                 yield f"{where} calls more than it did through {name}, {_SILENT}"
 
 
-def _check_arguments(made: _Computation) -> Iterator[str]:
+def _check_arguments(made: _ReplayedComputation) -> Iterator[str]:
     """An argument of the program has the number an edit gives it, or the one it had, or its rank among those kept."""
     assert made.old is not None and made.new is not None
     kept = [(made.pair.partners[place], made.old.instructions[place]) for place in made.old.parameters()]
@@ -766,7 +768,7 @@ def _check_arguments(made: _Computation) -> Iterator[str]:
 # 4. Wires
 
 
-def _check_wires(program: _Program, made: _Computation) -> Iterator[str]:
+def _check_wires(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
     """A step may rewire an operand only where it is on the way between what was read and what is read now."""
     if made.old is None or made.new is None:
         return
@@ -788,11 +790,11 @@ def _check_wires(program: _Program, made: _Computation) -> Iterator[str]:
     yield from _check_parameters(program, made)
 
 
-def _user(made: _Computation, wire: OperandRewiring) -> str:
+def _user(made: _ReplayedComputation, wire: OperandRewiring) -> str:
     return "the result" if wire.user == _ROOT else made.name(wire.user)
 
 
-def _read_before(made: _Computation, wire: OperandRewiring) -> int:
+def _read_before(made: _ReplayedComputation, wire: OperandRewiring) -> int:
     """The old place that was read there, -1 for an operand that came."""
     assert made.old is not None
     if wire.user == _ROOT:
@@ -801,7 +803,7 @@ def _read_before(made: _Computation, wire: OperandRewiring) -> int:
     return -1 if wire.slot is None or before is None else before.operands[wire.slot]
 
 
-def _follows_removal(made: _Computation, step: RemoveStep, wire: OperandRewiring) -> bool:
+def _follows_removal(made: _ReplayedComputation, step: RemoveStep, wire: OperandRewiring) -> bool:
     """What was removed was read there, and what is read now was below it."""
     if _read_before(made, wire) != step.old:
         return False
@@ -815,7 +817,7 @@ def _follows_removal(made: _Computation, step: RemoveStep, wire: OperandRewiring
     return record.old in _below(made.before, step.old, lambda place: made.pair.partners[place] < 0)
 
 
-def _follows_addition(made: _Computation, step: AddStep | ArriveStep, wire: OperandRewiring) -> bool:
+def _follows_addition(made: _ReplayedComputation, step: AddStep | ArriveStep, wire: OperandRewiring) -> bool:
     """What was added is read there, and what was read before is below it or no longer there."""
     if wire.reads is None or wire.reads[0] != step.new:
         return False
@@ -837,7 +839,7 @@ def _below(graph: Graph, start: int, is_inner: Callable[[int], bool]) -> set[int
     return below
 
 
-def _is_bound(inner: _Computation, wire: OperandRewiring) -> bool:
+def _is_bound(inner: _ReplayedComputation, wire: OperandRewiring) -> bool:
     """Whether the operand that came or went belongs to a parameter that came or went."""
     if inner.old is None or inner.new is None:
         return False
@@ -846,7 +848,7 @@ def _is_bound(inner: _Computation, wire: OperandRewiring) -> bool:
     return any(it.literal == str(wire.place) for _, it in inner.pair.came)
 
 
-def _check_parameters(program: _Program, made: _Computation) -> Iterator[str]:
+def _check_parameters(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
     """Parameters come with a reader and go with their readers; an edit reports an operand that nothing reads."""
     assert made.old is not None
     if any(record.is_rewired for _, _, record in program.callers(made.index)):
@@ -870,7 +872,7 @@ def _is_read(graph: Graph, place: int) -> bool:
 _CARRIERS = ("while", "call")
 
 
-def _check_elements(program: _Program, made: _Computation) -> Iterator[str]:
+def _check_elements(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
     """Elements of a tuple get other numbers only where a whole loop agrees: where it begins, runs and ends."""
     for place, pairs in made.pair.elements:
         elements, opcode = dict(pairs), made.opcode(place)
@@ -891,7 +893,9 @@ def _check_elements(program: _Program, made: _Computation) -> Iterator[str]:
             yield f"the elements of {made.name(place)} are numbered anew, but {reason}"
 
 
-def _loop_objection(program: _Program, made: _Computation, place: int, elements: Mapping[int, int]) -> str:
+def _loop_objection(
+    program: _ReplayedProgram, made: _ReplayedComputation, place: int, elements: Mapping[int, int]
+) -> str:
     """Why a loop does not have these elements everywhere; "" where it has.
 
     Where an edit names all operands of a tuple, that is enough; but not of both tuples, at the beginning and the end.
@@ -912,7 +916,7 @@ def _loop_objection(program: _Program, made: _Computation, place: int, elements:
     return "" if all(fits) and not all(named) else "what it begins with or returns is not"
 
 
-def _is_passed_named(program: _Program, made: _Computation, place: int) -> bool:
+def _is_passed_named(program: _ReplayedProgram, made: _ReplayedComputation, place: int) -> bool:
     """Whether an edit names all operands of the tuple that callers pass as this parameter."""
     if place not in made.records or made.opcode(place) != "parameter":
         return False
@@ -924,7 +928,7 @@ def _is_passed_named(program: _Program, made: _Computation, place: int) -> bool:
     )
 
 
-def _consists_of(made: _Computation, place: int, elements: Mapping[int, int]) -> bool:
+def _consists_of(made: _ReplayedComputation, place: int, elements: Mapping[int, int]) -> bool:
     """Whether a tuple keeps exactly these elements. A tuple with elements of its own is checked on its own."""
     if dict(dict(made.pair.elements).get(place, ())) == elements:
         return True
@@ -934,7 +938,7 @@ def _consists_of(made: _Computation, place: int, elements: Mapping[int, int]) ->
     return made.records[place].positions == elements
 
 
-def _takes_only(made: _Computation, place: int, elements: Mapping[int, int]) -> bool:
+def _takes_only(made: _ReplayedComputation, place: int, elements: Mapping[int, int]) -> bool:
     """Whether every kept instruction takes an element that is there before and after."""
     assert made.old is not None
     for record in made.records.values():
@@ -952,7 +956,7 @@ def _takes_only(made: _Computation, place: int, elements: Mapping[int, int]) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class _Program:
+class _ReplayedProgram:
     """The result of all steps.
 
     Args:
@@ -963,10 +967,10 @@ class _Program:
     """
 
     script: EditScript
-    computations: Sequence[_Computation]
+    computations: Sequence[_ReplayedComputation]
     calls: Graph
 
-    def callers(self, index: int) -> Iterator[tuple[_Computation, int, _Record]]:
+    def callers(self, index: int) -> Iterator[tuple[_ReplayedComputation, int, _Record]]:
         """Call sites of a computation: the caller, the place of the call and its record."""
         places = {(caller, key[0]) for caller, _, key in self.calls.in_edges(index, keys=True)}
         for caller, place in sorted(places):
@@ -974,7 +978,7 @@ class _Program:
             yield made, place, made.records.get(place, _Record(place))
 
 
-def _call_graph(script: EditScript, computations: Sequence[_Computation]) -> Graph:
+def _call_graph(script: EditScript, computations: Sequence[_ReplayedComputation]) -> Graph:
     graph: Graph = nx.MultiDiGraph()
     for made in computations:
         graph.add_node(made.index)
@@ -985,7 +989,7 @@ def _call_graph(script: EditScript, computations: Sequence[_Computation]) -> Gra
     return graph
 
 
-def _check_threads(program: _Program) -> Iterator[str]:
+def _check_threads(program: _ReplayedProgram) -> Iterator[str]:
     """A computation runs on the thread it ran on, unless an edit at a caller says otherwise."""
     for made in program.computations:
         if made.old is None or made.new is None:
@@ -998,7 +1002,7 @@ def _check_threads(program: _Program) -> Iterator[str]:
             yield f"the attributes of %{made.old.name} changed, {_SILENT}"
 
 
-def _check_channels(program: _Program) -> Iterator[str]:
+def _check_channels(program: _ReplayedProgram) -> Iterator[str]:
     """Numbers of channels mean nothing, but instructions that shared a channel still share one."""
     numbers: dict[str, str] = {}
     back: dict[str, str] = {}
@@ -1008,7 +1012,7 @@ def _check_channels(program: _Program) -> Iterator[str]:
                 yield f"{name} meets others on its channel than before, {_SILENT}"
 
 
-def _channels(made: _Computation) -> Iterator[tuple[str, str, str]]:
+def _channels(made: _ReplayedComputation) -> Iterator[tuple[str, str, str]]:
     """Old and new channel of each instruction that was in the old program, unless a step set the channel."""
     if made.new is None:
         return
@@ -1035,7 +1039,7 @@ _STEP_BY_STEP = ("while", "conditional", "call")
 _NOT_SCHEDULED = frozenset(["parameter", "constant", "get-tuple-element", "tuple", "bitcast"])
 
 
-def _check_order(program: _Program) -> Iterator[str]:
+def _check_order(program: _ReplayedProgram) -> Iterator[str]:
     """In scheduled programs the instructions that run one after the other keep their order, unless an edit says so."""
     if any(module.attribute("is_scheduled") != "true" for module in (program.script.old, program.script.new)):
         return
@@ -1064,7 +1068,7 @@ _ALIAS = re.compile(r"\{([\d,\s]*)\}\s*:\s*\((\d+),\s*\{([\d,\s]*)\}(?:,\s*([\w-
 _DONOR = re.compile(r"\((\d+),\s*\{([\d,\s]*)\}\)")
 
 
-def _check_header(program: _Program) -> Iterator[str]:
+def _check_header(program: _ReplayedProgram) -> Iterator[str]:
     """The attributes of the module; donation and entry layout are compared argument by argument."""
     old, new, entry = program.script.old, program.script.new, program.computations[0]
     settings = {step.name: step.value for step in program.script.steps if isinstance(step, HeaderStep)}

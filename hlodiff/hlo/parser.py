@@ -147,7 +147,7 @@ _VERBATIM = frozenset(["constant", "parameter"])
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenComputation:
     """A computation while its lines are read."""
 
     name: str
@@ -160,7 +160,7 @@ class _Open:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _TextReader:
     path: str
     lines: list[str]
     tails: AttributeReader
@@ -205,7 +205,7 @@ def read_hlo(text: str, *, path: str = "", at_once: bool | None = None) -> Modul
         if later is not None:
             return later
     lines = text.split("\n")
-    reader = _Reader(path, lines, AttributeReader(_computation_names(lines), FrameTable()))
+    reader = _TextReader(path, lines, AttributeReader(_computation_names(lines), FrameTable()))
     name, attributes, number = _read_module_line(reader)
     number = _read_tables(reader, number)
     while number <= len(lines):
@@ -230,7 +230,7 @@ def _read_later(text: str, path: str) -> Module | None:
     if "source_file=" in text:  # older frames, which are only known when all instructions are read
         return None
     start = text.find("\n}")
-    reader = _Reader(path, text[: max(start, 0)].split("\n"), AttributeReader({}, FrameTable()))
+    reader = _TextReader(path, text[: max(start, 0)].split("\n"), AttributeReader({}, FrameTable()))
     name, attributes, number = _read_module_line(reader)
     number = _read_tables(reader, number)
     spans = computation_spans(text, sum(len(line) + 1 for line in reader.lines[: number - 1]), number - 1)
@@ -244,7 +244,7 @@ def _read_later(text: str, path: str) -> Module | None:
         if instructions is None:
             instructions = text[span.body : span.end - 1].split("\n")
         lines = [text[span.start : span.body - 1], *instructions, "}" + span.closing]
-        part = _Reader(path, lines, tails, span.line, index)
+        part = _TextReader(path, lines, tails, span.line, index)
         _read_computation(part, 1)
         if not whole and calls_later(index, part.done[0]):  # not XLA's order: are calls acyclic?
             whole.append(read_hlo(text, path=path, at_once=True))
@@ -269,7 +269,7 @@ def _computation_names(lines: list[str]) -> dict[str, int]:
     return names
 
 
-def _read_module_line(reader: _Reader) -> tuple[str, tuple[tuple[str, str], ...], int]:
+def _read_module_line(reader: _TextReader) -> tuple[str, tuple[tuple[str, str], ...], int]:
     for number, line in enumerate(reader.lines, 1):
         if not line.strip() or line.startswith("//"):
             continue
@@ -287,13 +287,13 @@ def _read_module_line(reader: _Reader) -> tuple[str, tuple[tuple[str, str], ...]
     raise reader.error("the file is empty", 0, hint="expected compiled HLO text that starts with `HloModule`")
 
 
-def _refuse_conflict(reader: _Reader, number: int, line: str) -> None:
+def _refuse_conflict(reader: _TextReader, number: int, line: str) -> None:
     if line.startswith(_CONFLICT):
         hint = "settle the merge, then record the program again with `hlodiff update`"
         raise reader.error("merge conflict marker: this program is neither side", number, 1, hint)
 
 
-def _read_tables(reader: _Reader, number: int) -> int:
+def _read_tables(reader: _TextReader, number: int) -> int:
     """Read the debug tables, return the line of the first computation."""
     table = ""
     while number <= len(reader.lines):
@@ -309,7 +309,7 @@ def _read_tables(reader: _Reader, number: int) -> int:
     return number
 
 
-def _read_computation(reader: _Reader, number: int) -> int:
+def _read_computation(reader: _TextReader, number: int) -> int:
     line = reader.lines[number - 1]
     _refuse_conflict(reader, number, line)
     match = COMPUTATION_HEAD.match(line) if line[:1] not in (" ", "\t", "}") else None
@@ -317,7 +317,7 @@ def _read_computation(reader: _Reader, number: int) -> int:
         raise reader.error("expected the head of a computation: `%name (parameters) -> shape {`", number, 1)
     if reader.tails.computations[match.group(2)] != reader.computations_before + len(reader.done):
         raise reader.error(f"computation %{match.group(2)} is defined twice", number, match.start(2) + 1)
-    open_ = _Open(match.group(2), number + reader.lines_before)
+    open_ = _OpenComputation(match.group(2), number + reader.lines_before)
     if match.group(1):
         if reader.entry >= 0:
             raise reader.error("a second ENTRY computation", number, 1)
@@ -336,7 +336,7 @@ def _read_computation(reader: _Reader, number: int) -> int:
         number += 1
 
 
-def _close(reader: _Reader, open_: _Open, number: int) -> Computation:
+def _close(reader: _TextReader, open_: _OpenComputation, number: int) -> Computation:
     instructions = open_.instructions
     if not instructions:
         raise reader.error(f"computation %{open_.name} has no instruction", number, 1)
@@ -367,7 +367,7 @@ def _close(reader: _Reader, open_: _Open, number: int) -> Computation:
     )
 
 
-def _indices(reader: _Reader, open_: _Open, names: Sequence[str], line: int) -> tuple[int, ...]:
+def _indices(reader: _TextReader, open_: _OpenComputation, names: Sequence[str], line: int) -> tuple[int, ...]:
     try:
         return tuple([open_.index[name] for name in names])
     except KeyError as missing:
@@ -376,7 +376,7 @@ def _indices(reader: _Reader, open_: _Open, names: Sequence[str], line: int) -> 
         raise reader.error(f"operand %{name} is not defined in %{open_.name}", line, column) from None
 
 
-def _read_instruction(reader: _Reader, open_: _Open, number: int) -> int:
+def _read_instruction(reader: _TextReader, open_: _OpenComputation, number: int) -> int:
     """Read the instruction that starts in line `number`, return the line it ends in."""
     line = reader.lines[number - 1]
     start = INSTRUCTION_START.match(line)
@@ -412,7 +412,7 @@ def _first(line: str) -> int:
     return len(line) - len(line.lstrip()) + 1
 
 
-def _parse(reader: _Reader, open_: _Open, line: str, start: re.Match[str], number: int) -> Instruction:
+def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Match[str], number: int) -> Instruction:
     position = start.end()
     end = closing(line, position) + 1 if line[position : position + 1] == "(" else _end_of_shape(line, position)
     opcode = OPCODE.match(line, end)
@@ -443,7 +443,7 @@ def _end_of_shape(line: str, position: int) -> int:
     return len(line) if end < 0 else end
 
 
-def _read_tail(reader: _Reader, text: str, number: int, column: int) -> tuple[Tail, tuple[str, int, str]]:
+def _read_tail(reader: _TextReader, text: str, number: int, column: int) -> tuple[Tail, tuple[str, int, str]]:
     try:
         return reader.tails.read(text)
     except NotAttributes:

@@ -144,7 +144,7 @@ class _Name:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _CallLocation:
     callee: _Location
     caller: _Location
 
@@ -154,7 +154,7 @@ class _Alias:
     name: str
 
 
-_Location = _File | _Name | _Call | _Alias | None
+_Location = _File | _Name | _CallLocation | _Alias | None
 
 
 @dataclass(slots=True)
@@ -210,7 +210,7 @@ class LocationTable:
             if key not in self._stacks:
                 self._stacks[key] = self._stack(self._expand(location), parent)
             return self._stacks[key]
-        if isinstance(location, _Call):
+        if isinstance(location, _CallLocation):
             return self._stack(location.callee, self._stack(location.caller, parent))
         if isinstance(location, _File):
             return self._frame(location, "", parent)
@@ -276,7 +276,7 @@ def _parse_tokens(tokens: list[str], at: int) -> tuple[_Location, int]:
     if token == "callsite":
         callee, at = _parse_tokens(tokens, at + 2)
         caller, at = _parse_tokens(tokens, at + 1)
-        return _Call(callee, caller), at + 1
+        return _CallLocation(callee, caller), at + 1
     if token == "fused":
         return _parse_fused(tokens, at + 1)
     return None, at + 1
@@ -356,11 +356,11 @@ def read_stablehlo(text: str, *, path: str = "") -> Module:
         0
     """
     parsed = mlir.parse_mlir(text, path)
-    return _Reader(text, path, parsed).read()
+    return _ModuleReader(text, path, parsed).read()
 
 
 @dataclass(slots=True)
-class _Scope:
+class _RegionScope:
     """One function or region while it is read."""
 
     name: str
@@ -375,7 +375,7 @@ class _Scope:
         self.parameters += 1
 
 
-class _Reader:
+class _ModuleReader:
     """State of one reading: symbols, cached texts, locations in the post-order in which operations end."""
 
     def __init__(self, text: str, path: str, module: Any) -> None:
@@ -439,7 +439,7 @@ class _Reader:
     def function(self, op: Any) -> None:
         name = _symbol(op)
         attributes = dict(mlir.attributes_of(op))
-        scope = _Scope(name)
+        scope = _RegionScope(name)
         blocks = list(op.regions[0].blocks)
         if len(blocks) > 1:
             raise self.unsupported("a function with several blocks", op)
@@ -460,7 +460,7 @@ class _Reader:
             attributes=(("visibility", visibility), *others), line=line[0],
         )  # fmt: skip
 
-    def arguments(self, scope: _Scope, block: Any, attributes: list[Any], owner: str = "") -> None:
+    def arguments(self, scope: _RegionScope, block: Any, attributes: list[Any], owner: str = "") -> None:
         """The block arguments as parameters; a function's argument location is the user's name for it.
 
         `owner` names the arguments that the text does not show (`stablehlo.reduce ... applies stablehlo.add`).
@@ -480,13 +480,13 @@ class _Reader:
                 ),
             )
 
-    def result_attributes(self, scope: _Scope, attributes: list[Any]) -> None:
+    def result_attributes(self, scope: _RegionScope, attributes: list[Any]) -> None:
         own = tuple((f"result{n}.{a.name}", self.attr_text(a.attr)) for n, d in enumerate(attributes) for a in d)
         if own:
             last = scope.instructions[-1]
             scope.instructions[-1] = replace(last, attributes=(*last.attributes, *own))
 
-    def operation(self, scope: _Scope, op: Any, owner: str) -> None:
+    def operation(self, scope: _RegionScope, op: Any, owner: str) -> None:
         """Append one operation to `scope`, its regions to the computations."""
         results = list(op.results)
         opcode = opcode_of(op.name, owner)
@@ -527,7 +527,7 @@ class _Reader:
         return name
 
     def regions(
-        self, scope: _Scope, op: Any, opcode: str, name: str
+        self, scope: _RegionScope, op: Any, opcode: str, name: str
     ) -> tuple[list[tuple[str, tuple[int, ...]]], list[Any]]:
         """The calls of an operation through its regions and the outer values that the regions use."""
         regions = list(op.regions)
@@ -535,7 +535,7 @@ class _Reader:
         captured: list[Any] = []
         for number, region in enumerate(regions):
             attribute = region_name(opcode, number, len(regions))
-            inner = _Scope(f"{scope.name}.{name}.{region_title(opcode, number, len(regions))}")
+            inner = _RegionScope(f"{scope.name}.{name}.{region_title(opcode, number, len(regions))}")
             blocks = list(region.blocks)
             if len(blocks) != 1:
                 raise self.unsupported(f"a region with {len(blocks)} blocks", op)
@@ -552,7 +552,7 @@ class _Reader:
             self.computations.append(computation)
         return calls, captured
 
-    def in_order(self, scope: _Scope) -> list[Any]:
+    def in_order(self, scope: _RegionScope) -> list[Any]:
         """The captured values of a region as they are defined outside, its parameters numbered so."""
         found = sorted(scope.captures, key=self.defined.__getitem__)
         for number, value in enumerate(found, scope.parameters - len(found)):
@@ -560,7 +560,7 @@ class _Reader:
             scope.instructions[place] = replace(scope.instructions[place], literal=str(number))
         return found
 
-    def lookup(self, scope: _Scope, value: Any) -> tuple[int, int]:
+    def lookup(self, scope: _RegionScope, value: Any) -> tuple[int, int]:
         """Index and result number of a value, captured from outside where the scope does not define it."""
         if value not in scope.values:
             number = str(scope.parameters)

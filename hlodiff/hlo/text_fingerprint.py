@@ -42,7 +42,7 @@ _NOT_LOCAL = (*_NUMBERED, "control-predecessors")
 Numbers = dict[Hashable, int]
 
 
-class _Undecided(Exception):
+class _NeedsParsing(Exception):
     """The text is not enough to decide: the computation has to be parsed."""
 
 
@@ -105,7 +105,7 @@ class _ByAttributes(dict[str, _ByOpcode]):
     def _key(self, name: str) -> str:
         key = self.keys_by_name.get(name)
         if key is None:
-            raise _Undecided
+            raise _NeedsParsing
         return f"%{key}"
 
 
@@ -193,7 +193,7 @@ class TextFingerprinter:
                 if len(found) == len(lines):
                     return self._number((span.closing, number[root], found))
             return self._number((span.closing, self._in_order(lines, root)))
-        except (KeyError, Unbalanced, _Undecided):
+        except (KeyError, Unbalanced, _NeedsParsing):
             return None
 
     def matching_lines(
@@ -219,7 +219,7 @@ class TextFingerprinter:
                 same = self._in_order(ours, roots[0]) == self._in_order(theirs, roots[1])
                 return [(n, n) for n in range(len(ours))] if same else None
             one, two = self._unordered(ours), self._unordered(theirs)
-        except (KeyError, Unbalanced, _Undecided):
+        except (KeyError, Unbalanced, _NeedsParsing):
             return None
         place = {two[line[0]]: n for n, line in enumerate(theirs)}
         numbers = set(one.values())
@@ -241,7 +241,7 @@ class TextFingerprinter:
                 number[name] = numbers[number[inside]]
             elif inside[:1] != "%":  # none, or a literal
                 if "%" in inside:  # older printers put a shape before each operand
-                    raise _Undecided
+                    raise _NeedsParsing
                 number[name] = numbers[inside]
             else:
                 first, _, second = inside.partition(", ")
@@ -262,14 +262,14 @@ class TextFingerprinter:
             numbers = self._by_attributes[attributes][shape_and_opcode]
             operands = [position[operand] for operand in operand_references(line)]
             if not operands and "%" in inside:  # see `_unordered`
-                raise _Undecided
+                raise _NeedsParsing
             if len(operands) == 2 and numbers.commutative:
                 operands.sort()
             what = ("in order", *operands) if operands else inside
             position[name] = len(position)
             found.append(numbers[what])
         if len(position) != len(found):
-            raise _Undecided
+            raise _NeedsParsing
         return (position[root], *found)
 
 
@@ -328,7 +328,7 @@ def _direction(attributes: str) -> str:
 
 def _in_order_of_names(attributes: str) -> str:
     if any(word in attributes for word in _NOT_LOCAL):
-        raise _Undecided
+        raise _NeedsParsing
     return ", ".join(sorted(map(_in_key_order, split_commas(attributes.removeprefix(",")))))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hlodiff.capture.profile import PassTime
 from hlodiff.report.escape import code, escape_markdown, json_text, printable
 from hlodiff.report.numbers import format_seconds, many
 from hlodiff.report.program_analysis import AnalysisNote, listed
@@ -20,16 +21,6 @@ _BY = {
 }
 _LARGER = "larger than it must be"
 _NO_PASSES = "this compiler does not tell how long its passes take"
-
-
-@dataclass(frozen=True, slots=True)
-class Pass:
-    """One pass of XLA: seconds without what ran inside it, and in how many runs."""
-
-    name: str
-    pipeline: str
-    seconds: float
-    runs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +49,7 @@ class Profile:
     compiled: int = 0
     first: Mapping[str, float] | None = None
     later: tuple[Mapping[str, float], ...] = ()
-    passes: tuple[Pass, ...] = ()
+    passes: tuple[PassTime, ...] = ()
     source: str = ""
     observed: float = 0.0
     problem: str = ""

@@ -206,9 +206,9 @@ def _versions(toolchain: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, number
 
 
-def _plugin(told: Any) -> tuple[str, str]:
+def _plugin(plugin: Any) -> tuple[str, str]:
     """`libtpu 0.0.42` as a name and a version."""
-    name, _, number = str(told or "").partition(" ")
+    name, _, number = str(plugin or "").partition(" ")
     return name, number
 
 
@@ -264,7 +264,7 @@ _INCLUDE = "include: [{local: .gitlab/hlodiff.yml}]"
 
 @dataclass(frozen=True, slots=True)
 class CiFiles:
-    """What is to be written, and what is to be said of it."""
+    """What is to be written, and notes on it."""
 
     files: tuple[tuple[Path, str], ...] = ()
     notes: tuple[str, ...] = ()
@@ -320,7 +320,7 @@ def ci_files(folder: Path, recipes: tuple[str, ...], action: str | None, config:
 
 
 @dataclass(frozen=True, slots=True)
-class _Setting:
+class _RecipeSetting:
     """What recipes need to know of a project: the action, hlodiff for pip, the commands, and what is not known."""
 
     action: str
@@ -330,17 +330,19 @@ class _Setting:
     notes: tuple[str, ...]
 
 
-def _setting(folder: Path, config: Config | None, action: str | None) -> _Setting:
+def _setting(folder: Path, config: Config | None, action: str | None) -> _RecipeSetting:
     source = installed_from()
     requirement = source.requirement if source else UNKNOWN
-    targets, trouble = targets_of(config) if config else (("cpu",), "")
-    notes = [f"targets that functions name themselves are not known: {trouble}"] if trouble else []
+    targets, problem = targets_of(config) if config else (("cpu",), "")
+    notes = [f"targets that functions name themselves are not known: {problem}"] if problem else []
     if named_only(folder):
         notes.append("requirements name hlodiff without its address: write `hlodiff @ git+ADDRESS@COMMIT`")
     snapshots = config.snapshots if config else None
     # The action lies in a folder while its steps run.
     commands = [command(folder, one, targets, snapshots) for one in ("$GITHUB_ACTION_PATH", requirement)]
-    return _Setting(action or (source.action if source else ""), requirement, commands[0], commands[1], tuple(notes))
+    return _RecipeSetting(
+        action or (source.action if source else ""), requirement, commands[0], commands[1], tuple(notes)
+    )
 
 
 def _including(path: Path) -> tuple[Path, str] | None:
@@ -357,7 +359,7 @@ def _repository(folder: Path) -> tuple[Path, str]:
     return folder, ""
 
 
-def _fitted(recipe: str, name: str, below: str, setting: _Setting) -> str:
+def _fitted(recipe: str, name: str, below: str, setting: _RecipeSetting) -> str:
     is_gitlab = name.startswith("gitlab")
     text = recipe.replace("INSTALL", setting.gitlab if is_gitlab else setting.github)
     text = text.replace("HLODIFF_ALONE", shlex.quote(f"hlodiff @ {setting.source}"))

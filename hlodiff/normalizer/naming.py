@@ -85,7 +85,7 @@ def instruction_names(computation: Computation) -> list[str]:
     """
     found = [""] * len(computation.instructions)
     seen: dict[str, int] = {}
-    names = _Names()
+    names = _UniqueNames()
     landmark = ""
     for position in legal_order(computation):
         it = computation.instructions[position]
@@ -111,7 +111,7 @@ def _own(computation: Computation, it: Instruction) -> str:
     return " ".join([*marks, *(sorted(numbers) if is_commutative(it) else numbers)])
 
 
-class _Names:
+class _UniqueNames:
     """Gives each name once: `a`, `a.2`, `a.3`."""
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ def short(text: str, length: int = 4) -> str:
 
 def _computation_names(module: Module) -> list[str]:
     sites = call_sites(module)
-    names = _Names()
+    names = _UniqueNames()
     return [
         names.give("main" if index == module.entry else _title(module, index, sites[index]))
         for index in range(len(module.computations))
@@ -182,7 +182,7 @@ _Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberKind:
     """A kind of number in an attribute.
 
     Args:
@@ -198,9 +198,9 @@ class Number:
     counted: bool = False
 
 
-CHANNEL = Number("channel_id", re.compile(r"()(\d+)()"), lambda it: True)
-RENDEZVOUS = Number("frontend_attributes", _RENDEZVOUS, lambda it: it.opcode.startswith(("send", "recv")))
-CALLBACK = Number("backend_config", _CALLBACK, is_callback, True)
+CHANNEL = NumberKind("channel_id", re.compile(r"()(\d+)()"), lambda it: True)
+RENDEZVOUS = NumberKind("frontend_attributes", _RENDEZVOUS, lambda it: it.opcode.startswith(("send", "recv")))
+CALLBACK = NumberKind("backend_config", _CALLBACK, is_callback, True)
 
 
 def channel_ids(module: Module) -> tuple[Module, int]:
@@ -215,7 +215,7 @@ def callback_numbers(module: Module) -> tuple[Module, int]:
     return _renumber(module, CALLBACK)
 
 
-def _renumber(module: Module, kind: Number) -> tuple[Module, int]:
+def _renumber(module: Module, kind: NumberKind) -> tuple[Module, int]:
     groups: dict[int, list[_Place]] = {}
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
@@ -229,13 +229,13 @@ def _renumber(module: Module, kind: Number) -> tuple[Module, int]:
     return _with_numbers(module, kind, places)
 
 
-def _number(it: Instruction, kind: Number) -> int | None:
+def _number(it: Instruction, kind: NumberKind) -> int | None:
     value = it.attribute(kind.attribute) if it.attributes else None
     match = kind.pattern.search(value) if value is not None and kind.applies(it) else None
     return int(match.group(2)) if match else None
 
 
-def _with_numbers(module: Module, kind: Number, places: dict[_Place, str]) -> tuple[Module, int]:
+def _with_numbers(module: Module, kind: NumberKind, places: dict[_Place, str]) -> tuple[Module, int]:
     count = 0
     computations = list(module.computations)
     inside = {index: list(computations[index].instructions) for index in dict.fromkeys(index for index, _ in places)}
@@ -252,7 +252,7 @@ def _with_numbers(module: Module, kind: Number, places: dict[_Place, str]) -> tu
     return (with_computations(module, computations), count) if count else (module, 0)
 
 
-def _new_numbers(module: Module, kind: Number, groups: dict[int, list[_Place]]) -> dict[int, int]:
+def _new_numbers(module: Module, kind: NumberKind, groups: dict[int, list[_Place]]) -> dict[int, int]:
     keys = {number: _group_key(module, members) for number, members in groups.items()}
     exact: dict[int, Any] = dict(keys)
     # Only groups with equal keys, and what is counted in program order, need their place in the program.

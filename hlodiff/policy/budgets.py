@@ -189,7 +189,7 @@ def _instruction(measured: MetricPair, computation: int, position: int) -> Instr
     return diff.new.computations[computation].instructions[position]
 
 
-class _Wanted:
+class _InstructionFilter:
     """Whether an instruction is one of those that a metric counts."""
 
     def __init__(self, opcodes: tuple[str, ...], target: str = "") -> None:
@@ -201,20 +201,20 @@ class _Wanted:
         return self.target in custom_call_target(it) if self.target else True
 
 
-def _counts(metric: str) -> _Wanted | None:
+def _counts(metric: str) -> _InstructionFilter | None:
     """What a metric counts, None where it is no kind of instruction (memory, flops, fusions)."""
     named = measured_as(metric)
     name = named[1] if named else metric
     head, _, rest = name.partition(".")
     if name in _OPCODES:
-        return _Wanted(_OPCODES[name])
+        return _InstructionFilter(_OPCODES[name])
     if head == "op":
-        return _Wanted((rest,))
+        return _InstructionFilter((rest,))
     if head in ("collectives", "collective_bytes") and rest:
-        return _Wanted((rest,))
+        return _InstructionFilter((rest,))
     if head == "custom_calls" and rest:
-        return _Wanted(("custom-call",), rest)
-    return _Wanted(("custom-call",), "callback") if name == "host_callbacks" else None
+        return _InstructionFilter(("custom-call",), rest)
+    return _InstructionFilter(("custom-call",), "callback") if name == "host_callbacks" else None
 
 
 def _first(measured: MetricPair, metric: str) -> tuple[Frame, ...]:

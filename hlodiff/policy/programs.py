@@ -57,7 +57,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class InstructionSite:
     """An instruction of a program that was looked for, and at how many call sites it runs."""
 
     module: Module
@@ -96,7 +96,7 @@ def pairs_of(programs: Iterable[ProgramComparison]) -> tuple[ProgramPair, ...]:
     return tuple(ProgramPair(name, target, **stages) for (name, target), stages in found.items())
 
 
-def find(module: Module, wanted: Callable[[Instruction], bool]) -> list[Place]:
+def find(module: Module, wanted: Callable[[Instruction], bool]) -> list[InstructionSite]:
     """Instructions of a program, also those inside fusions and loops; what the entry never reaches is left out.
 
     Example:
@@ -104,7 +104,7 @@ def find(module: Module, wanted: Callable[[Instruction], bool]) -> list[Place]:
         []
     """
     return [
-        Place(module, computation, it, weight.total)
+        InstructionSite(module, computation, it, weight.total)
         for computation, weight in zip(module.computations, multiplicities(module), strict=True)
         if weight.total
         for it in computation.instructions
@@ -113,9 +113,9 @@ def find(module: Module, wanted: Callable[[Instruction], bool]) -> list[Place]:
 
 
 def hits(
-    places: Iterable[Place],
-    words: Callable[[Place], str],
-    subject: Callable[[Place], str] = lambda place: place.subject,
+    places: Iterable[InstructionSite],
+    words: Callable[[InstructionSite], str],
+    subject: Callable[[InstructionSite], str] = lambda place: place.subject,
 ) -> Iterator[Hit]:
     """Places as hits, equal ones once with how many there are.
 
@@ -124,7 +124,7 @@ def hits(
         words: the sentence for one of them.
         subject: what makes them equal.
     """
-    groups: dict[str, list[Place]] = {}
+    groups: dict[str, list[InstructionSite]] = {}
     for place in places:
         groups.setdefault(subject(place), []).append(place)
     for key, group in groups.items():

@@ -24,7 +24,7 @@ from hlodiff.differ.placement import donations
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES, Collective, collectives, numbers, parse_groups
 from hlodiff.hlo.model import Instruction, Module, bits_of
-from hlodiff.policy.programs import Hit, Place, ProgramPair, find, hit_of, hits, type_of
+from hlodiff.policy.programs import Hit, InstructionSite, ProgramPair, find, hit_of, hits, type_of
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Rule:
 
 
 def _as_written(
-    both: ProgramPair, wanted: Callable[[Instruction], bool], words: Callable[[Place], str]
+    both: ProgramPair, wanted: Callable[[Instruction], bool], words: Callable[[InstructionSite], str]
 ) -> Iterator[Hit]:
     """Instructions of the StableHLO, which has the user's own words; of the compiled program where that has none."""
     for program in both.programs():
@@ -191,9 +191,9 @@ def over_axis(found: list[Collective], stablehlo: Module | None, axis: str) -> t
     return [one for one in found if any(axis in _axes(one, mesh) for mesh in meshes)], ""
 
 
-def _place(module: Module, one: Collective, count: int) -> Place:
+def _place(module: Module, one: Collective, count: int) -> InstructionSite:
     computation = module.computations[one.computation]
-    return Place(module, computation, computation.instructions[one.instruction], count)
+    return InstructionSite(module, computation, computation.instructions[one.instruction], count)
 
 
 @dataclass(frozen=True, slots=True)

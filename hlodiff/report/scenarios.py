@@ -67,7 +67,7 @@ def scenario_json(one: TraceComparison) -> dict[str, Any]:
     }
 
 
-def _side(account: TraceCounts | None) -> dict[str, Any] | None:
-    if account is None:
+def _side(counts: TraceCounts | None) -> dict[str, Any] | None:
+    if counts is None:
         return None
-    return {"traces": account.traces, "programs": account.programs, "functions": to_plain(account)}
+    return {"traces": counts.traces, "programs": counts.programs, "functions": to_plain(counts)}

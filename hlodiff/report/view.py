@@ -109,7 +109,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Titled:
+class Section:
     """A section of a changed program: its title and its lines."""
 
     title: str
@@ -135,7 +135,7 @@ class Detail:
     stage: Stage
     targets: tuple[str, ...]
     headline: str
-    sections: tuple[Titled, ...] = ()
+    sections: tuple[Section, ...] = ()
     shared: str = ""
     groups: tuple[Group, ...] = ()
     more: str = ""

@@ -40,7 +40,7 @@ from hlodiff.report.view import (
     Place,
     ProgramView,
     ReportView,
-    Titled,
+    Section,
 )
 
 MOST_SHARED = 20
@@ -191,12 +191,12 @@ def fingerprint(finding: Finding) -> str:
 
 def _detail(program_text: ProgramText, texts: ReportTexts, report: Report, folded: Collection[str]) -> Detail:
     own = texts.own(program_text)
-    sections = [Titled(title, tuple(lines)) for title, lines in program_text.sections]
+    sections = [Section(title, tuple(lines)) for title, lines in program_text.sections]
     groups: tuple[Group, ...] = ()
     more = ""
     if len(own) > MOST_EDIT_GROUPS and not report.all:
         same = format_share(share(report, program_text.programs[:1]))
-        sections.insert(0, Titled("same", (same,)))
+        sections.insert(0, Section("same", (same,)))
         groups, more = _digest(digest_of(own), report)
     elif own:
         marks = [texts.number(edit_group) for edit_group in own]

@@ -8,7 +8,7 @@ from hlodiff.snapshots.keys import PYTEST as PYTEST
 from hlodiff.snapshots.keys import Key as Key
 from hlodiff.snapshots.keys import is_safe as is_safe
 from hlodiff.snapshots.keys import keys_of as keys_of
-from hlodiff.snapshots.origin import Origin as Origin
+from hlodiff.snapshots.origin import CaptureOrigin as CaptureOrigin
 from hlodiff.snapshots.pending import RECORDS as RECORDS
 from hlodiff.snapshots.pending import Pending as Pending
 from hlodiff.snapshots.pending import PendingRecord as PendingRecord
@@ -28,7 +28,7 @@ from hlodiff.snapshots.provenance import attach_source as attach_source
 from hlodiff.snapshots.provenance import numbered as numbered
 from hlodiff.snapshots.provenance import restored as restored
 from hlodiff.snapshots.provenance import source_of as source_of
-from hlodiff.snapshots.read import Listing as Listing
+from hlodiff.snapshots.read import SnapshotListing as SnapshotListing
 from hlodiff.snapshots.read import Snapshot as Snapshot
 from hlodiff.snapshots.read import StaleError as StaleError
 from hlodiff.snapshots.read import is_stale as is_stale

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class CaptureOrigin:
     """What a capture depends on.
 
     Args:
@@ -16,7 +16,7 @@ class Origin:
         packages: installed packages with their versions: what the programs were compiled with.
 
     Example:
-        >>> Origin({"model.py": "5f0c"}).packages
+        >>> CaptureOrigin({"model.py": "5f0c"}).packages
         {}
     """
 
@@ -28,12 +28,12 @@ class Origin:
 _PARTS = ("files", "settings", "packages")
 
 
-def to_plain(origin: Origin) -> dict[str, dict[str, str]]:
+def to_plain(origin: CaptureOrigin) -> dict[str, dict[str, str]]:
     """The origin as JSON takes it."""
     return {name: dict(sorted(table.items())) for name, table in asdict(origin).items()}
 
 
-def from_plain(value: object) -> Origin:
+def from_plain(value: object) -> CaptureOrigin:
     """The origin in an untrusted JSON value.
 
     Raises:
@@ -45,7 +45,7 @@ def from_plain(value: object) -> Origin:
     """
     if not isinstance(value, dict) or not all(_is_table(value.get(name)) for name in _PARTS):
         raise ValueError("not what a capture depends on")
-    return Origin(*(value[name] for name in _PARTS))
+    return CaptureOrigin(*(value[name] for name in _PARTS))
 
 
 def _is_table(value: object) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from hlodiff.errors import StoreError
 from hlodiff.snapshots.growth_file import GROWTH
 from hlodiff.snapshots.keys import Key, is_safe
-from hlodiff.snapshots.origin import Origin, from_plain, to_plain
+from hlodiff.snapshots.origin import CaptureOrigin, from_plain, to_plain
 from hlodiff.snapshots.paths import place_below, refuse_links
 from hlodiff.snapshots.read import Snapshot, read_snapshot, refuse_conflict
 from hlodiff.snapshots.traces_file import TRACES
@@ -55,7 +55,7 @@ class Pending:
     snapshot: Snapshot
     kind: Kind
     base: str
-    origin: Origin | None = None
+    origin: CaptureOrigin | None = None
 
     @property
     def key(self) -> Key:
@@ -102,7 +102,7 @@ def keep_pending(
     base: Snapshot | None,
     kind: Kind,
     max_file_bytes: int = MAX_FILE_BYTES,
-    origin: Origin | None = None,
+    origin: CaptureOrigin | None = None,
 ) -> None:
     """Put a captured program where `accept` finds it, over what an earlier check has left there.
 
@@ -124,7 +124,7 @@ def keep_pending(
         replace_folder(root, snapshot.key, contents)
 
 
-def note_text(kind: str, base: str, origin: Origin | None) -> str:
+def note_text(kind: str, base: str, origin: CaptureOrigin | None) -> str:
     """The text of pending.json: how a program or record differs from its base, and what it was captured from."""
     note: dict[str, object] = {"format_version": PENDING_VERSION, "kind": kind, "base": base}
     return json.dumps(note | ({"origin": to_plain(origin)} if origin else {}), ensure_ascii=False) + "\n"
@@ -180,7 +180,7 @@ class Note:
 
     kind: Kind
     base: str
-    origin: Origin | None
+    origin: CaptureOrigin | None
 
 
 def read_note(tree: Tree, name: str, again: str) -> Note:
@@ -253,7 +253,7 @@ class PendingRecord:
     key: Key
     text: str
     base: str
-    origin: Origin | None = None
+    origin: CaptureOrigin | None = None
 
 
 def record_path(key: Key) -> str:
@@ -313,7 +313,7 @@ def recorded_text(tree: Tree, key: Key) -> str | None:
         raise StoreError(f"is not UTF-8 text: byte {error.start}", where=where) from None
 
 
-def keep_record(root: Path, key: Key, table: Mapping[str, Any], base: str | None, origin: Origin | None = None) -> str:
+def keep_record(root: Path, key: Key, table: Mapping[str, Any], base: str | None, origin: CaptureOrigin | None = None) -> str:
     """Put what was found where `accept` finds it, over what an earlier check has left there.
 
     Args:

@@ -142,14 +142,14 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class SnapshotListing:
     """The snapshots of a tree, and folders that hold a summary but have no name of ours."""
 
     keys: tuple[Key, ...]
     strays: tuple[str, ...]
 
 
-def list_snapshots(tree: Tree) -> Listing:
+def list_snapshots(tree: Tree) -> SnapshotListing:
     """Which snapshots a tree holds; nothing is read.
 
     Args:
@@ -165,7 +165,7 @@ def list_snapshots(tree: Tree) -> Listing:
         ()
     """
     keys, strays = keys_of(tree.files())
-    return Listing(tuple(sorted(keys)), strays)
+    return SnapshotListing(tuple(sorted(keys)), strays)
 
 
 def read_summary(tree: Tree, key: Key) -> dict[str, Any]:

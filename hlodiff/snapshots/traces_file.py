@@ -29,16 +29,16 @@ class RecordedTraces:
     Args:
         scenario: its name.
         jax: the version of JAX it was recorded with.
-        account: what was counted.
+        counts: what was counted.
 
     Example:
-        >>> RecordedTraces("steps", "0.10.2", TraceCounts(())).account.traces
+        >>> RecordedTraces("steps", "0.10.2", TraceCounts(())).counts.traces
         0
     """
 
     scenario: str
     jax: str
-    account: TraceCounts
+    counts: TraceCounts
 
 
 def scenarios_of(files: Iterable[str]) -> tuple[str, ...]:
@@ -77,10 +77,10 @@ def read_traces(tree: Tree, scenario: str, folder: str | None = None) -> Recorde
     try:
         table = load(content.decode("utf-8"), where)
         refuse_stale(table, where, f"hlodiff update {scenario}")
-        account = from_plain(table.get("functions"))
+        counts = from_plain(table.get("functions"))
     except (UnicodeDecodeError, ValueError) as error:
         raise StoreError(f"is no record of traces: {error}", where=where) from None
-    return RecordedTraces(scenario, str(table.get("jax", "")), account)
+    return RecordedTraces(scenario, str(table.get("jax", "")), counts)
 
 
 def write_traces(root: Path, record: RecordedTraces) -> None:
@@ -104,7 +104,7 @@ def traces_table(record: RecordedTraces) -> dict[str, Any]:
         'steps'
     """
     head = {"format_version": FORMAT_VERSION, "scenario": record.scenario, "jax": record.jax}
-    return {**head, "functions": to_plain(record.account)}
+    return {**head, "functions": to_plain(record.counts)}
 
 
 def traces_of(text: str, scenario: str) -> RecordedTraces:

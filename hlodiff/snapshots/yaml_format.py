@@ -29,7 +29,7 @@ class FutureFormatError(StoreError):
     """A snapshot was written by a newer hlodiff: it is neither read nor overwritten."""
 
 
-class _Row(dict[int | str, Any]):
+class _InlineMapping(dict[int | str, Any]):
     """A mapping that is printed on one line."""
 
 
@@ -40,7 +40,7 @@ class _Dumper(_Base):  # type: ignore[misc]  # the base is chosen at run time
         return True
 
 
-_Dumper.add_representer(_Row, lambda dumper, row: dumper.represent_mapping("tag:yaml.org,2002:map", row, True))
+_Dumper.add_representer(_InlineMapping, lambda dumper, row: dumper.represent_mapping("tag:yaml.org,2002:map", row, True))
 _Dumper.add_representer(
     list, lambda dumper, items: dumper.represent_sequence("tag:yaml.org,2002:seq", items, _is_flat(items))
 )
@@ -112,7 +112,7 @@ def _plain(value: Any, in_list: bool = False) -> Any:
     """The value in types that YAML has; whole floats become integers, so that 12.0 and 12 are the same bytes."""
     if isinstance(value, Mapping):
         items = {key if isinstance(key, int) else str(key): _plain(item) for key, item in value.items()}
-        return _Row(items) if in_list else items
+        return _InlineMapping(items) if in_list else items
     if isinstance(value, (list, tuple)):
         return [_plain(item, in_list=True) for item in value]
     if isinstance(value, float) and math.isfinite(value) and value.is_integer() and abs(value) < 1e15:

@@ -118,14 +118,14 @@ def count(events: Iterable[Trace | Compiled]) -> TraceCounts:
         >>> count([]).functions
         ()
     """
-    groups: dict[tuple[str, str], _Group] = {}
+    groups: dict[tuple[str, str], _EventCounter] = {}
     eager: dict[tuple[str, str], list[Compiled]] = {}
     for event in events:
         function = event.call.function if isinstance(event, Trace) else event.function
         if function is None and isinstance(event, Compiled):
             eager.setdefault((event.name, event.place), []).append(event)
         elif function is not None:
-            group = groups.setdefault(function.key, _Group(function))
+            group = groups.setdefault(function.key, _EventCounter(function))
             group.trace(event) if isinstance(event, Trace) else group.compiled(event)
     # Libraries also trace to learn shapes or to make a jaxpr: that makes no program, and the user called nothing.
     listed = [group for group in groups.values() if group.compiles or not group.function.library]
@@ -177,7 +177,7 @@ def _repeat_cause(name: str, known: bool) -> Cause:
     return Cause("shapes", "", what, ADVICE["shapes"])
 
 
-class _Group:
+class _EventCounter:
     """Counts the events of one function, in order."""
 
     def __init__(self, function: Function) -> None:

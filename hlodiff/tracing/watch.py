@@ -46,7 +46,7 @@ class WatchResult:
         self._fingerprints: dict[int, str] = {}
 
     @property
-    def account(self) -> TraceCounts:
+    def counts(self) -> TraceCounts:
         """All counts, as records."""
         return count(plain_events(list(self._observer.events), self._fingerprint))
 
@@ -95,7 +95,7 @@ class WatchResult:
         Returns:
             a number.
         """
-        return self._count(self.account.eager, None)
+        return self._count(self.counts.eager, None)
 
     def waste(self, name: str | None = None) -> ExpectedCount:
         """How many traces and compiles of a function yielded a program equal to an earlier one.
@@ -117,20 +117,20 @@ class WatchResult:
         Returns:
             several lines; the same in every process.
         """
-        account = self.account if name is None else TraceCounts(tuple(self._found(name)))
-        if name is not None and not account.functions:
-            others = ", ".join(one.name for one in self.account.functions[:_MOST_NAMES])
+        counts = self.counts if name is None else TraceCounts(tuple(self._found(name)))
+        if name is not None and not counts.functions:
+            others = ", ".join(one.name for one in self.counts.functions[:_MOST_NAMES])
             here = f"here, but {others}" if others else "here"
             return f"{name}: neither traced nor compiled {here}; what was traced before is answered from JAX's cache"
-        return "\n".join(format_counts(account))
+        return "\n".join(format_counts(counts))
 
     def __repr__(self) -> str:
-        account = self.account
-        head = f"{many(account.traces, 'trace')}, {many(account.programs, 'program')}"
-        return "\n  ".join([f"hlodiff.watch: {head}", *map(format_function, account.functions)])
+        counts = self.counts
+        head = f"{many(counts.traces, 'trace')}, {many(counts.programs, 'program')}"
+        return "\n  ".join([f"hlodiff.watch: {head}", *map(format_function, counts.functions)])
 
     def _found(self, name: str | None) -> list[FunctionCounts]:
-        return [one for one in self.account.functions if name is None or _is_called(one, name)]
+        return [one for one in self.counts.functions if name is None or _is_called(one, name)]
 
     def _count(self, number: int, name: str | None) -> ExpectedCount:
         return ExpectedCount.of(number, self.explain(name))

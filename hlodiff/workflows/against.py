@@ -106,8 +106,8 @@ def _compared(
     if before is not None and after is not None:
         return compared_records(name, before, after)
     if after is not None:
-        return TraceComparison(name, "added", None, after.account)
-    return TraceComparison(name, "removed", before.account if before else None)
+        return TraceComparison(name, "added", None, after.counts)
+    return TraceComparison(name, "removed", before.counts if before else None)
 
 
 def judged_scenarios(scenarios: Sequence[TraceComparison], everything: bool = False) -> tuple[Finding, ...]:

@@ -69,7 +69,7 @@ class OtherEnvironment:
 def other_environment(
     requirements: Sequence[str], python: Path | None, folder: Path | None
 ) -> Iterator[OtherEnvironment]:
-    """Another environment; a temporary one is gone afterwards.
+    """Another environment; a temporary one is removed afterwards.
 
     Args:
         requirements: what pip is to install into a temporary one (`jax==0.10.2`), or what an existing one must have.
@@ -129,8 +129,8 @@ def _made(folder: Path, requirements: Sequence[str]) -> Path:
         raise UsageError("this environment has no pip to install with", hint=hint)
     done = subprocess.run(pip, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
     if done.returncode:
-        said = [line for line in (done.stderr or done.stdout).splitlines() if line.startswith("ERROR")]
-        words = "; ".join(line.removeprefix("ERROR: ") for line in said) or "it said nothing"
+        errors = [line for line in (done.stderr or done.stdout).splitlines() if line.startswith("ERROR")]
+        words = "; ".join(line.removeprefix("ERROR: ") for line in errors) or "it said nothing"
         hint = "an environment of your own can be given with --env"
         raise UsageError(f"pip could not install {' '.join(requirements)}: {words[:600]}", hint=hint)
     return interpreter

@@ -17,9 +17,9 @@ from hlodiff.hlo.model import STAGES
 from hlodiff.snapshots import (
     RECORDS,
     SUMMARY_VERSION,
+    CaptureOrigin,
     FolderTree,
     Key,
-    Origin,
     Pending,
     Snapshot,
     StaleError,
@@ -72,7 +72,7 @@ class PendingProgram:
 
 
 @dataclass(frozen=True, slots=True)
-class _Bounded:
+class _SizeLimitedFolder:
     """A folder of which no file is read that is larger than anything we expect."""
 
     inner: FolderTree
@@ -132,7 +132,7 @@ def load_pending(root: Path, keys: Sequence[Key]) -> tuple[dict[Key, PendingProg
     Returns:
         those that are whole and what they claim to be, and what is wrong with the others.
     """
-    tree = _Bounded(FolderTree(shown_path(root)))
+    tree = _SizeLimitedFolder(FolderTree(shown_path(root)))
     found: dict[Key, PendingProgram] = {}
     broken: dict[Key, HlodiffError] = {}
     for key in keys:
@@ -307,8 +307,8 @@ class PendingWriter:
         except StoreError as error:
             self._keep_problem(error)
 
-    def _origin(self, inputs: Inputs) -> Origin:
-        return Origin(inputs.files, self.settings, inputs.packages)
+    def _origin(self, inputs: Inputs) -> CaptureOrigin:
+        return CaptureOrigin(inputs.files, self.settings, inputs.packages)
 
     def _keep_problem(self, error: StoreError) -> None:
         self.problem = self.problem or str(error)

@@ -155,5 +155,5 @@ def kind_of(config: Config, one: PendingRecordView) -> Kind:
 
 def _compared(name: str, old: str | None, new: RecordedTraces) -> TraceComparison:
     if old is None:
-        return TraceComparison(name, "added", None, new.account)
+        return TraceComparison(name, "added", None, new.counts)
     return compared_records(name, traces_of(old, name), new)

@@ -28,11 +28,11 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
 _LONGEST = 60
 
 
-class Names:
+class RecordNames:
     """Gives names to functions and their programs, in the order in which they are asked for.
 
     Example:
-        >>> names = Names()
+        >>> names = RecordNames()
         >>> names.key("Trainer.step", "train.py:12", "cpu", [Leaf("x", "array", "f32[64]")]).folder
         'step/cpu'
         >>> names.key("Trainer.step", "train.py:12", "cpu", [Leaf("x", "array", "f32[3,64]")]).folder
@@ -108,20 +108,20 @@ def difference(first: Sequence[Leaf], leaves: Sequence[Leaf]) -> str:
         >>> difference([Leaf("n", "value", "4")], [Leaf("n", "value", "8")])
         'n-8'
     """
-    before, now = ({leaf.path: _said(leaf) for leaf in side if _tells(leaf)} for side in (first, leaves))
-    parts = [f"{path}-{_shape(said)}" for path, said in now.items() if before.get(path) != said]
+    before, now = ({leaf.path: _leaf_text(leaf) for leaf in side if _is_value(leaf)} for side in (first, leaves))
+    parts = [f"{path}-{_shape(text)}" for path, text in now.items() if before.get(path) != text]
     parts += [f"no-{path}" for path in before if path not in now]
     case = safe("_".join(parts)) if parts else ""
     # A case must not look like a target: both are folders of one function.
     return f"with-{case}" if case.startswith(("cpu", "attached")) else case
 
 
-def _tells(leaf: Leaf) -> bool:
+def _is_value(leaf: Leaf) -> bool:
     """Containers and what is not there show in the paths of the rest."""
     return bool(leaf.path) and leaf.kind not in ("node", "none")
 
 
-def _said(leaf: Leaf) -> str:
+def _leaf_text(leaf: Leaf) -> str:
     return " ".join(filter(None, ["weak" if leaf.weak else "", leaf.text, leaf.sharding]))
 
 
@@ -181,12 +181,12 @@ def write_recording(folder: Path, raw: RawRun, root: str, step: Callable[[str, i
         folder: where the snapshots go.
         raw: what the run has left.
         root: the folder that Python files are named relative to.
-        step: told of each program that is looked at.
+        step: called with each program that is looked at.
 
     Returns:
         what was written.
     """
-    names, found = Names(), RunRecording(problems=list(raw.problems))
+    names, found = RecordNames(), RunRecording(problems=list(raw.problems))
     by_bytes: dict[tuple[Any, ...], RecordedProgram] = {}
     by_program: dict[tuple[Any, ...], RecordedProgram] = {}
     for program in raw.programs:
@@ -211,7 +211,7 @@ def write_recording(folder: Path, raw: RawRun, root: str, step: Callable[[str, i
 
 
 def _one_more(
-    folder: Path, program: RawProgram, root: str, names: Names, known: dict[tuple[Any, ...], RecordedProgram]
+    folder: Path, program: RawProgram, root: str, names: RecordNames, known: dict[tuple[Any, ...], RecordedProgram]
 ) -> RecordedProgram:
     """Write a program, unless the same function has one already that is the same once it is normalized."""
     captured = program.captured("program", "")
@@ -252,19 +252,19 @@ def write_accounts(folder: Path, raw: RawRun, found: RunRecording, root: str) ->
         root: the folder of the run.
     """
     accounts = [_own_functions(count(_compiled(events, found)), root) for events in raw.events if events]
-    for number, account in enumerate(accounts, 1):
-        if account.functions:
+    for number, counts in enumerate(accounts, 1):
+        if counts.functions:
             toolchain = raw.programs[0].record["toolchain"] if raw.programs else {}
             name = WHOLE if number == 1 else f"{WHOLE}-{number}"
-            write_traces(folder, RecordedTraces(name, str(toolchain.get("jax", "")), account))
+            write_traces(folder, RecordedTraces(name, str(toolchain.get("jax", "")), counts))
 
 
-def _own_functions(account: TraceCounts, root: str) -> TraceCounts:
+def _own_functions(counts: TraceCounts, root: str) -> TraceCounts:
     """Without what libraries trace inside of other functions: it is theirs, and there is much of it."""
     own = [
-        one for one in account.functions if one.compiles or Path(root, one.function.place.rpartition(":")[0]).is_file()
+        one for one in counts.functions if one.compiles or Path(root, one.function.place.rpartition(":")[0]).is_file()
     ]
-    return TraceCounts(tuple(own), account.eager)
+    return TraceCounts(tuple(own), counts.eager)
 
 
 def _compiled(events: Sequence[Trace | RawProgram], found: RunRecording) -> Iterator[Trace | Compiled]:

@@ -31,7 +31,7 @@ class Checkout:
         label: what reports call it: `main (3fa2b1c)`.
         top: the top of the repository that it was taken from.
         folder: where it is checked out, the same files below it.
-        notes: what must be said of it.
+        notes: notes for the report.
     """
 
     commit: str
@@ -69,7 +69,7 @@ def checked_out(spec: str, start: Path) -> Iterator[Checkout]:
     folder = temporary / "tree"
     with _terminated():
         try:
-            # No hooks: what a project does on checkout is not for a folder that is gone in a minute.
+            # No hooks: what a project does on checkout is not for a temporary folder.
             add = ["-c", f"core.hooksPath={os.devnull}", "worktree", "add", "--quiet", "--detach", "--force"]
             _git(top, [*add, str(folder), commit], spec)
             notes = tuple(_submodules(top, folder, commit, spec, temporary / "index"))
@@ -131,11 +131,11 @@ def _git(folder: Path, arguments: Sequence[str], spec: str, more: dict[str, str]
     done = _run(folder, arguments, more)
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or ["git failed"]
-        said = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1])
-        if "not a git repository" in said:
+        message = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1])
+        if "not a git repository" in message:
             hint = "--against compares with a revision: commit the project to git first"
             raise UsageError("this is no git repository", where=str(folder), hint=hint)
-        raise UsageError(f"git cannot check {spec!r} out: {said.partition(': ')[2] or said}", where="--against")
+        raise UsageError(f"git cannot check {spec!r} out: {message.partition(': ')[2] or message}", where="--against")
     return done.stdout
 
 

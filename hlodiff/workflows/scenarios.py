@@ -113,7 +113,7 @@ def _compared(tree: Tree, found: DiscoveredScenario, outcome: ScenarioRun, pendi
     except HlodiffError as error:
         advice = error.hint if isinstance(error, FutureFormatError) else f"hlodiff update {name}"
         return TraceComparison(name, "not_checked", reason=str(error), advice=advice)
-    old = recorded.account if recorded else None
+    old = recorded.counts if recorded else None
     if outcome.what:
         pending.forget_record(key)
         return TraceComparison(name, "not_checked", old, reason=outcome.what, advice=outcome.advice, log=outcome.log)
@@ -142,10 +142,10 @@ def compared_records(
         over: which budgets the new side exceeds.
     """
     same = old.jax == new.jax
-    changes = differences(old.account, new.account, programs=same)
+    changes = differences(old.counts, new.counts, programs=same)
     note = f"recorded with jax {old.jax}, now {new.jax}: counts are compared, not the programs"
     return TraceComparison(
-        name, "changed" if changes else "identical", old.account, new.account, changes, over, () if same else (note,)
+        name, "changed" if changes else "identical", old.counts, new.counts, changes, over, () if same else (note,)
     )
 
 
@@ -196,7 +196,7 @@ def _recorded(root: Path, outcome: ScenarioRun) -> ScenarioRecord:
         return ScenarioRecord(name, "failed", tuple(error.render().split("\n")))
     except HlodiffError as error:
         old, broken = None, "healed" if isinstance(error, StaleError) else "repaired"
-    changes = differences(old.account, new.account) if old else ()
+    changes = differences(old.counts, new.counts) if old else ()
     if old is not None and not changes and old.jax == new.jax:
         return ScenarioRecord(name, "unchanged")
     write(root, new)
@@ -274,7 +274,7 @@ def compared_trees(old: Tree | None, new: Tree | None, names: Sequence[str]) -> 
         if before is not None and after is not None:
             found.append(compared_records(name, before, after))
         elif after is not None:
-            found.append(TraceComparison(name, "added", None, after.account))
+            found.append(TraceComparison(name, "added", None, after.counts))
         else:
-            found.append(TraceComparison(name, "removed", cast(RecordedTraces, before).account))
+            found.append(TraceComparison(name, "removed", cast(RecordedTraces, before).counts))
     return tuple(found)

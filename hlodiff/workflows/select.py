@@ -79,7 +79,7 @@ class ChosenFunctions:
 
     Args:
         registered: chosen programs that are registered, in the order of registration.
-        orphaned: chosen snapshots whose function, case or target is registered no more.
+        orphaned: chosen snapshots whose function, case or target is no longer registered.
         strays: folders that hold a summary but have no name of ours.
         scenarios: chosen scenarios.
     """

@@ -55,7 +55,7 @@ class SideProgram:
         stage: by the file's suffix; a single file says itself what it is when it is read.
         load: reads it.
         where: the file, for messages.
-        content: its bytes, for telling equal programs of one name apart.
+        content: its bytes, to distinguish programs of one name.
         snapshot: what it belongs to; None for plain files and for what was only lowered.
         toolchain: what compiled it; None where that is not known.
         failure: why it cannot be read; None where it can.
@@ -81,7 +81,7 @@ class Side:
         programs: its programs.
         called: what a failure on it begins with: `at main (3fa2b1c)`; "" where it needs no name.
         recorded: whether these are the snapshots of the work tree, so that not checking one of them is no pass.
-        notes: what must be said of it.
+        notes: notes for the report.
         single: whether it is one program, whatever it is called.
         tree: its files, where it was read from some.
     """
@@ -382,7 +382,7 @@ def pair(old: Side, new: Side, *, in_order: bool = False) -> list[Pair]:
 
     Two single files or two single snapshots are a pair whatever they are called. Several programs of one name, as an
     XLA dump has them where a function was compiled for several shapes, pair by their entry layout, then in order, and
-    are told apart by a number.
+    get a number each.
 
     Args:
         old, new: both sides.

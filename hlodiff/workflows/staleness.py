@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hlodiff.capture.inputs import file_digest, package_version
 from hlodiff.config import Config
-from hlodiff.snapshots import Key, Origin
+from hlodiff.snapshots import CaptureOrigin, Key
 
 # Keys that decide what is captured. The others say where snapshots lie, how they are compared and what is let pass.
 _SETTINGS = (
@@ -41,7 +41,7 @@ class Freshness:
     _digests: dict[str, str] = field(default_factory=dict)
     _versions: dict[str, str] = field(default_factory=dict)
 
-    def refusal(self, key: Key, origin: Origin | None) -> tuple[str, ...]:
+    def refusal(self, key: Key, origin: CaptureOrigin | None) -> tuple[str, ...]:
         """Why a capture must not be accepted: what has changed, and what to type; () where nothing has.
 
         Args:
@@ -55,12 +55,12 @@ class Freshness:
         again = f"hint: hlodiff check {key.name}{where}"
         return (*changes, f"{again}; --stale accepts what was captured all the same")
 
-    def _changes(self, origin: Origin | None) -> tuple[str, ...]:
+    def _changes(self, origin: CaptureOrigin | None) -> tuple[str, ...]:
         if origin is None:
             return ("it does not say what it was captured from, as captures of an older hlodiff do not",)
         return (*self._files(origin), *self._settings(origin), *self._packages(origin))
 
-    def _files(self, origin: Origin) -> tuple[str, ...]:
+    def _files(self, origin: CaptureOrigin) -> tuple[str, ...]:
         changed = [name for name, digest in origin.files.items() if self._is_ours(name) and self._now(name) != digest]
         if not changed:
             return ()
@@ -68,8 +68,8 @@ class Freshness:
         names = ", ".join(changed[:_MOST]) + more
         if self.foreign:
             return (f"it was captured from other content of {names} than is here, perhaps of a merge commit",)
-        gone = [name for name in changed if not self._now(name)]
-        if gone == changed:
+        removed = [name for name in changed if not self._now(name)]
+        if removed == changed:
             return (f"{names} {'is' if len(changed) == 1 else 'are'} gone since this was captured",)
         return (f"{names} {'has' if len(changed) == 1 else 'have'} changed since this was captured",)
 
@@ -86,14 +86,14 @@ class Freshness:
             self._digests[name] = file_digest(Path(os.path.realpath(self.config.root), name))
         return self._digests[name]
 
-    def _settings(self, origin: Origin) -> tuple[str, ...]:
+    def _settings(self, origin: CaptureOrigin) -> tuple[str, ...]:
         now = settings_of(self.config)
         changed = [name for name in now if origin.settings.get(name) != now[name]]
         verb = "has" if len(changed) == 1 else "have"
         named = ", ".join(f"`{name}`" for name in changed)
         return (f"{named} in [tool.hlodiff] {verb} changed since this was captured",) if changed else ()
 
-    def _packages(self, origin: Origin) -> tuple[str, ...]:
+    def _packages(self, origin: CaptureOrigin) -> tuple[str, ...]:
         if self.foreign:
             return ()
         for name in origin.packages:
@@ -101,6 +101,6 @@ class Freshness:
                 self._versions[name] = package_version(name)
         changed = [name for name, version in origin.packages.items() if self._versions[name] != version]
         return tuple(
-            f"{name} was {origin.packages[name]} when this was captured, and is {self._versions[name] or 'gone'}"
+            f"{name} was {origin.packages[name]} when this was captured, and is {self._versions[name] or 'removed'}"
             for name in changed[:_MOST]
         )

@@ -35,16 +35,16 @@ class Comments(Protocol):
         """Replace the text of one."""
 
 
-def is_quiet(sheet: ReportView) -> bool:
+def is_quiet(view: ReportView) -> bool:
     """Whether there is nothing that anybody has to know.
 
     Example:
         >>> is_quiet(ReportView("check", "snapshots", "this work tree", ()))
         True
     """
-    counts = sheet.totals()
+    counts = view.totals()
     changed = counts["changed"] + counts["added"] + counts["removed"]
-    return not changed and all(finding.severity == "info" for finding in sheet.findings)
+    return not changed and all(finding.severity == "info" for finding in view.findings)
 
 
 def named(body: str, name: str) -> str:

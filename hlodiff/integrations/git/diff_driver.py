@@ -206,7 +206,7 @@ def _objects(listing: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _ask(*arguments: str) -> bytes:
-    """What a git command prints; nothing where it fails or takes too long: provenance is a help, no more."""
+    """What a git command prints; nothing where it fails or takes too long: provenance is optional."""
     try:
         done = subprocess.run(["git", *arguments], capture_output=True, check=False, timeout=_PATIENCE)
     except (OSError, subprocess.TimeoutExpired):
@@ -278,8 +278,8 @@ def external_diff(arguments: Sequence[str], width: int = 160, color: bool = Fals
     except Exception as error:
         known = expected_error(error)
         why = f"hlodiff cannot tell this as a report: {str(known).partition(_END)[0]}"
-        told = "".join(f"{printable(line)}\n" for line in (why, *([f"hint: {known.hint}"] if known.hint else [])))
-        return titles + told + _plain_diff(old, new)
+        shown = "".join(f"{printable(line)}\n" for line in (why, *([f"hint: {known.hint}"] if known.hint else [])))
+        return titles + shown + _plain_diff(old, new)
 
 
 def _head(old: GitSide, new: GitSide, renamed: str) -> Iterator[str]:
@@ -295,7 +295,7 @@ def _head(old: GitSide, new: GitSide, renamed: str) -> Iterator[str]:
     if renamed:
         yield from (printable(line) for line in renamed.splitlines() if line and not line.startswith("index "))
     if old.blob != new.blob:
-        # With this line `git apply` refuses what was meant for eyes; without it, it would drop the file in silence.
+        # With this line `git apply` refuses what is for people; without it, it would drop the file in silence.
         yield f"index {_short(old)}..{_short(new)}"
 
 
@@ -417,9 +417,9 @@ def _record(named: NamedFile, old: bytes | None, new: bytes) -> Iterator[str]:
 
     kind = named.file.removesuffix(".yaml")
     function, _, case = named.name.partition("/")
-    told = record_summary(Key(function, case, kind), old.decode() if old is not None else None, new.decode())
-    yield told.headline
-    yield from (f"  {line}" for line in told.details)
+    shown = record_summary(Key(function, case, kind), old.decode() if old is not None else None, new.decode())
+    yield shown.headline
+    yield from (f"  {line}" for line in shown.details)
 
 
 def _summary(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
@@ -431,13 +431,13 @@ def _summary(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     versions = before.get("format_version"), after.get("format_version")
     if versions[0] != versions[1]:
         yield f"counted differently since here (format {_shown(versions[0])} -> {_shown(versions[1])})"
-    told = [name for name in names if _section(name) not in (*_FOLLOWING, STALE, "format_version")]
-    wide = max(map(len, told), default=0)
-    yield from (f"{name:<{wide}}  {_shown(before.get(name))} -> {_shown(after.get(name))}" for name in told)
+    shown = [name for name in names if _section(name) not in (*_FOLLOWING, STALE, "format_version")]
+    wide = max(map(len, shown), default=0)
+    yield from (f"{name:<{wide}}  {_shown(before.get(name))} -> {_shown(after.get(name))}" for name in shown)
     following = [name for name in names if _section(name) in _FOLLOWING]
     if following:
         sections = ", ".join(dict.fromkeys(_section(name).replace("_", " ") for name in following))
-        yield f"{'and ' if told else ''}{many(len(following), 'figure')} that the programs say themselves ({sections})"
+        yield f"{'and ' if shown else ''}{many(len(following), 'figure')} that the programs say themselves ({sections})"
 
 
 def _toolchain(table: Mapping[str, Any]) -> str:

@@ -25,7 +25,7 @@ PROGRAMS, FACTS, SOURCES = "hlodiff", "hlodiff-facts", "hlodiff-source"
 # The function's name is how a value is known as ours. Git runs values by its shell, with the arguments behind them.
 _FUNCTION = "hlodiff_driver"
 _OURS = re.compile(rf"{_FUNCTION}\(\) \{{ (?:p=(?P<python>'(?:[^']|'\"'\"')*'|[^\s';]+); |: source.json; )")
-# Where our Python is gone, git must not stop in the middle of a diff: what it would show without us is shown.
+# Where our Python no longer exists, git must not stop in the middle of a diff: what it would show without us is shown.
 _PLAIN_DIFF = '[ $# -lt 7 ] || git --no-pager diff --no-index --no-ext-diff --no-textconv -- "$2" "$5" || :'
 _TELL = "echo 'hlodiff is not where it was any more: run hlodiff git install, or hlodiff git uninstall' >&2"
 _PLAIN_TEXT = 'gzip -cdf "$1" 2>/dev/null || cat "$1"'
@@ -50,7 +50,7 @@ class GitSetting:
 
 
 def settings(python: str = sys.executable) -> tuple[GitSetting, ...]:
-    """Everything that is set, in the order in which it is told.
+    """Everything that is set, in the order in which it is reported.
 
     Args:
         python: the interpreter that has hlodiff; its full path, so that no PATH and no folder matters.
@@ -73,7 +73,7 @@ def settings(python: str = sys.executable) -> tuple[GitSetting, ...]:
         GitSetting(f"diff.{SOURCES}.textconv", _ONE_LINE, "textconv"),
         GitSetting(f"merge.{PROGRAMS}.name", "hlodiff: keep ours and mark the snapshot stale", "merge driver"),
         GitSetting(f"merge.{PROGRAMS}.driver", f"{merge} %O %A %B %P", "merge driver"),
-        # Between two bases of a criss-cross merge nobody has to be told anything.
+        # Between two bases of a criss-cross merge nothing has to be reported.
         GitSetting(f"merge.{PROGRAMS}.recursive", "binary", "merge driver"),
     )
 
@@ -211,7 +211,7 @@ def without_row(text: str, row: str) -> str:
 def _pattern(below: str, name: str) -> str:
     if not below:
         return name
-    # What git would take for a wildcard, or a name that begins like a comment, is meant as it stands.
+    # What git would take for a wildcard, or a name that begins like a comment, is taken literally.
     folder = re.sub(r"([\\*?\[])", r"\\\1", below)
     folder = f"/{folder}" if folder[0] in '#!"' else folder
     pattern = f"{folder}/**/{name}"
@@ -366,7 +366,7 @@ def uninstall(repository: Repository) -> Iterator[str]:
 
 
 def _for_all(repository: Repository) -> str:
-    """What has to be said where the lines are committed."""
+    """What to report where the lines are committed."""
     is_committed = repository.ask(["ls-files", "-z", "--", str(repository.attributes)])
     return "; committed, that takes them from everybody" if is_committed else ""
 
@@ -443,7 +443,7 @@ def _drivers(repository: Repository) -> Iterator[Part]:
         pythons = dict.fromkeys(python for one, values in mine for value in values if (python := python_of(value)))
         for python in pythons:
             works.setdefault(python, runs(python, repository.top))
-        gone = [python for python in pythons if not works[python]]
+        removed = [python for python in pythons if not works[python]]
         current = settings(next(iter(pythons), sys.executable))
         as_set = {one.key: one.value for one in current}
         if foreign:
@@ -451,8 +451,8 @@ def _drivers(repository: Repository) -> Iterator[Part]:
             yield Part(driver, "overridden", f"{foreign[0]} holds something of your own", hint)
         elif not all(values for _, values in mine):
             yield Part(driver, "missing", "", _INSTALL)
-        elif gone:
-            yield Part(driver, "stale", f"{gone[0]} is gone, or has no hlodiff any more", _INSTALL)
+        elif removed:
+            yield Part(driver, "stale", f"{removed[0]} is gone, or has no hlodiff any more", _INSTALL)
         elif any(values != (as_set[one.key],) for one, values in mine):
             yield Part(driver, "stale", "another version of hlodiff has set it", _INSTALL)
         else:
@@ -487,10 +487,10 @@ def _overridden(repository: Repository) -> Iterator[str]:
     top = os.path.realpath(repository.top)
     below = repository.snapshots.relative_to(top).as_posix()
     drivers = {f"{below}/{path}" if below != "." else path: driver for path, driver in PROBES.items()}
-    said = [
+    attributes = [
         os.fsdecode(word) for word in repository.ask(["check-attr", "-z", "diff", "merge", "--", *drivers]).split(b"\0")
     ]
-    for path, kind, value in zip(said[0::3], said[1::3], said[2::3], strict=False):
+    for path, kind, value in zip(attributes[0::3], attributes[1::3], attributes[2::3], strict=False):
         if value != (PROGRAMS if kind == "merge" else drivers[path]):
             yield path
 

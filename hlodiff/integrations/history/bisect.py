@@ -12,7 +12,7 @@ from hlodiff.integrations.history import History, NumberChange, comparable, merg
 from hlodiff.integrations.history.data import row_json
 from hlodiff.integrations.history.text import (
     UNSHALLOW,
-    Shown,
+    ShownHistory,
     fitted,
     format_both,
     format_head,
@@ -40,13 +40,13 @@ class Culprit:
         change: the commit and the number on both sides.
         programs: both stages, compared; none for a scenario.
         next: the command that shows the whole difference.
-        trouble: why the programs could not be compared; "" where they could.
+        problem: why the programs could not be compared; "" where they could.
     """
 
     change: NumberChange
     programs: tuple[ProgramComparison, ...]
     next: str
-    trouble: str = ""
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class BisectResult:
         nothing: why no commit was found; "" where one was.
     """
 
-    shown: Shown
+    shown: ShownHistory
     looked_for: str
     culprits: tuple[Culprit, ...] = ()
     further: tuple[NumberChange, ...] = ()
@@ -157,8 +157,8 @@ def _facts(one: BisectResult, culprit: Culprit) -> Iterator[tuple[str, str]]:
                 "merged",
                 f"{commit.short}  {commit.day}  {words}  {commit.subject}",
             )
-    if culprit.trouble:
-        yield "not compared", culprit.trouble
+    if culprit.problem:
+        yield "not compared", culprit.problem
 
 
 def _entries(program: ProgramComparison, root: str) -> tuple[EditGroup, ...]:
@@ -198,8 +198,8 @@ def _markdown(one: BisectResult, root: str) -> Iterator[str]:
         yield ""
         yield f"**{escape_markdown(one.looked_for)}: {escape_markdown(words)}**"
         yield ""
-        said = f"{row.commit.day}, {row.commit.author}: {row.commit.subject}"
-        yield f"- {code(row.commit.short)} {escape_markdown(said)}"
+        line = f"{row.commit.day}, {row.commit.author}: {row.commit.subject}"
+        yield f"- {code(row.commit.short)} {escape_markdown(line)}"
         yield from (f"- {title}: {escape_markdown(words)}" for title, words in _facts(one, culprit))
         for program in culprit.programs:
             yield f"- {STAGE_NAMES[program.stage]}: {escape_markdown(headline(program))}"
@@ -244,7 +244,7 @@ def _json(one: BisectResult, root: str) -> dict[str, Any]:
             {
                 **_change(one, culprit.change),
                 "programs": [_program(program, root) for program in culprit.programs],
-                "not_compared": culprit.trouble or None,
+                "not_compared": culprit.problem or None,
                 "next": culprit.next,
             }
             for culprit in one.culprits

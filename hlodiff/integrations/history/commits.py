@@ -13,7 +13,7 @@ from hlodiff.snapshots.trees import LARGEST, find_object, git, is_shallow
 _HEAD = "%x01%H%x00%P%x00%aN%x00%aI%x00%s"
 # Settings of a user's git that change what `git log` prints.
 _SETTINGS = ("-c", "log.showRoot=true", "-c", "log.showSignature=false")
-# Merges are told by what none of their parents has (`-c`), and history is simplified as for a person.
+# Merges are recognized by what none of their parents has (`-c`), and history is simplified as for a person.
 _LOG = (
     "log", "--topo-order", "--parents", "-c", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-relative",
     "--no-color", "--no-ext-diff", "--no-decorate", "--no-notes", "--encoding=UTF-8", f"--format=tformat:{_HEAD}",
@@ -243,7 +243,7 @@ def _about(repository: GitObjects, names: Sequence[str]) -> list[str]:
         return []
     request = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
     output = git(repository.folder, ["cat-file", "--batch-check"], "git cat-file", request)
-    # What is missing is told with its name, which may have spaces.
+    # What is missing is listed with its name, which may have spaces.
     lines = output.decode("utf-8", "surrogateescape").split("\n")[:-1]
     return ["" if line.endswith((" missing", " ambiguous")) else line for line in lines]
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hlodiff.integrations.history import HistoryRow
-from hlodiff.integrations.history.text import Shown, notes_of
+from hlodiff.integrations.history.text import ShownHistory, notes_of
 from hlodiff.report.escape import json_text, printable
 
 FORMAT_VERSION = "1.0"
@@ -17,7 +17,7 @@ _FIXED = ("function", "case", "target", "stage", "commit", "date", "author", "su
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def history_json(shown: Sequence[Shown], revision: str) -> str:
+def history_json(shown: Sequence[ShownHistory], revision: str) -> str:
     """The report as JSON.
 
     Args:
@@ -31,7 +31,7 @@ def history_json(shown: Sequence[Shown], revision: str) -> str:
     return json_text(value)
 
 
-def _history(one: Shown) -> dict[str, Any]:
+def _history(one: ShownHistory) -> dict[str, Any]:
     history = one.history
     return {
         "name": history.name,
@@ -46,9 +46,9 @@ def _history(one: Shown) -> dict[str, Any]:
     }
 
 
-def row_json(row: HistoryRow, one: Shown) -> dict[str, Any]:
+def row_json(row: HistoryRow, one: ShownHistory) -> dict[str, Any]:
     """One commit: who and when, what became of the file, values before and after it, and toolchain."""
-    readable = row.now if row.now is not None and not row.now.trouble else None
+    readable = row.now if row.now is not None and not row.now.problem else None
     return {
         "commit": row.commit.id,
         "date": row.commit.date,
@@ -71,7 +71,7 @@ def row_json(row: HistoryRow, one: Shown) -> dict[str, Any]:
     }
 
 
-def history_csv(shown: Sequence[Shown]) -> str:
+def history_csv(shown: Sequence[ShownHistory]) -> str:
     """The report as CSV, for spreadsheets and plots: oldest first, one column for each metric.
 
     Args:
@@ -90,7 +90,7 @@ def history_csv(shown: Sequence[Shown]) -> str:
     return out.getvalue()
 
 
-def _fixed(row: HistoryRow, one: Shown) -> tuple[str, ...]:
+def _fixed(row: HistoryRow, one: ShownHistory) -> tuple[str, ...]:
     key, commit = row.step.key, row.commit
     stage = one.stage if one.history.kind == "program" else ""
     notes = "; ".join(notes_of(row, one.history, one.metrics))

@@ -124,7 +124,7 @@ def _completed(one: History, needed: Sequence[str], repository: GitObjects, stag
 
 
 def _lacks(row: HistoryRow, metric: str) -> bool:
-    return any(one and not one.trouble and value_in(one, metric) is None for one in (row.now, row.before))
+    return any(one and not one.problem and value_in(one, metric) is None for one in (row.now, row.before))
 
 
 def _places(row: HistoryRow) -> tuple[str, str]:
@@ -141,7 +141,7 @@ def _with(row: HistoryRow, found: Mapping[str, Reading]) -> HistoryRow:
             whole=True,
             fresh=frozenset(found[place].values.keys() - known.values.keys()),
         )
-        if known and not known.trouble and place in found
+        if known and not known.problem and place in found
         else known
         for known, place in zip((row.before, row.now), _places(row), strict=True)
     )

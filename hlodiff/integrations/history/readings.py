@@ -32,7 +32,7 @@ class Reading:
         toolchain: what produced it.
         fingerprints: of what it stands for, by stage; of a scenario those of its programs.
         version: `format_version` of a summary, which rises whenever something is counted differently; 0 for a scenario.
-        trouble: why it cannot be read; "" where it could.
+        problem: why it cannot be read; "" where it could.
         whole: whether the program itself was counted too, so that what is not there is 0.
         turns: of each loop, as `turns` in summary.yaml; None where an older summary does not have them.
         fresh: the values that were counted in the program now, and not when it was recorded.
@@ -45,7 +45,7 @@ class Reading:
     values: Mapping[str, float] = field(default_factory=dict)
     toolchain: Mapping[str, Any] = field(default_factory=dict)
     fingerprints: Mapping[str, str] = field(default_factory=dict)
-    trouble: str = ""
+    problem: str = ""
     whole: bool = False
     version: int = 0
     fresh: frozenset[str] = frozenset()
@@ -71,7 +71,7 @@ class Readings:
 
     Args:
         repository: where to read.
-        stage: which of a snapshot's two programs is meant.
+        stage: which of a snapshot's two programs to read.
     """
 
     def __init__(self, repository: GitObjects, stage: Stage) -> None:
@@ -97,23 +97,23 @@ def reading_of(content: bytes | str, kind: Kind, key: Key, stage: Stage) -> Read
         content: the bytes of a summary.yaml or traces.yaml, or in words why there are none.
         kind: which of the two.
         key: whose it is.
-        stage: which of a snapshot's two programs is meant.
+        stage: which of a snapshot's two programs to read.
 
     Returns:
         its numbers; where it is broken, in conflict or of a format of the future, a reading that says so.
 
     Example:
-        >>> reading_of(b"format_version: 99", "program", Key("f", "", "cpu"), "compiled").trouble
+        >>> reading_of(b"format_version: 99", "program", Key("f", "", "cpu"), "compiled").problem
         'format version 99 is newer than this hlodiff reads (up to 2)'
     """
     if isinstance(content, str):
-        return Reading(trouble=content)
+        return Reading(problem=content)
     try:
         if kind == "scenario":
             return _of_traces(read_traces(_OneFile(content), key.function))
         return _of_summary(read_summary(_OneFile(content), key), stage)
     except HlodiffError as error:
-        return Reading(trouble=error.what)
+        return Reading(problem=error.what)
 
 
 def _of_summary(summary: Mapping[str, Any], stage: Stage) -> Reading:
@@ -175,12 +175,12 @@ def _tables(summary: Mapping[str, Any]) -> dict[str, float]:
 
 def _of_traces(record: RecordedTraces | None) -> Reading:
     if record is None:
-        return Reading(trouble="git does not have it here")
-    functions = record.account.functions
+        return Reading(problem="git does not have it here")
+    functions = record.counts.functions
     values: dict[str, float] = {
-        "traces": record.account.traces,
+        "traces": record.counts.traces,
         "compiles": sum(one.compiles for one in functions),
-        "programs": record.account.programs,
+        "programs": record.counts.programs,
         "waste": sum(one.waste for one in functions),
     }
     values |= {f"traces.{one.name}": one.traces for one in functions}

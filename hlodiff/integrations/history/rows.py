@@ -70,7 +70,7 @@ class HistoryRow:
     @property
     def recounted(self) -> bool:
         """Whether hlodiff counts differently since this commit, so that the numbers before it are other ones."""
-        known = self.before is not None and self.now is not None and not self.now.trouble
+        known = self.before is not None and self.now is not None and not self.now.problem
         return known and bool(self.before and self.now and self.before.version != self.now.version)
 
     def recounts(self, metric: str) -> bool:
@@ -89,7 +89,7 @@ class HistoryRow:
 
     def toolchain(self) -> tuple[ToolchainStep, ...]:
         """What the commit changed in the toolchain."""
-        if self.before is None or self.now is None or self.now.trouble:
+        if self.before is None or self.now is None or self.now.problem:
             return ()
         old, new = self.before.toolchain, self.now.toolchain
         keys = dict.fromkeys([*old, *new]) if old and new else {}
@@ -97,7 +97,7 @@ class HistoryRow:
 
     def other_programs(self) -> tuple[str, ...]:
         """The stages whose program is another one after the commit; of a scenario the functions."""
-        if self.before is None or self.now is None or self.now.trouble:
+        if self.before is None or self.now is None or self.now.problem:
             return ()
         old, new = self.before.fingerprints, self.now.fingerprints
         return tuple(stage for stage in dict.fromkeys([*old, *new]) if old.get(stage) != new.get(stage))
@@ -156,7 +156,7 @@ def value_in(reading: Reading | None, metric: str) -> float | None:
         >>> value_in(Reading({"fusions": 2, "op.add": 1}), "op.copy"), value_in(Reading({}), "flops")
         (0, None)
     """
-    if reading is None or reading.trouble:
+    if reading is None or reading.problem:
         return None
     if metric in reading.values:
         return reading.values[metric]
@@ -183,7 +183,7 @@ def histories(
         names: what the programs are called, or patterns.
         tip: what git calls each file at the newer end, by path from the top of the repository.
         wanted: which keys.
-        stage: which of a snapshot's two programs is meant.
+        stage: which of a snapshot's two programs to read.
         options: further ones of `git log`.
 
     Returns:
@@ -225,12 +225,12 @@ def _row(
     before = readings[step.old] if step.old else None
     now = readings[step.new] if step.new else None
     since = None
-    if before is not None and before.trouble:
+    if before is not None and before.problem:
         before, since = readable
     ends: Ends | Literal[""] = ""
     if older is None and not step.aside:
         ends = "range" if step.old else "shallow" if step.commit.id in repository.shallow else "begins"
-    status: Status = "removed" if now is None else "unreadable" if now.trouble else "changed" if step.old else "new"
+    status: Status = "removed" if now is None else "unreadable" if now.problem else "changed" if step.old else "new"
     # Where a shallow clone ends, every file looks new.
     again = status == "new" and older is not None and step.commit.id not in repository.shallow
     return HistoryRow(step, status, before, now, since, again, ends)

@@ -24,10 +24,10 @@ class HistoryRequest:
     """What the command line asks for.
 
     Args:
-        name: a function, a case (`function/case`), a scenario or a pattern; also one that is there no more.
+        name: a function, a case (`function/case`), a scenario or a pattern; also one that no longer exists.
         targets: patterns; all where empty.
         metrics: names of metrics; the usual ones where empty.
-        stage: which of a snapshot's two programs is meant.
+        stage: which of a snapshot's two programs to read.
         revision: as in `git log`.
         first_parent: whether merged branches are passed over.
     """
@@ -40,7 +40,7 @@ class HistoryRequest:
     first_parent: bool = False
 
     def wants(self, key: Key) -> bool:
-        """Whether a recorded file is meant; scenarios run on cpu."""
+        """Whether a recorded file is selected; scenarios run on cpu."""
         return selected(key if key.target else Key(key.function, "", _TARGET_OF_SCENARIOS), [self.name], self.targets)
 
 
@@ -54,11 +54,11 @@ class HistoryMatch:
     """
 
     histories: tuple[History, ...]
-    places: tuple[_Place, ...]
+    places: tuple[_SnapshotFolder, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _SnapshotFolder:
     """A folder of snapshots: of registered functions, or of tests."""
 
     asked: HistoryRequest
@@ -107,10 +107,10 @@ def find(asked: HistoryRequest, project: Path, snapshots: Path) -> HistoryMatch:
     return HistoryMatch(_measured(asked, found, places[0].repository), tuple(places))
 
 
-def _place(asked: HistoryRequest, project: Path, folder: Path, *, of_tests: bool = False) -> _Place:
+def _place(asked: HistoryRequest, project: Path, folder: Path, *, of_tests: bool = False) -> _SnapshotFolder:
     repository = open_repository(project, folder)
     newest = next((one for one in revisions_of(repository, asked.revision) if not one.startswith("^")), "HEAD")
-    return _Place(asked, repository, open_revision(project, newest, folder), folder, of_tests)
+    return _SnapshotFolder(asked, repository, open_revision(project, newest, folder), folder, of_tests)
 
 
 def _measured(asked: HistoryRequest, found: tuple[History, ...], repository: GitObjects) -> tuple[History, ...]:
@@ -127,7 +127,7 @@ def _measured(asked: HistoryRequest, found: tuple[History, ...], repository: Git
     return tuple(scenarios)
 
 
-def _refuse_unknown(asked: HistoryRequest, places: Sequence[_Place]) -> None:
+def _refuse_unknown(asked: HistoryRequest, places: Sequence[_SnapshotFolder]) -> None:
     """Say what is wrong with a name of which no commit says anything; nothing, where it only was not touched."""
     keys = [(place, key) for place in places for key in _keys(place.tree)]
     if any(place.asked.wants(key) for place, key in keys):

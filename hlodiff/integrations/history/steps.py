@@ -179,7 +179,7 @@ def _is_end(step: Step, repository: GitObjects) -> bool:
 def _renamed(
     starts: Sequence[tuple[StepLine, Step]], repository: GitObjects, readings: Readings
 ) -> Iterator[tuple[StepLine, Step]]:
-    """Lines whose beginning is the end of another one, with that beginning told as a rename."""
+    """Lines whose beginning is the end of another one, with that beginning reported as a rename."""
     around = _around([step for _, step in starts], repository)
     for line, step in starts:
         removed = [one for one in around[step.commit.id] if one.old and not one.new]
@@ -193,7 +193,7 @@ def _renamed(
 
 
 def _successors(lines: Sequence[StepLine], repository: GitObjects, readings: Readings) -> None:
-    """What a line that is gone at the newer end was renamed to."""
+    """What a line that no longer exists at the newer end was renamed to."""
     ends = [(line, line.steps[0]) for line in lines if line.steps and not line.steps[0].new and line.steps[0].old]
     around = _around([step for _, step in ends], repository)
     for line, step in ends:

@@ -98,8 +98,8 @@ def _notes(row: HistoryRow, history: History, metrics: Sequence[str]) -> Iterato
     if row.status == "unreadable":
         assert row.now is not None
         file = "traces.yaml" if history.kind == "scenario" else "summary.yaml"
-        is_said = row.now.trouble.startswith(("is ", "holds "))
-        yield f"{file} {row.now.trouble}" if is_said else f"{file} cannot be read: {row.now.trouble}"
+        is_sentence = row.now.problem.startswith(("is ", "holds "))
+        yield f"{file} {row.now.problem}" if is_sentence else f"{file} cannot be read: {row.now.problem}"
     if row.status == "removed":
         newest = row is next((one for one in history.rows if not one.step.aside), None)
         yield f"renamed: goes on as {history.successor}" if newest and history.successor else "removed"
@@ -206,7 +206,7 @@ _NO_SUBJECT = "(no subject)"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownHistory:
     """One history as it is to be shown.
 
     Args:
@@ -232,7 +232,7 @@ class Shown:
         return len(self.history.rows) - len(self.rows)
 
 
-def history_text(shown: Sequence[Shown], *, width: int = 100, ascii_only: bool = False) -> str:
+def history_text(shown: Sequence[ShownHistory], *, width: int = 100, ascii_only: bool = False) -> str:
     """The report for a terminal.
 
     Args:
@@ -248,7 +248,7 @@ def history_text(shown: Sequence[Shown], *, width: int = 100, ascii_only: bool =
     return "\n".join(blocks)
 
 
-def overview_text(shown: Sequence[Shown], *, width: int = 100, ascii_only: bool = False) -> str:
+def overview_text(shown: Sequence[ShownHistory], *, width: int = 100, ascii_only: bool = False) -> str:
     """A line for each history: its first metric, and the commit that changed it last or removed it all.
 
     Args:
@@ -269,7 +269,7 @@ def overview_text(shown: Sequence[Shown], *, width: int = 100, ascii_only: bool 
     return "".join(f"{unordered(line)}\n" for line in lines)
 
 
-def _in_one_line(one: Shown, ascii_only: bool) -> tuple[str, ...]:
+def _in_one_line(one: ShownHistory, ascii_only: bool) -> tuple[str, ...]:
     metric, line = one.metrics[0], one.history.line()
     marks = sparkline(
         [row.value(metric) for row in comparable(one.history, metric)], width=_SMALL_SPARK, ascii_only=ascii_only
@@ -283,7 +283,7 @@ def _in_one_line(one: Shown, ascii_only: bool) -> tuple[str, ...]:
     return printable(one.history.label), metric, marks, words, f"{word} {last.commit.day} {last.commit.short}"
 
 
-def _block(one: Shown, width: int, ascii_only: bool) -> Iterator[str]:
+def _block(one: ShownHistory, width: int, ascii_only: bool) -> Iterator[str]:
     yield clip(printable(format_head(one.history, one.stage)), width)
     names = max(map(len, one.metrics))
     room = min(_WIDEST_SPARK, max(8, width - names - 36))
@@ -301,7 +301,7 @@ def _block(one: Shown, width: int, ascii_only: bool) -> Iterator[str]:
         yield f"  ... and {one.untold:,} older, -n 0 lists all"
 
 
-def _columns(one: Shown) -> list[str]:
+def _columns(one: ShownHistory) -> list[str]:
     """The table without subjects: a head, then a line for each row."""
     cells = [[(format_value(m, row.value(m)), _delta(m, row)) for m in one.metrics] for row in one.rows]
     lines = [f"{'commit':<7}  {'date':<10}", *(f"{row.commit.short}  {row.commit.day:<10}" for row in one.rows)]
@@ -321,7 +321,7 @@ def _delta(metric: str, row: HistoryRow) -> str:
     return format_delta(metric, row.old_value(metric), row.value(metric)) if row.comparable(metric) else ""
 
 
-def _wide(one: Shown, table: Sequence[str], width: int) -> Iterator[str]:
+def _wide(one: ShownHistory, table: Sequence[str], width: int) -> Iterator[str]:
     yield f"{table[0]}  subject"
     for row, line in zip(one.rows, table[1:], strict=True):
         yield fitted(f"{line}  {_subject(row)}", width)
@@ -329,7 +329,7 @@ def _wide(one: Shown, table: Sequence[str], width: int) -> Iterator[str]:
             yield from wrapped(note, width, _BELOW)
 
 
-def _narrow(one: Shown, width: int) -> Iterator[str]:
+def _narrow(one: ShownHistory, width: int) -> Iterator[str]:
     """Several lines for each commit: which it is, and the numbers that it changed."""
     for row in one.rows:
         yield fitted(f"  {row.commit.short}  {row.commit.day}  {_subject(row)}", width)
@@ -395,7 +395,7 @@ def fitted(text: str, width: int) -> str:
     return f"{text}..."
 
 
-def history_markdown(shown: Sequence[Shown]) -> str:
+def history_markdown(shown: Sequence[ShownHistory]) -> str:
     """The report as Markdown.
 
     Args:
@@ -407,7 +407,7 @@ def history_markdown(shown: Sequence[Shown]) -> str:
     return "\n".join("".join(f"{line}\n" for line in _markdown(one)) for one in shown)
 
 
-def _markdown(one: Shown) -> Iterator[str]:
+def _markdown(one: ShownHistory) -> Iterator[str]:
     yield f"### {escape_markdown(format_head(one.history, one.stage))}"
     yield ""
     for metric in one.metrics:

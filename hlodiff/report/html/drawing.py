@@ -15,7 +15,7 @@ from hlodiff.hlo.printer import print_instruction
 from hlodiff.report.edits import format_fusion
 from hlodiff.report.escape import clip, printable
 from hlodiff.report.grouping import edit_groups_of
-from hlodiff.report.html.layers import Layout, Point, layered_layout
+from hlodiff.report.html.layers import DrawingLayout, Point, layered_layout
 from hlodiff.report.html.limits import PageLimits
 from hlodiff.report.html.listing import Listing, Matching, Place, place_of
 
@@ -52,7 +52,7 @@ def scenes_of(matching: Matching, seeds: tuple[Sequence[Place], Sequence[Place]]
         most: instructions on each side.
 
     Returns:
-        scenes that show the same part of both programs: what is on one of them has its partner on the other.
+        scenes that show the same part of both programs: what is on one of them has its match on the other.
     """
     scenes = _scene(matching, 0, seeds[0], seeds[1]), _scene(matching, 1, seeds[1], seeds[0])
     for side, scene in enumerate(scenes):
@@ -66,9 +66,9 @@ def scenes_of(matching: Matching, seeds: tuple[Sequence[Place], Sequence[Place]]
     shown = [_places(matching, side, scene) for side, scene in enumerate(scenes)]
     for side, scene in enumerate(scenes):
         for place in shown[1 - side]:
-            partner = matching.partners[1 - side].get(place)
-            if partner:
-                _add(matching, side, scene, partner, most)
+            match = matching.partners[1 - side].get(place)
+            if match:
+                _add(matching, side, scene, match, most)
     return scenes
 
 
@@ -79,14 +79,14 @@ def _widen(matching: Matching, side: int, scene: Scene, places: Sequence[Place],
 
 
 def _scene(matching: Matching, side: int, seeds: Sequence[Place], others: Sequence[Place]) -> Scene:
-    """What is drawn is the computation around the first seed, or around the partner of what is beside the other's."""
+    """What is drawn is the computation around the first seed, or around the match of what is beside the other's."""
     if seeds:
         return Scene(_around(matching, side, seeds[0])[0])
     for seed in others:
         for near in _near(matching, 1 - side, seed):
-            partner = matching.partners[1 - side].get(near)
-            if partner:
-                return Scene(_around(matching, side, partner)[0])
+            match = matching.partners[1 - side].get(near)
+            if match:
+                return Scene(_around(matching, side, match)[0])
     return Scene()
 
 
@@ -153,10 +153,10 @@ def picture(matching: Matching, side: int, scene: Scene, listing: Listing | None
     """
     if scene.outer < 0 or not scene.nodes:
         return None
-    return _Draft(matching, side, scene, listing).drawn()
+    return _DrawingDraft(matching, side, scene, listing).drawn()
 
 
-class _Draft:
+class _DrawingDraft:
     def __init__(self, matching: Matching, side: int, scene: Scene, listing: Listing | None) -> None:
         self.matching, self.side, self.scene, self.listing = matching, side, scene, listing
         self.nodes: list[dict[str, Any]] = []
@@ -191,14 +191,14 @@ class _Draft:
             **_rounded(w=found.width, h=found.height),
         }
 
-    def inner(self, fusion: int) -> tuple[list[dict[str, Any]], Layout]:
+    def inner(self, fusion: int) -> tuple[list[dict[str, Any]], DrawingLayout]:
         callee = self.matching.at(self.side, (self.scene.outer, fusion)).called[0]
         order = sorted(self.scene.inside[fusion])
         nodes = [self.node((callee, n)) for n in order]
         found = layered_layout([self.size(node, None) for node in nodes], self.links(callee, order))
         return nodes, found
 
-    def put(self, inner: tuple[list[dict[str, Any]], Layout], corner: Point) -> None:
+    def put(self, inner: tuple[list[dict[str, Any]], DrawingLayout], corner: Point) -> None:
         nodes, found = inner
         for node, center in zip(nodes, found.centers, strict=True):
             width, height = self.size(node, None)
@@ -206,7 +206,7 @@ class _Draft:
             self.nodes.append(node | _rounded(x=at[0], y=at[1], w=width, h=height))
         self.lines(found, corner)
 
-    def lines(self, found: Layout, corner: Point) -> None:
+    def lines(self, found: DrawingLayout, corner: Point) -> None:
         for path in found.edges:
             self.edges.append([[round(x + corner[0]), round(y + corner[1])] for x, y in path])
 
@@ -216,7 +216,9 @@ class _Draft:
         instructions = self.matching.body(self.side, computation).instructions
         return [(at[o], at[n]) for n in order for o in dict.fromkeys(instructions[n].operands) if o in at]
 
-    def size(self, node: dict[str, Any], inner: tuple[list[dict[str, Any]], Layout] | None) -> tuple[float, float]:
+    def size(
+        self, node: dict[str, Any], inner: tuple[list[dict[str, Any]], DrawingLayout] | None
+    ) -> tuple[float, float]:
         words = [node["op"], node["shape"], *node["places"]]
         width = max(map(len, words)) * _CHARACTER + 2 * _PAD + 8
         if inner is None:
@@ -225,7 +227,7 @@ class _Draft:
 
     def node(self, place: Place) -> dict[str, Any]:
         it = self.matching.at(self.side, place)
-        partner = self.matching.partners[self.side].get(place)  # both sides of a pair go by the new place
+        match = self.matching.partners[self.side].get(place)  # both sides of a pair go by the new place
         words = self.places(place, it)
         line = self.line(place)
         literal = f"({it.literal})" if it.literal is not None and it.opcode in ("parameter", "constant") else ""
@@ -235,7 +237,7 @@ class _Draft:
             "places": words,
             "host": any("host" in word for word in words),
             "kind": self.matching.kinds[self.side].get(place, ""),
-            "key": "{}.{}".format(*(place if self.side or not partner else partner)),
+            "key": "{}.{}".format(*(place if self.side or not match else match)),
             "line": line,
         } | (
             {"text": clip(printable(print_instruction(self.matching.modules[self.side], *place)), 400)}
@@ -336,7 +338,7 @@ def _of_fusions(
 
 
 def _inside(sites: Sequence[Site], matching: Matching, side: int) -> list[Place]:
-    """The fusions, then what is in them: what moved, came or went first."""
+    """The fusions, then what is in them: what was moved, added or removed first."""
     fusions = [place for site in sites[:4] if (place := place_of(site))]
     found: list[Place] = []
     for fusion in fusions:

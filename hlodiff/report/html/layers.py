@@ -17,7 +17,7 @@ Edge = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class DrawingLayout:
     """A drawing's outcome.
 
     Args:
@@ -32,7 +32,7 @@ class Layout:
     height: float
 
 
-def layered_layout(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> Layout:
+def layered_layout(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> DrawingLayout:
     """Lay out a graph without cycles from top to bottom.
 
     Args:
@@ -47,7 +47,7 @@ def layered_layout(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) 
         ((30.0, 10.0), (30.0, 64.0))
     """
     if not sizes:
-        return Layout((), (), 0, 0)
+        return DrawingLayout((), (), 0, 0)
     layer = _layers(len(sizes), edges)
     steps, chains = _unit_steps(len(sizes), edges, layer)
     widths = [*(width for width, _ in sizes), *([2.0] * (len(layer) - len(sizes)))]
@@ -61,7 +61,7 @@ def layered_layout(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) 
     spans = [(middles[at] - heights[at] / 2, middles[at] + heights[at] / 2) for at in layer]
     paths = _paths(edges, chains, centers, sizes, spans)
     bottom = sum(heights) + _BETWEEN * (len(rows) - 1)
-    return Layout(tuple(centers[: len(sizes)]), tuple(paths), right - left, bottom)
+    return DrawingLayout(tuple(centers[: len(sizes)]), tuple(paths), right - left, bottom)
 
 
 def _layers(count: int, edges: Sequence[Edge]) -> list[int]:

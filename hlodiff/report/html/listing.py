@@ -83,7 +83,7 @@ def place_of(site: Site | None) -> Place | None:
 
 @dataclass(slots=True)
 class Matching:
-    """Both programs of a diff, with the partner of each instruction and the kind of edit it has.
+    """Both programs of a diff, with the match of each instruction and the kind of edit it has.
 
     Args:
         modules: old and new.
@@ -178,9 +178,9 @@ class Block:
         sides: indices into the modules' computations; -1 for none.
         bodies: the computations.
         runs: rows, as `runs_of` gives them; ("~", n) for n rows of both sides that are left out.
-        twins: pairs that are not side by side, by their places inside.
+        distant: pairs that are not side by side, by their places inside.
         is_equal: whether nothing in it was edited.
-        is_again: whether one side calls once more what stands beside its partner in another block.
+        is_again: whether one side calls once more what stands beside its match in another block.
         order: instructions of the old side as they are listed.
         is_sorted: whether that is the order of the new side rather than its own.
     """
@@ -188,7 +188,7 @@ class Block:
     sides: tuple[int, int]
     bodies: tuple[Computation, Computation]
     runs: list[tuple[str, int]]
-    twins: list[tuple[int, int]]
+    distant: list[tuple[int, int]]
     is_equal: bool
     order: Sequence[int]
     is_sorted: bool
@@ -225,17 +225,17 @@ def _block(
         order = _in_order_of_new(partners)
         runs = runs_of([partners[n] for n in order], len(new.instructions))
     beside = {(order[at], other) for at, other in _pairs_of(runs)}
-    twins = [(a, b) for a, b in enumerate(partners) if b >= 0 and (a, b) not in beside]
-    is_whole = not any(sign != "=" for sign, _ in runs) or len(twins) == len(old.instructions) - len(beside)
+    distant = [(a, b) for a, b in enumerate(partners) if b >= 0 and (a, b) not in beside]
+    is_whole = not any(sign != "=" for sign, _ in runs) or len(distant) == len(old.instructions) - len(beside)
     quiet = not any(n in some for n, some in zip(sides, edited, strict=True)) and min(sides) >= 0
-    return Block(sides, (old, new), runs, twins, quiet and is_whole, order, is_sorted)
+    return Block(sides, (old, new), runs, distant, quiet and is_whole, order, is_sorted)
 
 
 def _in_order_of_new(partners: Sequence[int]) -> list[int]:
-    """Old lines as the new side has them; what has no partner stays behind the one that it stood behind."""
+    """Old lines as the new side has them; what has no match stays behind the one that it stood behind."""
     keys, last = [], -1
-    for partner in partners:
-        last = partner if partner >= 0 else last
+    for match in partners:
+        last = match if match >= 0 else last
         keys.append(last)
     return sorted(range(len(partners)), key=lambda n: (keys[n], n))
 
@@ -270,7 +270,7 @@ class Listing:
         found = [self.lines[side].get(place, []) if place else [] for side, place in enumerate((old, new))]
         if old and new:
             return [lines[0] if lines else -1 for lines in found]
-        # What came or went stands where nothing stands beside it.
+        # What was added or removed appears where nothing is beside it.
         return [lines[-1] if lines else -1 for lines in found]
 
 
@@ -318,11 +318,11 @@ def _whole(block: Block, places: tuple[set[Place], set[Place]]) -> Block:
 def _closed(block: Block, places: tuple[set[Place], set[Place]]) -> Block:
     if not block.is_equal:
         return block
-    return replace(block, runs=[("~", len(block.bodies[0].instructions))], twins=[])
+    return replace(block, runs=[("~", len(block.bodies[0].instructions))], distant=[])
 
 
 def _near(block: Block, places: tuple[set[Place], set[Place]]) -> Block:
-    """Rows with both sides that are far from what was edited, came or went give way to a gap."""
+    """Rows with both sides that are far from what was edited, added or removed give way to a gap."""
     if block.is_equal:
         return _closed(block, places)
     kept: list[bool] = []
@@ -370,7 +370,7 @@ class _Writer:
     names: dict[str, int] = field(default_factory=dict)
     wheres: dict[str, int] = field(default_factory=dict)
     frames: tuple[dict[int, int], dict[int, int]] = field(default_factory=lambda: ({}, {}))
-    twins: list[list[int]] = field(default_factory=list)
+    distant: list[list[int]] = field(default_factory=list)
     cut: int = 0
 
     def block(self, block: Block) -> dict[str, Any]:
@@ -386,7 +386,7 @@ class _Writer:
                         at[side] += 1
             if sign == "~":
                 at = [at[0] + count, at[1] + count]
-        self.twins += [[here[0][a], here[1][b]] for a, b in block.twins if a in here[0] and b in here[1]]
+        self.distant += [[here[0][a], here[1][b]] for a, b in block.distant if a in here[0] and b in here[1]]
         names = [printable(body.name) if n >= 0 else None for n, body in zip(block.sides, block.bodies, strict=True)]
         heads = [_first_line(body) for body in block.bodies]
         entry = block.sides[0] == self.diff.old.entry or block.sides[1] == self.diff.new.entry
@@ -454,7 +454,7 @@ def _written(diff: ModuleDiff, blocks: Sequence[Block], root: str, limits: PageL
         "blocks": written,
         "old": writer.texts[0],
         "new": writer.texts[1],
-        "twins": writer.twins,
+        "twins": writer.distant,
         "notes": list(writer.notes),
         "scopes": list(writer.names),
         "wheres": list(writer.wheres),

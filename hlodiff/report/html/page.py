@@ -23,7 +23,7 @@ from hlodiff.report.html.overview import (
     scenarios_of,
     tiles_of,
 )
-from hlodiff.report.html.program import Bodies, bodies_of
+from hlodiff.report.html.program import BodyStore, bodies_of
 from hlodiff.report.report import Report
 from hlodiff.report.totals import format_totals
 from hlodiff.report.view import ReportView
@@ -65,7 +65,7 @@ def to_page(report: Report, folder: str = "", limits: PageLimits = PAGE_LIMITS) 
     return page.rstrip("\n") + "\n"
 
 
-def _values(report: Report, view: ReportView, bodies: Bodies, limits: PageLimits) -> dict[str, Any]:
+def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLimits) -> dict[str, Any]:
     rows = overview_rows(report, view, bodies.of_program)
     shown = rows[: limits.programs]
     first = overview_findings(view)

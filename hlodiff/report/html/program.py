@@ -303,14 +303,14 @@ class StoredBody:
 
 
 @dataclass(slots=True)
-class Bodies:
+class BodyStore:
     """What is stored, and for each program of the report which of it is its own; -1 for none."""
 
     stored: list[StoredBody] = field(default_factory=list)
     of_program: list[int] = field(default_factory=list)
 
 
-def bodies_of(report: Report, limits: PageLimits) -> Bodies:
+def bodies_of(report: Report, limits: PageLimits) -> BodyStore:
     """Everything that a page shows of single programs.
 
     Small programs come first in taking room, so that a single large one does not leave nothing for the others, and
@@ -331,7 +331,7 @@ def bodies_of(report: Report, limits: PageLimits) -> Bodies:
         body = _fitting(Subject(report.programs[number], report.root, sources, limits), share)
         room -= len(body.text) if body not in known else 0
         found[number] = known.setdefault(body, len(known))
-    return Bodies(list(known), found)
+    return BodyStore(list(known), found)
 
 
 def _fitting(subject: Subject, room: int) -> StoredBody:
