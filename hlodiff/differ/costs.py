@@ -6,16 +6,18 @@ How often a computation runs is summed over its callers in topological order of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlodiff.differ.computation_matches import ProgramMatch, is_embedded, matched_calls
 from hlodiff.differ.edits import Place, RawEdit
+from hlodiff.differ.multiplicity import is_continuation
 from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import Cost
 from hlodiff.graph import call_sites
-from hlodiff.hlo.model import Instruction, Module, Shape
+from hlodiff.hlo.collectives import collective_result
+from hlodiff.hlo.model import Computation, Instruction, Module, Shape
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -34,7 +36,8 @@ _ELEMENTWISE = frozenset(
      "log", "log-plus-one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
      "round-nearest-afz", "round-nearest-even", "rsqrt", "sign", "sine", "sqrt", "subtract", "tan", "tanh"]
 )  # fmt: skip
-_REDUCING = frozenset(["reduce", "reduce-window", "reduce_window", "all-reduce", "all_reduce", "reduce-scatter"])
+_REDUCING = frozenset(["reduce", "reduce-window"])
+_REDUCING_DEVICES = frozenset(["all-reduce", "reduce-scatter"])
 
 
 def flops_of(it: Instruction, operands: Sequence[Shape]) -> int:
@@ -59,14 +62,17 @@ def flops_of(it: Instruction, operands: Sequence[Shape]) -> int:
 
 
 def _flops(it: Instruction, operands: Sequence[Shape]) -> int:
-    if it.opcode.replace("_", "-") in _ELEMENTWISE:
+    opcode = it.opcode.replace("_", "-").removesuffix("-start")
+    if opcode in _ELEMENTWISE:
         return it.shape.elements
     if it.opcode in ("dot", "dot_general") or "gemm" in (it.attribute("custom_call_target") or ""):
         return _dot(it, operands)
     if it.opcode == "convolution":
         return _convolution(it, operands)
-    if it.opcode in _REDUCING:
+    if opcode in _REDUCING:
         return sum(shape.elements for shape in operands[: max(len(operands) // 2, 1)])
+    if opcode in _REDUCING_DEVICES:
+        return sum(leaf.elements for shape in operands for leaf in shape.leaves())
     return 0
 
 
@@ -162,7 +168,13 @@ def _valid(size: int, kernel: int, result: int, stride: int, pad: int, base: int
 _FREE = frozenset(
     ["parameter", "tuple", "get-tuple-element", "get_tuple_element", "bitcast", "return", "sdy.return", "while",
      "call", "func.call", "conditional", "case", "if", "constant", "after-all", "optimization-barrier",
-     "optimization_barrier", "domain", "partition-id", "replica-id", "sdy.sharding_constraint"]
+     "optimization_barrier", "opt-barrier", "domain", "partition-id", "replica-id", "sdy.sharding_constraint",
+     "async-start", "func.declaration", "composite", "sdy.manual_computation"]
+)  # fmt: skip
+_FUSIONS = frozenset(["fusion", "fusion-start"])
+_APPLYING = frozenset(
+    ["reduce", "reduce-window", "reduce_window", "scatter", "select-and-scatter", "select_and_scatter", "sort", "map",
+     "all-reduce", "all_reduce", "reduce-scatter", "reduce_scatter"]
 )  # fmt: skip
 # They read of their first operand only as much as they write.
 _SLICING = frozenset(["slice", "dynamic-slice", "dynamic_slice", "gather"])
@@ -187,14 +199,15 @@ def with_costs(old: Module, new: Module, found: ProgramMatch, edits: Sequence[Ra
         return
     runs = _runs(old, new, found)
     inside = _fused(old, found, 0), _fused(new, found, 1)
+    applied = applied_bodies(old), applied_bodies(new)
     for edit in edits:
         if edit.old is None and edit.new is None:
             continue
         node = _node(edit)
         times = runs.get(node, edit.count)
         sides = [
-            _cost(module, place, times, place[0] in fused) if place else None
-            for module, place, fused in zip((old, new), (edit.old, edit.new), inside, strict=True)
+            _cost(module, place, times, place[0] in fused, place[0] in counted) if place else None
+            for module, place, fused, counted in zip((old, new), (edit.old, edit.new), inside, applied, strict=True)
         ]
         edit.cost = sides[0], sides[1]
 
@@ -220,37 +233,135 @@ def _node(edit: RawEdit) -> _Node:
     return "old", edit.old[0], -1
 
 
-def _cost(module: Module, place: Place, times: int, fused: bool) -> Cost:
+def instruction_flops(module: Module, place: Place) -> int:
+    """Operations of one run of one instruction, see `flops_of`."""
     computation = module.computations[place[0]]
     it = computation.instructions[place[1]]
-    operands = [computation.instructions[operand].shape for operand in it.operands]
-    flops = flops_of(it, operands) * times
-    if fused or it.opcode in _FREE or it.opcode.endswith("-done"):
+    return flops_of(it, [computation.instructions[operand].shape for operand in it.operands])
+
+
+def instruction_bytes(module: Module, place: Place) -> tuple[int, int]:
+    """Bytes that one run of an instruction reads and writes, on one device.
+
+    Slices count as what they take or put, alone and in a fusion. Bytes are bytes of values, without padding.
+
+    Args:
+        module: a compiled program.
+        place: of an instruction that stands in no fusion.
+    """
+    read, written = _traffic(module, place)
+    return sum(size for _, size in read), sum(size for _, size in written)
+
+
+def is_launched(it: Instruction) -> bool:
+    """Whether a device is asked to run an instruction of its own: it neither names nor hands on what others wrote.
+
+    Example:
+        >>> is_launched(Instruction("f", "fusion", Shape("f32"))), is_launched(Instruction("t", "tuple", Shape("f32")))
+        (True, False)
+    """
+    return it.opcode not in _FREE and not is_continuation(it.opcode)
+
+
+_Sizes = list[tuple[Shape, int]]
+
+
+def _cost(module: Module, place: Place, times: int, fused: bool, counted: bool = False) -> Cost:
+    """What all runs of an instruction cost; one that is applied to elements is `counted` where it is applied."""
+    it = module.computations[place[0]].instructions[place[1]]
+    flops = 0 if counted else instruction_flops(module, place) * times
+    if fused or not is_launched(it):
         return Cost(times, flops)
-    read = [(shape, size * times) for shape, size in _read(it, operands)]
-    written = [(shape, size * times) for shape, size in _written(it, operands)]
+    read, written = _traffic(module, place)
+    read, written = [(shape, size * times) for shape, size in read], [(shape, size * times) for shape, size in written]
     return Cost(
         times, flops, sum(size for _, size in read), sum(size for _, size in written),
         _elsewhere([*read, *written], module),
     )  # fmt: skip
 
 
-def _read(it: Instruction, operands: Sequence[Shape]) -> list[tuple[Shape, int]]:
-    if it.opcode in _SLICING:
-        return [(shape, min(it.shape.bytes, shape.bytes)) for shape in operands[:1]]
+def _traffic(module: Module, place: Place) -> tuple[_Sizes, _Sizes]:
+    """What one run reads and writes."""
+    computation = module.computations[place[0]]
+    it = computation.instructions[place[1]]
+    operands = [computation.instructions[operand].shape for operand in it.operands]
+    if it.opcode in _FUSIONS and len(it.called) == 1:
+        return _traffic_of_fusion(module.computations[it.called[0]], it, operands)
+    return _read(it, operands), _written(it, operands)
+
+
+def _traffic_of_fusion(body: Computation, it: Instruction, operands: Sequence[Shape]) -> tuple[_Sizes, _Sizes]:
+    """Of a fusion: of a parameter that is only sliced the slices, of one that is updated in place the update."""
+    users = body.users()
+    places = body.parameters()
+    read: _Sizes = []
+    for number, shape in enumerate(operands):
+        whole = [(leaf, leaf.bytes) for leaf in shape.leaves()]
+        sliced = _bytes_taken(body, users, places[number]) if number < len(places) and len(whole) == 1 else None
+        read += whole if sliced is None else [(shape, min(sliced, shape.bytes))]
+    root = body.instructions[body.root]
+    results = root.operands if root.opcode == "tuple" else (body.root,)
+    shapes = list(it.shape.leaves())
+    if it.opcode != "fusion" or len(shapes) != len(results):
+        return read, _written(it, operands)
+    written = [(shape, _bytes_put(body, result, shape)) for shape, result in zip(shapes, results, strict=True)]
+    return read, written
+
+
+def _bytes_taken(body: Computation, users: Sequence[Sequence[int]], place: int) -> int | None:
+    """Bytes that slices take of a parameter; None where something else reads it."""
+    total = 0
+    waiting = [place]
+    for value in waiting:
+        for user in users[value]:
+            it = body.instructions[user]
+            if it.opcode == "bitcast":
+                waiting.append(user)
+            elif it.opcode in _SLICING and it.operands.count(value) == 1 and it.operands[0] == value:
+                total += it.shape.bytes
+            elif it.opcode in _UPDATING and it.operands.count(value) == 1 and it.operands[0] == value:
+                continue
+            else:
+                return None
+    return total
+
+
+def _bytes_put(body: Computation, result: int, shape: Shape) -> int:
+    """Bytes that a fusion writes of one result: those of the update where it updates a parameter in place."""
+    it = body.instructions[_through_bitcasts(body, result)]
+    if it.opcode not in _UPDATING or len(it.operands) < 2:
+        return shape.bytes
+    base = body.instructions[_through_bitcasts(body, it.operands[0])]
+    return body.instructions[it.operands[1]].shape.bytes if base.opcode == "parameter" else shape.bytes
+
+
+def _through_bitcasts(body: Computation, place: int) -> int:
+    while body.instructions[place].opcode == "bitcast" and body.instructions[place].operands:
+        place = body.instructions[place].operands[0]
+    return place
+
+
+def _read(it: Instruction, operands: Sequence[Shape]) -> _Sizes:
+    if it.opcode.removesuffix("-start") in _SLICING:
+        return [(shape, min(_result(it).bytes, shape.bytes)) for shape in operands[:1]]
     if it.opcode in _UPDATING:
         return [(shape, shape.bytes) for shape in operands[1:2]]
     return [(leaf, leaf.bytes) for shape in operands for leaf in shape.leaves()]
 
 
-def _written(it: Instruction, operands: Sequence[Shape]) -> list[tuple[Shape, int]]:
+def _written(it: Instruction, operands: Sequence[Shape]) -> _Sizes:
     if it.opcode in _UPDATING:
         return [(it.shape, shape.bytes) for shape in operands[1:2]]
-    leaves = list(it.shape.leaves())
-    if it.opcode.endswith("-start") and leaves:  # its tuple names operands and contexts too
-        largest = max(leaves, key=lambda leaf: leaf.bytes)
-        return [(leaves[0] if it.opcode == "copy-start" else largest, largest.bytes)]
-    return [(leaf, leaf.bytes) for leaf in leaves]
+    return [(leaf, leaf.bytes) for leaf in _result(it).leaves()]
+
+
+def _result(it: Instruction) -> Shape:
+    """What an instruction hands over: the tuple of a `-start` names operands and contexts too."""
+    if not it.opcode.endswith("-start") or not it.shape.tuple_shapes:
+        return it.shape
+    if it.opcode == "copy-start":
+        return it.shape.tuple_shapes[0]
+    return collective_result(it)
 
 
 def _elsewhere(parts: Iterable[tuple[Shape, int]], module: Module) -> tuple[tuple[str, int], ...]:
@@ -264,8 +375,12 @@ def _elsewhere(parts: Iterable[tuple[Shape, int]], module: Module) -> tuple[tupl
     return tuple(sorted(found.items()))
 
 
-def _fused(module: Module, found: ProgramMatch, which: int) -> dict[int, None]:
+def fused_bodies(module: Module) -> Mapping[int, None]:
     """Computations whose values never reach memory: bodies of fusions, and what is applied to elements."""
+    return _bodies(module, range(len(module.computations)))
+
+
+def _fused(module: Module, found: ProgramMatch, which: int) -> dict[int, None]:
     return _bodies(module, _opened(found, which))
 
 
@@ -274,9 +389,31 @@ def _bodies(module: Module, callers: Iterable[int]) -> dict[int, None]:
     for index in callers:
         for it in module.computations[index].instructions:
             for name, group in it.calls:
-                if it.opcode == "fusion" or (is_embedded(it, name) and it.opcode != "func.call"):
+                if it.opcode in _FUSIONS or (is_embedded(it, name) and it.opcode != "func.call"):
                     inside.update(dict.fromkeys(group))
     return inside
+
+
+def is_applied(it: Instruction, attribute: str) -> bool:
+    """Whether what an instruction calls is applied to elements: a reducer, a comparator, an update.
+
+    Example:
+        >>> is_applied(Instruction("r", "reduce", Shape("f32")), "to_apply")
+        True
+    """
+    return it.opcode.removesuffix("-start") in _APPLYING or (attribute == "to_apply" and it.opcode != "call")
+
+
+def applied_bodies(module: Module) -> set[int]:
+    """Computations that are applied to elements: the instruction that applies them counts for them."""
+    return {
+        callee
+        for computation in module.computations
+        for it in computation.instructions
+        for name, group in it.calls
+        if is_applied(it, name)
+        for callee in group
+    }
 
 
 def _opened(found: ProgramMatch, which: int) -> list[int]:

@@ -14,9 +14,10 @@ from itertools import islice
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.metrics import counted_as
 from hlodiff.differ.multiplicity import multiplicities
-from hlodiff.differ.program_analysis import turns_of_loop
 from hlodiff.differ.result import ModuleDiff
-from hlodiff.hlo.model import Computation, Instruction, Module, callees_first
+from hlodiff.differ.trip_counts import TripCount
+from hlodiff.differ.trip_counts import trip_counts as known_trip_counts
+from hlodiff.hlo.model import Instruction, Module, callees_first
 
 ONE_TURN = "one turn of each loop"
 # Sizes of memory are what they are however often loops turn, and these count parts of the program's text.
@@ -135,17 +136,18 @@ def _profile(module: Module) -> tuple[Counter[_Path], dict[str, Counter[_Path]]]
     paths: dict[int, Counter[_Path]] = {module.entry: Counter({(): 1})}
     loops: Counter[_Path] = Counter()
     ops: dict[str, Counter[_Path]] = {}
+    known = known_trip_counts(module)
     for index in reversed(callees_first(module)):
         around = paths.get(index)
         if not around or len(around) > _MOST_PATHS:
             continue
-        for it in module.computations[index].instructions:
+        for position, it in enumerate(module.computations[index].instructions):
             name = counted_as(module, it)
             if name and name not in _ANYWHERE:
                 ops.setdefault(name, Counter()).update(around)
             inner = around
             if it.opcode == "while":
-                turns = _turns(module, module.computations[index], it)
+                turns = _turns(module, known.get((index, position)), it)
                 inner = Counter({(*path, turns): count for path, count in around.items()})
                 loops.update(inner)
             for callee in dict.fromkeys(it.called):
@@ -154,11 +156,10 @@ def _profile(module: Module) -> tuple[Counter[_Path], dict[str, Counter[_Path]]]
     return loops, ops
 
 
-def _turns(module: Module, owner: Computation, it: Instruction) -> str:
+def _turns(module: Module, known: TripCount | None, it: Instruction) -> str:
     """How often a loop turns, as two programs can be compared by: its condition where nobody can say."""
-    known = turns_of_loop(module, owner, it)
-    if known is not None and known[1] == "exactly":
-        return str(known[0])
+    if known is not None and known.exact:
+        return str(known.turns)
     conditions = [callee for name, group in it.calls if name.startswith("cond") for callee in group]
     lines = islice((line for callee in conditions for line in _lines(module, callee)), _MOST_LINES)
     text = "\n".join(lines)

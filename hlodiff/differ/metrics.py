@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hlodiff.differ.multiplicity import KINDS, Multiplicity, is_continuation, multiplicities
@@ -127,6 +127,37 @@ def _count(
                     _count_instruction(counts, module, computation, instruction, weight)
     for one in found:
         _count_collective(counts, one.family, one.bytes, one.asynchronous, weights[one.computation])
+    return counts
+
+
+def collectives_by_computation(
+    module: Module,
+) -> tuple[Mapping[int, Sequence[ir_collectives.Collective]], frozenset[tuple[int, int]]]:
+    """The collectives of a compiled program by the computation they start in, and the places of their further steps."""
+    found: dict[int, list[ir_collectives.Collective]] = {}
+    for one in ir_collectives.collectives(module) if module.stage == "compiled" else ():
+        found.setdefault(one.computation, []).append(one)
+    return found, ir_collectives.continued_steps(module) if found else frozenset()
+
+
+def count_computation(
+    module: Module, index: int, found: Iterable[ir_collectives.Collective], later: frozenset[tuple[int, int]]
+) -> Counts:
+    """Count one run of one computation, without what it calls.
+
+    Args:
+        module: a program of either stage.
+        index: of the computation.
+        found: the collectives that start in it.
+        later: places of instructions that only go on with a collective which is counted already.
+    """
+    counts, once = Counts(), Multiplicity(1)
+    computation = module.computations[index]
+    for position, instruction in enumerate(computation.instructions):
+        if (index, position) not in later:
+            _count_instruction(counts, module, computation, instruction, once)
+    for one in found:
+        _count_collective(counts, one.family, one.bytes, one.asynchronous, once)
     return counts
 
 

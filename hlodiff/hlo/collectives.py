@@ -286,7 +286,7 @@ def _record(it: Instruction, index: int, position: int, *, asynchronous: bool) -
         replicas = f"{replicas}, device_ids={ids}"
     groups = canonical_groups(replicas) if replicas is not None else it.attribute("source_target_pairs") or ""
     name = family(it.opcode) or it.opcode
-    return Collective(name, _result(it).bytes, _dimension(it), groups, asynchronous, index, position)
+    return Collective(name, collective_result(it).bytes, _dimension(it), groups, asynchronous, index, position)
 
 
 def _inside(computation: Computation) -> list[Instruction]:
@@ -304,8 +304,8 @@ def _wrapped(module: Module) -> frozenset[int]:
     )
 
 
-def _result(it: Instruction) -> Shape:
-    """What the collective hands over. A start's shape may also hold operands and contexts.
+def collective_result(it: Instruction) -> Shape:
+    """What a collective hands over. A start's shape may also hold operands and contexts.
 
     all-reduce-start: the result alone. all-gather-start: (operands, results). collective-permute-start:
     (operands, results, contexts...). A pair of operands and results holds tuples where there are several.

@@ -1,0 +1,372 @@
+"""How often the loops of a program turn: what XLA states, else what the condition, the start and the step say.
+
+A `while` turns a known number of times if its condition compares a counter with a number, the counter starts at a
+number and each turn adds a number to it. Values are followed through copies, conversions, tuples, fusions, calls and
+loops that hand them on unchanged, so the same answer comes from StableHLO, from XLA for CPUs and GPUs, which states
+`known_trip_count`, and from XLA for TPUs, which does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from hlodiff.hlo.model import Computation, Instruction, Module
+
+_STATED = re.compile(r'"known_trip_count":\{"n":"?(\d+)')
+_INTEGER = re.compile(r"(?:dense<)?(-?\d+)>?")
+_VALUE_PRESERVING = frozenset(
+    ["convert", "reshape", "broadcast_in_dim", "broadcast", "bitcast", "copy", "copy-start", "copy-done", "domain",
+     "optimization_barrier", "opt-barrier", "sdy.sharding_constraint"]
+)  # fmt: skip
+_TUPLES = frozenset(["tuple", "return", "sdy.return", "func.return"])
+_CALLS = frozenset(["fusion", "call", "func.call"])
+_MIRRORED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
+# An untrusted file may nest calls as it likes; real counters are a dozen steps away.
+_MOST_STEPS = 2_000
+_MOST_CALLERS = 8
+_MOST_NESTED = 64
+
+LoopPlace = tuple[int, int]
+"""A `while`: the index of its computation and its position there."""
+Path = tuple[int, ...]
+_State = tuple[int, ...]  # which loop-carried value: number of the parameter, then the elements of its tuple
+_Linear = tuple[_State | None, int]  # a loop-carried value plus a number, or a number alone
+
+
+@dataclass(frozen=True, slots=True)
+class TripCount:
+    """How often a loop turns each time it is reached.
+
+    Args:
+        turns: how often the body runs.
+        exact: whether it is that number; else a further condition may end the loop sooner, or at once.
+    """
+
+    turns: int
+    exact: bool
+
+
+def trip_counts(module: Module) -> Mapping[LoopPlace, TripCount]:
+    """How often each loop of a program turns, where the program says it.
+
+    Args:
+        module: a program of either stage.
+
+    Returns:
+        by computation and position of the `while`; loops that end when data says so have no entry.
+
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> trip_counts(read_hlo("HloModule m\\nENTRY e {\\n  ROOT p = f32[] parameter(0)\\n}"))
+        {}
+    """
+    found: dict[LoopPlace, TripCount] = {}
+    solver: _Solver | None = None
+    for index, computation in enumerate(module.computations):
+        for position, it in enumerate(computation.instructions):
+            if it.opcode == "while":
+                stated = _STATED.search(it.attribute("backend_config") or "")
+                if stated:
+                    found[index, position] = TripCount(int(stated[1]), True)
+                    continue
+                solver = solver or _Solver(module)
+                known = solver.trip_count(index, position)
+                if known is not None:
+                    found[index, position] = known
+    return found
+
+
+def condition_and_body(it: Instruction) -> tuple[int, int] | None:
+    """The computations of a `while`, as indices into the module; None where it has not both.
+
+    Example:
+        >>> from hlodiff.hlo.model import Shape
+        >>> condition_and_body(Instruction("w", "while", Shape("s32"), calls=(("body", (1,)), ("condition", (0,)))))
+        (0, 1)
+    """
+    groups = {name: group for name, group in it.calls if group}
+    condition, body = groups.get("condition") or groups.get("cond"), groups.get("body")
+    return (condition[0], body[0]) if condition and body else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """One computation where it is entered from: a call site, or any of those that there are (`caller` is None)."""
+
+    computation: int
+    caller: _Frame | None = None
+    site: int = -1
+    is_loop: bool = False
+
+
+_Value = tuple[_Frame, int, Path]
+
+
+class _OutOfStepsError(Exception):
+    """A value was followed farther than any real counter is away."""
+
+
+class _Solver:
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.steps = self.depth = 0
+        self.asked: set[tuple[_Frame, int, _State]] = set()
+        self.sites: dict[int, list[LoopPlace]] = {}
+        for index, computation in enumerate(module.computations):
+            for position, it in enumerate(computation.instructions):
+                for callee in dict.fromkeys(it.called):
+                    self.sites.setdefault(callee, []).append((index, position))
+
+    def trip_count(self, index: int, position: int) -> TripCount | None:
+        self.steps = self.depth = 0
+        self.asked.clear()
+        try:
+            return self._trip_count(_Frame(index), position)
+        except _OutOfStepsError:
+            return None
+
+    def _trip_count(self, owner: _Frame, position: int) -> TripCount | None:
+        it = self._computation(owner).instructions[position]
+        computations = condition_and_body(it)
+        if computations is None:
+            return None
+        condition = _Frame(computations[0], owner, position, is_loop=True)
+        bounds = [(self._bound(owner, position, value), sure) for value, sure in self._conjuncts(condition)]
+        known = [(turns, sure) for turns, sure in bounds if turns is not None]
+        if not known:
+            return None
+        turns, sure = min(known)
+        return TripCount(turns, sure and len(bounds) == 1)
+
+    def _computation(self, frame: _Frame) -> Computation:
+        return self.module.computations[frame.computation]
+
+    def _instruction(self, value: _Value) -> Instruction:
+        return self._computation(value[0]).instructions[value[1]]
+
+    def _conjuncts(self, condition: _Frame) -> Iterator[tuple[_Value, bool]]:
+        """The truth values that all must hold for another turn, and whether the condition is nothing else."""
+        waiting: list[tuple[_Value, bool]] = [((condition, self._computation(condition).root, ()), True)]
+        for value, alone in waiting:
+            self._step()
+            it, followed = self._instruction(value), None
+            if it.opcode == "and":
+                waiting += [(self._operand(value, number), False) for number in range(len(it.operands))]
+            elif self._asks_whether_true(value) or (it.opcode == "reduce" and it.shape.elements == 1):
+                waiting.append((self._operand(value, 0), alone))
+            elif (followed := self._followed(value)) is not None:
+                waiting.append((followed, alone))
+            else:
+                yield value, alone and it.opcode == "compare"
+
+    def _asks_whether_true(self, value: _Value) -> bool:
+        """Whether a comparison only asks whether a truth value is not false, as Equinox's loops do."""
+        it = self._instruction(value)
+        if it.opcode != "compare" or _direction(it) != "NE" or len(it.operands) != 2:
+            return False
+        if self._instruction(self._operand(value, 0)).shape.element_type != "pred":
+            return False
+        other: _Value | None = self._operand(value, 1)
+        last = None
+        while other is not None:
+            last, other = other, self._followed(other)
+        return last is not None and self._instruction(last).literal in ("dense<false>", "false")
+
+    def _bound(self, owner: _Frame, position: int, test: _Value) -> int | None:
+        """How many turns one comparison of a counter with a number allows."""
+        it = self._instruction(test)
+        if it.opcode != "compare" or len(it.operands) != 2:
+            return None
+        left, right = (self._linear(self._operand(test, number)) for number in (0, 1))
+        direction = _direction(it)
+        if left is None or right is None:
+            return None
+        if left[0] is None:
+            left, right, direction = right, left, _MIRRORED.get(direction, "")
+        state, offset = left
+        if state is None or right[0] is not None:
+            return None
+        start, step = self._start(owner, position, state), self._step_of(owner, position, state)
+        if start is None or not step:
+            return None
+        unsigned = self._instruction(self._operand(test, 0)).shape.element_type.startswith("u")
+        if unsigned and step < 0:
+            return None  # it may wrap around below 0
+        return _count(start, right[1] - offset, step, direction)
+
+    def _start(self, owner: _Frame, position: int, state: _State) -> int | None:
+        it = self._computation(owner).instructions[position]
+        if state[0] >= len(it.operands):
+            return None
+        first, *path = state
+        found = self._linear(self._at((owner, position, ()), first, tuple(path)))
+        return found[1] if found is not None and found[0] is None else None
+
+    def _step_of(self, owner: _Frame, position: int, state: _State) -> int | None:
+        """By how much a turn moves a loop-carried value; 0 where it stays, None where nobody can say."""
+        computations = condition_and_body(self._computation(owner).instructions[position])
+        if computations is None:
+            return None
+        body = _Frame(computations[1], owner, position, is_loop=True)
+        root = self._computation(body).root
+        path = state if self.module.stage == "stablehlo" else state[1:]
+        found = self._linear((body, root, path), kept=False)
+        return found[1] if found is not None and found[0] == state else None
+
+    def _linear(self, value: _Value, kept: bool = True) -> _Linear | None:
+        """A value as a loop-carried value plus a number.
+
+        Args:
+            value: of the loop's condition or body, or outside of it.
+            kept: whether a value that each turn hands on as it is counts as what it was before the loop.
+        """
+        if self.depth >= _MOST_NESTED:
+            return None
+        self.depth += 1
+        try:
+            return self._linear_at(value, kept)
+        finally:
+            self.depth -= 1
+
+    def _linear_at(self, value: _Value, kept: bool) -> _Linear | None:
+        following: _Value | None = value
+        while following is not None:
+            self._step()
+            value, following = following, self._followed(following)
+        frame, _, path = value
+        it = self._instruction(value)
+        if it.opcode == "constant" and not path:
+            found = _INTEGER.fullmatch(it.literal or "")
+            return (None, int(found[1])) if found else None
+        if it.opcode in ("add", "subtract") and len(it.operands) == 2 and not path:
+            left, right = (self._linear(self._operand(value, n), kept) for n in (0, 1))
+            if left is None or right is None or (right[0] is not None and (left[0] or it.opcode == "subtract")):
+                return None
+            number = left[1] + right[1] if it.opcode == "add" else left[1] - right[1]
+            return (left[0] if left[0] is not None else right[0]), number
+        if it.opcode == "while" and path:
+            return self._kept(frame, value[1], path if self.module.stage == "stablehlo" else (0, *path))
+        if it.opcode != "parameter":
+            return None
+        if frame.caller is None:
+            return self._from_callers(value, kept)
+        state = (int(it.literal or 0), *path)
+        if not kept:
+            return state, 0
+        before = self._kept(frame.caller, frame.site, state)
+        return before if before is not None else (state, 0)
+
+    def _kept(self, owner: _Frame, position: int, state: _State) -> _Linear | None:
+        """What a loop-carried value was before the loop, if every turn hands it on as it is."""
+        question = owner, position, state
+        if question in self.asked:
+            return None
+        self.asked.add(question)
+        try:
+            return self._before(owner, position, state) if self._step_of(owner, position, state) == 0 else None
+        finally:
+            self.asked.discard(question)
+
+    def _before(self, owner: _Frame, position: int, state: _State) -> _Linear | None:
+        first, *path = state
+        if first >= len(self._computation(owner).instructions[position].operands):
+            return None
+        found = self._linear(self._at((owner, position, ()), first, tuple(path)))
+        return found if found is not None and found[0] is None else None
+
+    def _from_callers(self, value: _Value, kept: bool) -> _Linear | None:
+        """A parameter of a computation that may be called from several places: one number if all give the same."""
+        frame, position, path = value
+        sites = self.sites.get(frame.computation, [])
+        if not 0 < len(sites) <= _MOST_CALLERS:
+            return None
+        found: set[_Linear | None] = set()
+        for index, site in sites:
+            it = self.module.computations[index].instructions[site]
+            if it.opcode not in _CALLS and it.opcode != "while":
+                return None
+            inner = _Frame(frame.computation, _Frame(index), site, is_loop=it.opcode == "while")
+            found.add(self._linear((inner, position, path), kept))
+        only = found.pop() if len(found) == 1 else None
+        return only if only is not None and only[0] is None else None
+
+    def _followed(self, value: _Value) -> _Value | None:
+        """The value that this one is, one step nearer to where it was made; None where it is made here."""
+        frame, _, path = value
+        it = self._instruction(value)
+        if it.opcode in _VALUE_PRESERVING and it.operands:
+            if len(it.operands) == 1:
+                return self._at(value, 0, path)
+            return self._at(value, path[0], path[1:]) if path and path[0] < len(it.operands) else None
+        if it.opcode in ("get-tuple-element", "get_tuple_element") and it.operands:
+            index = (it.attribute("index") or "").partition(" ")[0]
+            return (frame, it.operands[0], (int(index), *path)) if index.isdigit() else None
+        if it.opcode in _TUPLES:
+            if path and path[0] < len(it.operands):
+                return self._at(value, path[0], path[1:])
+            return self._at(value, 0, path) if len(it.operands) == 1 and it.opcode != "tuple" else None
+        if it.opcode in _CALLS and it.called:
+            callee = it.called[0]
+            return _Frame(callee, frame, value[1]), self.module.computations[callee].root, path
+        if it.opcode == "parameter" and frame.caller is not None:
+            return self._argument(value)
+        return None
+
+    def _argument(self, value: _Value) -> _Value | None:
+        """What a call site hands in for a parameter; None for what a loop carries from turn to turn."""
+        frame, _, path = value
+        assert frame.caller is not None
+        it, site = self._instruction(value), self._computation(frame.caller).instructions[frame.site]
+        number = int(it.literal or 0)
+        if frame.is_loop:
+            if it.attribute("captured") is None:
+                return None
+            number = self._captured(site, frame, number)
+        if not 0 <= number < len(site.operands):
+            return None
+        return self._at((frame.caller, frame.site, ()), number, path)
+
+    def _captured(self, site: Instruction, frame: _Frame, number: int) -> int:
+        """Which operand of a StableHLO loop a captured parameter is: after the state come those of the condition."""
+        computations = condition_and_body(site)
+        if computations is None or frame.computation == computations[0]:
+            return number
+        parameters = self.module.computations[computations[0]].instructions
+        return number + sum(it.opcode == "parameter" and it.attribute("captured") is not None for it in parameters)
+
+    def _operand(self, value: _Value, number: int) -> _Value:
+        return self._at(value, number, ())
+
+    def _at(self, value: _Value, number: int, path: Path) -> _Value:
+        """An operand; of a StableHLO operation with several results, which of them."""
+        frame, position, _ = value
+        it = self._computation(frame).instructions[position]
+        operand = it.operands[number]
+        if self.module.stage == "stablehlo":
+            several = self._computation(frame).instructions[operand].shape.tuple_shapes
+            if len(several) > 1:
+                return frame, operand, ((it.results[number] if it.results else 0), *path)
+        return frame, operand, path
+
+    def _step(self) -> None:
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            raise _OutOfStepsError
+
+
+def _direction(it: Instruction) -> str:
+    text = it.attribute("comparison_direction") or it.attribute("direction") or ""
+    return next((word for word in ("LT", "LE", "GT", "GE", "NE", "EQ") if word in text), "")
+
+
+def _count(start: int, limit: int, step: int, direction: str) -> int | None:
+    if step < 0:
+        start, limit, step, direction = -start, -limit, -step, _MIRRORED.get(direction, "")
+    way = limit - start
+    if direction == "LE":
+        way += 1
+    elif (direction == "NE" and (way < 0 or way % step)) or direction not in ("LT", "NE"):
+        return None
+    return max(0, -(-way // step))

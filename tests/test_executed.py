@@ -1,0 +1,253 @@
+"""Executed numbers: what one call of a program does, against a run that counts and against counts by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from hlodiff.differ.costs import flops_of, is_applied
+from hlodiff.differ.executed import ZERO, Executed, executed, runs
+from hlodiff.differ.trip_counts import TripCount, trip_counts
+from hlodiff.hlo import read, read_text
+from hlodiff.hlo.collectives import FAMILIES
+from hlodiff.hlo.model import Module
+from hlodiff.hlo.parser import read_hlo
+from tests.counting_run import UnknownError, counting_run
+from tests.test_turns import copies, loop
+
+ROOT = Path(__file__).resolve().parent.parent
+PATTERNS = ("snapshots/*/*/compiled.hlo", "snapshots/*/*/stablehlo.mlir", "tests/fixtures/collectives/*.hlo")
+PROGRAMS = sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern))
+# Their loops end when data says so, or a conditional asks for data.
+OPEN = ("curve_fit", "ode_solve")
+
+
+def values(module: Module) -> dict[str, int | None]:
+    return {name: number.exact for name, number in executed(module).items()}
+
+
+def test_every_executed_number_of_every_example_is_what_a_run_counts() -> None:
+    counted = 0
+    for path in PROGRAMS:
+        module = read(path)
+        try:
+            computations, instructions = counting_run(module)
+        except UnknownError:
+            assert any(name in str(path) for name in OPEN), path
+            continue
+        assert not any(name in str(path) for name in OPEN), path
+        counted += 1
+        applied = {
+            callee
+            for computation in module.computations
+            for it in computation.instructions
+            for name, group in it.calls
+            if is_applied(it, name)
+            for callee in group
+        }
+
+        def holds(number: Executed, seen: int, path: Path = path, module: Module = module) -> None:
+            least, most = number.bounds
+            assert most is not None and least <= seen <= most, path
+            branches = any(it.opcode in ("case", "conditional") for c in module.computations for it in c.instructions)
+            assert branches or number.exact == seen, path
+
+        for index, number in enumerate(runs(module)):
+            if index not in applied and computations[index]:
+                holds(number, computations[index])
+        found = executed(module)
+        by_opcode: Counter[str] = Counter()
+        flops = 0
+        for (index, position), times in instructions.items():
+            computation = module.computations[index]
+            it = computation.instructions[position]
+            by_opcode[it.opcode.removesuffix("-start")] += times
+            flops += times * flops_of(it, [computation.instructions[o].shape for o in it.operands])
+        holds(found["copies"], by_opcode["copy"])
+        # On a host, a custom call runs a computation that the run does not enter.
+        if not any("custom-call" in it.opcode and it.called for c in module.computations for it in c.instructions):
+            holds(found["flops"], flops)
+        if "async_collective_fusion" not in path.read_text():  # several steps are one collective
+            for family in FAMILIES:
+                spelled = by_opcode[family] + by_opcode[family.replace("-", "_")]
+                holds(found.get(f"collectives.{family}", ZERO), spelled)
+    assert counted >= 70
+
+
+def test_layers_in_a_loop_do_what_their_copies_do() -> None:
+    for target in ("cpu", "cuda-h100-x4", "tpu-v5e-2x2"):
+        for file in ("stablehlo.mlir", "compiled.hlo"):
+            one, many = (
+                values(read(ROOT / "snapshots" / n / target / file)) for n in ("stack_scanned", "stack_unrolled")
+            )
+            assert one["flops"] is not None and many["flops"] is not None
+            assert one["flops"] == pytest.approx(many["flops"], rel=0.05), (target, file)
+
+
+def test_a_loop_multiplies_and_its_condition_is_asked_once_more() -> None:
+    found = values(read_hlo(loop(inside=1, outside=2, turns=5)))
+    assert (found["collectives.all-reduce"], found["collective_bytes.all-reduce"]) == (7, 7 * 32)
+    assert values(read_hlo(copies(7)))["collectives.all-reduce"] == 7
+    module = read_hlo(loop(turns=5))
+    by_name = {c.name: number.exact for c, number in zip(module.computations, runs(module), strict=True)}
+    assert (by_name["cond"], by_name["body"], by_name["main"]) == (6, 5, 1)
+
+
+UNKNOWN = loop(inside=3, outside=2, known=False).replace("direction=LT", "direction=EQ")
+
+
+def test_a_loop_of_unknown_turns_is_counted_per_turn() -> None:
+    number = executed(read_hlo(UNKNOWN))["collectives.all-reduce"]
+    ((turning, least, most),) = number.per_turn
+    assert (number.exact, number.bounds, least, most) == (None, (2, None), 3, 3)
+    assert turning.words() == "the loop %w"
+    assert number.to_json() == {"at_least": 2, "at_most": None, "per_turn": {"w": 3}}
+    more = executed(read_hlo(UNKNOWN.replace("ROOT %n = f32[8]{0} negate", "ROOT %n = f32[8]{0} cosine")))
+    assert number.compares_with(more["collectives.all-reduce"]), "the same loop, turn by turn"
+    assert not number.compares_with(executed(read_hlo(loop(inside=3)))["collectives.all-reduce"])
+    assert not number.compares_with(
+        executed(read_hlo(UNKNOWN.replace("direction=EQ", "direction=GE")))["collectives.all-reduce"]
+    )
+
+
+BRANCHES = """HloModule m
+
+%sum (x: f32[], y: f32[]) -> f32[] {
+  %x = f32[] parameter(0)
+  %y = f32[] parameter(1)
+  ROOT %s = f32[] add(%x, %y)
+}
+
+%one (a: f32[8]) -> f32[8] {
+  %a = f32[8]{0} parameter(0)
+  %b = f32[8]{0} all-reduce(%a), replica_groups={{0,1}}, to_apply=%sum
+  ROOT %c = f32[8]{0} tanh(%b)
+}
+
+%two (d: f32[8]) -> f32[8] {
+  %d = f32[8]{0} parameter(0)
+  %e = f32[8]{0} all-reduce(%d), replica_groups={{0,1}}, to_apply=%sum
+  %f = f32[8]{0} copy(%e)
+  ROOT %g = f32[8]{0} tanh(%f)
+}
+
+ENTRY %main (i: pred[], p: f32[8]) -> f32[8] {
+  %i = pred[] parameter(0)
+  %p = f32[8]{0} parameter(1)
+  ROOT %r = f32[8]{0} conditional(%i, %p, %p), true_computation=%one, false_computation=%two
+}
+"""
+
+
+def test_one_branch_runs_so_what_both_do_is_known_and_the_rest_is_a_range() -> None:
+    found = executed(read_hlo(BRANCHES))
+    assert found["collectives.all-reduce"] == Executed(1, 1)
+    assert found["flops"] == Executed(16, 16), "8 of the reduction, 8 of tanh"
+    assert found["copies"] == Executed(0, 1) and found["copies"].to_json() == {"at_least": 0, "at_most": 1}
+    assert [number.bounds for number in runs(read_hlo(BRANCHES))[1:]] == [(0, 1), (0, 1), (1, 1)]
+
+
+def test_nested_loops_multiply_and_an_unknown_one_around_them_does_not_hide_them() -> None:
+    """`w` turns five times in every turn of a loop that nobody knows."""
+    inner = loop(inside=2, outside=0, turns=5).replace("ENTRY %main", "%inner").replace("HloModule m\n", "")
+    outer = (
+        "%going (q: f32[8]) -> pred[] {\n  %q = f32[8]{0} parameter(0)\n"
+        '  ROOT %more = pred[] custom-call(%q), custom_call_target="more"\n}\n\n'
+        "ENTRY %top (x: f32[8]) -> f32[8] {\n  %x = f32[8]{0} parameter(0)\n"
+        "  ROOT %o = f32[8]{0} while(%x), condition=%going, body=%inner\n}\n"
+    )
+    number = executed(read_hlo(f"HloModule m\n{inner}\n{outer}"))["collectives.all-reduce"]
+    assert (number.bounds, [(one.name, low, high) for one, low, high in number.per_turn]) == (
+        (0, None),
+        [("o", 10, 10)],
+    )
+    asked = executed(read_hlo(f"HloModule m\n{inner}\n{outer}"))["custom_calls.more"]
+    assert asked.least == 1 and asked.per_turn[0][1:] == (1, 1)
+
+
+def test_an_early_end_makes_a_range() -> None:
+    text = loop(turns=8, known=False).replace(
+        "  ROOT %l = pred[] compare(%i, %n), direction=LT",
+        '  %l = pred[] compare(%i, %n), direction=LT\n  %f = pred[] custom-call(%c), custom_call_target="more"\n'
+        "  ROOT %b = pred[] and(%l, %f)",
+    )
+    assert list(trip_counts(read_hlo(text)).values()) == [TripCount(8, False)]
+    assert executed(read_hlo(text))["collectives.all-reduce"].bounds == (2, 10)
+
+
+@pytest.mark.parametrize(
+    ("change", "turns"),
+    [
+        (("constant(2)\n  ROOT", "constant(9)\n  ROOT"), 9),
+        (("direction=LT", "direction=LE"), 3),
+        (("%zero = s32[] constant(0)", "%zero = s32[] constant(1)"), 1),
+        (("%next = s32[] add(%k, %one)", "%wide = s64[] convert(%k)\n  %next = s32[] add(%wide, %one)"), 2),
+        (("%next = s32[] add(%k, %one)", "%twice = s32[] add(%k, %one)\n  %next = s32[] add(%twice, %one)"), 1),
+        (("compare(%i, %n)", "compare(%n, %i)"), None),
+        (("%next = s32[] add(%k, %one)", "%next = s32[] multiply(%k, %one)"), None),
+        (("direction=LT", "direction=GT"), None),
+    ],
+)
+def test_what_a_program_says_of_its_turns(change: tuple[str, str], turns: int | None) -> None:
+    module = read_hlo(loop(known=False).replace(*change))
+    assert [one.turns for one in trip_counts(module).values()] == ([turns] if turns is not None else [])
+
+
+def test_all_targets_know_the_loops_that_stablehlo_knows() -> None:
+    for name, turns in {"stack_scanned": [6], "recurrence": [32], "lstm_gradient": [12, 12]}.items():
+        for path in sorted((ROOT / "snapshots" / name).glob("*/*.[hm]l*")):
+            assert [one.turns for one in trip_counts(read(path)).values()] == turns, path
+
+
+def test_a_call_that_nests_without_end_is_no_number() -> None:
+    body = "".join(
+        f"%c{n} (x: f32[8]) -> f32[8] {{\n  %x = f32[8]{{0}} parameter(0)\n"
+        + (f"  %a = f32[8]{{0}} call(%x), to_apply=%c{n - 1}\n" if n else "  %a = f32[8]{0} copy(%x)\n")
+        + (
+            f"  ROOT %b = f32[8]{{0}} call(%a), to_apply=%c{n - 1}\n}}\n\n"
+            if n
+            else "  ROOT %b = f32[8]{0} copy(%a)\n}\n\n"
+        )
+        for n in range(70)
+    )
+    root = "  ROOT %r = f32[8]{0} call(%p), to_apply=%c69\n}"
+    entry = f"ENTRY %e (p: f32[8]) -> f32[8] {{\n  %p = f32[8]{{0}} parameter(0)\n{root}"
+    number = executed(read_text(f"HloModule m\n\n{body}{entry}\n"))["copies"]
+    assert number.exact is None and number.bounds[1] is None
+
+
+UPDATED = """HloModule m
+
+%stacked (a: f32[32,16], b: f32[1,16], i: s32[]) -> f32[32,16] {
+  %a = f32[32,16]{1,0} parameter(0)
+  %b = f32[1,16]{1,0} parameter(1)
+  %i = s32[] parameter(2)
+  %z = s32[] constant(0)
+  %t = f32[1,16]{1,0} tanh(%b)
+  ROOT %u = f32[32,16]{1,0} dynamic-update-slice(%a, %t, %i, %z)
+}
+
+%taken (c: f32[32,16], j: s32[]) -> f32[1,16] {
+  %c = f32[32,16]{1,0} parameter(0)
+  %j = s32[] parameter(1)
+  %y = s32[] constant(0)
+  %d = f32[1,16]{1,0} dynamic-slice(%c, %j, %y), dynamic_slice_sizes={1,16}
+  ROOT %n = f32[1,16]{1,0} negate(%d)
+}
+
+ENTRY %main (p: f32[32,16], k: s32[]) -> f32[32,16] {
+  %p = f32[32,16]{1,0} parameter(0)
+  %k = s32[] parameter(1)
+  %f = f32[1,16]{1,0} fusion(%p, %k), kind=kLoop, calls=%taken
+  ROOT %g = f32[32,16]{1,0} fusion(%p, %f, %k), kind=kLoop, calls=%stacked
+}
+"""
+
+
+def test_fusions_that_slice_or_update_in_place_move_only_the_slice() -> None:
+    found = values(read_hlo(UPDATED))
+    assert (found["bytes_read"], found["bytes_written"]) == (64 + 4 + 64 + 4, 64 + 64)
+    assert (found["bytes_accessed"], found["launches"], found["flops"]) == (264, 2, 32)
+    assert ZERO.exact == 0
