@@ -15,6 +15,7 @@ from hlodiff.capture.imports import message, one_line, relative, user_frame, use
 from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.lowering import TracedCase, lower, trace
 from hlodiff.capture.memory_kinds import dropped_kinds, ignored_kinds
+from hlodiff.capture.pass_dumps import compile_with_dump
 from hlodiff.capture.records import CapturedProgram, CaptureFailure, NotChecked, Outcome, Request
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.errors import HlodiffError
@@ -222,7 +223,7 @@ def _compile(bench: Bench, request: Request, name: TargetName, target: Target, t
         if request.lower_only:
             return CapturedProgram(*where, stablehlo, None, found, seconds)
         start = time.perf_counter()
-        compiled = lowered.compile()
+        compiled = compile_with_dump(lowered, Path(request.dump)) if request.dump else lowered.compile()
         seconds["compile"] = time.perf_counter() - start
         found |= {"memory": facts.memory(compiled), "cost": facts.cost(compiled)}
         return CapturedProgram(*where, stablehlo, compiled_text(compiled), found, seconds)

@@ -22,6 +22,7 @@ class Request:
         known_toolchain: the toolchain that made the stored program. Where both are unchanged, the program is not
             compiled.
         lower_only: whether the program is lowered and never compiled.
+        dump: an empty folder for a text after each of XLA's passes; "" where none is wanted.
 
     Example:
         >>> Request("f", "", "cpu").target
@@ -34,6 +35,7 @@ class Request:
     known_stablehlo: str = ""
     known_toolchain: dict[str, Any] | None = None
     lower_only: bool = False
+    dump: str = ""
 
 
 @dataclass(frozen=True, slots=True)

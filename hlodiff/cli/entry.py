@@ -31,6 +31,7 @@ _COMMANDS = {
     "log": "Show the numbers of a recorded program over the commits that changed it.",
     "bisect": "Find the commit that changed a number of a recorded program.",
     "git": "Let git show reports of snapshots, and keep merges out of them.",
+    "inspect": "Look closer at one program: its passes, where an instruction comes from, ...",
     "parity": "Show where a call compiles to another program than `.lower()` gives.",
     "growth": "Show how programs grow with a size, and where.",
     "show": "Show what one recorded program is made of.",

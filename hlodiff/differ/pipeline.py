@@ -121,10 +121,37 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, closed: bool = 
         if wider is narrowed:
             break
         narrowed = wider
+    result = _result(ready, found, (old, new), opened, limits)
+    return narrowed.widened(result) if narrowed else result
+
+
+def diff_with_matches(
+    old: Module, new: Module, *, limits: Limits = DEFAULTS
+) -> tuple[ModuleDiff, DiffInput, CanonicalDiff]:
+    """The difference of two compiled programs, and which instruction is which in it.
+
+    Args:
+        old, new: two programs; all of both is read.
+        limits: how much may be tried.
+
+    Returns:
+        what `diff` gives with `closed=False`, the programs without noise, and the matches that the edits rest on.
+    """
+    ready = prepare_pair(old, new)
+    worked = diff_in_canonical_direction(ready, limits)
+    found = _edits_of(worked, ready, (old, new), limits)
+    return _result(ready, found, (old, new), (old, new), limits), ready, worked
+
+
+def _result(
+    ready: DiffInput, found: _Found, whole: tuple[Module, Module], opened: tuple[Module, Module], limits: Limits
+) -> ModuleDiff:
+    """The record of a diff: edits grouped, and what can be counted in both programs."""
+    old, new = whole
     edits = group_edits(*ready.printed, found.edits, opened)
     schedule, tuning = group_edits(*ready.printed, found.schedule), group_edits(*ready.printed, found.tuning)
     counted = PairMetrics(old, new)
-    result = ModuleDiff(
+    return ModuleDiff(
         old,
         new,
         edits,
@@ -139,7 +166,6 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, closed: bool = 
         limits,
         max(map(elided_constants, (old, new))),
     )
-    return narrowed.widened(result) if narrowed else result
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +212,12 @@ def diff_in_canonical_direction(ready: DiffInput, limits: Limits, narrowed: Prun
 
 def _compare(ready: DiffInput, opened: tuple[Module, Module], limits: Limits, narrowed: PrunedPair | None) -> _Found:
     """Work out the pair from the side that content decides."""
+    return _edits_of(diff_in_canonical_direction(ready, limits, narrowed), ready, opened, limits)
+
+
+def _edits_of(worked: CanonicalDiff, ready: DiffInput, opened: tuple[Module, Module], limits: Limits) -> _Found:
+    """The edits that a matching gives, the right way round."""
     tuned = ready.modules
-    worked = diff_in_canonical_direction(ready, limits, narrowed)
     if not worked.is_mirrored:
         return _compare_programs(worked, tuned, opened, limits)
     found = _compare_programs(worked, (tuned[1], tuned[0]), (opened[1], opened[0]), limits)

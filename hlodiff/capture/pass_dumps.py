@@ -1,0 +1,87 @@
+"""Compiling with a text after each of XLA's passes, in a worker."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hlodiff.errors import CaptureError
+
+MOST_BYTES = 4 * 1024**3
+"""A dump that grows larger is stopped: 80 texts of a program of 100,000 instructions have about 1 GB."""
+_SECONDS = 0.2
+
+
+def dump_options(folder: Path) -> dict[str, bool | str]:
+    """What `Lowered.compile` is told, so that XLA writes a text after each pass that changed the module.
+
+    As options of one compile they concern no other program of the process, and the toolchain stays what it is. CPU,
+    GPU and TPU compilers take them.
+
+    Args:
+        folder: where XLA writes.
+
+    Example:
+        >>> dump_options(Path("dump"))["xla_dump_hlo_pass_re"]
+        '.*'
+    """
+    return {"xla_dump_to": str(folder), "xla_dump_hlo_pass_re": ".*", "xla_dump_hlo_as_text": True}
+
+
+def compile_with_dump(lowered: Any, folder: Path, most: int = MOST_BYTES) -> Any:
+    """Compile a lowered program and leave its pass dump in a folder.
+
+    Args:
+        lowered: what `jax.jit(f).lower()` gives.
+        folder: an empty folder.
+        most: bytes that the folder may grow to.
+
+    Returns:
+        the compiled program, the same as without a dump.
+
+    Raises:
+        CaptureError: the dump grew too large, and the folder was removed.
+    """
+    # A compiler that ignores the folder must not litter the project.
+    with contextlib.chdir(folder), _watched(folder, most) as stopped:
+        compiled = lowered.compile(compiler_options=dump_options(folder))
+    if stopped.is_set() or folder_bytes(folder) > most:
+        shutil.rmtree(folder, ignore_errors=True)
+        hint = "ask for a smaller case of the function: passes treat it alike"
+        raise CaptureError(f"XLA's pass dump grew larger than {most >> 20:,} MiB", hint=hint)
+    return compiled
+
+
+@contextlib.contextmanager
+def _watched(folder: Path, most: int) -> Iterator[threading.Event]:
+    """Remove the folder where it grows too large while XLA writes: XLA then goes on without it."""
+    ended, stopped = threading.Event(), threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_SECONDS):
+            if folder_bytes(folder) > most:
+                stopped.set()
+                shutil.rmtree(folder, ignore_errors=True)
+                return
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield stopped
+    finally:
+        ended.set()
+        thread.join()
+
+
+def folder_bytes(folder: Path) -> int:
+    """Bytes of the files right in a folder; 0 where it is gone."""
+    try:
+        with os.scandir(folder) as entries:
+            return sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
+    except OSError:
+        return 0
