@@ -10,23 +10,28 @@ WORKERS ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help check test browser update docs bench lint clean
+.PHONY: help check test test-slow browser update docs bench lint clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 check: $(STAMP) ## compile the examples for every target and compare with snapshots/
 	$(BIN)/hlodiff check
 
-test: $(STAMP) browser ## run the tests, fast ones first
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+test: $(STAMP) ## run the tests that compile little and start few processes
+	$(PYTEST) -m "not slow"
+
+test-slow: $(STAMP) browser ## run the others: whole runs of the command, every page of the docs played, a browser
+	$(PYTEST) -m slow
 
 # What the tests of the HTML page drive; where it cannot be installed, those tests fail and say so.
 browser:
 	@command -v chromium >/dev/null && exit 0; \
 	as_root() { if [ "$$(id -u)" = 0 ]; then "$$@"; else sudo -n "$$@"; fi; }; \
 	{ as_root apt-get update -q && as_root apt-get install -q -y --no-install-recommends chromium; } >&2 \
-	|| echo "make test: no Chromium here, and it could not be installed: install Debian's package chromium" >&2
+	|| echo "make test-slow: no Chromium here, and it could not be installed: install Debian's package chromium" >&2
 
 update: $(STAMP) ## record the examples anew in snapshots/
 	$(BIN)/hlodiff update
