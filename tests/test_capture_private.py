@@ -185,8 +185,9 @@ def test_equinox_statics_hold_the_call() -> None:
 
 def test_jax_tells_what_stands_around_a_call() -> None:
     with jax.set_mesh(jax.make_mesh((1,), ("x",))):
-        assert jax_private.trace_context()["jax.set_mesh"] == "x=1"
-    assert set(jax_private.trace_context().values()) == {""}
+        assert jax_private.trace_context()["jax.set_mesh"] == "x=1 (explicit) on devices 0"
+    around = jax_private.trace_context()
+    assert {around[name] for name in ("with mesh", "jax.set_mesh", "axis names", "compute_on")} == {""}
 
 
 def test_a_call_in_progress_can_be_lowered_again() -> None:

@@ -93,12 +93,13 @@ def test_nested_and_transformed_functions() -> None:
         ("inner", ""),
     ]
     own = [program for program in seen.programs if not program.eager]
-    # The forward and the backward pass; the latter is compiled outside of any call and known by its name only.
+    # The forward and the backward pass; the latter is compiled outside of any call.
     assert [(p.function.short if p.function else "", p.call is not None) for p in own] == [
         ("outer", True),
         ("inner", True),
         ("inner", False),
     ]
+    assert [p.under.leaves[0].text if p.under else "" for p in own] == ["", "linearize", "backward"]
 
 
 def test_leaves_of_an_equinox_call() -> None:
@@ -165,7 +166,8 @@ def test_jit_in_a_method_and_ahead_of_time() -> None:
         "__init__"
     )
     assert first.call.function.key == second.call.function.key
-    assert [part.inside for part in (leaf(first, ""), leaf(second, ""))] == [(("rate", "1.0"),), (("rate", "2.0"),)]
+    inside = [[(one.name, one.text) for one in leaf(trace, "").inside] for trace in (first, second)]
+    assert inside == [[("rate", "1.0")], [("rate", "2.0")]]
     assert (
         leaf(first, "").object_id != leaf(second, "").object_id and leaf(first, "").code_id == leaf(second, "").code_id
     )

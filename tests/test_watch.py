@@ -136,10 +136,10 @@ scale  4 traces, 3 programs, compiled 4 times (x.py:10)
       -> convert it once, before the first call; see whether the function returns another type than it takes
 power  5 traces, 2 programs, compiled 5 times (x.py:21)
   trace 2, called at x.py:30; waste: equal to program 1
-    static `config` is a new Config each time, whose class compares by identity
+    static `config` is another Config, and its class compares by identity
       -> create it once, or give its class `==` and a hash: @dataclass(frozen=True)
   trace 3, called at x.py:30
-    static `config` is a new Config each time, whose class compares by identity
+    static `config` is another Config, and its class compares by identity
       -> create it once, or give its class `==` and a hash: @dataclass(frozen=True)
   trace 4, called at x.py:31; waste: equal to program 1
     static `config` is Frozen(n=3), before an object of class Config
@@ -149,7 +149,7 @@ power  5 traces, 2 programs, compiled 5 times (x.py:21)
       -> if it varies, pass it as an array; static values cost a program each
 grad(loss)  2 traces, 2 programs, compiled 3 times (x.py:24)
   trace 2, called at x.py:33; waste: equal to program 1
-    default_matmul_precision is float32 around the call, before None
+    default_matmul_precision is float32 around the call, before none
       -> set it once, before the first call
   compile 3, called at x.py:34
     `w` lies on cpu:0, before wherever JAX put it
@@ -186,7 +186,7 @@ print(seen.explain("stel"))
 HELD_EXPLAINED = """\
 `update` is a new function object each time (same code, x.py:10) that closes over `self.rate` 0.1 -> 0.2, jitted again \
 at x.py:9 in `Trainer.__init__` -> pass what it closes over as an argument, and define and jit it once
-static `config` is a new Config each time, whose class compares by identity -> create it once, or give its class \
+static `config` is another Config, and its class compares by identity -> create it once, or give its class \
 `==` and a hash: @dataclass(frozen=True)
 `t` is a weakly typed i32[] (a Python int), before a weakly typed f32[] (a Python float) -> give it one type: \
 jnp.asarray(value, dtype) for every call
@@ -387,7 +387,7 @@ def test_libraries_and_odd_objects_do_no_harm(tmp_path: Path) -> None:
     assert explained(tmp_path, LIBRARY) == (
         "looked_at  12 traces, 12 programs (x.py:17)\n"
         "shapes 1\nlooked_at 12\n<lambda> (x.py:32) 1\n<lambda> (x.py:33) 2\n"
-        "`<lambda>` is a new function object each time (same code, x.py:33) that closes over `0` 2 -> 3, "
+        "`<lambda>` is a new functools.partial each time (same code, x.py:33) that closes over `n` 2 -> 3, "
         "jitted again at x.py:33\n"
     )
 

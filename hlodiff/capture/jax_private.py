@@ -172,6 +172,37 @@ def jit_points() -> tuple[tuple[Any, str], ...]:
     return points
 
 
+def made_points() -> tuple[tuple[Any, str], ...]:
+    """Functions of JAX that make a wrapper of a function (`jax.vmap`, `jax.grad`, `jax.checkpoint`), as decorators.
+
+    Missing: a wrapper does not know the line it was made on. Those that a version of JAX lacks are left out: the line
+    is then that of the wrapped function.
+    """
+    try:
+        from jax._src import ad_checkpoint, api
+    except ImportError:
+        return ()
+    return tuple((module, "wraps") for module in (api, ad_checkpoint) if hasattr(module, "wraps"))
+
+
+def emptying_points() -> tuple[tuple[Any, str], ...]:
+    """What empties JAX's caches: all of them, and those of one function. Missing: an event for either.
+
+    Returns:
+        `clear_all_caches()`, `jit_evict_fn(jitted)` and the method that is this, as far as this version of JAX has
+        them.
+    """
+    try:
+        from jax._src import pjit, util
+    except ImportError:
+        return ()
+    import jax
+
+    jitted = type(jax.jit(_nothing))  # `jax.jit` sets its `clear_cache` to `jit_evict_fn` each time
+    points = ((util, "clear_all_caches"), (pjit, "jit_evict_fn"), (jitted, "clear_cache"))
+    return tuple((module, name) for module, name in points if hasattr(module, name))
+
+
 RAN_PYTHON = "trace_to_jaxpr"
 """The event of `test_event` when JAX runs Python code to trace it. Missing: a cached jaxpr looks like a new one."""
 
@@ -226,26 +257,69 @@ class Compiling:
     Args:
         origin: the function of its jaxpr; None where that is not known.
         call: the innermost call in progress, see `call_in_progress`, where it is a call of that function.
+        under: the transformations through which a jitted function reached the compiler outside of any other, innermost
+            first: "vmap", "jvp", "linearize", "backward".
+        of_what: for each the batched axes, or which arguments it differentiates, as text.
+        operands: the arguments of the program.
     """
 
     origin: Origin | None
     call: tuple[Any, Any, tuple[Any, ...], dict[str, Any]] | None
+    under: tuple[str, ...] = ()
+    of_what: tuple[str, ...] = ()
+    operands: tuple[Any, ...] = ()
+
+
+# JAX's functions that run a jitted function under a transformation: their names are on the stack of the compile.
+_TRANSFORMATIONS = {
+    "_pjit_batcher": "vmap",
+    "_pjit_jvp": "jvp",
+    "_pjit_linearize": "linearize",
+    "_pjit_partial_eval": "linearize",
+    "_lift_linearized": "jvp",
+    "backward_pass": "backward",
+    "backward_pass3": "backward",
+}
 
 
 def compiling() -> Compiling:
     """What this thread compiles. Missing: the compiler does not know for which call, see `call_in_progress`."""
     origin: Origin | None = None
+    under: list[str] = []
+    of_what: list[str] = []
+    operands: tuple[Any, ...] = ()
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name, file = frame.f_code.co_name, frame.f_code.co_filename
         if name == "_pjit_call_impl_python" and "jaxpr" in frame.f_locals:
-            origin = _origin(frame.f_locals["name"], frame.f_locals["jaxpr"].jaxpr.debug_info)
+            here = frame.f_locals
+            origin = _origin(here["name"], here["jaxpr"].jaxpr.debug_info)
+            operands = tuple(here.get("args", ()))
+        elif name in _TRANSFORMATIONS and is_jax_source(file):
+            under.append(_TRANSFORMATIONS[name])
+            of_what.append(_transformed_arguments(frame.f_locals))
         elif name == "cache_miss" and file.endswith("pjit.py"):
-            return Compiling(origin, _call_of(frame.f_locals, origin))
+            call = _call_of(frame.f_locals, origin)
+            return Compiling(origin, call, tuple(under), tuple(of_what), operands)
         elif name == "compile" and file.endswith("stages.py"):
             return Compiling(_origin_ahead_of_time(frame.f_locals.get("self")), None)
         frame = frame.f_back
-    return Compiling(origin, None)
+    return Compiling(origin, None, tuple(under), tuple(of_what), operands)
+
+
+def _transformed_arguments(here: Any) -> str:
+    """The batched axes of `jax.vmap`, or which arguments are differentiated; "" where that is not to be seen."""
+    names = set(here)
+    if "dims_in" in names:
+        return ", ".join(map(str, here["dims_in"]))
+    if "nzs" in names:
+        return ", ".join(str(index) for index, active in enumerate(here["nzs"]) if active)
+    return ""
+
+
+def is_jax_source(file: str) -> bool:
+    """Whether a Python file is one of JAX's private modules."""
+    return "/jax/_src/" in file.replace("\\", "/")
 
 
 def _call_of(here: Any, origin: Origin | None) -> tuple[Any, Any, tuple[Any, ...], dict[str, Any]] | None:
@@ -265,6 +339,27 @@ def _origin_ahead_of_time(lowered: Any) -> Origin | None:
         return _origin(name, lowering.compile_args["all_args_info"].debug_info)
     except (AttributeError, KeyError, TypeError):
         return None
+
+
+def functions_given() -> Iterator[Any]:
+    """The functions of the caller's that JAX's functions in progress hold, innermost first.
+
+    Missing: the jaxpr of a loop body does not know its function, and so not what that closes over.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    entered = False
+    while frame is not None:
+        inside = is_jax_source(frame.f_code.co_filename)
+        if entered and not inside:
+            return
+        entered |= inside
+        if inside:
+            for value in list(frame.f_locals.values()):
+                for one in value if isinstance(value, tuple | list) else (value,):
+                    code = getattr(one.func if isinstance(one, functools.partial) else one, "__code__", None)
+                    if code is not None and not is_jax_source(code.co_filename):
+                        yield one
+        frame = frame.f_back
 
 
 def single_operation(fun: Any) -> tuple[str, dict[str, Any]] | None:
@@ -328,9 +423,16 @@ def jit_options(info: Any) -> dict[str, Any]:
     try:
         names = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames")
         options = {name: tuple(getattr(info, name)) for name in names}
-        return options | {"in_shardings": info.in_shardings_leaves, "out_shardings": info.out_shardings_leaves}
+        options |= {"in_shardings": info.in_shardings_leaves, "out_shardings": info.out_shardings_leaves}
     except (AttributeError, TypeError) as error:
         raise _moved("jax", "PjitInfo", str(error)) from None
+    layouts = {f"{side}_layouts": getattr(info, f"{side}_layouts_leaves", ()) for side in ("in", "out")}
+    options |= {name: tuple(one for one in values if one is not None) for name, values in layouts.items()}
+    options["compiler_options"] = tuple(f"{key}={value}" for key, value in getattr(info, "compiler_options_kvs", ()))
+    for name in ("device", "backend", "keep_unused", "inline"):
+        value = getattr(info, name, None)
+        options[name] = (value,) if value else ()
+    return options
 
 
 def call_in_progress() -> tuple[Any, Any, tuple[Any, ...], dict[str, Any]] | None:
@@ -449,6 +551,18 @@ def fresh_traces() -> Iterator[None]:
         yield
 
 
+def is_jitted(fun: Any) -> bool:
+    """Whether a function is what `jax.jit` or `eqx.filter_jit` returned. Missing: a public type."""
+    import jax
+
+    kind = filter_jit_type()
+    return isinstance(fun, type(jax.jit(_nothing))) or (kind is not None and isinstance(fun, kind))
+
+
+def _nothing() -> None:
+    """Something to jit."""
+
+
 def is_ahead_of_time() -> bool:
     """Whether this thread traces for `.lower()` or `.trace()`, not for a call. Missing: any public sign of it."""
     frame: FrameType | None = sys._getframe(1)
@@ -493,26 +607,88 @@ def filter_jitted(fun: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]
         raise _moved("equinox", "filter_jit", str(error)) from None
 
 
-def trace_context() -> dict[str, str]:
-    """The context of a call that makes JAX trace again: meshes, named axes, `compute_on`. Missing: a public list."""
+# JAX's names of what is around a call, and the user's. `jax_xla_profile_version` is used by `fresh_traces`.
+_CONTEXT_NAMES = {
+    "mesh_context_manager": "with mesh",
+    "abstract_mesh_context_manager": "jax.set_mesh",
+    "compute_on_context_manager": "compute_on",
+    "xla_metadata_context_manager": "set_xla_metadata",
+    "axis_env_state": "axis names",
+    "jax_xla_profile_version": "",
+}
+
+
+def trace_context() -> dict[str, Any]:
+    """The context of a call that makes JAX trace again, by name: meshes, named axes, `compute_on`, configuration.
+
+    Missing: a public list. Values are texts, or JAX's own where these have none.
+    """
     try:
         from jax._src import config, core, mesh
 
         concrete, abstract = mesh.thread_resources.env.physical_mesh, mesh.get_abstract_mesh()
         axes = core.get_axis_env().axis_sizes
-        found = {
-            "with mesh": "" if concrete.empty else _axes(concrete.shape),
-            "jax.set_mesh": "" if abstract.empty else _axes(abstract.shape),
+        set_mesh = mesh.get_concrete_mesh()
+        special = {
+            "with mesh": "" if concrete.empty else _mesh(concrete),
+            "jax.set_mesh": "" if abstract.empty else _mesh(abstract) if set_mesh.empty else _mesh(set_mesh),
             "axis names": _axes(axes),
             "compute_on": str(config.compute_on_context_manager.value or ""),
         }
     except (ImportError, AttributeError) as error:
         raise _moved("jax", "config.trace_context", str(error)) from None
-    return found
+    try:
+        named = dict(zip(map(str, config.trace_context_names()), config.trace_context(), strict=True))
+    except (AttributeError, NotImplementedError, ValueError):  # before jaxlib 0.10
+        named = {}
+    found = {_CONTEXT_NAMES.get(name, name): value for name, value in named.items()}
+    found.pop("", None)
+    return found | special
 
 
 def _axes(sizes: Any) -> str:
     return ", ".join(f"{name}={size}" for name, size in sizes.items())
+
+
+def _mesh(mesh: Any) -> str:
+    """A mesh with what JAX compares of it: axes, their types, devices."""
+    kinds = dict(zip(mesh.axis_names, getattr(mesh, "axis_types", None) or (), strict=False))
+    axes = ", ".join(f"{name}={size}{axis_kind(kinds.get(name))}" for name, size in mesh.shape.items())
+    try:
+        return f"{axes} on devices {device_list(mesh.devices.flat)}"
+    except (AttributeError, ValueError):  # an abstract mesh has none
+        return axes
+
+
+def axis_kind(kind: Any) -> str:
+    """The type of a mesh axis as text, "" for the usual one."""
+    name = str(getattr(kind, "name", kind))
+    return "" if kind is None or name == "Auto" else f" ({name.lower()})"
+
+
+def special_layout(value: Any) -> str:
+    """The order of an array's axes in memory where it is not the usual one. Missing: nothing, but versions differ."""
+    try:
+        order = tuple(value.format.layout.major_to_minor)
+    except AttributeError:
+        return ""
+    return "" if order == tuple(range(len(order))) else f" with layout {order}"
+
+
+def device_order(sharding: Any) -> tuple[Any, ...]:
+    """The devices of a sharding in its order. Missing: `device_set` has none."""
+    try:
+        return tuple(sharding._device_assignment)
+    except AttributeError:
+        return tuple(sorted(sharding.device_set, key=lambda one: int(one.id)))
+
+
+def device_list(devices: Any) -> str:
+    """Devices by their ids, in their order: "0 to 3", or "1, 0"."""
+    ids = [int(device.id) for device in devices]
+    if len(ids) > 2 and ids == list(range(ids[0], ids[0] + len(ids))):
+        return f"{ids[0]} to {ids[-1]}"
+    return ", ".join(map(str, ids))
 
 
 def count_launches(on_launch: Callable[[Any], None]) -> Callable[[], None]:

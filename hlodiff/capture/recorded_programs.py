@@ -11,7 +11,7 @@ from typing import Any
 
 from hlodiff.capture.records import CapturedProgram
 from hlodiff.errors import CaptureError
-from hlodiff.tracing.records import Call, Function, Leaf, Trace
+from hlodiff.tracing.records import Call, Captured, Function, Leaf, Trace
 
 _DTYPES = {
     "f": "float", "bf": "bfloat", "s": "int", "i": "int", "u": "uint", "ui": "uint", "c": "complex", "pred": "bool",
@@ -213,11 +213,13 @@ def _argument(leaf: Leaf) -> dict[str, Any]:
 
 
 def _call(row: list[Any]) -> Call:
-    function, location, leaves, options, context = row
-    pairs = [tuple((str(name), str(text)) for name, text in table) for table in (options, context)]
-    return Call(Function(*function), location, tuple(_leaf(leaf) for leaf in leaves), *pairs)
+    function, location, leaves, *tables, (number, where) = row
+    options, context = (tuple((str(name), str(text)) for name, text in table) for table in tables)
+    return Call(Function(*function), location, tuple(map(_leaf, leaves)), options, context, (int(number), str(where)))
 
 
 def _leaf(row: list[Any]) -> Leaf:
     fields = dict(zip(Leaf.__slots__, row, strict=True))
-    return Leaf(**{**fields, "inside": tuple((str(name), str(text)) for name, text in fields["inside"])})
+    fields["inside"] = tuple(Captured(str(name), str(text), int(number)) for name, text, number in fields["inside"])
+    fields["parts"] = tuple(map(_leaf, fields["parts"]))
+    return Leaf(**fields)

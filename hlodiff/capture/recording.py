@@ -28,7 +28,7 @@ from hlodiff.capture.imports import message
 from hlodiff.capture.literals import LEFT_OUT
 from hlodiff.config import process_environment
 from hlodiff.tracing.observer import CompiledProgram, Event, observing
-from hlodiff.tracing.records import Call, Function, Leaf, Trace
+from hlodiff.tracing.records import Call, Captured, Function, Leaf, Trace
 
 FORMAT = 1
 _RUNNING: list[Any] = []
@@ -189,10 +189,18 @@ def _program(program: CompiledProgram) -> dict[str, Any]:
 
 def _call(call: Call) -> list[Any]:
     """A call as rows of its fields; `dataclasses.asdict` takes ten times as long."""
-    return [_row(call.function), call.place, [_row(leaf) for leaf in call.leaves], call.options, call.context]
+    leaves = [_leaf(leaf) for leaf in call.leaves]
+    return [_row(call.function), call.place, leaves, call.options, call.context, call.emptied]
 
 
-def _row(record: Function | Leaf) -> list[Any]:
+def _leaf(leaf: Leaf) -> list[Any]:
+    row = dict(zip(leaf.__slots__, _row(leaf), strict=True))
+    row["inside"] = [_row(one) for one in leaf.inside]
+    row["parts"] = [_leaf(part) for part in leaf.parts]
+    return list(row.values())
+
+
+def _row(record: Function | Leaf | Captured) -> list[Any]:
     return [getattr(record, name) for name in record.__slots__]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hlodiff.tracing.records import Call, Leaf
+from hlodiff.tracing.records import Call, Function, Leaf
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,8 @@ class Cause:
         path: what differs: `model.activation`, `x`; "" for the function itself and for configuration around the call.
         what: one sentence, without a full stop.
         advice: what to do about it.
+        new: the text of what a shape or a value is now, for a series of them.
+        old: the text of what it was.
 
     Example:
         >>> Cause("shape", "x", "`x` is f32[3,64], before f32[64,64]", ADVICE["shape"]).kind
@@ -27,6 +29,8 @@ class Cause:
     path: str
     what: str
     advice: str
+    new: str = ""
+    old: str = ""
 
 
 ADVICE = {
@@ -35,18 +39,30 @@ ADVICE = {
     "leaf": "create it once, outside of what runs again",
     "other": "expect one program for each function that is passed",
     "shape": "pad to one shape, or expect one program for each shape",
+    "bucket": "pad to one length, or to a few (buckets), or expect one program for each",
+    "length": "pass the same number of items in every call, or stack them into one array",
     "dtype": "convert it once, before the first call; see whether the function returns another type than it takes",
+    "key": "make random keys in one way everywhere: jax.random.key, with one implementation",
     "weak": "give it one type: jnp.asarray(value, dtype) for every call",
     "value": "if it varies, pass it as an array; static values cost a program each",
     "object": "create it once, or give its class `==` and a hash: @dataclass(frozen=True)",
     "static": "pass it the same way in every call: as an array, or always static",
+    "nan": "pass a value that is equal to itself, such as None, or pass it as an array",
+    "keyword": "pass it the same way in every call: JAX keeps a program for each way",
     "tree": "pass the same containers with the same keys in every call",
+    "given": "pass it in every call, or in none: JAX keeps a program for each",
+    "data": "make it with equal static data each time, or expect one program for each",
+    "class": "define the class once, at the top of a module",
+    "forgotten": "make it once and keep it: JAX forgets the programs of a function when the function object is deleted",
+    "emptied": "empty the caches less often: everything is traced and compiled again after it",
+    "transform": "put jax.jit outermost, around jax.vmap or jax.grad: one program instead of one for each part",
     "field": "make every module with the same static fields, or expect one program for each",
     "sharding": "put it where it belongs before the first call: jax.device_put(value, sharding)",
     "config": "set it once, before the first call",
     "options": "jit the function once",
     "body": "jit what calls it, or define the function once, outside of what runs again;"
     " if it is still traced again, JAX_EXPLAIN_CACHE_MISSES=1 shows more",
+    "made": "jit what calls it, or define the function once, outside of what runs again",
     "raised": "find out why it raises: JAX traces it again in each call until one trace succeeds",
     "failed": "find out why XLA refuses it: JAX compiles it again in each call until one compile succeeds",
     "unjitted": "put jax.jit around the shard_map",
@@ -79,9 +95,11 @@ def causes(new: Call, old: Call) -> tuple[Cause, ...]:
         >>> [cause.what for cause in causes(*calls)]
         ['`x` is f32[3], before f32[4]']
     """
-    found = [*_leaves(new, old), *_context(new, old)]
+    found = [*_leaves(new, old), *_context(new, old)] or list(_lost(new, old))
     if any(cause.kind != "body" for cause in found):  # a body is traced again for other types, so it is an effect
         found = [cause for cause in found if cause.kind != "body"]
+    if new.function.operation and any(cause.path.startswith("operand ") for cause in found):
+        found = [cause for cause in found if cause.kind != "value"]  # `length` of a scan follows from its operands
     return tuple(_grouped(found))
 
 
@@ -111,22 +129,44 @@ def _distance(new: Call, old: Call) -> int:
 
 def _key(leaf: Leaf) -> tuple[object, ...]:
     dtype, _, shape = leaf.text.partition("[") if leaf.kind == "array" else (leaf.text, "", "")
-    return leaf.kind, dtype, shape, leaf.weak, leaf.sharding, leaf.object_id
+    return leaf.kind, dtype, shape, leaf.weak, leaf.sharding, leaf.devices, leaf.keyword, leaf.object_id, leaf.code_id
+
+
+def _lost(new: Call, old: Call) -> Iterator[Cause]:
+    """Why JAX no longer had what it made for an equal call: only where nothing else differs."""
+    if new.emptied != old.emptied:
+        yield Cause("emptied", "", f"JAX's caches were emptied by {new.emptied[1]}", ADVICE["emptied"])
+        return
+    before = {leaf.path: leaf for leaf in old.leaves}
+    for leaf in new.leaves:
+        if leaf.path == "" in before and leaf.kind == "function" and leaf.life_id != before[""].life_id:
+            what = f"`{new.function.short}` is another object each time, equal to the one before ({leaf.place})"
+            yield Cause("forgotten", "", what + _jitted(new.function), ADVICE["forgotten"])
 
 
 def _leaves(new: Call, old: Call) -> Iterator[Cause]:
     before = {leaf.path: leaf for leaf in old.leaves}
     after = {leaf.path: leaf for leaf in new.leaves}
+    if (head := _transform(after.get(""), before.get(""))) is not None:
+        yield head
+        return
     reported: list[str] = []
     for path, leaf in after.items():
+        if path in before and leaf.keyword != before[path].keyword:
+            now, then = ("keyword", "position") if leaf.keyword else ("position", "keyword")
+            yield Cause("keyword", path, f"`{path}` is given by {now}, before by {then}", ADVICE["keyword"])
         if path not in before:
             if not _under(path, reported):
                 reported.append(path)
                 what = f"`{path}` is {_format_leaf(leaf)}, before it was not {_there(path)}"
-                kind = "value" if leaf.kind in ("value", "object") else "tree"
+                kind = "given" if _there(path) == "given" else "tree"
                 yield Cause(kind, path, what, ADVICE[kind])
         elif leaf.kind != "node":
             yield from _leaf(leaf, before[path], new)
+        elif (leaf.kind, leaf.text) == (before[path].kind, before[path].text) and leaf.python != before[path].python:
+            reported.append(path)
+            what = f"`{path}` has {leaf.python} items, before {before[path].python}"
+            yield Cause("length", path, what, ADVICE["length"], leaf.python, before[path].python)
         elif leaf.text != before[path].text or before[path].kind != "node":
             reported.append(path)
             what = f"`{path}` is {_format_leaf(leaf)}, before {_format_leaf(before[path])}"
@@ -135,21 +175,99 @@ def _leaves(new: Call, old: Call) -> Iterator[Cause]:
         if path not in after and not _under(path, reported):
             reported.append(path)
             what = f"`{path}` is not {_there(path)}, before {_format_leaf(leaf)}"
-            yield Cause("tree", path, what, ADVICE["tree"])
+            kind = "given" if _there(path) == "given" else "tree"
+            yield Cause(kind, path, what, ADVICE[kind])
     yield from _nodes(after, before)
 
 
+_TRANSFORMED = {
+    "vmap": "a batch of it (jax.vmap)",
+    "jvp": "its derivative (jax.jvp)",
+    "linearize": "its forward pass for a derivative (jax.grad, jax.vjp)",
+    "backward": "its backward pass (jax.grad, jax.vjp)",
+}
+
+
+_FORMS = {"vmap": "jax.vmap", "jvp": "jax.jvp", "linearize": "jax.grad", "backward": "the backward pass"}
+
+
+def _transform(new: Leaf | None, old: Leaf | None) -> Cause | None:
+    """A run under a transformation after one without, or under another one."""
+    kinds = [leaf is not None and leaf.kind == "transform" for leaf in (new, old)]
+    if not any(kinds) or (all(kinds) and new is not None and old is not None and new.text == old.text):
+        return None
+    if new is None or not kinds[0]:
+        what = "it is called by itself, before under jax.vmap or jax.grad outside of jit"
+        return Cause("transform", "", what, ADVICE["transform"])
+    names = new.text.split(" of ")
+    form = (
+        _TRANSFORMED[names[0]]
+        if len(names) == 1
+        else f"each part of it under {', '.join(_FORMS[name] for name in names)}"
+    )
+    what = f"outside of jit, {form} is a program of its own"
+    return Cause("transform", "", what, ADVICE["transform"])
+
+
 def _nodes(after: dict[str, Leaf], before: dict[str, Leaf]) -> Iterator[Cause]:
-    """Containers whose static parts differ; keys and fields that differ are already reported as leaves and fields."""
-    if after.keys() != before.keys() or any(
-        leaf.object_id != before[leaf.path].object_id for leaf in after.values() if leaf.kind == "field"
-    ):
+    """Containers whose classes or static data differ; keys and fields that differ are already reported as such."""
+    pairs = [(leaf, before[leaf.path]) for leaf in after.values() if leaf.path in before]
+    nodes = [(new, old) for new, old in pairs if new.kind == old.kind == "node" and new.text == old.text]
+    classes = [(new, old) for new, old in nodes if new.code_id != old.code_id]
+    for new, _ in classes[:1]:  # containers inside of it differ with it
+        where = f" ({new.place})" if new.place else ""
+        what = f"`{new.path}` is of another class named `{new.text}` than before{where}: the class is made again"
+        yield Cause("class", new.path, what, ADVICE["class"])
+    if classes or after.keys() != before.keys():
         return
-    for leaf in after.values():
-        old = before[leaf.path]
-        if leaf.kind == old.kind == "node" and leaf.text == old.text and leaf.object_id != old.object_id:
-            what = f"`{leaf.path}` is another pytree: a {leaf.text} whose static parts differ"
-            yield Cause("tree", leaf.path, what, ADVICE["tree"])
+    for new, old in nodes:
+        if new.object_id == old.object_id:
+            continue
+        found = list(_parts(new.parts, old.parts))
+        if found:
+            _, path, text = found[0]
+            where = f"static data {path}" if path else "static data"
+            what = f"`{new.path}` is another pytree: the {where} of its {new.text} {text}"
+            yield Cause("data", new.path, what, ADVICE["data"])
+        elif not any(_under(one.path, [new.path]) for one, then in pairs if one.object_id != then.object_id):
+            what = f"`{new.path}` is another pytree: a {new.text} whose static parts differ"
+            yield Cause("tree", new.path, what, ADVICE["tree"])
+
+
+def _parts(new: Sequence[Leaf], old: Sequence[Leaf]) -> Iterator[tuple[str, str, str]]:
+    """The smallest parts of static values that differ: the kind of the cause, the path, and what it is and was."""
+    before = {leaf.path: leaf for leaf in old}
+    for leaf in new:
+        then = before.get(leaf.path)
+        if then is None:
+            yield "value", leaf.path, f"is {_format_leaf(leaf)}, before it was not there"
+        elif leaf.object_id != then.object_id or leaf.kind != then.kind:
+            inner = list(_parts(leaf.parts, then.parts)) if leaf.python == then.python else []
+            kind, text = _unequal(leaf, then)
+            yield from inner or [(kind, leaf.path, text)]
+    yield from (("value", one.path, "is no longer there") for one in old if one.path not in {leaf.path for leaf in new})
+
+
+def _unequal(new: Leaf, old: Leaf) -> tuple[str, str]:
+    """What a static value is and was, and where these look equal why they are not; with the kind of the cause."""
+    if new.kind == old.kind == "function":
+        if new.code_id == old.code_id:
+            return "leaf", f"is a new {new.python or 'function object'} each time (same code, {_origin(new)})"
+        return "other", f"is `{new.text}` ({new.place}), before `{old.text}` ({old.place})"
+    if new.text != old.text:
+        return "value", f"is {new.text}, before {old.text}"
+    if new.text == "nan":
+        return "nan", "is nan, which is not equal to itself"
+    if new.python == "class":
+        return "class", f"is another class named `{new.text}`" + (f" ({new.place})" if new.place else "")
+    if new.kind == "object":
+        return "object", f"is another {new.python}, and its class compares by identity"
+    return "object", f"is another {new.python} that looks the same and is not equal to the one before"
+
+
+def _origin(leaf: Leaf) -> str:
+    """Where the user made a function: the line of the wrapper where it was observed, else that of the definition."""
+    return f"made at {leaf.made}" if leaf.made else leaf.place
 
 
 def _there(path: str) -> str:
@@ -188,16 +306,34 @@ def _function(new: Leaf, old: Leaf, call: Call) -> Iterator[Cause]:
         what = f"{name} is `{new.text}` ({new.place}), before `{old.text}` ({old.place})"
         yield Cause("other", new.path, what, ADVICE["other"])
         return
-    before = dict(old.inside)
-    inside = [f"`{key}` {before[key]} -> {value}" for key, value in new.inside if before.get(key, value) != value]
-    what = f"{name} is a new function object each time (same code, {new.place})"
+    inside = _captured(new, old)
+    thing = f"new {new.python}" if new.python else "new function object"
+    what = f"{name} is a {thing} each time (same code, {_origin(new) if new.path else new.place})"
     if inside:
         what += f" that closes over {', '.join(inside)}"
-    function = call.function
-    if not new.path and function.jitted:
-        what += f", jitted again at {function.jitted}" + (f" in `{function.jitted_in}`" if function.jitted_in else "")
+    if not new.path:
+        what += _jitted(call.function) or (f", made at {new.made}" if new.made else "")
     kind = "closure" if inside else "leaf" if new.path else "function"
     yield Cause(kind, new.path, what, ADVICE[kind])
+
+
+def _captured(new: Leaf, old: Leaf) -> list[str]:
+    """The values that a function closes over and that differ."""
+    before = {one.name: one for one in old.inside}
+    found = []
+    for one in new.inside:
+        then = before.get(one.name)
+        if then is not None and then.text != one.text:
+            found.append(f"`{one.name}` {then.text} -> {one.text}")
+        elif then is not None and then.object_id != one.object_id and one.text.startswith("an array"):
+            found.append(f"`{one.name}`, another {one.text.removeprefix('an ')}")
+    return found
+
+
+def _jitted(function: Function) -> str:
+    if not function.jitted:
+        return ""
+    return f", jitted again at {function.jitted}" + (f" in `{function.jitted_in}`" if function.jitted_in else "")
 
 
 def _body(new: Leaf, old: Leaf) -> Iterator[Cause]:
@@ -206,6 +342,11 @@ def _body(new: Leaf, old: Leaf) -> Iterator[Cause]:
     name, before = (f"`{leaf.text}`" + (f" ({leaf.place})" if leaf.place else "") for leaf in (new, old))
     if new.code_id != old.code_id:
         yield Cause("other", new.path, f"its function is {name}, before {before}", ADVICE["other"])
+    elif -1 not in (new.life_id, old.life_id) and new.life_id != old.life_id:
+        inside = _captured(new, old)
+        what = f"its function {name} is a new function object each time"
+        what += f" that closes over {', '.join(inside)}" if inside else ""
+        yield Cause("made", new.path, what, ADVICE["made"])
     else:
         yield Cause("body", new.path, f"its function {name} was traced again", ADVICE["body"])
 
@@ -216,35 +357,52 @@ def _array(new: Leaf, old: Leaf) -> Iterator[Cause]:
         kind = "weak" if new.text == old.text else "shape" if _dtype(new) == _dtype(old) else "dtype"
         if kind == "dtype" and any(leaf.python.startswith("Python ") for leaf in (new, old)):
             kind = "weak"  # 3 in one call and 3.0 in another: the user wrote both
-        yield Cause(kind, new.path, f"`{new.path}` is {text}, before {before}", ADVICE[kind])
+        kind = "key" if "key<" in new.text + old.text else kind
+        what = f"`{new.path}` is {text}, before {before}"
+        yield Cause(kind, new.path, what, ADVICE[kind], new.text, old.text)
     if new.sharding != old.sharding:
         now, before = new.sharding or "wherever JAX puts it", old.sharding or "wherever JAX put it"
         what = f"`{new.path}` lies {_format_sharding(now)}, before {_format_sharding(before)}"
         yield Cause("sharding", new.path, what, ADVICE["sharding"])
+    elif new.devices != old.devices:
+        what = f"`{new.path}` lies on devices {new.devices}, before on devices {old.devices}"
+        yield Cause("sharding", new.path, what, ADVICE["sharding"])
 
 
 def _static(new: Leaf, old: Leaf) -> Cause:
+    kind, path, text = _part(new, old)
     if new.kind == "field":
         head, _, name = new.path.rpartition(".")
-        what = f"`{head}` is another pytree because its static field `{name}` is {new.text}, before {old.text}"
-        return Cause("field", new.path, what, ADVICE["field"])
-    if new.text != old.text:
-        what = f"static `{new.path}` is {new.text}, before {old.text}"
-        return Cause("value", new.path, what, ADVICE["value"])
-    why = "whose class compares by identity" if new.kind == "object" else "that is not equal to the one before"
-    what = f"static `{new.path}` is a new {new.python} each time, {why}"
-    return Cause("object", new.path, what, ADVICE["object"])
+        what = f"`{head}` is another pytree because its static field `{name}{path}` {text}"
+        return Cause("field", new.path, what, ADVICE["field"], new.text, old.text)
+    return Cause(kind, new.path, f"static `{new.path}{path}` {text}", ADVICE[kind], new.text, old.text)
+
+
+_LONG = 60  # a longer text may be cut before the part that differs
+
+
+def _part(new: Leaf, old: Leaf) -> tuple[str, str, str]:
+    """The kind, path and text of the part of a static value to name: all of it, unless its text shows no difference."""
+    if new.text == old.text or len(new.text) > _LONG:
+        parts = list(_parts((new,), (old,)))
+        if parts and parts[0][1].startswith(new.path):
+            kind, path, text = parts[0]
+            return kind, path.removeprefix(new.path), text
+    kind, text = _unequal(new, old)
+    return kind, "", text
 
 
 def _context(new: Call, old: Call) -> Iterator[Cause]:
     before = dict(old.context)
     for name, text in new.context:
         if before.get(name, text) != text:
-            what = f"{name.removeprefix('jax_')} is {text or 'none'} around the call, before {before[name] or 'none'}"
-            yield Cause("config", "", what, ADVICE["config"])
+            now, then = (one if one not in ("", "None") else "none" for one in (text, before[name]))
+            what = f"{name.removeprefix('jax_')} is {now} around the call, before {then}"
+            yield Cause("config", "", what, ADVICE["config"], now, then)
     options, earlier = dict(new.options), dict(old.options)
-    for name in dict.fromkeys([*options, *earlier]):
-        if options.get(name) != earlier.get(name):
+    changed = [name for name in dict.fromkeys([*options, *earlier]) if options.get(name) != earlier.get(name)]
+    for name in changed:
+        if name.removesuffix("names") + "nums" not in changed:  # JAX derives the names from the positions
             what = (
                 f"the function was jitted with {name} {options.get(name, 'none')}, before {earlier.get(name, 'none')}"
             )
@@ -286,8 +444,9 @@ _FORMATS: dict[str, Callable[[Leaf], str]] = {
     "object": lambda leaf: f"the static value {leaf.text}",
     "field": lambda leaf: f"the static value {leaf.text}",
     "none": lambda leaf: "None",
-    "node": lambda leaf: f"a {leaf.text}",
+    "node": lambda leaf: f"{'an' if leaf.text[:1] in 'AEIOUaeiou' else 'a'} {leaf.text}",
     "body": lambda leaf: f"the function `{leaf.text}`",
+    "transform": lambda leaf: leaf.text,
 }
 
 

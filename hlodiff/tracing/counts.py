@@ -5,45 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from hlodiff.tracing.causes import ADVICE, NOT_KNOWN, NOT_KNOWN_COMPILE, Cause, closest
 from hlodiff.tracing.records import Call, Compiled, Function, Trace
-
-
-@dataclass(frozen=True, slots=True)
-class Retrace:
-    """Traces after a function's first, or further compiles of an existing trace, all for the same causes.
-
-    Args:
-        what: "trace" or "compile".
-        numbers: which of the function's traces or compiles these are, counted from 1.
-        called: `file:line` of the first of the calls.
-        causes: why JAX did it again.
-        same_as: the number, from 1, of the earlier program of this function that the new one is equal to: the work
-            was wasted. 0 where the program is new or there is none.
-
-    Example:
-        >>> Retrace("trace", (2,), "a.py:9", (), 1).waste
-        True
-    """
-
-    what: Literal["trace", "compile"]
-    numbers: tuple[int, ...]
-    called: str
-    causes: tuple[Cause, ...]
-    same_as: int = 0
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Equal for the same causes, wherever the call is and whatever a new function object closes over."""
-        causes = tuple((cause.kind, cause.path, cause.what.partition(" that closes over ")[0]) for cause in self.causes)
-        return self.what, self.waste, causes
-
-    @property
-    def waste(self) -> bool:
-        """Whether it yields a program equal to one already compiled."""
-        return self.same_as > 0
+from hlodiff.tracing.retraces import Retrace
+from hlodiff.tracing.series import merge_series
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +148,8 @@ class _EventCounter:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.calls: list[Call] = []
+        self.calls: list[Call] = []  # that were traced
+        self.ran: list[Call] = []  # that were compiled
         self.traces = self.nested = self.compiles = 0
         self.programs: list[str] = []
         self.again: list[Retrace] = []
@@ -222,12 +189,9 @@ class _EventCounter:
             index = self._pending(event)
             if index is not None:
                 self.again[index] = replace(self.again[index], same_as=known)
-            return
-        if self.compiles == 1:  # traced inside another function before, now compiled by itself
-            return
-        self.again.append(self._without_trace(event, known))
-        if event.call is not None:
-            self.calls.append(event.call)
+        elif self.compiles > 1:  # else traced inside another function before, now compiled by itself
+            self.again.append(self._without_trace(event, known))
+        self.ran += [call for call in (event.under or event.call,) if call is not None]
 
     def _pending(self, event: Compiled) -> int | None:
         """The index in `again` of the program's trace; several threads may trace at once."""
@@ -235,8 +199,8 @@ class _EventCounter:
         return self.pending.pop(found)[1] if found is not None and event.traced else None
 
     def _without_trace(self, event: Compiled, known: int) -> Retrace:
-        call = event.call
-        found = closest(call, self.calls) if call is not None and self.calls else (NOT_KNOWN,)
+        call = event.under or event.call
+        found = closest(call, self.ran) if call is not None and self.ran else (NOT_KNOWN,)
         if found == (NOT_KNOWN,):
             found = (NOT_KNOWN_COMPILE,)
         return Retrace("compile", (self.compiles,), call.place if call else event.place, found, known)
@@ -263,7 +227,8 @@ def _grouped(again: list[Retrace]) -> list[Retrace]:
     groups: dict[tuple[object, ...], list[Retrace]] = {}
     for one in again:
         groups.setdefault(one.key, []).append(one)
-    return [replace(group[0], numbers=tuple(one.numbers[0] for one in group)) for group in groups.values()]
+    rows = [replace(group[0], numbers=tuple(one.numbers[0] for one in group)) for group in groups.values()]
+    return merge_series(rows)
 
 
 def _names(functions: list[Function]) -> list[str]:

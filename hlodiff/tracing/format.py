@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hlodiff.tracing.counts import FunctionCounts, Retrace, TraceCounts
+from hlodiff.tracing.counts import FunctionCounts, TraceCounts
+from hlodiff.tracing.retraces import Retrace
 
 _MOST = 12  # reasons of one function
 _MOST_NUMBERS = 8

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import FunctionType
@@ -20,8 +20,8 @@ import numpy as np
 
 from hlodiff.capture import jax_private
 from hlodiff.tracing.records import Function, Leaf
-from hlodiff.tracing.signatures import ObjectIds, argument_leaves, static_leaf
-from hlodiff.tracing.source_location import caller, code_of, is_users, name_of, source_location
+from hlodiff.tracing.signatures import ObjectIds, argument_leaves, captured_by, static_leaf
+from hlodiff.tracing.source_location import caller, code_of, defined, is_users, name_of, source_location
 
 _JAX = str(Path(jax.__file__).parent) + os.sep
 _DEEPEST = 4
@@ -155,14 +155,31 @@ def leaves_of(
     for name, value in _flat(operation.parameters or {}):
         origin = jax_private.body_origin(value)
         if origin is not None:
-            where = source_location(origin.file, origin.line, root) if origin.file else ""
-            code = object_ids.of((origin.name, where))
-            found.append(Leaf(name, "body", origin.name, place=where, object_id=object_ids.of(value), code_id=code))
+            found.append(_body(name, value, origin, object_ids, root))
         else:
             inner = getattr(value, "callback_func", value)
             found.append(static_leaf(name, inner, object_ids, root))
     named = {f"operand {index}": value for index, value in enumerate(args)} | kwargs
     return (*found, *argument_leaves(named, object_ids, root))
+
+
+def _body(name: str, value: Any, origin: jax_private.Origin, object_ids: ObjectIds, root: str) -> Leaf:
+    """The jaxpr of a function of the caller's, with what is known of that function."""
+    is_own = is_jax_file(origin.file)  # `lax.map` wraps the function that it is given
+    fn = next((one for one in jax_private.functions_given() if is_own or _is_of(one, origin)), None)
+    shown = name_of(fn) if is_own and fn is not None else origin.name
+    where = source_location(origin.file, origin.line, root) if origin.file else ""
+    where = defined(fn, root) if is_own and fn is not None else where
+    code = object_ids.of((shown, where))
+    body = Leaf(name, "body", shown, place=where, object_id=object_ids.of(value), code_id=code)
+    if fn is None:
+        return body
+    return replace(body, life_id=object_ids.life(fn), inside=captured_by(fn, object_ids, root))
+
+
+def _is_of(fn: Any, origin: jax_private.Origin) -> bool:
+    code = code_of(fn)
+    return code is not None and (code.co_filename, code.co_firstlineno) == (origin.file, origin.line)
 
 
 def source_of(origin: jax_private.Origin | None, name: str, root: str) -> Function | None:

@@ -41,8 +41,9 @@ from hlodiff.capture import jax_private
 from hlodiff.errors import HlodiffError
 from hlodiff.tracing.jax_operations import Operation, function_of, is_jax_own, leaves_of, operation_of, source_of
 from hlodiff.tracing.records import Call, Function, Leaf, Trace
-from hlodiff.tracing.signatures import Arguments, ObjectIds, argument_leaves, leaves
+from hlodiff.tracing.signatures import Arguments, ObjectIds, argument_leaves, format_sharding, leaves
 from hlodiff.tracing.source_location import caller, code_of, defined, is_users, name_of
+from hlodiff.tracing.stable_repr import stable_repr
 
 
 @dataclass(slots=True)
@@ -56,6 +57,8 @@ class CompiledProgram:
             `.lower().compile()`), or the operation that runs a function of the caller's, such as `scan`; None for a
             single eager operation.
         call: the call it was compiled for; None where there is none.
+        under: the run under `jax.vmap` or `jax.grad`, outside of any other jitted function, that it was compiled for;
+            None for a plain call.
         traced: whether that call was traced; if not, JAX compiled an existing trace again.
         eager: whether it is one of JAX's own operations, run outside `jax.jit`.
         platform: "cpu", "tpu" or "gpu".
@@ -82,6 +85,7 @@ class CompiledProgram:
     place: str = ""
     devices: tuple[int, ...] = ()
     failed: str = ""
+    under: Call | None = None
     _text: str = field(default="", repr=False)
 
     def stablehlo(self) -> str:
@@ -180,6 +184,7 @@ class Observer:
         function = call.function if call is not None else None
         if now.call is None and function is None:
             function = self._known(now.origin) or source_of(now.origin, shared["name"], self.root)
+        under = _transformed(function, now, self.root) if function is not None and now.under else None
         self._add(
             CompiledProgram(
                 order=next(self._orders),
@@ -188,6 +193,7 @@ class Observer:
                 eager=eager or function is None,
                 executable=executable if self._executables else None,
                 place=call.place if call is not None else caller(self.root)[0],
+                under=under,
                 **shared,
             )
         )
@@ -281,6 +287,10 @@ _REPLACED: list[tuple[Any, str, Any, Any]] = []
 _LOCK = threading.RLock()
 _OBJECT_IDS = ObjectIds()
 _JITTED: weakref.WeakKeyDictionary[Any, tuple[str, str]] = weakref.WeakKeyDictionary()
+_MADE: dict[int, tuple[weakref.ref[Any], str]] = {}  # wrappers by id: some of them compare by a `==` of their own
+_EMPTIED = count(1)
+_EMPTIED_ALL: list[tuple[int, str]] = [(0, "")]  # where all of JAX's caches were emptied last
+_EMPTIED_ONE: weakref.WeakKeyDictionary[Any, tuple[int, str]] = weakref.WeakKeyDictionary()  # those of one function
 
 
 class _ThreadState(threading.local):
@@ -320,10 +330,21 @@ def _install() -> None:
     for (module, name), around in zip(points, arounds, strict=True):
         original = getattr(module, name)
         replacement = functools.wraps(original)(functools.partial(around, original))
-        setattr(module, name, replacement)
-        _REPLACED.append((module, name, original, replacement))
+        _replace(module, name, original, replacement)
+    for module, name in jax_private.made_points():
+        original = getattr(module, name)
+        _replace(module, name, original, functools.wraps(original)(functools.partial(_around_wraps, original)))
+    emptying: dict[Any, Any] = {}
+    for module, name in jax_private.emptying_points():
+        original = getattr(module, name)
+        _replace(module, name, original, emptying.setdefault(original, _around_emptying(original)))
     jax.monitoring.register_event_duration_secs_listener(_on_duration)
     jax.monitoring.register_event_listener(_on_event)
+
+
+def _replace(module: Any, name: str, original: Any, replacement: Any) -> None:
+    setattr(module, name, replacement)
+    _REPLACED.append((module, name, original, replacement))
 
 
 def _uninstall() -> None:
@@ -350,7 +371,51 @@ def _around_jit(original: Any, fun: Any, *args: Any, **kwargs: Any) -> Any:
         where, inside = caller(_OBSERVERS[-1].root)
         with suppress(TypeError):  # no weak references
             _JITTED[fun] = (where, inside)
+        return _note_made(original(fun, *args, **kwargs))
     return original(fun, *args, **kwargs)
+
+
+def _around_wraps(original: Any, *args: Any, **kwargs: Any) -> Any:
+    decorate = original(*args, **kwargs)
+    return (lambda fun: _note_made(decorate(fun))) if _OBSERVERS and not _STATE.paused else decorate
+
+
+def _note_made(wrapper: Any) -> Any:
+    """Remember the user's line on which a wrapper was made."""
+    where, inside = caller(_OBSERVERS[-1].root) if _OBSERVERS else ("", "")
+    if where:
+        with suppress(TypeError):  # no weak references
+            number = id(wrapper)
+            gone = weakref.ref(wrapper, lambda _: _MADE.pop(number, None))
+            _MADE[number] = (gone, where + (f" in `{inside}`" if inside else ""))
+    return wrapper
+
+
+def _made(wrapper: Any) -> str:
+    found = _MADE.get(id(wrapper))
+    return found[1] if found is not None and found[0]() is wrapper else ""
+
+
+def _around_emptying(original: Any) -> Any:
+    @functools.wraps(original)
+    def emptying(*args: Any) -> Any:  # a function, since one of them is a method
+        if _OBSERVERS and not _STATE.paused:
+            where = caller(_OBSERVERS[-1].root)[0]
+            at = f" at {where}" if where else ""
+            if not args:
+                _EMPTIED_ALL[0] = (next(_EMPTIED), f"jax.clear_caches(){at}")
+            with suppress(TypeError, AttributeError, IndexError):
+                _EMPTIED_ONE[args[0].__wrapped__] = (next(_EMPTIED), f"clear_cache(){at}")
+        return original(*args)
+
+    return emptying
+
+
+def _emptied(fun: Any) -> tuple[int, str]:
+    try:
+        return max(_EMPTIED_ALL[0], _EMPTIED_ONE.get(fun, (0, "")))
+    except TypeError:
+        return _EMPTIED_ALL[0]
 
 
 def _around_event(original: Any, name: str, *args: Any) -> Any:
@@ -451,6 +516,35 @@ def _compiled(backend: Any, module: Any, devices: Any, executable: Any, seconds:
         observer.compiled(now, ran, executable, shared)
 
 
+def _transformed(function: Function, now: jax_private.Compiling, root: str) -> Call | None:
+    """A run of a jitted function under `jax.vmap` or `jax.grad`, outside of any other jitted function."""
+    try:
+        named = {f"operand {index}": value for index, value in enumerate(now.operands)}
+        operands = argument_leaves(named, _OBJECT_IDS, root)
+    except Exception:  # operands that cannot be inspected
+        return None
+    head = Leaf("", "transform", " of ".join(now.under), object_id=_OBJECT_IDS.of(now.under))
+    names = ["in_axes" if name == "vmap" else "argnums" for name in now.under]
+    given = [
+        Leaf(f"{name} {index}" if index else name, "value", text, object_id=_OBJECT_IDS.of(text))
+        for index, (name, text) in enumerate(zip(names, now.of_what, strict=True))
+        if text
+    ]
+    return Call(function, caller(root)[0], (head, *given, *operands), (), tuple(_context().items()), _EMPTIED_ALL[0])
+
+
+def _context() -> dict[str, str]:
+    """What is around a call, by name; all that JAX compares."""
+    found = {name: getattr(jax.config, name, "") for name in _CONFIG} | jax_private.trace_context()
+    return {name: value if isinstance(value, str) else _setting(value) for name, value in found.items()}
+
+
+def _setting(value: Any) -> str:
+    if hasattr(value, "platform") and hasattr(value, "id"):  # a device
+        return f"{value.platform}:{value.id}"
+    return stable_repr(getattr(value, "val", value))
+
+
 def _listed(call: _FunCall, root: str) -> Call | None:
     """The call of a function that reports list; None for a single eager operation."""
     fun, _, args, kwargs = call
@@ -482,27 +576,27 @@ def _call(fun: Any, info: Any, args: Any, kwargs: Any, root: str) -> Call:
         found = leaves_of(operation, args, kwargs, _OBJECT_IDS, root)
     elif inner is not None:
         function, inner_args, inner_kwargs, donates = inner
-        found = leaves(Arguments(function, inner_args, inner_kwargs, None), _OBJECT_IDS, root)
+        found = leaves(Arguments(function, inner_args, inner_kwargs, None), _OBJECT_IDS, root, _made)
         shown = {"donate": "yes" if donates else ""}
     else:
         static = (options["static_argnums"], options["static_argnames"])
-        found = leaves(Arguments(fun, args, kwargs, static), _OBJECT_IDS, root)
+        found = leaves(Arguments(fun, args, kwargs, static), _OBJECT_IDS, root, _made)
     where, _ = caller(root)
-    context = {name: str(getattr(jax.config, name, "")) for name in _CONFIG} | jax_private.trace_context()
     return Call(
         _function_or_operation(fun, args, kwargs, root),
         where,
         found,
         tuple((name, text) for name, text in shown.items() if text),
-        tuple(context.items()),
+        tuple(_context().items()),
+        _emptied(fun if inner is None else inner[0]),
     )
 
 
 def _mapped_leaves(function: Any, args: Any, kwargs: Any, named: bool, root: str) -> tuple[Leaf, ...]:
     """The arguments of `jax.pmap`; where some of them are static, the names of the others are lost."""
     if named:
-        return leaves(Arguments(function, args, kwargs, ((), ())), _OBJECT_IDS, root)
-    head = leaves(Arguments(function, (), {}, ((), ())), _OBJECT_IDS, root)
+        return leaves(Arguments(function, args, kwargs, ((), ())), _OBJECT_IDS, root, _made)
+    head = leaves(Arguments(function, (), {}, ((), ())), _OBJECT_IDS, root, _made)
     return head + argument_leaves({f"array {index}": value for index, value in enumerate(args)}, _OBJECT_IDS, root)
 
 
@@ -519,8 +613,14 @@ def _function_or_operation(fun: Any, args: Any, kwargs: Any, root: str) -> Funct
 
 
 def _format_values(values: tuple[Any, ...]) -> str:
-    texts = [str(value) for value in values]
+    texts = [_format_value(value) for value in values]
     return ", ".join(text for text in texts if "Unspecified" not in text)
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, jax.sharding.Sharding):
+        return f"{format_sharding(value)} on devices {jax_private.device_list(jax_private.device_order(value))}"
+    return str(value)
 
 
 def _function(fn: Any, root: str) -> Function:
@@ -530,7 +630,8 @@ def _function(fn: Any, root: str) -> Function:
         where, inside = "", ""
     code = code_of(fn)
     library = code is not None and not is_users(code.co_filename)
-    return Function(name_of(fn), defined(fn, root), where, inside, library)
+    name = f"jit({name_of(fn)})" if jax_private.is_jitted(fn) else name_of(fn)  # jit of jit: its body is not run
+    return Function(name, defined(fn, root), where, inside, library)
 
 
 def _name(fun: Any, args: Any) -> str:

@@ -78,5 +78,5 @@ def plain_events(
         else:
             yield Compiled(
                 event.order, event.name, event.function, event.call, event.traced, fingerprint(event), event.platform,
-                event.place, event.failed,
+                event.place, event.failed, event.under,
             )  # fmt: skip

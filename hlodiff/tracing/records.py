@@ -15,7 +15,27 @@ from typing import Literal
 #   field     a static field of a module, compared with ==
 #   body      the jaxpr of a function that an operation such as `scan` was given; `text` is its name, `place` its
 #             line; compared by identity: a function that is traced again gives a new one
-Kind = Literal["array", "value", "object", "function", "none", "node", "field", "body"]
+#   transform the transformations under which a jitted function was run outside of another; `text` names them
+Kind = Literal["array", "value", "object", "function", "none", "node", "field", "body", "transform"]
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A value that a function closes over, has in a partial or as a default, or finds in the object it is bound to.
+
+    Args:
+        name: such as `rate` or `self.rate`.
+        text: what it is, the same in every process.
+        object_id: two with the same id are equal.
+
+    Example:
+        >>> Captured("rate", "0.1", 4).text
+        '0.1'
+    """
+
+    name: str
+    text: str
+    object_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +49,15 @@ class Leaf:
         weak: whether an array is weakly typed, as a Python number is.
         python: the Python type where it adds to the text: "Python float", "NumPy array".
         sharding: how an array is sharded and on which device or memory, "" for an uncommitted one.
-        place: `file:line` of a function's definition.
-        inside: the plain values that a function closes over, as (name, value) pairs.
+        devices: the ids of its devices, in order.
+        place: `file:line` of a function's definition, or of a class that is not at the top of its module.
+        made: `file:line` in `function` where a wrapper of a function was made; "" where that was not observed.
+        inside: what a function closes over.
+        parts: of a static value, or of the static data of a container, its own parts.
+        keyword: whether the argument was given by keyword.
         object_id: two leaves with the same id are equal for JAX. Ids mean nothing else.
-        code_id: two functions with the same id have the same code.
+        code_id: two functions with the same id have the same code, two containers the same class.
+        life_id: two functions with the same id are one object.
 
     Example:
         >>> Leaf("x", "array", "f32[3,64]").text
@@ -45,10 +70,15 @@ class Leaf:
     weak: bool = False
     python: str = ""
     sharding: str = ""
+    devices: str = ""
     place: str = ""
-    inside: tuple[tuple[str, str], ...] = ()
+    made: str = ""
+    inside: tuple[Captured, ...] = ()
+    parts: tuple[Leaf, ...] = ()
+    keyword: bool = False
     object_id: int = -1
     code_id: int = -1
+    life_id: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +135,7 @@ class Call:
         leaves: what it was called with, the function itself first.
         options: options of `jit` that matter, such as donation, as (name, text) pairs.
         context: JAX's configuration and meshes around the call, as (name, text) pairs.
+        emptied: where JAX's caches were emptied last before the call, with a number; "" where they were not.
 
     Example:
         >>> Call(Function("f", "a.py:1"), "a.py:9", (Leaf("x", "array", "f32[3]"),)).leaves[0].path
@@ -116,6 +147,7 @@ class Call:
     leaves: tuple[Leaf, ...]
     options: tuple[tuple[str, str], ...] = ()
     context: tuple[tuple[str, str], ...] = ()
+    emptied: tuple[int, str] = (0, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +196,7 @@ class Compiled:
         platform: "cpu", "tpu" or "gpu".
         place: `file:line` in the user's code that made JAX compile it.
         failed: the type of the exception that compiling it ended with; "" where it succeeded.
+        under: the run under `jax.vmap` or `jax.grad` that it was compiled for; None for a plain call.
 
     Example:
         >>> Compiled(1, "jit_f", None, None, False, "9f2c", "cpu").eager
@@ -179,6 +212,7 @@ class Compiled:
     platform: str
     place: str = ""
     failed: str = ""
+    under: Call | None = None
 
     @property
     def eager(self) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hlodiff.tracing.causes import ADVICE, NOT_KNOWN_COMPILE, Cause
-from hlodiff.tracing.counts import FunctionCounts, Retrace, TraceCounts
+from hlodiff.tracing.counts import FunctionCounts, TraceCounts
 from hlodiff.tracing.records import Function
+from hlodiff.tracing.retraces import Retrace
 
 
 def to_plain(counts: TraceCounts) -> dict[str, Any]:

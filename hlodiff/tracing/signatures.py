@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import inspect
+import itertools
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
-from types import CodeType, MethodType
+from types import CodeType, MethodType, ModuleType
 from typing import Any
 
 import jax
@@ -17,9 +19,10 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 from jax.tree_util import DictKey, SequenceKey, keystr, tree_flatten_with_path, tree_structure
 
+from hlodiff.capture import jax_private
 from hlodiff.capture.arguments import describe, is_scalar, is_traced
-from hlodiff.tracing.records import Leaf
-from hlodiff.tracing.source_location import code_of, defined, name_of, open_function
+from hlodiff.tracing.records import Captured, Kind, Leaf
+from hlodiff.tracing.source_location import class_location, code_of, defined, name_of, open_function
 from hlodiff.tracing.stable_repr import stable_repr
 
 
@@ -32,6 +35,7 @@ class ObjectIds:
         self._weak: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._equal: dict[Any, int] = {}
         self._kept: dict[int, tuple[Any, int]] = {}
+        self._alive: dict[int, tuple[weakref.ref[Any], int]] = {}
 
     def of(self, value: Any, held: bool = True) -> int:
         """The id of a static value: by `==` where its class defines it, else by identity.
@@ -60,6 +64,18 @@ class ObjectIds:
             return self._weak.setdefault(value, next(self._next) * 2 + 1)
         except Exception:  # no weak references: kept, so that its address is not reused
             return self._kept.setdefault(id(value), (value, next(self._next) * 2 + 1))[1]
+
+    def life(self, value: Any) -> int:
+        """The id of one object, whatever it is equal to; it is not kept alive. -1 where that cannot be told."""
+        with self._lock:
+            known = self._alive.get(id(value))
+            if known is not None and known[0]() is value:
+                return known[1]
+            try:
+                self._alive[id(value)] = (weakref.ref(value), next(self._next))
+            except TypeError:
+                return -1
+            return self._alive[id(value)][1]
 
     def code(self, code: CodeType | None) -> int:
         """The id of a function's code; equal code from equal lines has the same id."""
@@ -94,21 +110,34 @@ class Arguments:
     static: tuple[tuple[int, ...], tuple[str, ...]] | None
 
 
-def leaves(call: Arguments, object_ids: ObjectIds, root: str) -> tuple[Leaf, ...]:
+Made = Callable[[Any], str]
+"""Where a wrapper of a function was made, "" where that is not known."""
+
+
+def _unknown(_: Any) -> str:
+    return ""
+
+
+def leaves(call: Arguments, object_ids: ObjectIds, root: str, made: Made = _unknown) -> tuple[Leaf, ...]:
     """Everything that JAX compares of a call.
 
     Args:
         call: the function and its arguments.
         object_ids: ids for what is compared by identity.
         root: the folder that source locations are relative to.
+        made: where a wrapper was made.
 
     Returns:
         the function first, then the arguments in order.
     """
-    walk = _Walk(object_ids, root, filtered=call.static is None)
+    walk = _Walk(object_ids, root, filtered=call.static is None, made=made)
     found = list(walk.function(call.fn))
-    for name, value, static in _named(call):
-        found += [walk.static(name, value)] if static else walk.tree(name, value)
+    given = len(call.args)
+    for index, (name, value, static) in enumerate(_named(call)):
+        rows = [walk.static(name, value)] if static else list(walk.tree(name, value))
+        if index >= given and call.static is not None:  # Equinox binds keywords to positions first
+            rows[0] = dataclasses.replace(rows[0], keyword=True)
+        found += rows
     return tuple(found)
 
 
@@ -116,6 +145,11 @@ def argument_leaves(named: Mapping[str, Any], object_ids: ObjectIds, root: str) 
     """Everything that JAX compares of traced arguments with these names."""
     walk = _Walk(object_ids, root, filtered=False)
     return tuple(leaf for name, value in named.items() for leaf in walk.tree(name, value))
+
+
+def captured_by(fn: Any, object_ids: ObjectIds, root: str) -> tuple[Captured, ...]:
+    """What a function closes over."""
+    return _Walk(object_ids, root, filtered=False).inside(fn)
 
 
 def static_leaf(name: str, value: Any, object_ids: ObjectIds, root: str) -> Leaf:
@@ -151,10 +185,11 @@ def _parameters(fn: Any, count: int) -> tuple[str, ...]:
 class _Walk:
     """Walks a pytree one level at a time: JAX's own flattening does not show None, containers and static fields."""
 
-    def __init__(self, object_ids: ObjectIds, root: str, filtered: bool) -> None:
+    def __init__(self, object_ids: ObjectIds, root: str, filtered: bool, made: Made = _unknown) -> None:
         self.object_ids = object_ids
         self.root = root
         self.filtered = filtered
+        self.made = made
 
     def function(self, fn: Any) -> Iterator[Leaf]:
         """The function itself; a callable module also has leaves."""
@@ -176,7 +211,7 @@ class _Walk:
         if level is None:
             yield self._leaf(path, node)
             return
-        yield Leaf(path, "node", type(node).__name__, object_id=self.object_ids.of(level))
+        yield self._node(path, node, level)
         names = set()
         for key, child in children:
             names.add(getattr(key[0], "name", None))
@@ -205,6 +240,21 @@ class _Walk:
             return (), None
         return children, tree_structure(node, is_leaf=inner)
 
+    def _node(self, path: str, node: Any, level: Any) -> Leaf:
+        """A container, with its static data where its fields do not show them."""
+        kind = type(node)
+        number = self.object_ids.of(level)
+        if kind in (list, tuple, dict):
+            length = "" if kind is dict else str(len(node))
+            return Leaf(path, "node", kind.__name__, python=length, object_id=number)
+        parts: tuple[Leaf, ...] = ()
+        data = None if dataclasses.is_dataclass(node) else _static_data(level)
+        if data is not None:
+            parts = (self._static_leaf("", data),)
+        where = class_location(kind, self.root)
+        class_id = self.object_ids.of(kind)
+        return Leaf(path, "node", kind.__name__, place=where, parts=parts, object_id=number, code_id=class_id)
+
     def _leaf(self, path: str, value: Any) -> Leaf:
         if is_traced(value) or (is_scalar(value) and not self.filtered):
             return _array(path, value)
@@ -215,51 +265,125 @@ class _Walk:
         leaf = self._static_leaf(path, value)
         return dataclasses.replace(leaf, kind="field") if kind == "field" and leaf.kind == "value" else leaf
 
-    def _static_leaf(self, path: str, value: Any, held: bool = True) -> Leaf:
+    def _static_leaf(self, path: str, value: Any, held: bool = True, depth: int = 0) -> Leaf:
         number = self.object_ids.of(value, held)
-        if callable(value) and not isinstance(value, type) and code_of(value) is not None:
-            code = self.object_ids.code(code_of(value))
-            where = defined(value, self.root)
+        if isinstance(value, type):
+            where = class_location(value, self.root)
+            return Leaf(path, "object", stable_repr(value), python="class", place=where, object_id=number)
+        if callable(value) and code_of(value) is not None:
             return Leaf(
-                path, "function", name_of(value), place=where, inside=_inside(value), object_id=number, code_id=code
-            )
-        kind = "value" if has_equality(value) else "object"
-        return Leaf(path, kind, stable_repr(value), python=type(value).__qualname__, object_id=number)  # type: ignore[arg-type]
+                path, "function", name_of(value), python=_wrapper(value),
+                place=defined(value, self.root), made=self.made(value), inside=self.inside(value),
+                object_id=number, code_id=self.object_ids.code(code_of(value)), life_id=self.object_ids.life(value),
+            )  # fmt: skip
+        kind: Kind = "value" if has_equality(value) else "object"
+        parts = tuple(self._parts(path, value, depth)) if depth < _DEEPEST else ()
+        text, python = stable_repr(value), type(value).__qualname__
+        return Leaf(path, kind, text, python=python, parts=parts, object_id=number)
+
+    def _parts(self, path: str, value: Any, depth: int) -> Iterator[Leaf]:
+        """What a static value is made of, as far as its `==` looks there: the least part that differs is reported."""
+        for key, part in itertools.islice(_parts_of(value), _MOST_PARTS):
+            yield self._static_leaf(f"{path}{key}", part, depth=depth + 1)
+
+    def inside(self, fn: Any) -> tuple[Captured, ...]:
+        """What a function closes over, has as a default or in a partial, or finds in the object it is bound to."""
+        found: dict[str, Captured] = {}
+        for name, value in _captured(fn):  # a partial's argument takes the place of the default
+            found.pop(name, None)
+            found |= {one.name: one for one in self._value(name, value)}
+        return tuple(found.values())
+
+    def _value(self, name: str, value: Any) -> Iterator[Captured]:
+        if isinstance(value, jax.Array | np.ndarray) and not isinstance(value, jax.core.Tracer):
+            yield Captured(name, f"an array {_array(name, value).text}", self.object_ids.life(value))
+        elif _is_plain(value):
+            yield Captured(name, stable_repr(value), self.object_ids.of(value))
+        elif code_of(value) is not None and not isinstance(value, type):
+            yield Captured(name, f"`{name_of(value)}`", self.object_ids.of(value, held=False))
+        elif isinstance(value, list | dict):
+            if len(value) <= _MOST_PARTS and all(map(_is_plain, value.values() if isinstance(value, dict) else value)):
+                yield Captured(name, stable_repr(value), self.object_ids.of(stable_repr(value)))
+        elif not isinstance(value, type | ModuleType):
+            for attribute, part in _attributes(value):
+                if _is_plain(part):
+                    yield Captured(f"{name}.{attribute}", stable_repr(part), self.object_ids.of(part))
 
 
-def _inside(fn: Any) -> tuple[tuple[str, str], ...]:
-    """The plain values that a function closes over, has in a partial or is bound to."""
+_DEEPEST = 4  # static values inside of static values
+_MOST_PARTS = 64
+
+
+def _parts_of(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, tuple):
+        names = getattr(value, "_fields", None)
+        keys = [f".{name}" for name in names] if names else [f"[{index}]" for index in range(len(value))]
+        yield from zip(keys, value, strict=False)
+    elif isinstance(value, list):
+        yield from ((f"[{index}]", part) for index, part in enumerate(value))
+    elif isinstance(value, dict):
+        yield from ((f"[{stable_repr(key)}]", part) for key, part in value.items())
+    elif dataclasses.is_dataclass(value):
+        shown = [field.name for field in dataclasses.fields(value) if field.compare and hasattr(value, field.name)]
+        yield from ((f".{name}", getattr(value, name)) for name in shown)
+
+
+def _static_data(level: Any) -> Any:
+    """The static data with which a class of the user's is registered as a container."""
+    try:
+        return level.node_data()[1]
+    except (AttributeError, TypeError, IndexError):
+        return None
+
+
+def _captured(fn: Any) -> Iterator[tuple[str, Any]]:
+    """Names and values; those of the innermost function first, then those of the partials and the object around it."""
     plain = open_function(fn)
     code = code_of(plain)
-    cells = zip(code.co_freevars if code else (), getattr(plain, "__closure__", None) or (), strict=False)
-    found = []
-    for name, cell in cells:
+    for name, cell in zip(code.co_freevars if code else (), getattr(plain, "__closure__", None) or (), strict=False):
         try:
-            value = cell.cell_contents
+            yield name, cell.cell_contents
         except ValueError:  # not assigned yet
             continue
-        if _is_plain(value):
-            found.append((name, stable_repr(value)))
+    defaults = getattr(plain, "__defaults__", None) or ()
+    if code is not None and defaults and hasattr(plain, "__code__"):
+        yield from zip(code.co_varnames[: code.co_argcount][-len(defaults) :], defaults, strict=False)
+    yield from sorted((getattr(plain, "__kwdefaults__", None) or {}).items())
     keywords = getattr(fn, "keywords", None)
-    bound = [*enumerate(getattr(fn, "args", ()) or ())] if isinstance(keywords, dict) else []
-    given = [(str(name), value) for name, value in [*bound, *sorted((keywords or {}).items())]]
-    given += [(f"self.{name}", value) for name, value in _bound_to(fn)]
-    found += [(name, stable_repr(value)) for name, value in given if _is_plain(value)]
-    return tuple(found)
+    if isinstance(keywords, dict):
+        given = tuple(getattr(fn, "args", ()) or ())
+        yield from zip(_parameters(getattr(fn, "func", None), len(given)), given, strict=False)
+        yield from ((str(name), value) for name, value in sorted(keywords.items()))
+    yield from ((f"self.{name}", value) for name, value in _bound_to(fn))
+
+
+def _wrapper(fn: Any) -> str:
+    """What an object around a function is called, "" for the function itself."""
+    return "functools.partial" if isinstance(fn, functools.partial) else ""
 
 
 def _bound_to(fn: Any) -> list[tuple[str, Any]]:
-    """The attributes of the object that a method is bound to: `jax.jit(self.step)` keeps them as a closure does."""
-    if not inspect.ismethod(fn) or isinstance(fn.__self__, type):
+    """The attributes of a callable object, or of the object that a method is bound to: kept as a closure keeps them."""
+    if inspect.ismethod(fn):
+        holder = fn.__self__
+    elif not inspect.isroutine(fn) and not hasattr(fn, "__wrapped__") and not isinstance(fn, functools.partial):
+        holder = fn
+    else:
         return []
+    return [] if isinstance(holder, type) else _attributes(holder)
+
+
+def _attributes(holder: Any) -> list[tuple[str, Any]]:
     try:
-        return sorted(vars(fn.__self__).items())
+        return sorted(vars(holder).items())[:_MOST_PARTS]
     except Exception:  # slots, or an object whose attributes raise
         return []
 
 
 def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, bool | int | float | complex | str | bytes)
+    if isinstance(value, tuple):
+        return len(value) <= _MOST_PARTS and all(map(_is_plain, value))
+    return value is None or isinstance(value, bool | int | float | complex | str | bytes | enum.Enum | np.dtype)
 
 
 def _array(path: str, value: Any) -> Leaf:
@@ -267,12 +391,14 @@ def _array(path: str, value: Any) -> Leaf:
         kind = jax.typeof(value)
     except TypeError:  # JAX cannot trace it either, and will raise itself
         return Leaf(path, "array", stable_repr(value), python=type(value).__qualname__)
-    python = f"Python {type(value).__name__}" if is_scalar(value) and not isinstance(value, np.generic) else ""
+    name = type(value).__name__  # `TypedInt` is what JAX makes of an int
+    python = f"Python {name.removeprefix('Typed').lower()}" if is_scalar(value) else ""
     if isinstance(value, np.ndarray | np.generic):
         python = "NumPy array" if isinstance(value, np.ndarray) else "NumPy number"
     text = f"{_dtype(kind)}[{','.join(map(str, getattr(kind, 'shape', ())))}]"
     weak = bool(getattr(kind, "weak_type", False))
-    return Leaf(path, "array", text, weak=weak, python=python, sharding=_sharding(value))
+    sharding, devices = _sharding(value)
+    return Leaf(path, "array", text, weak=weak, python=python, sharding=sharding, devices=devices)
 
 
 def _dtype(kind: Any) -> str:
@@ -286,14 +412,23 @@ def _short(dtype: Any) -> str:
     return _SHORT[head] + name[len(head) :] if head in _SHORT and name != head else name
 
 
-def _sharding(value: Any) -> str:
-    """The sharding of an array, "" for an uncommitted one; JAX compiles again for a different one."""
+def _sharding(value: Any) -> tuple[str, str]:
+    """The sharding of an array and its devices, "" for an uncommitted one; JAX compiles again for different ones."""
     if not isinstance(value, jax.Array) or isinstance(value, jax.core.Tracer):
-        return ""
+        return "", ""
     sharding = value.sharding
+    kind = getattr(sharding, "memory_kind", None)
+    memory = f" in {kind}" if kind not in (None, "device", "unpinned_host") else ""
+    memory += jax_private.special_layout(value) if value.committed else ""
     if isinstance(sharding, SingleDeviceSharding):
-        kind = sharding.memory_kind
-        memory = f" in {kind}" if kind not in (None, "device", "unpinned_host") else ""
         device: Any = next(iter(sharding.device_set))
-        return f"on {device.platform}:{device.id}{memory}" if value.committed else memory.strip()
-    return describe(sharding)
+        return (f"on {device.platform}:{device.id}{memory}" if value.committed else memory.strip()), ""
+    return format_sharding(sharding) + memory, jax_private.device_list(jax_private.device_order(sharding))
+
+
+def format_sharding(sharding: Any) -> str:
+    """A sharding with the types of its axes, without devices."""
+    mesh = getattr(sharding, "mesh", None)
+    kinds = dict(zip(getattr(mesh, "axis_names", ()), getattr(mesh, "axis_types", None) or (), strict=False))
+    special = [f"{name}{kind}" for name, one in kinds.items() if (kind := jax_private.axis_kind(one))]
+    return describe(sharding) + (f", {', '.join(special)}" if special else "")

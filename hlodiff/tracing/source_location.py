@@ -116,3 +116,21 @@ def defined(fn: Any, root: str) -> str:
     """`file:line` of a function's definition, "" for one that is not written in Python."""
     code = code_of(fn)
     return source_location(code.co_filename, code.co_firstlineno, root) if code is not None else ""
+
+
+def class_location(kind: type, root: str) -> str:
+    """`file:line` of a class that is not at the top of its module, and so may be made again; "" for any other."""
+    if "<locals>" not in kind.__qualname__:
+        return ""
+    name = (kind.__module__, kind.__qualname__)
+    if name not in _CLASSES:  # not by the class itself, which would keep it alive
+        try:
+            file, line = inspect.getsourcefile(kind), inspect.getsourcelines(kind)[1]
+        except (OSError, TypeError):
+            file, line = None, 0
+        _CLASSES[name] = (file or "", line)
+    file, line = _CLASSES[name]
+    return source_location(file, line, root) if file else ""
+
+
+_CLASSES: dict[tuple[str, str], tuple[str, int]] = {}
