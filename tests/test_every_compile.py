@@ -120,9 +120,9 @@ for name, fn in PLAYS.items():
     alone = play(fn)
     with hlodiff.watch() as seen:
         assert play(fn) == alone, name
-    rows = " ".join(f"{one.name}:{one.traces}/{len(one.programs)}/{one.compiles}" for one in seen.account.functions)
+    rows = " ".join(f"{one.name}:{one.traces}/{len(one.programs)}/{one.compiles}" for one in seen.counts.functions)
     print(name, alone[0], seen.compiles() + seen.eager(), alone[1], rows, sep="|")
-    for one in seen.account.functions:
+    for one in seen.counts.functions:
         assert "x.py" in one.function.place, (name, one)
 """
 

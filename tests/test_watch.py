@@ -178,7 +178,7 @@ with hlodiff.watch() as seen:
     for rate in (0.1, 0.2): Trainer(rate).step(x)
     for _ in range(3): power(x, Config())
     scale(x, 0.5); scale(x, 3)
-for function in seen.account.functions:
+for function in seen.counts.functions:
     print(*(f"{cause.what} -> {cause.advice}" for again in function.again for cause in again.causes), sep="\\n")
 print(seen.explain("stel"))
 """
@@ -378,8 +378,8 @@ with hlodiff.watch() as seen:
     for n in (2, 3): jax.jit(functools.partial(lambda n, x: n * x, n))(x)
     for size in range(1, 12): looked_at(jnp.ones(size))
 print(seen.explain("looked_at").splitlines()[0])
-print("\\n".join(f"{one.name} {one.traces}" for one in seen.account.functions))
-print(seen.account.functions[-1].again[0].causes[0].what)
+print("\\n".join(f"{one.name} {one.traces}" for one in seen.counts.functions))
+print(seen.counts.functions[-1].again[0].causes[0].what)
 """
 
 
