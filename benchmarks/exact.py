@@ -22,8 +22,8 @@ from benchmarks.pairs import Pair, make_pair
 from benchmarks.programs import Program, corpus
 from benchmarks.writer import write
 from hlodiff.differ import diff
+from hlodiff.differ.canonical_direction import diff_in_canonical_direction
 from hlodiff.differ.limits import DEFAULTS
-from hlodiff.differ.pipeline import diff_in_canonical_direction
 from hlodiff.differ.prepare import prepare_pair
 from hlodiff.hlo.fingerprint import computation_hashes, is_commutative
 from hlodiff.hlo.model import Computation, Instruction, Module

@@ -26,7 +26,7 @@ from hlodiff.integrations.history.text import (
     history_text,
     notes_of,
 )
-from hlodiff.report.numbers import sparkline
+from hlodiff.report.wording import sparkline
 from hlodiff.snapshots import Key, marked_stale
 from hlodiff.snapshots.yaml_format import dump, load
 from tests.past import Past

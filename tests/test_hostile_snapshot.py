@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.report.escape import json_text, unordered
-from hlodiff.report.numbers import format_bytes, format_change, format_count
+from hlodiff.report.lines import json_text, unordered
 from hlodiff.report.untrusted_result import read_untrusted_view
+from hlodiff.report.wording import format_bytes, format_change, format_count
 from hlodiff.snapshots import Snapshot, write_snapshot
 
 Said = Callable[..., tuple[int, str, str]]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -119,6 +120,21 @@ def test_every_class_has_a_name_of_its_own() -> None:
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(f"{inside(file)}:{node.lineno}")
     assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
+def test_no_circle_of_imports() -> None:
+    """Between files, imports in functions and under TYPE_CHECKING included: a file is read after those it needs."""
+    files = {".".join(("hlodiff", *file.relative_to(PACKAGE).with_suffix("").parts)): file for file in sources()}
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    for name, file in files.items():
+        for node in parsed(file):
+            if isinstance(node, ast.ImportFrom):
+                homes = [f"{node.module}.{alias.name}" for alias in node.names]
+                graph.add_edges_from((name, home if home in files else str(node.module)) for home in homes)
+            elif isinstance(node, ast.Import):
+                graph.add_edges_from((name, alias.name) for alias in node.names)
+    circles = [sorted(part) for part in nx.strongly_connected_components(graph) if len(part) > 1]
+    assert circles == []
 
 
 @pytest.mark.parametrize("package", HOME)

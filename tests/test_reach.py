@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hlodiff.differ import Limits, diff
-from hlodiff.differ.cost_model import CostModel
-from hlodiff.differ.local_search import local_search
-from hlodiff.differ.match_graph import InstructionMap, MatchGraph
+from hlodiff.differ.instruction_matches import InstructionMap, MatchGraph
+from hlodiff.differ.local_search import CostModel, local_search
 from hlodiff.differ.operands import Slot, same_operands_in_any_order, same_value
 from hlodiff.graph import dataflow
 from hlodiff.hlo.fingerprint import contents
@@ -92,7 +91,7 @@ def test_operands_are_the_same_as_a_plain_walk_says(kept: int, seed: int) -> Non
     old, new = (program(chance, size, chance.randint(1, 8)) for size in sizes)
     pairing = InstructionMap.empty(old.size, new.size)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["hlodiff.differ.reachability"], "_KEPT", kept)
+        patch.setattr(sys.modules["hlodiff.differ.instruction_matches"], "_KEPT", kept)
         for _ in range(40):
             link(old, new, pairing, chance)
             assert same_operands_in_any_order(old, new, pairing, old.size - 1) == are_same(old, new, pairing)
@@ -144,7 +143,7 @@ def test_walks_along_operands_count_as_searching(monkeypatch: pytest.MonkeyPatch
     old, new = module(layers(6)), module(layers(40))
     efforts = []
     for steps in (10**9, 1):  # how many of a walk count as a price
-        monkeypatch.setattr(sys.modules["hlodiff.differ.cost_model"], "_STEPS", steps)
+        monkeypatch.setattr(sys.modules["hlodiff.differ.local_search"], "_STEPS", steps)
         ends.clear()
         found = diff(old, new, limits=Limits(search=4))
         efforts.append((sum(walked for _, walked in ends), [hit.name for hit in found.limit_hits]))

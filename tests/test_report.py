@@ -17,10 +17,10 @@ from hlodiff.hlo.parser import read_hlo
 from hlodiff.policy import Finding, exit_code, judge
 from hlodiff.report import Report, ToolchainChange, to_json, to_markdown, to_terminal, toolchain_changes
 from hlodiff.report.edits import format_change, format_edit, format_shape, listed_fields
-from hlodiff.report.escape import clip, printable
-from hlodiff.report.numbers import format_bytes, format_count
-from hlodiff.report.numbers import format_change as by_how_much
+from hlodiff.report.lines import clip, printable
 from hlodiff.report.totals import format_checked
+from hlodiff.report.wording import format_bytes, format_count
+from hlodiff.report.wording import format_change as by_how_much
 
 HEAD = """HloModule m
 

@@ -33,7 +33,8 @@ from hlodiff.report.grouping import format_scopes, most_changed, scope_of
 from hlodiff.report.rows import by_how_much, format_number
 from hlodiff.report.totals import format_totals
 from hlodiff.report.untrusted_result import read_untrusted_view
-from hlodiff.report.view import Number, Place, ReportView
+from hlodiff.report.view import Number, ReportView
+from hlodiff.report.wording import Place
 from tests.test_report import HOSTILE, NEW, OLD
 
 FACTS = {"memory.temp": 1024.0, "memory.alias": 512.0}

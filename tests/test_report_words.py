@@ -15,7 +15,7 @@ from hlodiff.hlo.parser import read_hlo
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
 from hlodiff.report.edits import format_added, named
 from hlodiff.report.headline import headline
-from hlodiff.report.places import place
+from hlodiff.report.wording import place
 
 EMPTY = Module("m", "compiled", (), 0)
 HEAD = "HloModule m\n\n"

@@ -9,9 +9,9 @@ import pytest
 
 from hlodiff.errors import ReadError
 from hlodiff.hlo import mlir
-from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.model import Computation, Instruction, Module, is_function
 from hlodiff.hlo.stablehlo_parser import read_stablehlo
-from hlodiff.hlo.stablehlo_printer import is_function, print_stablehlo, quote, symbol
+from hlodiff.hlo.stablehlo_printer import print_stablehlo, quote, symbol
 from tests.stablehlo_fixture import programs as programs
 
 NAMED = """\

@@ -1,8 +1,7 @@
 """Capturing programs: the only room that knows JAX and Equinox, and only in worker processes."""
 
-from hlodiff.capture.availability import targets
 from hlodiff.capture.inputs import Inputs
-from hlodiff.capture.pool import Answer, Job, capture, discover, one_worker_for_both
+from hlodiff.capture.pool import Answer, Job, capture, discover, one_worker_for_both, targets
 from hlodiff.capture.records import (
     CalledProgram,
     CallResult,

@@ -7,46 +7,10 @@ import shutil
 from importlib.metadata import PackageNotFoundError, version
 
 from hlodiff.capture.environment import ptxas_folder
-from hlodiff.capture.records import TargetStatus
-from hlodiff.capture.targets import KNOWN, TargetName, parse
-from hlodiff.config import Config
+from hlodiff.capture.targets import TargetName
 from hlodiff.errors import CaptureError
 
 OLDEST_JAX = (0, 9)  # tested: 0.9.2 and 0.10.2; the CUDA plugin of 0.7.2 does not start without CUDA's libraries
-
-
-def targets(config: Config) -> tuple[TargetStatus, ...]:
-    """Whether this machine can compile for each known target and each of the configuration.
-
-    Args:
-        config: its targets are tried too.
-
-    Returns:
-        one record for each, known ones first.
-
-    Raises:
-        UsageError: the configuration names a target that does not exist.
-        CaptureError: JAX is missing or too old.
-
-    Example:
-        >>> targets(config)[0].name  # doctest: +SKIP
-        'cpu'
-    """
-    from hlodiff.capture.pool import probe
-
-    check_jax()
-    names = [parse(name) for name in dict.fromkeys((*KNOWN, *config.targets))]
-    lacking = {name.name: missing(name) for name in names}
-    tried = probe(config, [name for name in names if lacking[name.name] is None])
-    return tuple(_status(name, lacking[name.name], tried.get(name.name, "")) for name in names)
-
-
-def _status(name: TargetName, lacking: tuple[str, str] | None, problem: str) -> TargetStatus:
-    if lacking is not None:
-        return TargetStatus(name.name, False, *lacking)
-    if problem:
-        return TargetStatus(name.name, False, problem, "")
-    return TargetStatus(name.name, True, _compiler(name), "")
 
 
 def check_jax() -> None:
@@ -106,7 +70,8 @@ def _missing_cuda() -> tuple[str, str] | None:
     return None
 
 
-def _compiler(name: TargetName) -> str:
+def compiler(name: TargetName) -> str:
+    """The package that compiles for a target, with its version: `libtpu 0.0.42`; "" where none is installed."""
     packages = {"tpu": ("libtpu", "libtpu-nightly"), "cuda": ("jax-cuda12-pjrt", "jax-cuda13-pjrt")}
     for package in (*packages.get(name.kind, ()), "jaxlib"):
         if found := _version(package):

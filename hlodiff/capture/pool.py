@@ -28,7 +28,7 @@ from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 from typing import Any, cast
 
-from hlodiff.capture.availability import check_jax, missing
+from hlodiff.capture.availability import check_jax, compiler, missing
 from hlodiff.capture.environment import Purpose, Setting, worker_environment
 from hlodiff.capture.imports import is_users, one_line, relative
 from hlodiff.capture.records import (
@@ -43,8 +43,9 @@ from hlodiff.capture.records import (
     Outcome,
     ParityRequest,
     Request,
+    TargetStatus,
 )
-from hlodiff.capture.targets import TargetName, parse
+from hlodiff.capture.targets import KNOWN, TargetName, parse
 from hlodiff.config import TABLE, Config, process_environment
 from hlodiff.errors import CaptureError, RegistryError, UsageError
 
@@ -516,3 +517,36 @@ def worker_setting(name: TargetName) -> Setting:
 def _finish(on_event: Callable[[Event], None], outcome: Answer) -> Answer:
     on_event(Event("finished", outcome.function, outcome.case, outcome.target, outcome))
     return outcome
+
+
+def targets(config: Config) -> tuple[TargetStatus, ...]:
+    """Whether this machine can compile for each known target and each of the configuration.
+
+    Args:
+        config: its targets are tried too.
+
+    Returns:
+        one record for each, known ones first.
+
+    Raises:
+        UsageError: the configuration names a target that does not exist.
+        CaptureError: JAX is missing or too old.
+
+    Example:
+        >>> targets(config)[0].name  # doctest: +SKIP
+        'cpu'
+    """
+
+    check_jax()
+    names = [parse(name) for name in dict.fromkeys((*KNOWN, *config.targets))]
+    lacking = {name.name: missing(name) for name in names}
+    tried = probe(config, [name for name in names if lacking[name.name] is None])
+    return tuple(_status(name, lacking[name.name], tried.get(name.name, "")) for name in names)
+
+
+def _status(name: TargetName, lacking: tuple[str, str] | None, problem: str) -> TargetStatus:
+    if lacking is not None:
+        return TargetStatus(name.name, False, *lacking)
+    if problem:
+        return TargetStatus(name.name, False, problem, "")
+    return TargetStatus(name.name, True, compiler(name), "")

@@ -66,7 +66,7 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
             from hlodiff.config import closest
-            from hlodiff.report.escape import printable
+            from hlodiff.report.lines import printable
 
             near = closest(args[0], _COMMANDS)
             hint = f"Did you mean `{near}`?" if near else f"Commands: {', '.join(_COMMANDS)}."

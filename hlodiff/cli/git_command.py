@@ -81,7 +81,7 @@ def status_command(form: str, project: Path) -> int:
     from hlodiff.cli.output import emit
     from hlodiff.integrations.git.repository import repository_of
     from hlodiff.integrations.git.setup import status
-    from hlodiff.report.escape import json_text, printable
+    from hlodiff.report.lines import json_text, printable
     from hlodiff.workflows.configuration import load
 
     parts = status(repository_of(load(project)))

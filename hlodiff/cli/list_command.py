@@ -9,8 +9,8 @@ import click
 from hlodiff.capture import Discovery, discover
 from hlodiff.cli import options
 from hlodiff.cli.output import emit
-from hlodiff.report.escape import json_text, printable
-from hlodiff.report.numbers import many
+from hlodiff.report.lines import json_text, printable
+from hlodiff.report.wording import many
 from hlodiff.snapshots import FolderTree, Key, list_snapshots, stale_of
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.scenarios import scenario_states

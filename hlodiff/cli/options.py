@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from hlodiff.cli.output import LINK, REPORTS
-from hlodiff.report.escape import printable
 from hlodiff.report.forms import FORM_NAMES
+from hlodiff.report.lines import printable
 
 # Nothing that could end a link in Markdown or a line.
 _LINK = re.compile(r"https?://[\w.~:/?#@!$&'*+,;=%-]{1,2000}", re.ASCII)

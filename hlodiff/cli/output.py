@@ -15,8 +15,8 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from hlodiff.errors import UsageError
-from hlodiff.report.escape import printable, unordered
 from hlodiff.report.forms import to_form
+from hlodiff.report.lines import printable, unordered
 
 if TYPE_CHECKING:
     from hlodiff.report.report import Report
@@ -92,12 +92,12 @@ def close_stdout() -> None:
 
 def emit_report(report: Report, form: str, output: str | None) -> None:
     """Write a report in one form, and in those that `--report` asks for."""
-    from hlodiff.report import build_view
-
     folder = _below_repository(Path(report.root)) if report.root else ""
 
     @cache
     def view() -> ReportView:
+        from hlodiff.report.view_builder import build_view
+
         return build_view(report, folder)  # once, for however many forms
 
     def shown(one: str, where: str | None) -> str:

@@ -36,7 +36,7 @@ class _Drawing:
             return
         from rich.markup import escape
 
-        from hlodiff.report.escape import printable
+        from hlodiff.report.lines import printable
 
         if self._bar is None:
             self._bar = _start(progress)

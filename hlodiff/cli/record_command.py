@@ -18,7 +18,7 @@ from hlodiff.capture.recorded_programs import read_raw
 from hlodiff.cli.output import tell
 from hlodiff.config import process_environment, shown_path
 from hlodiff.errors import UsageError
-from hlodiff.report.numbers import many
+from hlodiff.report.wording import many
 from hlodiff.workflows.progress import progress
 from hlodiff.workflows.record_run import (
     INDEX,

@@ -14,10 +14,10 @@ from hlodiff.cli.output import color, width
 from hlodiff.config import Config, shown_path
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.errors import UsageError
-from hlodiff.report.escape import printable
-from hlodiff.report.numbers import many
+from hlodiff.report.lines import printable
 from hlodiff.report.report import Report, toolchain_changes
 from hlodiff.report.text import to_terminal
+from hlodiff.report.wording import many
 from hlodiff.snapshots import Key, writing
 from hlodiff.workflows.accept import (
     Decision,

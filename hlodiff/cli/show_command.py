@@ -14,8 +14,8 @@ from hlodiff.config import shown_path
 from hlodiff.errors import UsageError
 from hlodiff.hlo.model import STAGE_NAMES, Module
 from hlodiff.inspect.reasons import file_reasons, reasons_text, snapshot_reasons
-from hlodiff.report.escape import json_text, printable
-from hlodiff.report.numbers import format_bytes, format_count
+from hlodiff.report.lines import json_text, printable
+from hlodiff.report.wording import format_bytes, format_count
 from hlodiff.snapshots import FolderTree, RecordedTraces, list_snapshots, open_revision, read_summary
 from hlodiff.tracing.format import format_counts
 from hlodiff.tracing.serialize import to_plain

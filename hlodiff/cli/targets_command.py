@@ -12,7 +12,7 @@ from hlodiff.cli import options
 from hlodiff.cli.output import emit
 from hlodiff.config import Config
 from hlodiff.errors import ConfigError
-from hlodiff.report.escape import json_text, printable
+from hlodiff.report.lines import json_text, printable
 from hlodiff.workflows.configuration import load
 
 

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from hlodiff.differ.computation_matches import ComputationMatch, ProgramSide, is_embedded
-from hlodiff.differ.edits import Place
+from hlodiff.differ.canonical_direction import CanonicalDiff, diff_in_canonical_direction
+from hlodiff.differ.computation_matches import ComputationMatch, Place, ProgramSide, is_embedded
 from hlodiff.differ.fields import field_of, flat_attributes, goes_with_opcode
-from hlodiff.differ.loop_state import Elements
-from hlodiff.differ.operands import slots_of
-from hlodiff.differ.pipeline import CanonicalDiff, diff_in_canonical_direction
+from hlodiff.differ.operands import Elements, slots_of
 from hlodiff.differ.placement import DonatedPart, donated_parts
 from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, prepare_pair, tuning_of
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.differ.script import (
-    BINDS,
     AddStep,
     ArriveStep,
     Calls,
@@ -37,7 +34,7 @@ from hlodiff.differ.script import (
     Value,
 )
 from hlodiff.hlo.fingerprint import is_commutative, renumbered
-from hlodiff.hlo.model import Computation, Instruction, Layout, Module, Shape
+from hlodiff.hlo.model import BINDS, Computation, Instruction, Layout, Module, Shape
 
 Key = tuple[int, int, tuple[int, ...]]
 """Old and new computation, -1 for none, and the exchange of parameters at a call that cannot tell them apart."""

@@ -4,16 +4,53 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 
-from hlodiff.differ.computation_matches import ProgramSide
+from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide, match_programs
 from hlodiff.differ.edits import RawEdit
+from hlodiff.differ.limits import Limits
+from hlodiff.differ.prepare import DiffInput
+from hlodiff.differ.prune import PrunedPair
 from hlodiff.differ.result import FieldChange, FusionChange, Kind
 from hlodiff.hlo.fingerprint import is_commutative, operands_first, shape_text
 from hlodiff.hlo.model import Computation, Instruction
 
+
+@dataclass(frozen=True, slots=True)
+class CanonicalDiff:
+    """Both programs, and which of their computations and instructions correspond.
+
+    Where `is_mirrored`, `old` is the new program: the side to work from is the one that content decides.
+    """
+
+    old: ProgramSide
+    new: ProgramSide
+    found: ProgramMatch
+    is_mirrored: bool
+
+
+def diff_in_canonical_direction(ready: DiffInput, limits: Limits, narrowed: PrunedPair | None = None) -> CanonicalDiff:
+    """Pair two programs without noise; the same two with the same limits always give the same pairs.
+
+    Args:
+        ready: the programs.
+        limits: how much may be tried.
+        narrowed: where they were narrowed, how; what was left out is read where a price hangs on it.
+    """
+    old, new = (
+        ProgramSide.of(hashed, partial(narrowed.body, side) if narrowed else None)
+        for side, hashed in enumerate(ready.hashed)
+    )
+    mirrored = is_reversed(old, new)
+    if mirrored:
+        old, new = new, old
+    return CanonicalDiff(old, new, match_programs(old, new, limits), mirrored)
+
+
 _KINDS: dict[Kind, Kind] = {"added": "removed", "removed": "added", "changed": "changed", "moved": "moved"}
+
 _STORIES = {
     "split": "merged",
     "merged": "split",

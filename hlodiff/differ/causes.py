@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hlodiff.differ.computation_matches import ProgramMatch, is_embedded
-from hlodiff.differ.edits import Place, RawEdit
+from hlodiff.differ.computation_matches import Place, ProgramMatch, is_embedded
+from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.result import FieldChange
 from hlodiff.graph import call_sites
 from hlodiff.hlo.model import Instruction, Layout, Module, Shape

@@ -6,9 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hlodiff.differ.computation_matches import ComputationMatch, ProgramMatch, ProgramSide
-from hlodiff.differ.correspondence import at, equal_callees, every_pair, outside, paired_places, partners_of
-from hlodiff.differ.edits import Place, RawEdit
+from hlodiff.differ.computation_matches import (
+    ComputationMatch,
+    Place,
+    ProgramMatch,
+    ProgramSide,
+    at,
+    equal_callees,
+    every_pair,
+    paired_places,
+    partners_of,
+)
+from hlodiff.differ.edits import RawEdit, outside
 from hlodiff.differ.fields import in_order, told_changes
 from hlodiff.differ.prepare import channel_of, tuning_of
 from hlodiff.differ.result import FieldChange
@@ -69,7 +78,10 @@ def _meetings(
     for pair in every_pair(old, new, pairs):
         before, after = (m.computations[c].instructions for m, c in zip(numbered, (pair.old, pair.new), strict=True))
         for position, partner in partners_of(old, new, pair).items():
-            a, b = channel_of(before[position]), channel_of(after[partner])
+            one, other = before[position], after[partner]
+            if not one.attributes and not other.attributes:
+                continue
+            a, b = channel_of(one), channel_of(other)
             if a or b:
                 yield (pair.old, position), (pair.new, partner), a, b, pair.count
 
@@ -120,6 +132,8 @@ def _splits(old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit],
     modules = (old, new)
     gone = [place for e in edits if (place := _removed_collectives(e, plain)) is not None]
     fresh = {place for e in edits if (place := _removed_collectives(e, 1 - plain)) is not None}
+    if not fresh:  # start, done or both came with it
+        return
     there = paired_places(found)
     partners = there if plain == 0 else {b: a for a, b in there.items()}
     free = [p for p in gone if at(modules[plain], p).opcode in FAMILIES]
@@ -275,7 +289,11 @@ def tuning_edits(
     respelt = [{place for e in edits if e.matcher == "asynchronous" and (place := (e.old, e.new)[n])} for n in (0, 1)]
     found: list[RawEdit] = []
     for pair in every_pair(old, new, pairs):
+        before, after = (m.computations[c].instructions for m, c in zip(tuned, (pair.old, pair.new), strict=True))
         for position, partner in partners_of(old, new, pair).items():
+            ours, theirs = before[position], after[partner]
+            if ours.opcode == theirs.opcode and ours.attributes == theirs.attributes:
+                continue
             one, other = (pair.old, position), (pair.new, partner)
             if one not in respelt[0] and other not in respelt[1]:
                 found += _edit(tuned, one, other, pair.count)

@@ -100,7 +100,7 @@ class ProgramComparison:
 
     def metrics(self) -> dict[str, tuple[float, float]]:
         """Counted metrics and the compiler's facts, as (old, new)."""
-        counted = dict(self.diff.metrics) if self.diff else {}
+        counted = dict(self.diff.metrics.items()) if self.diff else {}
         return counted | self.facts()
 
     def metrics_by_kind(self) -> dict[str, dict[str, tuple[float, float]]]:
@@ -110,7 +110,7 @@ class ProgramComparison:
     def op_count_pairs(self) -> dict[str, tuple[int, int]]:
         """Op counts as (old, new), whichever sides there are."""
         if self.diff:
-            return dict(self.diff.op_counts)
+            return dict(self.diff.op_counts.items())
         there = {"added": (0, 1), "removed": (1, 0)}.get(self.status, (1, 1))
         return {name: (there[0] * count, there[1] * count) for name, count in self.op_counts.items()}
 

@@ -7,37 +7,41 @@ which equal computations are stored once and one in which they are printed many 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from hlodiff.differ import parameters
-from hlodiff.differ.assignment import assign
-from hlodiff.differ.cost_model import Bodies, CostModel
+from hlodiff.differ.instruction_matches import OWN, InstructionMap, Intern, MatchGraph, assign, match
 from hlodiff.differ.limits import Limits
-from hlodiff.differ.local_search import local_search
-from hlodiff.differ.loop_state import (
+from hlodiff.differ.local_search import Bodies, CostModel, local_search
+from hlodiff.differ.operands import (
     CARRIERS,
+    Blind,
     CarriedElement,
     Elements,
     are_all_known,
     carried_elements,
+    keeps_operands,
     match_elements,
     match_indistinguishable,
     of_tuple,
+    same_operands_in_any_order,
+    same_value,
+    slots_of,
 )
-from hlodiff.differ.match_graph import OWN, InstructionMap, Intern, MatchGraph
-from hlodiff.differ.operands import Blind, keeps_operands, same_operands_in_any_order, same_value, slots_of
 from hlodiff.differ.prepare import HashedModule
-from hlodiff.differ.refinement import match
-from hlodiff.differ.script import BINDS
 from hlodiff.graph import call_graph, dataflow
 from hlodiff.hlo.fingerprint import Content, idle_parameters, renumbered_hash
-from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.model import BINDS, Computation, Instruction, Module
 
 if TYPE_CHECKING:
     import networkx as nx
+
+
+Place = tuple[int, int]
+"""An instruction: index of its computation, index in it."""
 
 # Fused computations hold tens of instructions, large ones a thousand; one that nests more than this stays as it is.
 _LARGEST = 4000
@@ -461,3 +465,146 @@ def _add_calls(
                 edge["embedded"] = True
             else:
                 edge["times"] += count
+
+
+# --- How the operands of a call are the parameters of what it calls.
+
+Pairs = Mapping[tuple[int, int], ComputationMatch]
+
+
+def through(one: Instruction, other: Instruction, pairs: Pairs) -> list[tuple[int, int]] | None:
+    """Pairs of operand numbers of a call whose computation was opened; None where operands pair by position.
+
+    Args:
+        one, other: a paired call.
+        pairs: the pairs of computations.
+    """
+    for inner in _opened(one, other, pairs):
+        if _binds(one, other, inner):
+            return list(_numbers(inner).items())
+    return None
+
+
+def is_misbound(one: Instruction, other: Instruction, pairs: Pairs) -> bool:
+    """True where operands came, went or were exchanged though what is called does not read them otherwise.
+
+    A parameter that nothing reads is the call's own affair; a loop's condition and body take the same operands; and the
+    parameters of a reducer or a branch are known by their numbers.
+
+    Args:
+        one, other: a paired call.
+        pairs: the pairs of computations.
+    """
+    bound = through(one, other, pairs)
+    for inner in _opened(one, other, pairs):
+        numbers = _numbers(inner)
+        if _binds(one, other, inner):
+            if list(numbers.items()) != bound or any(map(_has_idle, *_free(inner))):
+                return True
+        elif numbers != {n: n for n in range(max(len(side.computation.parameters()) for side in _sides(inner)))}:
+            return True
+    return False
+
+
+def _opened(one: Instruction, other: Instruction, pairs: Pairs) -> Iterator[ComputationMatch]:
+    for key, _ in matched_calls(one, other):
+        inner = pairs.get(key)
+        if inner is not None and inner.pairing is not None:
+            yield inner
+
+
+def _sides(inner: ComputationMatch) -> tuple[MatchGraph, MatchGraph]:
+    assert inner.old_side and inner.new_side
+    return inner.old_side, inner.new_side
+
+
+def _binds(one: Instruction, other: Instruction, inner: ComputationMatch) -> bool:
+    """Whether operand n of the call is parameter n of what it calls, on both sides."""
+    olds, news = (side.computation.parameters() for side in _sides(inner))
+    return one.opcode in BINDS and len(olds) == len(one.operands) and len(news) == len(other.operands)
+
+
+def _numbers(inner: ComputationMatch) -> dict[int, int]:
+    """New numbers of parameters by old ones."""
+    assert inner.pairing
+    olds, news = (side.computation.parameters() for side in _sides(inner))
+    number = {p: n for n, p in enumerate(news)}
+    partners = inner.pairing.old
+    return {n: number[partners[p]] for n, p in enumerate(olds) if partners[p] in number}
+
+
+def _free(inner: ComputationMatch) -> tuple[tuple[MatchGraph, MatchGraph], tuple[list[int], list[int]]]:
+    assert inner.pairing
+    return _sides(inner), (inner.pairing.old, inner.pairing.new)
+
+
+def _has_idle(side: MatchGraph, partners: list[int]) -> bool:
+    """Whether a parameter without a partner is read by nothing."""
+    root = side.computation.root
+    return any(partners[p] < 0 and not side.uses[p] and p != root for p in side.computation.parameters())
+
+
+# --- Walking what corresponds: instructions of paired computations, and pairs inside of equal ones.
+
+
+def partners_of(old: ProgramSide, new: ProgramSide, pair: ComputationMatch) -> Mapping[int, int]:
+    """Old positions to new ones; computations of equal content correspond along their canonical walks."""
+    if pair.pairing is not None:
+        return {position: partner for position, partner in enumerate(pair.pairing.old) if partner >= 0}
+    return dict(zip(old.contents[pair.old].order, new.contents[pair.new].order, strict=True))
+
+
+def every_pair(old: ProgramSide, new: ProgramSide, pairs: Sequence[ComputationMatch]) -> Iterator[ComputationMatch]:
+    """All pairs of computations, and those inside of equal ones, which correspond by content."""
+    seen = {(pair.old, pair.new) for pair in pairs}
+    waiting = list(pairs)
+    for pair in waiting:
+        yield pair
+        if pair.pairing is not None:
+            continue
+        before = old.module.computations[pair.old].instructions
+        after = new.module.computations[pair.new].instructions
+        for position, partner in partners_of(old, new, pair).items():
+            for a, b in zip(before[position].called, after[partner].called, strict=True):
+                if (a, b) not in seen:
+                    seen.add((a, b))
+                    waiting.append(ComputationMatch(a, b, count=pair.count))
+
+
+def at(module: Module, place: Place) -> Instruction:
+    """The instruction that stands there."""
+    return module.computations[place[0]].instructions[place[1]]
+
+
+def paired_places(found: ProgramMatch) -> dict[Place, Place]:
+    """Old places to new ones in all computations that were opened; the first pair of a place counts."""
+    partners: dict[Place, Place] = {}
+    for pair in found.pairs:
+        for position, partner in enumerate(pair.pairing.old if pair.pairing else ()):
+            if partner >= 0:
+                partners.setdefault((pair.old, position), (pair.new, partner))
+    return partners
+
+
+def equal_callees(old: ProgramSide, new: ProgramSide, pairs: Iterable[tuple[Place, Place]]) -> set[tuple[int, int]]:
+    """Computations, with their side (0 old, 1 new), that paired instructions call there as they did here."""
+    same: set[tuple[int, int]] = set()
+    for a, b in pairs:
+        for c, d in zip(at(old.module, a).called, at(new.module, b).called, strict=False):
+            if old.hashes[c] == new.hashes[d]:
+                same |= {(0, c), (1, d)}
+    return same
+
+
+def equal_below(old: ProgramSide, new: ProgramSide, pair: tuple[Place, Place]) -> Iterator[tuple[int, int, bool]]:
+    """Computations of equal content behind two calls, with those behind them, and whether they are embedded."""
+    waiting = [(at(old.module, pair[0]), at(new.module, pair[1]), False)]
+    seen: set[tuple[int, int]] = set()
+    for one, other, inside in waiting:
+        for (a, b), embedded in matched_calls(one, other):
+            if (a, b) not in seen and old.hashes[a] == new.hashes[b]:
+                seen.add((a, b))
+                yield a, b, embedded or inside
+                walks = zip(old.contents[a].order, new.contents[b].order, strict=True)
+                pairs = ((at(old.module, (a, c)), at(new.module, (b, d))) for c, d in walks)
+                waiting += [(*both, embedded or inside) for both in pairs if both[0].calls]

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hlodiff.differ.computation_matches import ProgramMatch, is_embedded, matched_calls
-from hlodiff.differ.edits import Place, RawEdit
+from hlodiff.differ.computation_matches import Place, ProgramMatch, is_embedded, matched_calls
+from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.multiplicity import is_continuation
 from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import Cost

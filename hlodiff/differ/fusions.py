@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
-from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide
-from hlodiff.differ.correspondence import equal_below
-from hlodiff.differ.edits import Place, RawEdit, text_of
+from hlodiff.differ.computation_matches import Place, ProgramMatch, ProgramSide, equal_below
+from hlodiff.differ.edits import RawEdit, text_of
 from hlodiff.differ.result import FusionChange, Site
 from hlodiff.hlo.model import Module
 

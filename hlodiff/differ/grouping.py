@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from hlodiff.differ.causes import roots_of
+from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.costs import added_up
-from hlodiff.differ.edits import Place, RawEdit, text_of
+from hlodiff.differ.edits import RawEdit, text_of
 from hlodiff.differ.metrics import cycles_of
 from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange, Site
 from hlodiff.hlo.fingerprint import shape_text

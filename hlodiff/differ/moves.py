@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide
-from hlodiff.differ.correspondence import at, equal_below, paired_places
-from hlodiff.differ.edits import Place, RawEdit
+from hlodiff.differ.computation_matches import Place, ProgramMatch, ProgramSide, at, equal_below, paired_places
+from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.fields import in_order, told_changes
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.metrics import BOOKKEEPING

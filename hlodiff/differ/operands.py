@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from hlodiff.differ.match_graph import InstructionMap, MatchGraph
-from hlodiff.hlo.model import Instruction
+from hlodiff.differ.instruction_matches import InstructionMap, MatchGraph
+from hlodiff.differ.result import FieldChange
+from hlodiff.hlo.fingerprint import shape_text
+from hlodiff.hlo.model import Computation, Instruction, Module
 
 Slot = tuple[int, int]
 """An operand: the instruction's index and which of its results."""
@@ -176,3 +180,272 @@ def root_changed(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> i
     if same_value(old, new, pairing, (before, 0), (after, 0)):
         return None
     return pairing.new[after] if pairing.new[after] >= 0 else before
+
+
+# --- Elements of tuples that a loop carries: one more or less shifts the numbers of all others, which is no edit.
+#
+# The elements that the loop begins with say which is which: those that survived, in order. What the loop hands on is
+# numbered alike in its result, in the parameters of its body and of its condition, and in what the body returns; so it
+# is where a loop stands in a computation of its own, which is called with the tuple.
+
+Elements = Mapping[int, int]
+"""New numbers of a tuple's elements by old ones; those that came or went are in none."""
+_ELEMENT = "get-tuple-element"
+_INDEX = "attribute:index"
+CARRIERS = frozenset(["while", "call"])
+"""What may hand on the tuple that it is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedElement:
+    """What two computations stand in.
+
+    Args:
+        modules: those that hold them, for what the loops run.
+        down: for each side, each instruction with everything that it is computed from.
+    """
+
+    modules: tuple[Module, Module]
+    down: tuple[Sequence[bytes], Sequence[bytes]]
+
+
+def carried_elements(
+    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, held: CarriedElement, given: Elements | None = None
+) -> dict[int, Elements]:
+    """For each paired loop, by its old position, which of its elements is which where their numbers changed.
+
+    Args:
+        old, new, pairing: two computations.
+        held: what they stand in.
+        given: of the only parameter, where its numbers changed.
+    """
+    found: dict[int, Elements] = {}
+    known = dict.fromkeys(old.computation.parameters()[:1], given) if given is not None else {}
+    for position in old.order:
+        it, partner = old.computation.instructions[position], pairing.old[position]
+        if it.opcode not in CARRIERS or partner < 0:
+            continue
+        other = new.computation.instructions[partner]
+        if other.opcode != it.opcode or not (_hands_on(old, it) and _hands_on(new, other)):
+            continue
+        one, two = it.operands[0], other.operands[0]
+        elements = known.get(one) if pairing.old[one] == two else None
+        if elements is None and len(it.shape.tuple_shapes) != len(other.shape.tuple_shapes):
+            elements = of_tuple(old, new, pairing, one, two)
+            if elements is None:
+                elements = _in_order(old, new, pairing, held, (position, partner))
+        if elements is not None:
+            found[position] = known[position] = elements
+    return found
+
+
+def _hands_on(side: MatchGraph, it: Instruction) -> bool:
+    """Whether an instruction takes one tuple and yields one of just these elements."""
+    return len(it.operands) == 1 and (
+        it.opcode == "while" or it.shape == side.computation.instructions[it.operands[0]].shape
+    )
+
+
+def of_tuple(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int, other: int) -> Elements | None:
+    """Which element of a tuple is which of its partner where operands came and went with edits of their own.
+
+    Those that stayed are the same elements. None where they are no tuples, or of other values.
+    """
+    ours, theirs = old.computation.instructions[one], new.computation.instructions[other]
+    if ours.opcode != "tuple" or theirs.opcode != "tuple" or pairing.old[one] != other:
+        return None
+    if not keeps_operands(old, new, pairing, one):
+        return None
+    before = [n for n, operand in enumerate(ours.operands) if pairing.old[operand] >= 0]
+    after = [n for n, operand in enumerate(theirs.operands) if pairing.new[operand] >= 0]
+    return dict(zip(before, after, strict=True))
+
+
+_SAME = 10**6  # one element more outweighs any likeness
+_MOST = 100
+
+
+def _in_order(
+    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, held: CarriedElement, loop: tuple[int, int]
+) -> Elements | None:
+    """Which element is which where values that were there before are handed on besides.
+
+    The longest common subsequence of the operands, where equals stand for each other; of several the one in which the
+    loops do most with the elements that they did before. None where the loops begin with no tuples.
+    """
+    one, other = old.computation.instructions[loop[0]], new.computation.instructions[loop[1]]
+    before, after = old.computation.instructions[one.operands[0]], new.computation.instructions[other.operands[0]]
+    if before.opcode != "tuple" or after.opcode != "tuple" or pairing.old[one.operands[0]] != other.operands[0]:
+        return None
+    # What equals of it became, for one that was left without a partner among them.
+    became = {held.down[0][a]: held.down[1][b] for a in before.operands if (b := pairing.old[a]) >= 0}
+    ours = [
+        held.down[1][pairing.old[a]] if pairing.old[a] >= 0 else became.get(held.down[0][a], b"")
+        for a in before.operands
+    ]
+    theirs = [held.down[1][operand] for operand in after.operands]
+    alike = _alike(held.modules, one, other)
+    worth = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+    for a in reversed(range(len(ours))):
+        for b in reversed(range(len(theirs))):
+            worth[a][b] = max(worth[a + 1][b], worth[a][b + 1])
+            if ours[a] == theirs[b]:
+                worth[a][b] = max(worth[a][b], worth[a + 1][b + 1] + _SAME + alike(a, b))
+    found: dict[int, int] = {}
+    a = b = 0
+    while a < len(ours) and b < len(theirs):
+        if worth[a][b] > max(worth[a + 1][b], worth[a][b + 1]):
+            found[a] = b
+            a, b = a + 1, b + 1
+        elif worth[a + 1][b] >= worth[a][b + 1]:
+            a += 1
+        else:
+            b += 1
+    return found
+
+
+def match_indistinguishable(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, held: CarriedElement) -> None:
+    """Pair equals that only a loop begins with by which element they are, whatever they were paired with.
+
+    A loop may begin with ten arrays of zeros. Their slots alone would pair them one off where one more came before.
+    """
+    for position, partner in enumerate(pairing.old):
+        it = old.computation.instructions[position]
+        if it.opcode not in CARRIERS or partner < 0 or len(it.operands) != 1:
+            continue
+        other = new.computation.instructions[partner]
+        fits = (
+            other.opcode == it.opcode and len(other.operands) == 1 and pairing.old[it.operands[0]] == other.operands[0]
+        )
+        if not fits or len(it.shape.tuple_shapes) == len(other.shape.tuple_shapes):
+            continue
+        if of_tuple(old, new, pairing, it.operands[0], other.operands[0]) is None:
+            ours, theirs = old.slots[it.operands[0]], new.slots[other.operands[0]]
+            elements = _in_order(old, new, pairing, held, (position, partner)) or {}
+            _exchange(old, new, pairing, held, {ours[a][0]: theirs[b][0] for a, b in elements.items()})
+
+
+def _exchange(
+    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, held: CarriedElement, wanted: Mapping[int, int]
+) -> None:
+    """Give old instructions the partners that are wanted for them, where all who change theirs are equals."""
+    moves = {a: b for a, b in wanted.items() if pairing.old[a] != b and len(old.uses[a]) == len(new.uses[b]) == 1}
+    while True:  # nothing is left without a partner that had one
+        olds, news = {*moves, -1}, {*moves.values(), -1}
+        kept = {a: b for a, b in moves.items() if pairing.old[a] in news and pairing.new[b] in olds}
+        if len(kept) == len(moves):
+            break
+        moves = kept
+    holders = {a: pairing.new[b] for a, b in moves.items() if pairing.new[b] >= 0}
+    if any(held.down[0][a] != held.down[0][other] for a, other in holders.items()):
+        return
+    for a in moves:
+        if pairing.old[a] >= 0:
+            pairing.remove(a)
+    for a, b in moves.items():
+        pairing.add(a, b, "tuple:element")
+
+
+def _alike(modules: tuple[Module, Module], one: Instruction, other: Instruction) -> Callable[[int, int], int]:
+    """How much elements have in common, by their numbers: what a loop does with them."""
+    roles: list[dict[int, Counter[object]]] = []
+
+    def alike(a: int, b: int) -> int:
+        if not roles:
+            roles.extend(_roles(module, it) for module, it in zip(modules, (one, other), strict=True))
+        ours, theirs = roles[0].get(a, Counter()), roles[1].get(b, Counter())
+        return min((ours & theirs).total(), _MOST)
+
+    return alike
+
+
+def _roles(module: Module, it: Instruction) -> dict[int, Counter[object]]:
+    """For each element what reads it in what is called, and what is returned in its place."""
+    roles: dict[int, Counter[object]] = {}
+    for rank, callee in enumerate(it.called):
+        owner = module.computations[callee]
+        root = owner.instructions[owner.root]
+        if root.opcode == "while":
+            for number, inner in _roles(module, root).items():
+                roles.setdefault(number, Counter()).update(inner)
+        for number, role in _used(owner):
+            roles.setdefault(number, Counter())[rank, *role] += 1
+        for number, operand in enumerate(root.operands if root.opcode == "tuple" else ()):
+            returned = owner.instructions[operand]
+            what = returned.opcode, shape_text(returned.shape, False), element_of(returned) == number
+            roles.setdefault(number, Counter())["returned", *what] += 1
+    return roles
+
+
+def _used(owner: Computation) -> list[tuple[int, tuple[object, ...]]]:
+    """The element that each operand of an instruction is, with the opcode, type and slot."""
+    found: list[tuple[int, tuple[object, ...]]] = []
+    for it in owner.instructions:
+        for slot, operand in enumerate(it.operands if it.opcode != "tuple" else ()):
+            number = element_of(owner.instructions[operand])
+            if number is not None:
+                found.append((number, (it.opcode, shape_text(it.shape, False), slot)))
+    return found
+
+
+def match_elements(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, source: int, elements: Elements) -> None:
+    """Pair what takes a tuple apart by which element it takes, whatever it was paired with.
+
+    Args:
+        old, new, pairing: two computations.
+        source: the old position of the tuple, which has a partner.
+        elements: its elements.
+    """
+    ours, theirs = _element_users(old, source), _element_users(new, pairing.old[source])
+    for number, positions in ours.items():
+        for one, other in zip(positions, theirs.get(elements.get(number, -1), ()), strict=False):
+            if pairing.old[one] != other:
+                if pairing.old[one] >= 0:
+                    pairing.remove(one)
+                if pairing.new[other] >= 0:
+                    pairing.remove(pairing.new[other])
+                pairing.add(one, other, "tuple:element")
+
+
+def _element_users(side: MatchGraph, source: int) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for user, _, _ in side.uses[source]:
+        number = element_of(side.computation.instructions[user])
+        if number is not None:
+            found.setdefault(number, []).append(user)
+    return found
+
+
+def are_all_known(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, source: int, elements: Elements) -> bool:
+    """Whether what takes a tuple apart and has a partner takes one of these elements."""
+    for number, positions in _element_users(old, source).items():
+        for partner in (pairing.old[one] for one in positions):
+            after = element_of(new.computation.instructions[partner]) if partner >= 0 else None
+            if after is not None and (number not in elements or after not in elements.values()):
+                return False
+    return True
+
+
+def element_of(it: Instruction) -> int | None:
+    """The number of the element that a get-tuple-element takes; None for everything else."""
+    text = it.attribute("index") if it.opcode == _ELEMENT else None
+    return int(text) if text is not None and text.isdigit() else None
+
+
+def with_elements(
+    changes: list[FieldChange], one: Instruction, other: Instruction, elements: Elements
+) -> list[FieldChange]:
+    """The changes of two that take a tuple apart, where numbers mean elements: another number may be the same element.
+
+    Args:
+        changes: as they are by number.
+        one, other: a get-tuple-element and its partner.
+        elements: of the tuple.
+    """
+    kept = [change for change in changes if change.field != _INDEX]
+    before, after = element_of(one), element_of(other)
+    if before is None or after is None:
+        return changes
+    if elements.get(before) == after:
+        return kept
+    return [*kept, FieldChange(_INDEX, str(before), str(after))]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from hlodiff.differ.loop_state import Elements, match_elements
-from hlodiff.differ.match_graph import OWN, STRUCTURE, VALUE, InstructionMap, MatchGraph, op_name_of
+from hlodiff.differ.instruction_matches import OWN, STRUCTURE, VALUE, InstructionMap, MatchGraph, op_name_of
+from hlodiff.differ.operands import Elements, match_elements
 
 Operands = tuple[Sequence[int], Sequence[int], Sequence[int]]
 """Of a paired call: the old operands, the new operands, and the new partner of every old instruction of the caller."""

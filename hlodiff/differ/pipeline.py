@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Generic, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from hlodiff.differ.canonical_direction import is_reversed, reversed_edits, reversed_fusions
+from hlodiff.differ.canonical_direction import (
+    CanonicalDiff,
+    diff_in_canonical_direction,
+    reversed_edits,
+    reversed_fusions,
+)
 from hlodiff.differ.causes import with_causes
 from hlodiff.differ.channels import channel_changes, schedule_edits, tuning_edits, with_asynchronous, with_channels
-from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide, match_programs
-from hlodiff.differ.correspondence import partners_of
+from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide, partners_of
 from hlodiff.differ.costs import with_costs
-from hlodiff.differ.edits import RawEdit, raw_edits
-from hlodiff.differ.elided_constants import elided_constants
+from hlodiff.differ.edits import RawEdit, entry_layout_edit, header_edits, raw_edits
 from hlodiff.differ.fusions import fusion_changes
 from hlodiff.differ.grouping import group_edits
-from hlodiff.differ.header import entry_layout_edit, header_edits
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits, hits_of
 from hlodiff.differ.metrics import Counts, count, metrics_by_kind, metrics_of
 from hlodiff.differ.moves import with_moves
@@ -28,6 +30,10 @@ from hlodiff.differ.prune import PrunedPair, expand, prune
 from hlodiff.differ.result import FusionChange, ModuleDiff
 from hlodiff.errors import DiffError
 from hlodiff.hlo.model import Module
+from hlodiff.normalizer.constants import elided_constants
+
+if TYPE_CHECKING:
+    from hlodiff.differ.script import EditScript
 
 _Value = TypeVar("_Value")
 
@@ -50,6 +56,9 @@ class LazyMapping(Mapping[str, _Value], Generic[_Value]):
 
     def __len__(self) -> int:
         return len(self._found)
+
+    def items(self) -> ItemsView[str, _Value]:
+        return self._found.items()
 
     def __repr__(self) -> str:
         return repr(dict(self))
@@ -165,7 +174,14 @@ def _result(
         counted.kinds,
         limits,
         max(map(elided_constants, (old, new))),
+        _script_of,
     )
+
+
+def _script_of(found: ModuleDiff) -> EditScript:
+    from hlodiff.differ.build_script import build_script  # most differences are shown and never replayed
+
+    return build_script(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,37 +193,6 @@ class _Found:
     tuning: list[RawEdit]
     fusions: tuple[FusionChange, ...]
     hits: tuple[LimitHit, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CanonicalDiff:
-    """Both programs, and which of their computations and instructions correspond.
-
-    Where `is_mirrored`, `old` is the new program: the side to work from is the one that content decides.
-    """
-
-    old: ProgramSide
-    new: ProgramSide
-    found: ProgramMatch
-    is_mirrored: bool
-
-
-def diff_in_canonical_direction(ready: DiffInput, limits: Limits, narrowed: PrunedPair | None = None) -> CanonicalDiff:
-    """Pair two programs without noise; the same two with the same limits always give the same pairs.
-
-    Args:
-        ready: the programs.
-        limits: how much may be tried.
-        narrowed: where they were narrowed, how; what was left out is read where a price hangs on it.
-    """
-    old, new = (
-        ProgramSide.of(hashed, partial(narrowed.body, side) if narrowed else None)
-        for side, hashed in enumerate(ready.hashed)
-    )
-    mirrored = is_reversed(old, new)
-    if mirrored:
-        old, new = new, old
-    return CanonicalDiff(old, new, match_programs(old, new, limits), mirrored)
 
 
 def _compare(ready: DiffInput, opened: tuple[Module, Module], limits: Limits, narrowed: PrunedPair | None) -> _Found:

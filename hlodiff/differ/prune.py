@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hlodiff.differ.computation_matches import is_embedded
-from hlodiff.differ.correspondence import at
+from hlodiff.differ.computation_matches import at, is_embedded
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.result import Edit, FusionChange, ModuleDiff, Site

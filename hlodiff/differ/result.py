@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from hlodiff.differ.elided_constants import in_words
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits
+from hlodiff.errors import DiffError
 from hlodiff.hlo.model import Frame, Module
+from hlodiff.normalizer.constants import format_elided
 
 if TYPE_CHECKING:
     from hlodiff.differ.script import EditScript
@@ -190,6 +191,7 @@ class ModuleDiff:
         kinds: the metrics apart for entry, fusions, loop bodies, branches, reductions: kind -> name -> (old, new).
         bounds: the limits it was worked out with; its script is worked out with the same.
         elided: constants whose values are not in the programs, on the side that has more of them.
+        write_script: how the script of a difference is written, which `diff` knows.
     """
 
     old: Module
@@ -205,11 +207,12 @@ class ModuleDiff:
     kinds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
     bounds: Limits = DEFAULTS
     elided: int = 0
+    write_script: Callable[[ModuleDiff], EditScript] | None = field(default=None, repr=False, compare=False)
 
     @property
     def limits(self) -> tuple[str, ...]:
         """The limits that were hit, and what the programs do not hold, in words."""
-        unknown = (in_words(self.elided),) if self.elided else ()
+        unknown = (format_elided(self.elided),) if self.elided else ()
         return (*(hit.words for hit in self.limit_hits), *unknown)
 
     @property
@@ -233,9 +236,9 @@ class ModuleDiff:
             >>> [type(step).__name__ for step in hlodiff.diff(old, new).script.steps]
             ['ChangeStep']
         """
-        from hlodiff.differ.build_script import build_script  # which knows what a diff is
-
-        return build_script(self)
+        if self.write_script is None:
+            raise DiffError("no script: not every difference comes from `diff`")
+        return self.write_script(self)
 
     def replay(self) -> Replay:
         """Carry the edits out on the old program and compare the outcome with the new one, edge by edge."""

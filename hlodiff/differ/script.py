@@ -10,10 +10,6 @@ from dataclasses import dataclass
 
 from hlodiff.hlo.model import Instruction, Module, Shape
 
-# What calls a computation with its own operands: there a parameter is a name for an operand. Elsewhere (a reducer, a
-# branch) the number of a parameter means something.
-BINDS = frozenset(["fusion", "call", "func.call", "while", "async-start"])
-
 Value = tuple[int, int]
 """What an operand reads: an instruction by its new place, and which of its results."""
 Channel = str

@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 
 from hlodiff.differ.script import (
-    BINDS,
     AddStep,
     ArriveStep,
     Calls,
@@ -45,7 +44,7 @@ from hlodiff.differ.script import (
     Step,
     Value,
 )
-from hlodiff.hlo.model import Computation, Instruction, Layout, Module, Shape
+from hlodiff.hlo.model import BINDS, Computation, Instruction, Layout, Module, Shape
 
 if TYPE_CHECKING:
     Graph = nx.MultiDiGraph[int]

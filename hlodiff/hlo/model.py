@@ -335,3 +335,71 @@ def fused_only(module: Module) -> list[bool]:
         and all(module.computations[caller].instructions[position].opcode == "fusion" for caller, position, _ in calls)
         for n, calls in enumerate(sites)
     ]
+
+
+# What calls a computation with its own operands: there a parameter is a name for an operand. Elsewhere (a reducer, a
+# branch) the number of a parameter means something.
+BINDS = frozenset(["fusion", "call", "func.call", "while", "async-start"])
+
+
+def is_function(computation: Computation) -> bool:
+    """Whether the computation is a `func.func`, not a region of an operation."""
+    return any(name == "visibility" for name, _ in computation.attributes)
+
+
+def is_captured(instruction: Instruction) -> bool:
+    """Whether a parameter is a value from outside its region."""
+    return instruction.opcode == "parameter" and CAPTURED in instruction.attributes
+
+
+def split_operands(module: Module, op: Instruction) -> tuple[int, int]:
+    """How many operands are the operation's own, and how many are captured by its regions.
+
+    Example:
+        a `while` over two values whose body uses one value from outside: `(2, 1)`
+    """
+    captured = 0
+    for index in op.called:
+        computation = module.computations[index]
+        captured += 0 if is_function(computation) else sum(map(is_captured, computation.instructions))
+    return len(op.operands) - captured, captured
+
+
+def shared_names(op: Instruction, regions: list[Computation], number: int) -> dict[int, str]:
+    """Names that MLIR's pretty form takes from elsewhere.
+
+    The pretty `while` writes its arguments once, for both regions: they must have the same names in both. The pretty
+    `reduce ... applies stablehlo.add` is only used where everything inside has the location of the reduce itself.
+    """
+    region = regions[number]
+    if op.opcode == "while" and len(regions) == 2:
+        own = [n for n in region.parameters() if not is_captured(region.instructions[n])]
+        body = [regions[1].instructions[n] for n in regions[1].parameters()]
+        return dict(zip(own, (p.name for p in body if not is_captured(p)), strict=True))
+    if op.opcode == "reduce" and len(region.instructions) == 4:
+        return dict.fromkeys(range(4), op.name)
+    return {}
+
+
+_REGION_NAMES = {
+    "while": ("cond", "body"),
+    "if": ("true", "false"),
+    "select_and_scatter": ("select", "scatter"),
+}
+
+CAPTURED = ("captured", "true")
+
+
+def region_name(opcode: str, number: int, count: int) -> str:
+    """The call attribute of a region: `region_name("while", 1, 2) == "body"`."""
+    if opcode in _REGION_NAMES:
+        return _REGION_NAMES[opcode][number]
+    if opcode == "case":
+        return "branches"
+    return "body" if count == 1 else f"region{number}"
+
+
+def region_title(opcode: str, number: int, count: int) -> str:
+    """The last part of a region's name, one for each region: `region_title("case", 1, 3) == "branches1"`."""
+    attribute = region_name(opcode, number, count)
+    return f"{attribute}{number}" if attribute == "branches" else attribute

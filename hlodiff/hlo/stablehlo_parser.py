@@ -21,7 +21,19 @@ from typing import Any
 
 from hlodiff.errors import ReadError
 from hlodiff.hlo import mlir
-from hlodiff.hlo.model import CYCLE_HINT, Computation, Frame, Instruction, Layout, Module, Shape, call_cycle
+from hlodiff.hlo.model import (
+    CAPTURED,
+    CYCLE_HINT,
+    Computation,
+    Frame,
+    Instruction,
+    Layout,
+    Module,
+    Shape,
+    call_cycle,
+    region_name,
+    region_title,
+)
 
 _TENSOR = re.compile(r"tensor<((?:(?:\d+|\?)x)*)(.*)>", re.DOTALL)
 _BOUNDS = re.compile(r"#stablehlo\.bounds<(.*)>")
@@ -324,17 +336,11 @@ def _unescape(text: str) -> str:
     return (out + text[end:].encode()).decode(errors="replace")
 
 
-_REGION_NAMES = {
-    "while": ("cond", "body"),
-    "if": ("true", "false"),
-    "select_and_scatter": ("select", "scatter"),
-}
 _FUNCTION_KEYS = ("sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs")
 _RESOURCES = re.compile(r"^\{-#.*^#-\}", re.MULTILINE | re.DOTALL)
 _SYMBOLS = re.compile(r'@(?:"(?:[^"\\]|\\.)*"|[\w.$-]+)')
 _DEBUG = re.compile(r'\bloc\((?:"|#loc\d*\)|callsite\(|fused[<\[]|unknown\))')
 _NAME = re.compile(r"\s*%([\w.$-]+)")
-CAPTURED = ("captured", "true")
 
 
 def read_stablehlo(text: str, *, path: str = "") -> Module:
@@ -649,18 +655,3 @@ def opcode_of(name: str, owner: str) -> str:
     if name == return_of(owner):
         return "return"
     return name.removeprefix("stablehlo.")
-
-
-def region_name(opcode: str, number: int, count: int) -> str:
-    """The call attribute of a region: `region_name("while", 1, 2) == "body"`."""
-    if opcode in _REGION_NAMES:
-        return _REGION_NAMES[opcode][number]
-    if opcode == "case":
-        return "branches"
-    return "body" if count == 1 else f"region{number}"
-
-
-def region_title(opcode: str, number: int, count: int) -> str:
-    """The last part of a region's name, one for each region: `region_title("case", 1, 3) == "branches1"`."""
-    attribute = region_name(opcode, number, count)
-    return f"{attribute}{number}" if attribute == "branches" else attribute

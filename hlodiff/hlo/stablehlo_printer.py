@@ -10,8 +10,17 @@ import re
 from dataclasses import dataclass, field
 
 from hlodiff.hlo import mlir
-from hlodiff.hlo.model import Computation, Instruction, Module, Shape
-from hlodiff.hlo.stablehlo_parser import CAPTURED, return_of, type_text
+from hlodiff.hlo.model import (
+    Computation,
+    Instruction,
+    Module,
+    Shape,
+    is_captured,
+    is_function,
+    shared_names,
+    split_operands,
+)
+from hlodiff.hlo.stablehlo_parser import return_of, type_text
 
 _BARE = re.compile(r"[A-Za-z_][\w.$]*")
 _RESULT = re.compile(r"result(\d+)\.(.+)", re.DOTALL)
@@ -58,16 +67,6 @@ def generic_form(module: Module) -> str:
     printer.lines.append(f"}}) {_dictionary({**properties, **header})} : () -> ()")
     resources = [text for name, text in module.attributes if name == "dialect_resources"]
     return "\n".join([*printer.lines, *resources])
-
-
-def is_function(computation: Computation) -> bool:
-    """Whether the computation is a `func.func`, not a region of an operation."""
-    return any(name == "visibility" for name, _ in computation.attributes)
-
-
-def is_captured(instruction: Instruction) -> bool:
-    """Whether a parameter is a value from outside its region."""
-    return instruction.opcode == "parameter" and CAPTURED in instruction.attributes
 
 
 @dataclass(slots=True)
@@ -168,19 +167,6 @@ class _Printer:
         return out
 
 
-def split_operands(module: Module, op: Instruction) -> tuple[int, int]:
-    """How many operands are the operation's own, and how many are captured by its regions.
-
-    Example:
-        a `while` over two values whose body uses one value from outside: `(2, 1)`
-    """
-    captured = 0
-    for index in op.called:
-        computation = module.computations[index]
-        captured += 0 if is_function(computation) else sum(map(is_captured, computation.instructions))
-    return len(op.operands) - captured, captured
-
-
 def result_shapes(shape: Shape) -> tuple[Shape, ...]:
     """The MLIR results behind a model shape: none, one or several."""
     return shape.tuple_shapes if shape.element_type == "tuple" else (shape,)
@@ -191,22 +177,6 @@ def mlir_name(opcode: str, owner: str) -> str:
     if opcode == "return":
         return return_of(owner)
     return opcode if "." in opcode else f"stablehlo.{opcode}"
-
-
-def shared_names(op: Instruction, regions: list[Computation], number: int) -> dict[int, str]:
-    """Names that MLIR's pretty form takes from elsewhere.
-
-    The pretty `while` writes its arguments once, for both regions: they must have the same names in both. The pretty
-    `reduce ... applies stablehlo.add` is only used where everything inside has the location of the reduce itself.
-    """
-    region = regions[number]
-    if op.opcode == "while" and len(regions) == 2:
-        own = [n for n in region.parameters() if not is_captured(region.instructions[n])]
-        body = [regions[1].instructions[n] for n in regions[1].parameters()]
-        return dict(zip(own, (p.name for p in body if not is_captured(p)), strict=True))
-    if op.opcode == "reduce" and len(region.instructions) == 4:
-        return dict.fromkeys(range(4), op.name)
-    return {}
 
 
 def _result_attributes(root: Instruction, count: int) -> str | None:

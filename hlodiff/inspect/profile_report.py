@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hlodiff.capture.profile import PassTime
-from hlodiff.report.escape import code, escape_markdown, json_text, printable
-from hlodiff.report.numbers import format_seconds, many
+from hlodiff.report.lines import code, escape_markdown, json_text, printable
 from hlodiff.report.program_analysis import AnalysisNote, listed
 from hlodiff.report.timings import PHASES, TITLES, bar
+from hlodiff.report.wording import format_seconds, many
 
 _MOST_PASSES = 12
 _BY = {

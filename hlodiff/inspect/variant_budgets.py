@@ -8,7 +8,7 @@ from hlodiff.capture.variants import VariantRun, VariantsResult
 from hlodiff.config import amount, closest
 from hlodiff.errors import ConfigError
 from hlodiff.inspect.variants_report import COUNTS, Variant
-from hlodiff.report.numbers import format_bytes, format_count
+from hlodiff.report.wording import format_bytes, format_count
 
 Limits = Mapping[str, Mapping[str, float]]
 

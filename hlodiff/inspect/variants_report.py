@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hlodiff.differ.fusion_borders import REST, Calls, Kernel
-from hlodiff.report.escape import code, escape_markdown, json_text, printable
-from hlodiff.report.numbers import format_bytes, format_count, format_seconds, many
+from hlodiff.report.lines import code, escape_markdown, json_text, printable
+from hlodiff.report.wording import format_bytes, format_count, format_seconds, many
 
 
 @dataclass(frozen=True, slots=True)

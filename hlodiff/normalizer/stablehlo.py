@@ -8,9 +8,16 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
 
 from hlodiff.hlo.fingerprint import computation_hashes
-from hlodiff.hlo.model import Computation, Instruction, Module
-from hlodiff.hlo.stablehlo_parser import region_title
-from hlodiff.hlo.stablehlo_printer import is_captured, is_function, shared_names, split_operands
+from hlodiff.hlo.model import (
+    Computation,
+    Instruction,
+    Module,
+    is_captured,
+    is_function,
+    region_title,
+    shared_names,
+    split_operands,
+)
 from hlodiff.hlo.traversal import preorder
 from hlodiff.normalizer.rewrite import map_attribute, map_instructions, with_attributes, with_computations
 

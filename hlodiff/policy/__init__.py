@@ -1,16 +1,40 @@
 """Judging: comparisons, budgets and graph rules -> findings -> exit code."""
 
-from hlodiff.policy.findings import CLEAN as CLEAN
-from hlodiff.policy.findings import FAILED as FAILED
-from hlodiff.policy.findings import PROGRAM_RULES as PROGRAM_RULES
-from hlodiff.policy.findings import UNJUDGED as UNJUDGED
-from hlodiff.policy.findings import Finding as Finding
-from hlodiff.policy.findings import Judgement as Judgement
-from hlodiff.policy.findings import Severity as Severity
-from hlodiff.policy.findings import exit_code as exit_code
-from hlodiff.policy.findings import of_policy as of_policy
-from hlodiff.policy.rules import RULES_BY_NAME as RULES_BY_NAME
-from hlodiff.policy.scenarios import SCENARIO_RULES as SCENARIO_RULES
-from hlodiff.policy.scenarios import judge_scenarios as judge_scenarios
-from hlodiff.policy.verdict import judge as judge
-from hlodiff.policy.verdict import over_programs as over_programs
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hlodiff.policy.findings import CLEAN as CLEAN
+    from hlodiff.policy.findings import FAILED as FAILED
+    from hlodiff.policy.findings import PROGRAM_RULES as PROGRAM_RULES
+    from hlodiff.policy.findings import SCENARIO_RULES as SCENARIO_RULES
+    from hlodiff.policy.findings import UNJUDGED as UNJUDGED
+    from hlodiff.policy.findings import Finding as Finding
+    from hlodiff.policy.findings import Judgement as Judgement
+    from hlodiff.policy.findings import Severity as Severity
+    from hlodiff.policy.findings import exit_code as exit_code
+    from hlodiff.policy.findings import of_policy as of_policy
+    from hlodiff.policy.findings import over_programs as over_programs
+    from hlodiff.policy.rules import RULES_BY_NAME as RULES_BY_NAME
+    from hlodiff.policy.scenarios import judge_scenarios as judge_scenarios
+    from hlodiff.policy.verdict import judge as judge
+
+_FILES = {
+    "findings": "CLEAN FAILED PROGRAM_RULES SCENARIO_RULES UNJUDGED Finding Judgement Severity exit_code of_policy"
+    " over_programs",
+    "rules": "RULES_BY_NAME",
+    "scenarios": "judge_scenarios",
+    "verdict": "judge",
+}
+_HOME = {name: file for file, names in _FILES.items() for name in names.split()}
+
+
+if not TYPE_CHECKING:  # else a type checker would take every misspelt name for one that exists
+
+    def __getattr__(name: str) -> object:
+        """What was asked for, imported then: a diff of two files needs no budgets and no rules."""
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

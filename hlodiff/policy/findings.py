@@ -9,7 +9,6 @@ from typing import Literal
 
 from hlodiff.config import Severity as Configured
 from hlodiff.hlo.model import Frame
-from hlodiff.policy.rules import RULES_BY_NAME
 
 # "broken": no verdict was possible. It outranks every error, since nobody knows what else is wrong.
 Severity = Literal["broken", "error", "warning", "info"]
@@ -86,7 +85,14 @@ def of_policy(finding: Judgement) -> bool:
         >>> of_policy(Finding("warning", "no-f64", "f", "cpu", "tanh %t f64[8] is of double precision"))
         True
     """
-    return finding.rule == "budget" or finding.rule in RULES_BY_NAME
+    return finding.rule == "budget" or is_rule(finding.rule)
+
+
+def is_rule(name: str) -> bool:
+    """Whether a graph rule has this name."""
+    from hlodiff.policy.rules import RULES_BY_NAME  # which need most of the differ
+
+    return name in RULES_BY_NAME
 
 
 def exit_code(findings: Iterable[Finding]) -> int:
@@ -102,3 +108,16 @@ def exit_code(findings: Iterable[Finding]) -> int:
     if "error" in severities:
         return FAILED
     return UNJUDGED if "warning" in severities else CLEAN
+
+
+def over_programs(findings: Iterable[Judgement]) -> frozenset[tuple[str, str | None]]:
+    """Which programs are over a budget or break a rule, so that it fails: by function and case, and target.
+
+    Example:
+        >>> over_programs([Finding("error", "budget", "f", "cpu", "temp_bytes is 2 KiB; at most 1 KiB")])
+        frozenset({('f', 'cpu')})
+    """
+    return frozenset((f.program, f.target) for f in findings if f.severity == "error" and of_policy(f))
+
+
+SCENARIO_RULES = ("traces", "traces-new", "traces-orphaned", "traces-broken", "traces-budget")

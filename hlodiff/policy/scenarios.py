@@ -8,7 +8,6 @@ from hlodiff.policy.findings import Finding, Severity
 from hlodiff.tracing.compare import TraceComparison
 from hlodiff.tracing.format import format_counts
 
-SCENARIO_RULES = ("traces", "traces-new", "traces-orphaned", "traces-broken", "traces-budget")
 _TARGET = "cpu"
 
 

@@ -8,7 +8,7 @@ from hlodiff.config import FAIL_ON, Config, RuleUse
 from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.policy.budgets import MetricPair, over_budget
-from hlodiff.policy.findings import Finding, Judgement, Severity, of_policy, rule_label
+from hlodiff.policy.findings import Finding, Severity, rule_label
 from hlodiff.policy.programs import Hit, ProgramPair, pairs_of
 from hlodiff.policy.rules import rule_of
 
@@ -32,16 +32,6 @@ def judge(programs: Iterable[ProgramComparison], config: Config | None = None) -
         'has no snapshot'
     """
     return tuple(finding for both in pairs_of(programs) for finding in _judge(both, config))
-
-
-def over_programs(findings: Iterable[Judgement]) -> frozenset[tuple[str, str | None]]:
-    """Which programs are over a budget or break a rule, so that it fails: by function and case, and target.
-
-    Example:
-        >>> over_programs([Finding("error", "budget", "f", "cpu", "temp_bytes is 2 KiB; at most 1 KiB")])
-        frozenset({('f', 'cpu')})
-    """
-    return frozenset((f.program, f.target) for f in findings if f.severity == "error" and of_policy(f))
 
 
 def _judge(both: ProgramPair, config: Config | None) -> Iterator[Finding]:

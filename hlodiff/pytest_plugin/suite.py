@@ -10,7 +10,7 @@ import pytest
 
 from hlodiff.config import in_ci
 from hlodiff.pytest_plugin.cases import USED, snapshot_name, used_by
-from hlodiff.report.numbers import many
+from hlodiff.report.wording import many
 from hlodiff.snapshots import FolderTree, Key, list_snapshots, remove_snapshot, writing
 
 _NAME = "hlodiff-suite"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hlodiff.hlo.model import STAGE_NAMES
-from hlodiff.report.escape import clip, printable, unordered
 from hlodiff.report.findings import SEVERITIES
-from hlodiff.report.numbers import many
-from hlodiff.report.places import line_in_repository
+from hlodiff.report.lines import clip, printable, unordered
 from hlodiff.report.totals import format_totals
 from hlodiff.report.view import FindingView, ProgramView, ReportView
+from hlodiff.report.wording import line_in_repository, many
 
 MOST_OF_A_KIND = 10  # GitHub shows no more of one step
 _MOST_LABELS = 3

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hashlib import md5
 
-from hlodiff.report.escape import clip, json_text, printable
-from hlodiff.report.places import line_in_repository
+from hlodiff.report.lines import clip, json_text, printable
 from hlodiff.report.view import FindingView, ReportView
+from hlodiff.report.wording import line_in_repository
 
 _SEVERITIES = {"broken": "blocker", "error": "major", "warning": "minor", "info": "info"}
 _LONGEST = 1_000  # of a description

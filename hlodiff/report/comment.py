@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from functools import cache
 
 from hlodiff.report import markdown
-from hlodiff.report.escape import clip, escape_markdown
+from hlodiff.report.lines import clip, escape_markdown
 from hlodiff.report.markdown import closing
-from hlodiff.report.numbers import many
 from hlodiff.report.rows import MOST_ROWS, Row, functions_in, rows_of, without_shared
 from hlodiff.report.totals import format_totals
 from hlodiff.report.view import Detail, ReportView
+from hlodiff.report.wording import many
 
 MARKER = "<!-- hlodiff -->"
 """The first line of a comment: by it a workflow finds its own comment again and changes it instead of adding one."""

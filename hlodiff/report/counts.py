@@ -1,16 +1,94 @@
-"""How many programs have each outcome: the same unit in every report, and each program counts once."""
+"""How many programs and scenarios have each outcome: the same unit in every report, and each program counts once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from hlodiff.differ.comparison import STATUSES, Status
-from hlodiff.policy import over_programs
-from hlodiff.policy.findings import Judgement
+from hlodiff.policy.findings import Judgement, over_programs
+from hlodiff.report.wording import many
+
+if TYPE_CHECKING:
+    from hlodiff.tracing.compare import TraceComparison
+    from hlodiff.tracing.counts import TraceCounts
+
+
+# --- Scenarios; what is wrong with one is a finding, see `policy.scenarios`.
+
+State = Literal["changed", "added", "removed", "not_checked", "over_budget", "identical"]
+
+_SCENARIO_WORDS = {
+    "check": {"added": "new", "removed": "orphaned", "not_checked": "could not be judged"},
+    "diff": {"not_checked": "could not be compared"},
+}
+
+_SCENARIO_ORDER: tuple[State, ...] = ("changed", "added", "removed", "not_checked", "over_budget", "identical")
+
+
+def state_of(one: TraceComparison) -> State:
+    """What became of a scenario: a limit outranks a change, as for programs.
+
+    Example:
+        >>> from hlodiff.tracing.compare import TraceComparison
+        >>> state_of(TraceComparison("steps", "identical", over=("too much",)))
+        'over_budget'
+    """
+    return "over_budget" if one.status in ("identical", "changed", "added") and one.over else one.status
+
+
+def scenario_totals(states: Sequence[State], command: str) -> str:
+    """How many scenarios changed, "" where there is none.
+
+    Example:
+        >>> scenario_totals(["changed", "identical"], "check")
+        'scenarios: 1 changed, 1 unchanged'
+    """
+    words = {"over_budget": "over budget", "identical": "unchanged", **_SCENARIO_WORDS[command]}
+    counts = Counter(states)
+    text = ", ".join(f"{counts[state]:,} {words.get(state, state)}" for state in _SCENARIO_ORDER if counts[state])
+    return f"scenarios: {text}" if text else ""
+
+
+def checked_scenarios(scenarios: Sequence[TraceComparison]) -> str:
+    """How many were run, "" for none.
+
+    Example:
+        >>> checked_scenarios([])
+        ''
+    """
+    ran = sum(one.new is not None for one in scenarios)
+    return f"{many(ran, 'scenario')} on cpu" if ran else ""
+
+
+def scenario_json(one: TraceComparison) -> dict[str, Any]:
+    """A scenario for machines: everything, nothing cut."""
+    return {
+        "name": one.name,
+        "status": one.status,
+        "changes": list(one.changes),
+        "over_budget": list(one.over),
+        "notes": list(one.notes),
+        "old": _side(one.old),
+        "new": _side(one.new),
+        **({"reason": one.reason, "advice": one.advice, "log": one.log} if one.reason else {}),
+    }
+
+
+def _side(account: TraceCounts | None) -> dict[str, Any] | None:
+    if account is None:
+        return None
+    from hlodiff.tracing.serialize import to_plain
+
+    return {"traces": account.traces, "programs": account.programs, "functions": to_plain(account)}
+
+
+# --- Programs.
 
 # The worse one first: what nobody could look at, what breaks a limit, what is another program.
 _WORST: tuple[Status, ...] = ("not_checked", "changed", "added", "removed", "identical")
+
 Label = tuple[str, str | None]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from hlodiff.differ.placement import format_precision, format_sharding
 from hlodiff.differ.result import Edit, FieldChange, FusionChange, Site
 from hlodiff.report.headline import NOT_DONATED
-from hlodiff.report.numbers import format_bytes, many
+from hlodiff.report.wording import format_bytes, many
 
 # Layouts that say no more than the order of dimensions and tiles; a memory space (`S(1)`) stays.
 _LAYOUT = re.compile(r"(?<=\])\{(?![^{}]*S\()[^{}]*\}")

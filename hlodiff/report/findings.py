@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from hlodiff.policy import RULES_BY_NAME, Judgement
-from hlodiff.report.numbers import format_names, many
+from hlodiff.policy.findings import Judgement, is_rule
+from hlodiff.report.wording import format_names, many
 
 SEVERITIES = ("broken", "error", "warning", "info")
 
@@ -63,7 +63,7 @@ def first_of_rules(groups: Iterable[tuple[list[F], Groupable]]) -> list[tuple[li
     for number, (group, about) in enumerate(groups):
         one = group[0]
         programs = tuple((each.program, each.target) for each in group)
-        key = (one.severity, one.rule, programs) if one.rule in RULES_BY_NAME else number
+        key = (one.severity, one.rule, programs) if is_rule(one.rule) else number
         found.setdefault(key, []).append((group, about))
     return [(*same[0], sum(len(group) for group, _ in same[1:])) for same in found.values()]
 

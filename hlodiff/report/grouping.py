@@ -23,10 +23,9 @@ from hlodiff.report.edits import (
     listed_changes,
     listed_fields,
 )
-from hlodiff.report.numbers import many
-from hlodiff.report.places import place, shown_stack
 from hlodiff.report.report import Report
 from hlodiff.report.view import Scope
+from hlodiff.report.wording import many, place, shown_stack
 
 Key = tuple[object, ...]
 Sides = tuple[Cost | None, Cost | None]

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hlodiff.differ.growth import WORDS, GrownRepeat, Growth, Series
-from hlodiff.report.escape import code, escape_markdown, json_text, printable
-from hlodiff.report.numbers import format_bytes
+from hlodiff.report.lines import code, escape_markdown, json_text, printable
 from hlodiff.report.program_analysis import (
     AnalysisNote,
     advice_for,
@@ -18,6 +17,7 @@ from hlodiff.report.program_analysis import (
     listed,
     place_of,
 )
+from hlodiff.report.wording import format_bytes
 
 FORMAT_VERSION = "1.0"
 _MOST_LINES = 5

@@ -9,11 +9,8 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loop_turns import Turns, turns_of
 from hlodiff.differ.moves import relocations
 from hlodiff.differ.result import Edit, ModuleDiff
-from hlodiff.differ.unrolling import unrolling
 from hlodiff.hlo.model import Module
-from hlodiff.report.numbers import format_bytes, many
-from hlodiff.report.places import format_memory_space
-from hlodiff.report.program_analysis import place_of
+from hlodiff.report.wording import format_bytes, format_memory_space, many
 
 
 def format_unrolled(diff: ModuleDiff, loops: tuple[float, float]) -> Iterator[str]:
@@ -34,6 +31,9 @@ def format_unrolled(diff: ModuleDiff, loops: tuple[float, float]) -> Iterator[st
 
 
 def _sentence(looped: Module, unrolled: Module, verb: str) -> Iterator[str]:
+    from hlodiff.differ.unrolling import unrolling
+    from hlodiff.report.program_analysis import place_of
+
     found = unrolling(looped, unrolled)
     if found is not None:
         here = "" if found.copies.where == found.loop else f" ({place_of(found.copies.where)})"

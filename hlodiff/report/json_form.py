@@ -10,11 +10,11 @@ from hlodiff.differ.loop_turns import ONE_TURN, turns_of
 from hlodiff.differ.result import KINDS, Edit
 from hlodiff.hlo.metadata import shown_file
 from hlodiff.policy import SCENARIO_RULES
-from hlodiff.report.escape import json_text
+from hlodiff.report.counts import scenario_json
 from hlodiff.report.grouping import EditGroup, share_of
+from hlodiff.report.lines import json_text
 from hlodiff.report.programs import ReportTexts, texts_of
 from hlodiff.report.report import Report
-from hlodiff.report.scenarios import scenario_json
 from hlodiff.report.text import lines_of
 from hlodiff.report.view_builder import build_view
 

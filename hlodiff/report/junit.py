@@ -7,11 +7,11 @@ from xml.etree import ElementTree as ET
 
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.counts import outcomes
-from hlodiff.report.escape import printable
-from hlodiff.report.places import format_place
+from hlodiff.report.lines import printable
 from hlodiff.report.rows import format_number
 from hlodiff.report.totals import format_totals
 from hlodiff.report.view import Detail, FindingView, Group, ProgramView, ReportView
+from hlodiff.report.wording import format_place
 
 _FAILING = {"broken": "error", "error": "failure"}
 

@@ -10,8 +10,8 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.multiplicity import KINDS, multiplicities
 from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import PROGRAM_NAMES, Instruction, Module
-from hlodiff.report.escape import clip, printable
-from hlodiff.report.numbers import many
+from hlodiff.report.lines import clip, printable
+from hlodiff.report.wording import many
 
 _PLACES = {
     "entry": "operations of the entry",

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from hlodiff.hlo.model import STAGE_NAMES
-from hlodiff.report.escape import clip, code, escape_html, escape_markdown
 from hlodiff.report.findings import first_of_rules, group_findings
 from hlodiff.report.grouping import format_scopes
-from hlodiff.report.numbers import FORMATS, format_bytes, format_names, format_sides, many
-from hlodiff.report.places import format_targets
+from hlodiff.report.lines import clip, code, escape_html, escape_markdown
 from hlodiff.report.programs import MORE, MOST_NAMES
 from hlodiff.report.report import Report
 from hlodiff.report.rows import MOST_ROWS, Row, by_how_much, columns_of, functions_in, rows_of, without_shared
@@ -18,6 +16,7 @@ from hlodiff.report.timings import timing_rows
 from hlodiff.report.totals import format_totals
 from hlodiff.report.view import ChangeView, Detail, FindingView, Group, Overview, ProgramView, ReportView
 from hlodiff.report.view_builder import build_view
+from hlodiff.report.wording import FORMATS, format_bytes, format_names, format_sides, format_targets, many
 
 WIDEST = 160
 _HEAD = ("| edit | times | what | cost | where |", "| --- | ---: | --- | --- | --- |")

@@ -12,9 +12,8 @@ from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.metadata import shown_file
 from hlodiff.hlo.model import Module
 from hlodiff.policy.parity import Parity, ParityProgram
-from hlodiff.report.escape import clip, escape_markdown, json_text, printable
-from hlodiff.report.numbers import many
-from hlodiff.report.places import format_memory_space, place
+from hlodiff.report.lines import clip, escape_markdown, json_text, printable
+from hlodiff.report.wording import format_memory_space, many, place
 
 FORMAT_VERSION = "1.0"
 _AHEAD = "when compiled ahead of time"

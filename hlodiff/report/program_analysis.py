@@ -9,7 +9,7 @@ from typing import Any
 from hlodiff.differ.program_analysis import Loop, LoweredAgain, ProgramAnalysis, RepeatedComputation, Table
 from hlodiff.differ.repeats import FrameTree, Repeat
 from hlodiff.hlo.metadata import is_library, shown_file
-from hlodiff.report.numbers import format_bytes, many
+from hlodiff.report.wording import format_bytes, many
 
 MOST = 10
 """So many of each kind are listed, the costliest first; JSON has all."""

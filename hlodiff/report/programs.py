@@ -9,9 +9,9 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.model import STAGE_NAMES, Stage
 from hlodiff.report.grouping import EditGroup, GroupMember, Key, edit_group_of, grouped, in_order, members_of
 from hlodiff.report.headline import headline
-from hlodiff.report.numbers import format_names, many
 from hlodiff.report.report import Report
 from hlodiff.report.sections import Section, sections
+from hlodiff.report.wording import format_names, many
 
 MORE = "--all lists everything"
 MOST_EDIT_GROUPS = 12

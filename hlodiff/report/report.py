@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.policy import PROGRAM_RULES, Finding
-from hlodiff.report.counts import count_programs
-from hlodiff.report.scenarios import State, state_of
+from hlodiff.policy.findings import PROGRAM_RULES, Finding
+from hlodiff.report.counts import State, count_programs, state_of
 from hlodiff.report.timings import Timing
-from hlodiff.tracing.compare import TraceComparison
+
+if TYPE_CHECKING:
+    from hlodiff.tracing.compare import TraceComparison
 
 
 @dataclass(frozen=True, slots=True)

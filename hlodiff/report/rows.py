@@ -11,9 +11,8 @@ from hlodiff.differ.loop_turns import Turns, counts_turns, turns_of
 from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.report.counts import passing
 from hlodiff.report.grouping import format_scopes
-from hlodiff.report.numbers import FORMATS, Unit, format_arrow, format_bytes, format_change
-from hlodiff.report.places import format_place
 from hlodiff.report.view import Number, ProgramView, ReportView
+from hlodiff.report.wording import FORMATS, Unit, format_arrow, format_bytes, format_change, format_place
 
 # (metric, its words, unit, metric of its bytes), in the order of the table; collectives come between the two.
 _BEFORE: tuple[tuple[str, str, Unit, str], ...] = (("ops", "ops", "count", ""), ("fusions", "fusions", "count", ""))

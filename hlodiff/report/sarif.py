@@ -7,10 +7,10 @@ from urllib.parse import quote
 
 from hlodiff import __version__
 from hlodiff.policy import RULES_BY_NAME
-from hlodiff.report.escape import json_text, printable
-from hlodiff.report.places import line_in_repository
+from hlodiff.report.lines import json_text, printable
 from hlodiff.report.totals import format_totals
-from hlodiff.report.view import FindingView, Place, ReportView
+from hlodiff.report.view import FindingView, ReportView
+from hlodiff.report.wording import Place, line_in_repository
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"broken": "error", "error": "error", "warning": "warning", "info": "note"}

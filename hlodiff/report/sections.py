@@ -8,9 +8,8 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loop_turns import Turns, turns_of
 from hlodiff.differ.result import Cost
 from hlodiff.report.edits import fusion_lines, placement_lines
-from hlodiff.report.numbers import format_arrow, format_bytes, format_change, format_count, many
-from hlodiff.report.places import format_targets
 from hlodiff.report.report import Report
+from hlodiff.report.wording import format_arrow, format_bytes, format_change, format_count, format_targets, many
 
 COSTS = "flops and bytes of changes are computed from shapes, cycles are XLA's estimates"
 """Where the numbers of `format_cost` come from."""

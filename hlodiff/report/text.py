@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
+from hlodiff.report.counts import checked_scenarios
 from hlodiff.report.findings import first_of_rules, group_findings
 from hlodiff.report.grouping import Digest, EditGroup, digest_of, format_follows, format_share, format_shares, share
 from hlodiff.report.headline import SAME
 from hlodiff.report.lines import Line, lay_out
-from hlodiff.report.numbers import format_names, many
-from hlodiff.report.places import format_targets
 from hlodiff.report.programs import (
     MORE,
     MOST_EDIT_GROUPS,
@@ -27,13 +27,13 @@ from hlodiff.report.programs import (
     texts_of,
 )
 from hlodiff.report.report import Report
-from hlodiff.report.rows import MOST_ROWS, format_row, functions_in, rows_of, without_shared
-from hlodiff.report.scenarios import checked_scenarios
 from hlodiff.report.sections import COSTS, cause_lines, format_causes, format_cost, passing_lines
 from hlodiff.report.timings import timing_lines
 from hlodiff.report.totals import format_checked, format_totals, looked_at
-from hlodiff.report.view import ReportView
-from hlodiff.report.view_builder import build_view
+from hlodiff.report.wording import format_names, format_targets, many
+
+if TYPE_CHECKING:
+    from hlodiff.report.view import ReportView
 
 _MOST_EDITS = 12
 _MOST_MORE_EDITS = 6  # of each further program text: what was written comes first, then what each compiler made of it
@@ -75,6 +75,7 @@ def saved_to_terminal(view: ReportView, *, width: int = 100, color: bool = False
     """The text that a result was saved with, laid out for this window.
 
     Example:
+        >>> from hlodiff.report.view import ReportView
         >>> saved_to_terminal(ReportView("diff", "a", "b", ()))
         'nothing to compare\\n'
     """
@@ -296,6 +297,9 @@ def _in_short(report: Report, texts: ReportTexts, overview: bool) -> Iterator[Li
     folded = folded_of(report, texts) if not overview else ()
     if len(changed) < _MANY and not folded:
         return
+    from hlodiff.report.rows import MOST_ROWS, format_row, functions_in, rows_of, without_shared
+    from hlodiff.report.view_builder import build_view
+
     rows = rows_of(build_view(report, texts=texts))
     rows = without_shared(rows) if overview else rows
     yield Line(0, "in short", style="bold")

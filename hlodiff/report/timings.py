@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hlodiff.report.escape import code, printable
-from hlodiff.report.numbers import format_seconds
+from hlodiff.report.lines import code, printable
+from hlodiff.report.wording import format_seconds
 
 PHASES = ("trace", "lower", "compile")
 TITLES = {"trace": "trace", "lower": "lower", "compile": "XLA"}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.model import PROGRAM_NAMES
-from hlodiff.policy import SCENARIO_RULES, of_policy
-from hlodiff.report.counts import outcomes
-from hlodiff.report.numbers import many
-from hlodiff.report.report import Report
-from hlodiff.report.scenarios import checked_scenarios, scenario_totals
-from hlodiff.report.view import ReportView
+from hlodiff.policy.findings import SCENARIO_RULES, of_policy
+from hlodiff.report.counts import checked_scenarios, outcomes, scenario_totals
+from hlodiff.report.wording import many
+
+if TYPE_CHECKING:
+    from hlodiff.report.report import Report
+    from hlodiff.report.view import ReportView
 
 _WORDS = {
     "check": {"changed": "changed", "added": "new", "removed": "orphaned"},
@@ -24,6 +26,7 @@ def format_totals(report: Report | ReportView) -> str:
     """The totals and the next command.
 
     Example:
+        >>> from hlodiff.report.report import Report
         >>> format_totals(Report("diff", "a", "b", ()))
         'nothing to compare'
     """
@@ -55,6 +58,7 @@ def format_checked(report: Report) -> str:
     """How much was looked at; a program is a function, case and target, in both stages.
 
     Example:
+        >>> from hlodiff.report.report import Report
         >>> format_checked(Report("check", "a", "b", ()))
         '0 programs'
     """
@@ -75,6 +79,7 @@ def looked_at(report: Report) -> list[ProgramComparison]:
     """Programs that were captured or read: not those whose function is no longer registered.
 
     Example:
+        >>> from hlodiff.report.report import Report
         >>> looked_at(Report("check", "a", "b", (ProgramComparison("f", "cpu", "compiled", "removed"),)))
         []
     """

@@ -14,8 +14,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from hlodiff.errors import UsageError
 from hlodiff.registry import folder_name_problem
 from hlodiff.report.json_form import FORMAT_VERSION
-from hlodiff.report.places import inside
 from hlodiff.report.view import ReportView
+from hlodiff.report.wording import inside
 
 VERBS = (
     "accept", "bisect", "check", "comment", "diff", "git", "growth", "init", "jit-report", "list", "log", "parity",

@@ -11,11 +11,11 @@ from typing import Any, Literal
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loop_turns import turns_of
 from hlodiff.hlo.model import STAGE_NAMES
-from hlodiff.report.escape import clip, code, escape_markdown, json_text, printable
+from hlodiff.report.lines import clip, code, escape_markdown, json_text, printable
 from hlodiff.report.markdown import to_markdown
-from hlodiff.report.numbers import FORMATS, Unit, format_arrow, format_names, many
 from hlodiff.report.report import Report
 from hlodiff.report.text import to_terminal
+from hlodiff.report.wording import FORMATS, Unit, format_arrow, format_names, many
 
 FORMAT_VERSION = "1.0"
 Verdict = Literal["identical", "compiler", "lowering", "added", "removed", "not_checked", "broken"]

@@ -7,13 +7,12 @@ from typing import Literal
 
 from hlodiff.differ.comparison import Status
 from hlodiff.hlo.model import Stage
-from hlodiff.policy import PROGRAM_RULES, Judgement
-from hlodiff.report.counts import count_programs
+from hlodiff.policy.findings import PROGRAM_RULES, Judgement
+from hlodiff.report.counts import State, count_programs
 from hlodiff.report.lines import Line
-from hlodiff.report.numbers import Unit
 from hlodiff.report.report import ToolchainChange
-from hlodiff.report.scenarios import State
 from hlodiff.report.timings import Timing
+from hlodiff.report.wording import Place, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +33,6 @@ class Number:
     new_bytes: float = 0
     per: str = ""
     comparable: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A line of Python: the file relative to the project, or to a library's folder where `library` is set."""
-
-    file: str
-    line: int
-    function: str = ""
-    library: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,10 @@ from dataclasses import fields
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.metadata import is_library, own_frame, shown_file
 from hlodiff.hlo.model import Frame
-from hlodiff.policy import Finding, Judgement
+from hlodiff.policy.findings import Finding, Judgement
 from hlodiff.report.findings import SEVERITIES
 from hlodiff.report.grouping import Digest, EditGroup, digest_of, format_follows, format_share, most_changed, share
 from hlodiff.report.headline import headline
-from hlodiff.report.numbers import many
 from hlodiff.report.programs import (
     MORE,
     MOST_EDIT_GROUPS,
@@ -37,11 +36,11 @@ from hlodiff.report.view import (
     FindingView,
     Group,
     Overview,
-    Place,
     ProgramView,
     ReportView,
     Section,
 )
+from hlodiff.report.wording import Place, many
 
 MOST_SHARED = 20
 _DIGITS = re.compile(r"[\d.,]+")

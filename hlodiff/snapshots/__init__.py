@@ -1,64 +1,92 @@
 """Snapshot folders: names, reading, atomic writing, git revisions. Knows programs as text and modules, nothing else."""
 
-from hlodiff.snapshots.growth_file import list_growth as list_growth
-from hlodiff.snapshots.growth_file import read_growth as read_growth
-from hlodiff.snapshots.growth_file import remove_growth as remove_growth
-from hlodiff.snapshots.growth_file import write_growth as write_growth
-from hlodiff.snapshots.keys import PYTEST as PYTEST
-from hlodiff.snapshots.keys import Key as Key
-from hlodiff.snapshots.keys import is_safe as is_safe
-from hlodiff.snapshots.keys import keys_of as keys_of
-from hlodiff.snapshots.origin import CaptureOrigin as CaptureOrigin
-from hlodiff.snapshots.pending import RECORDS as RECORDS
-from hlodiff.snapshots.pending import Pending as Pending
-from hlodiff.snapshots.pending import PendingRecord as PendingRecord
-from hlodiff.snapshots.pending import digest as digest
-from hlodiff.snapshots.pending import drop_pending as drop_pending
-from hlodiff.snapshots.pending import drop_record as drop_record
-from hlodiff.snapshots.pending import keep_pending as keep_pending
-from hlodiff.snapshots.pending import keep_record as keep_record
-from hlodiff.snapshots.pending import list_records as list_records
-from hlodiff.snapshots.pending import program_id as program_id
-from hlodiff.snapshots.pending import read_pending as read_pending
-from hlodiff.snapshots.pending import read_record as read_record
-from hlodiff.snapshots.pending import record_digest as record_digest
-from hlodiff.snapshots.pending import record_id as record_id
-from hlodiff.snapshots.pending import recorded_text as recorded_text
-from hlodiff.snapshots.provenance import attach_source as attach_source
-from hlodiff.snapshots.provenance import numbered as numbered
-from hlodiff.snapshots.provenance import restored as restored
-from hlodiff.snapshots.provenance import source_of as source_of
-from hlodiff.snapshots.read import SnapshotListing as SnapshotListing
-from hlodiff.snapshots.read import Snapshot as Snapshot
-from hlodiff.snapshots.read import StaleError as StaleError
-from hlodiff.snapshots.read import is_stale as is_stale
-from hlodiff.snapshots.read import list_snapshots as list_snapshots
-from hlodiff.snapshots.read import marked_stale as marked_stale
-from hlodiff.snapshots.read import read_snapshot as read_snapshot
-from hlodiff.snapshots.read import read_summary as read_summary
-from hlodiff.snapshots.read import read_whole_snapshot as read_whole_snapshot
-from hlodiff.snapshots.read import stale_of as stale_of
-from hlodiff.snapshots.read import unpack as unpack
-from hlodiff.snapshots.traces_file import RecordedTraces as RecordedTraces
-from hlodiff.snapshots.traces_file import read_traces as read_traces
-from hlodiff.snapshots.traces_file import remove_traces as remove_traces
-from hlodiff.snapshots.traces_file import scenarios_of as scenarios_of
-from hlodiff.snapshots.traces_file import traces_of as traces_of
-from hlodiff.snapshots.traces_file import traces_table as traces_table
-from hlodiff.snapshots.traces_file import write_traces as write_traces
-from hlodiff.snapshots.trees import FolderTree as FolderTree
-from hlodiff.snapshots.trees import GitTree as GitTree
-from hlodiff.snapshots.trees import Tree as Tree
-from hlodiff.snapshots.trees import open_revision as open_revision
-from hlodiff.snapshots.write import MAX_FILE_BYTES as MAX_FILE_BYTES
-from hlodiff.snapshots.write import is_unfinished as is_unfinished
-from hlodiff.snapshots.write import recover as recover
-from hlodiff.snapshots.write import remove_snapshot as remove_snapshot
-from hlodiff.snapshots.write import rewrite_snapshot as rewrite_snapshot
-from hlodiff.snapshots.write import write_snapshot as write_snapshot
-from hlodiff.snapshots.write import writing as writing
-from hlodiff.snapshots.yaml_format import SUMMARY_VERSION as SUMMARY_VERSION
-from hlodiff.snapshots.yaml_format import FutureFormatError as FutureFormatError
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hlodiff.snapshots.growth_file import list_growth as list_growth
+    from hlodiff.snapshots.growth_file import read_growth as read_growth
+    from hlodiff.snapshots.growth_file import remove_growth as remove_growth
+    from hlodiff.snapshots.growth_file import write_growth as write_growth
+    from hlodiff.snapshots.keys import PYTEST as PYTEST
+    from hlodiff.snapshots.keys import Key as Key
+    from hlodiff.snapshots.keys import is_safe as is_safe
+    from hlodiff.snapshots.keys import keys_of as keys_of
+    from hlodiff.snapshots.origin import CaptureOrigin as CaptureOrigin
+    from hlodiff.snapshots.pending import RECORDS as RECORDS
+    from hlodiff.snapshots.pending import Pending as Pending
+    from hlodiff.snapshots.pending import PendingRecord as PendingRecord
+    from hlodiff.snapshots.pending import digest as digest
+    from hlodiff.snapshots.pending import drop_pending as drop_pending
+    from hlodiff.snapshots.pending import drop_record as drop_record
+    from hlodiff.snapshots.pending import keep_pending as keep_pending
+    from hlodiff.snapshots.pending import keep_record as keep_record
+    from hlodiff.snapshots.pending import list_records as list_records
+    from hlodiff.snapshots.pending import program_id as program_id
+    from hlodiff.snapshots.pending import read_pending as read_pending
+    from hlodiff.snapshots.pending import read_record as read_record
+    from hlodiff.snapshots.pending import record_digest as record_digest
+    from hlodiff.snapshots.pending import record_id as record_id
+    from hlodiff.snapshots.pending import recorded_text as recorded_text
+    from hlodiff.snapshots.provenance import attach_source as attach_source
+    from hlodiff.snapshots.provenance import numbered as numbered
+    from hlodiff.snapshots.provenance import restored as restored
+    from hlodiff.snapshots.provenance import source_of as source_of
+    from hlodiff.snapshots.read import SnapshotListing as SnapshotListing
+    from hlodiff.snapshots.read import Snapshot as Snapshot
+    from hlodiff.snapshots.read import StaleError as StaleError
+    from hlodiff.snapshots.read import is_stale as is_stale
+    from hlodiff.snapshots.read import list_snapshots as list_snapshots
+    from hlodiff.snapshots.read import marked_stale as marked_stale
+    from hlodiff.snapshots.read import read_snapshot as read_snapshot
+    from hlodiff.snapshots.read import read_summary as read_summary
+    from hlodiff.snapshots.read import read_whole_snapshot as read_whole_snapshot
+    from hlodiff.snapshots.read import stale_of as stale_of
+    from hlodiff.snapshots.read import unpack as unpack
+    from hlodiff.snapshots.traces_file import RecordedTraces as RecordedTraces
+    from hlodiff.snapshots.traces_file import read_traces as read_traces
+    from hlodiff.snapshots.traces_file import remove_traces as remove_traces
+    from hlodiff.snapshots.traces_file import scenarios_of as scenarios_of
+    from hlodiff.snapshots.traces_file import traces_of as traces_of
+    from hlodiff.snapshots.traces_file import traces_table as traces_table
+    from hlodiff.snapshots.traces_file import write_traces as write_traces
+    from hlodiff.snapshots.trees import FolderTree as FolderTree
+    from hlodiff.snapshots.trees import GitTree as GitTree
+    from hlodiff.snapshots.trees import Tree as Tree
+    from hlodiff.snapshots.trees import open_revision as open_revision
+    from hlodiff.snapshots.write import MAX_FILE_BYTES as MAX_FILE_BYTES
+    from hlodiff.snapshots.write import is_unfinished as is_unfinished
+    from hlodiff.snapshots.write import recover as recover
+    from hlodiff.snapshots.write import remove_snapshot as remove_snapshot
+    from hlodiff.snapshots.write import rewrite_snapshot as rewrite_snapshot
+    from hlodiff.snapshots.write import write_snapshot as write_snapshot
+    from hlodiff.snapshots.write import writing as writing
+    from hlodiff.snapshots.yaml_format import SUMMARY_VERSION as SUMMARY_VERSION
+    from hlodiff.snapshots.yaml_format import FutureFormatError as FutureFormatError
+
+_FILES = {
+    "growth_file": "list_growth read_growth remove_growth write_growth",
+    "keys": "PYTEST Key is_safe keys_of",
+    "origin": "CaptureOrigin",
+    "pending": "RECORDS Pending PendingRecord digest drop_pending drop_record keep_pending keep_record list_records"
+    " program_id read_pending read_record record_digest record_id recorded_text",
+    "provenance": "attach_source numbered restored source_of",
+    "read": "SnapshotListing Snapshot StaleError is_stale list_snapshots marked_stale read_snapshot"
+    " read_summary read_whole_snapshot stale_of unpack",
+    "traces_file": "RecordedTraces read_traces remove_traces scenarios_of traces_of traces_table write_traces",
+    "trees": "FolderTree GitTree Tree open_revision",
+    "write": "MAX_FILE_BYTES is_unfinished recover remove_snapshot rewrite_snapshot write_snapshot writing",
+    "yaml_format": "SUMMARY_VERSION FutureFormatError",
+}
+_HOME = {name: file for file, names in _FILES.items() for name in names.split()}
 
 
+if not TYPE_CHECKING:  # else a type checker would take every misspelt name for one that exists
 
+    def __getattr__(name: str) -> object:
+        """What was asked for, imported then: a diff of two files reads no snapshot."""
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -12,10 +12,10 @@ from hlodiff.config import Config, closest, shown_path
 from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.errors import HlodiffError, UsageError
-from hlodiff.report.escape import json_text, printable
-from hlodiff.report.numbers import many
+from hlodiff.report.lines import json_text, printable
 from hlodiff.report.programs import texts_of
 from hlodiff.report.report import Report
+from hlodiff.report.wording import many
 from hlodiff.snapshots import RECORDS, Key, drop_pending, drop_record, write_snapshot, writing
 from hlodiff.snapshots.paths import refuse_links
 from hlodiff.snapshots.pending import Kind, record_path

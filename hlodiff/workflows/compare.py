@@ -11,7 +11,6 @@ from hlodiff.differ.limits import Limits
 from hlodiff.differ.metrics import op_counts, raw_metrics
 from hlodiff.errors import DiffError
 from hlodiff.hlo.model import PROGRAM_NAMES, Module, Stage
-from hlodiff.workflows.build_snapshot import stage_facts
 from hlodiff.workflows.sides import Pair, Side, SideFailure, SideProgram, failure_of, pair
 
 _BUG = "this is a bug in hlodiff: please report it with both programs, {old} and {new}"
@@ -147,7 +146,13 @@ def _compare_both(old: SideProgram, new: SideProgram, limits: Limits) -> Program
 
 
 def _facts(program: SideProgram, stage: Stage) -> dict[str, float]:
-    return stage_facts(program.snapshot.summary, stage) if program.snapshot else {}
+    if program.snapshot is None:
+        return {}
+    from hlodiff.workflows.build_snapshot import (
+        stage_facts,  # all that reads and writes snapshots: files need none of it
+    )
+
+    return stage_facts(program.snapshot.summary, stage)
 
 
 def _donated(program: SideProgram) -> tuple[int, ...]:

@@ -6,19 +6,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.elided_constants import in_words
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.errors import UsageError
-from hlodiff.policy import judge_scenarios
+from hlodiff.normalizer.constants import format_elided
 from hlodiff.report.report import Report, toolchain_changes
-from hlodiff.snapshots import Tree
-from hlodiff.tracing.compare import TraceComparison
 from hlodiff.workflows.compare import compare_sides
 from hlodiff.workflows.configuration import load_if_any
 from hlodiff.workflows.progress import progress
 from hlodiff.workflows.sides import Pair, Side, open_sides, pair
+
+if TYPE_CHECKING:
+    from hlodiff.policy.findings import Finding
+    from hlodiff.snapshots.trees import Tree
+    from hlodiff.tracing.compare import TraceComparison
 
 _WHOLE = "see whether the file is whole; `hlodiff diff --help` lists what can be read"
 
@@ -66,7 +69,7 @@ def diff_sides(
         notes=(*sides[0].notes, *sides[1].notes, *_unknown(programs), *_replayed(programs)),
         root=str(config.root if config else project.absolute()),
         all=everything,
-        findings=judge_scenarios(scenarios, command="diff", everything=everything),
+        findings=_judged(scenarios, everything),
         scenarios=scenarios,
     )  # fmt: skip
 
@@ -103,6 +106,14 @@ def _check_sides(sides: tuple[Side, Side], chosen: Sequence[Pair], has_scenarios
         raise UsageError("no program of these names and targets is on either side")
 
 
+def _judged(scenarios: Sequence[TraceComparison], everything: bool) -> tuple[Finding, ...]:
+    if not scenarios:
+        return ()
+    from hlodiff.policy.scenarios import judge_scenarios
+
+    return judge_scenarios(scenarios, command="diff", everything=everything)
+
+
 def _scenarios(old: Tree | None, new: Tree | None, names: Sequence[str]) -> tuple[TraceComparison, ...]:
     if old is None or new is None:
         return ()
@@ -131,7 +142,7 @@ def _replayed(programs: Sequence[ProgramComparison]) -> list[str]:
 def _unknown(programs: Sequence[ProgramComparison]) -> list[str]:
     """One line for each program that looks the same, or was to be proved, and holds constants without their values."""
     return [
-        f"{one.label}, {one.stage}: {in_words(one.diff.elided)}"
+        f"{one.label}, {one.stage}: {format_elided(one.diff.elided)}"
         for one in programs
         if one.diff and one.diff.elided and (one.diff.identical or one.replayed is False)
     ]

@@ -7,15 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hlodiff.config import shown_path
 from hlodiff.errors import CaptureError, ConfigError, HlodiffError, StoreError, UsageError, expected_error
 from hlodiff.hlo.model import STAGES, Module, Stage
-from hlodiff.snapshots import FolderTree, GitTree, Key, Snapshot, Tree, open_revision, read_snapshot, scenarios_of
-from hlodiff.snapshots.keys import SUMMARY, is_safe
-from hlodiff.snapshots.trees import merge_base
-from hlodiff.workflows.build_snapshot import parse_stage
+
+# What opens folders, revisions and snapshots is imported where it is used: two files need none of it.
+if TYPE_CHECKING:
+    from hlodiff.snapshots.keys import Key
+    from hlodiff.snapshots.read import Snapshot
+    from hlodiff.snapshots.trees import GitTree, Tree
 
 _SUFFIXES = (".hlo", ".txt", ".mlir", ".pb")
 _DUMP = re.compile(r"(?:.*/)?module_(\d+)\.([^/.]+)\.[^/]*?(before|after)_optimizations\.txt$")
@@ -106,6 +108,8 @@ def snapshot_programs(
         modules: its programs where they have been read.
         key: what it is called; what its summary says where None.
     """
+    from hlodiff.workflows.build_snapshot import parse_stage
+
     key = key or snapshot.key
     toolchain = snapshot.summary.get("toolchain")
     toolchain = toolchain if isinstance(toolchain, Mapping) else None
@@ -147,6 +151,8 @@ def open_side(spec: str, project: Path) -> Side:
     """
     path = Path(spec)
     if path.is_dir():
+        from hlodiff.snapshots.trees import FolderTree
+
         path = _of_project(path)
         return tree_side(spec, FolderTree(path), FolderTree(path, links=True), PurePosixPath(path.absolute().name))
     if path.exists():
@@ -156,6 +162,8 @@ def open_side(spec: str, project: Path) -> Side:
 
 
 def _revision(spec: str, project: Path) -> GitTree:
+    from hlodiff.snapshots.trees import open_revision
+
     try:
         return open_revision(project, spec, snapshots_folder(project))
     except StoreError as error:
@@ -210,6 +218,9 @@ def tree_side(label: str, tree: Tree, plain: Tree, here: PurePosixPath) -> Side:
         plain: the same, where links to plain program files are followed.
         here: the path below which the tree's files lie, as far as it is known.
     """
+    from hlodiff.snapshots.keys import SUMMARY
+    from hlodiff.snapshots.traces_file import scenarios_of
+
     files = tree.files()
     if any(PurePosixPath(file).name == SUMMARY for file in files) or scenarios_of(files):
         return _snapshot_side(label, tree, files, here)
@@ -227,6 +238,9 @@ def tree_side(label: str, tree: Tree, plain: Tree, here: PurePosixPath) -> Side:
 
 def _snapshot_side(label: str, tree: Tree, files: tuple[str, ...], here: PurePosixPath) -> Side:
     """A snapshots folder, the folder of one function, or one snapshot."""
+    from hlodiff.snapshots.keys import SUMMARY, Key, is_safe
+    from hlodiff.snapshots.trees import FolderTree
+
     side = Side(label, tree=tree)
     folders = sorted(file.rpartition("/")[0] for file in files if PurePosixPath(file).name == SUMMARY)
     for folder in folders:
@@ -247,6 +261,8 @@ def _snapshot_side(label: str, tree: Tree, files: tuple[str, ...], here: PurePos
 
 
 def _add_snapshot(side: Side, tree: Tree, key: Key, folder: str) -> None:
+    from hlodiff.snapshots.read import read_snapshot
+
     where = f"{tree.where}/{folder}" if folder else tree.where
     try:
         snapshot = read_snapshot(_RenamedFolder(tree, folder, key.folder), key)
@@ -362,6 +378,8 @@ def _range(spec: str) -> re.Match[str] | None:
 
 
 def _of_range(found: re.Match[str], project: Path) -> tuple[Side, Side]:
+    from hlodiff.snapshots.trees import merge_base, open_revision
+
     old, new = found["old"] or "HEAD", found["new"] or "HEAD"
     if found["dots"] == "..":
         return open_side(old, project), open_side(new, project)

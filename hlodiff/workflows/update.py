@@ -14,9 +14,9 @@ from hlodiff.config import Config, shown_path
 from hlodiff.differ.limits import Limits
 from hlodiff.errors import HlodiffError, StoreError, UsageError, expected_error
 from hlodiff.hlo.model import STAGE_NAMES
-from hlodiff.report.escape import json_text, printable
 from hlodiff.report.headline import headline
-from hlodiff.report.numbers import many
+from hlodiff.report.lines import json_text, printable
+from hlodiff.report.wording import many
 from hlodiff.snapshots import (
     FutureFormatError,
     Key,

@@ -18,9 +18,9 @@ from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.errors import HlodiffError, StoreError, expected_error
 from hlodiff.hlo import read_text
 from hlodiff.hlo.model import Module
-from hlodiff.report.escape import printable
+from hlodiff.report.lines import printable
 from hlodiff.report.listing import program_listing
-from hlodiff.report.numbers import format_bytes, many
+from hlodiff.report.wording import format_bytes, many
 from hlodiff.snapshots import Key, marked_stale
 from hlodiff.snapshots.keys import PYTEST, is_safe
 from hlodiff.snapshots.read import STALE, refuse_conflict

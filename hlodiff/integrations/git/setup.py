@@ -15,7 +15,7 @@ from typing import Literal
 from hlodiff.config import shown_path
 from hlodiff.errors import UsageError
 from hlodiff.integrations.git.repository import Repository
-from hlodiff.report.numbers import many
+from hlodiff.report.wording import many
 from hlodiff.snapshots import PYTEST, FolderTree, is_stale, list_growth, list_snapshots, stale_of
 from hlodiff.snapshots.growth_file import growth_path
 from hlodiff.snapshots.traces_file import TRACES, scenarios_of

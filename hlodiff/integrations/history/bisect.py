@@ -20,11 +20,11 @@ from hlodiff.integrations.history.text import (
     notes_of,
     wrapped,
 )
-from hlodiff.report.escape import clip, code, escape_markdown, json_text, printable, unordered
 from hlodiff.report.grouping import EditGroup, edit_groups_of, format_follows
 from hlodiff.report.headline import headline
-from hlodiff.report.numbers import sparkline
+from hlodiff.report.lines import clip, code, escape_markdown, json_text, printable, unordered
 from hlodiff.report.sections import format_cost
+from hlodiff.report.wording import sparkline
 
 FORMAT_VERSION = "1.0"
 _MOST_ENTRIES = 5

@@ -9,7 +9,7 @@ from typing import Any
 
 from hlodiff.integrations.history import HistoryRow
 from hlodiff.integrations.history.text import ShownHistory, notes_of
-from hlodiff.report.escape import json_text, printable
+from hlodiff.report.lines import json_text, printable
 
 FORMAT_VERSION = "1.0"
 _FIXED = ("function", "case", "target", "stage", "commit", "date", "author", "subject", "status", "notes")

@@ -10,8 +10,8 @@ from unicodedata import combining, east_asian_width
 from hlodiff.config import is_bytes
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.integrations.history import History, HistoryRow, changes, comparable
-from hlodiff.report.escape import clip, code, escape_markdown, printable, unordered
-from hlodiff.report.numbers import format_bytes, format_change, format_count, many, sparkline
+from hlodiff.report.lines import clip, code, escape_markdown, printable, unordered
+from hlodiff.report.wording import format_bytes, format_change, format_count, many, sparkline
 
 UNSHALLOW = "this clone is shallow; `git fetch --unshallow` brings the rest"
 _MOST_FRESH = 4

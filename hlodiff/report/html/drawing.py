@@ -13,11 +13,11 @@ from hlodiff.differ.result import Edit, FusionChange, ModuleDiff, Site
 from hlodiff.hlo.model import Instruction, Shape, Stage
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.report.edits import format_fusion
-from hlodiff.report.escape import clip, printable
 from hlodiff.report.grouping import edit_groups_of
 from hlodiff.report.html.layers import DrawingLayout, Point, layered_layout
 from hlodiff.report.html.limits import PageLimits
 from hlodiff.report.html.listing import Listing, Matching, Place, place_of
+from hlodiff.report.lines import clip, printable
 
 _BESIDE = 4
 _SEEDS = 8

@@ -12,10 +12,9 @@ from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.script import EditScript, InstructionPair
 from hlodiff.hlo.model import Computation, Instruction, Module
 from hlodiff.hlo.printer import print_instruction
-from hlodiff.report.escape import clip, printable
 from hlodiff.report.html.limits import PageLimits
-from hlodiff.report.numbers import many
-from hlodiff.report.places import place
+from hlodiff.report.lines import clip, printable
+from hlodiff.report.wording import many, place
 
 Run = tuple[str, int]
 """`("=", 5)`: five rows with both; "-" for the old side alone, "+" for the new one."""

@@ -11,12 +11,12 @@ from hlodiff.differ.loop_turns import Turns, turns_of
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy import PROGRAM_RULES, over_programs
 from hlodiff.report.counts import outcomes
-from hlodiff.report.escape import printable
 from hlodiff.report.findings import SEVERITIES
-from hlodiff.report.numbers import FORMATS, Unit, format_change, format_sides
+from hlodiff.report.lines import printable
 from hlodiff.report.report import Report
 from hlodiff.report.rows import by_how_much, format_number
-from hlodiff.report.view import FindingView, Place, ProgramView, ReportView
+from hlodiff.report.view import FindingView, ProgramView, ReportView
+from hlodiff.report.wording import FORMATS, Place, Unit, format_change, format_sides
 
 _WORDS = {"identical": "unchanged", "not_checked": "not checked", "over_budget": "over budget"}
 _OF_COMMAND = {"added": {"check": "new"}, "removed": {"check": "orphaned"}}

@@ -16,15 +16,15 @@ from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.metadata import is_library, own_frame, portable_file
 from hlodiff.hlo.model import Frame, Stage
 from hlodiff.report.edits import format_change, format_edit, listed_changes
-from hlodiff.report.escape import clip, printable
 from hlodiff.report.grouping import EditGroup, edit_groups_of, format_follows
 from hlodiff.report.html.drawing import drawings_of
 from hlodiff.report.html.limits import PageLimits
 from hlodiff.report.html.listing import Listing, Matching, Place, listing_of, place_of
 from hlodiff.report.html.overview import tables_of
-from hlodiff.report.numbers import many
+from hlodiff.report.lines import clip, printable
 from hlodiff.report.report import Report
 from hlodiff.report.sections import format_cost
+from hlodiff.report.wording import many
 
 _LARGEST = 1 << 20
 _WIDEST = 200
