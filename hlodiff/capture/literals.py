@@ -8,7 +8,6 @@ hashed in the serialized module, and the hash is added to the constant as the at
 from __future__ import annotations
 
 import functools
-import re
 import types
 from collections.abc import Callable, Iterator
 from hashlib import sha256
@@ -21,6 +20,7 @@ from hlodiff.capture import jax_private
 from hlodiff.capture.arguments import module_type
 from hlodiff.capture.records import NamedTable
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
+from hlodiff.hlo.grammar import ELIDED_CONSTANT_LINE
 from hlodiff.hlo.model import bits_of
 from hlodiff.hlo.proto import fields, with_field
 from hlodiff.normalizer.constants import content_note
@@ -28,7 +28,6 @@ from hlodiff.registry import Case
 
 PRINTED_BYTES = 1 << 18  # printed in 0.02 s as 0.8 MB
 LEFT_OUT = "constant({...})"
-_CONSTANT = re.compile(r"%(\S+) = (\w+)\[([0-9,]*)\]\S* constant\(\{\.\.\.\}\)")
 _ATTRIBUTES = " frontend_attributes={"
 
 # Field numbers of hlo.proto and xla_data.proto; protobuf never gives a number to another field.
@@ -80,7 +79,7 @@ def text_of(printed: str, proto: bytes | None) -> str:
 
 
 def _whole(printed: str, module: Any) -> str:
-    sizes = (_bytes(element, dimensions) for _, element, dimensions in _CONSTANT.findall(printed))
+    sizes = (_bytes(element, dimensions) for _, element, dimensions in ELIDED_CONSTANT_LINE.findall(printed))
     if max(sizes, default=0) <= PRINTED_BYTES:
         return jax_private.hlo_with_constants(module)
     return _with_hashes(module)
@@ -103,7 +102,7 @@ def _with_hashes(module: Any) -> str:
 
 
 def _noted(line: str, digests: dict[str, str]) -> str:
-    found = _CONSTANT.search(line)
+    found = ELIDED_CONSTANT_LINE.search(line)
     if found is None or found[1] not in digests:
         return line
     note = content_note(found[2], found[3], _bytes(found[2], found[3]), digests[found[1]])

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide, match_programs
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.prepare import DiffInput
-from hlodiff.differ.prune import PrunedPair
 from hlodiff.differ.result import FieldChange, FusionChange, Kind
 from hlodiff.hlo.fingerprint import is_commutative, operands_first, shape_text
 from hlodiff.hlo.model import Computation, Instruction
@@ -48,6 +48,9 @@ def diff_in_canonical_direction(ready: DiffInput, limits: Limits, narrowed: Prun
         old, new = new, old
     return CanonicalDiff(old, new, match_programs(old, new, limits), mirrored)
 
+
+if TYPE_CHECKING:
+    from hlodiff.differ.prune import PrunedPair
 
 _KINDS: dict[Kind, Kind] = {"added": "removed", "removed": "added", "changed": "changed", "moved": "moved"}
 

@@ -17,6 +17,7 @@ from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import Cost
 from hlodiff.graph import call_sites
 from hlodiff.hlo.collectives import collective_result
+from hlodiff.hlo.grammar import KNOWN_TRIP_COUNT
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
 
 if TYPE_CHECKING:
@@ -179,7 +180,6 @@ _APPLYING = frozenset(
 # They read of their first operand only as much as they write.
 _SLICING = frozenset(["slice", "dynamic-slice", "dynamic_slice", "gather"])
 _UPDATING = frozenset(["dynamic-update-slice", "dynamic_update_slice"])
-_TRIPS = re.compile(r'"known_trip_count":\{"n":"?(\d+)')
 _MOST = 10**15  # sharing may nest: a short file can call one computation 2**60 times
 _Node = tuple[str, int, int]
 
@@ -220,7 +220,7 @@ def trips_of(it: Instruction) -> int:
         >>> trips_of(Instruction("w", "while", Shape("tuple"), attributes=(config,)))
         6
     """
-    found = _TRIPS.search(it.attribute("backend_config") or "") if it.opcode == "while" else None
+    found = KNOWN_TRIP_COUNT.search(it.attribute("backend_config") or "") if it.opcode == "while" else None
     return int(found.group(1)) if found else 1
 
 

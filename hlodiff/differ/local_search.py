@@ -228,19 +228,17 @@ class CostModel:
         that goes without a partner costs itself and, where the other side has as many, one there that does too. Most
         edits of one instruction reach the bound, and nothing is searched for. False where that was not worked out.
         """
-        old, new = self.old, self.new
+        old, new, size = self.old, self.new, self.new.size
         edited = [n for n in range(self._size) if self.prices[0][n]]
-        if len(edited) * new.size > _BOUNDED:
+        if len(edited) * size > _BOUNDED:
             return False
-        more = max(new.size - old.size, 0)
-        alone = EDIT if new.size >= old.size else 0
+        more = max(size - self._size, 0)
+        alone = EDIT if size >= self._size else 0
         bound = EDIT * more
         for position in edited:
             partner, call, kind = self.pairing.old[position], old.labels[ANY][position], old.labels[STRUCTURE][position]
             likely = [
-                n
-                for n in range(new.size)
-                if n == partner or new.labels[ANY][n] == call or new.labels[STRUCTURE][n] == kind
+                n for n in range(size) if n == partner or new.labels[ANY][n] == call or new.labels[STRUCTURE][n] == kind
             ]
             cheapest = [sum(self._pair(position, n)) for n in likely]
             bound += min([*cheapest, self._price_alone(old, position, 0) + alone])

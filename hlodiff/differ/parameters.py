@@ -95,9 +95,12 @@ def pair_rest(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, *, entr
 
     Arguments of the entry pair even where they are different, if there are as many; others come and go with calls.
     """
+    ours, theirs = old.computation.parameters(), new.computation.parameters()
     for level in (OWN, VALUE, STRUCTURE) if entry else (OWN, VALUE):
-        olds = [p for p in old.computation.parameters() if pairing.old[p] < 0]
-        news = [p for p in new.computation.parameters() if pairing.new[p] < 0]
+        olds = [p for p in ours if pairing.old[p] < 0]
+        news = [p for p in theirs if pairing.new[p] < 0]
+        if not olds or not news:
+            return
         if level == STRUCTURE and len(olds) != len(news):
             return
         groups: dict[int, list[int]] = {}

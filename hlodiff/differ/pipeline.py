@@ -26,13 +26,14 @@ from hlodiff.differ.metrics import Counts, count, metrics_by_kind, metrics_of
 from hlodiff.differ.moves import with_moves
 from hlodiff.differ.multiplicity import KINDS
 from hlodiff.differ.prepare import DiffInput, prepare_pair
-from hlodiff.differ.prune import PrunedPair, expand, prune
 from hlodiff.differ.result import FusionChange, ModuleDiff
 from hlodiff.errors import DiffError
 from hlodiff.hlo.model import Module
+from hlodiff.hlo.parser import LazyComputations
 from hlodiff.normalizer.constants import elided_constants
 
 if TYPE_CHECKING:
+    from hlodiff.differ.prune import PrunedPair
     from hlodiff.differ.script import EditScript
 
 _Value = TypeVar("_Value")
@@ -121,12 +122,12 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, closed: bool = 
             f"a {old.stage} program and a {new.stage} program cannot be compared",
             hint="compare two compiled programs (.hlo) or two StableHLO programs (.mlir)",
         )
-    narrowed = prune(old, new) if closed else None
+    narrowed = _pruned(old, new) if closed else None
     while True:
         opened = narrowed.modules if narrowed else (old, new)
         ready = prepare_pair(*opened)
         found = _compare(ready, opened, limits, narrowed)
-        wider = expand(narrowed, found.edits) if narrowed else None
+        wider = _expanded(narrowed, found.edits) if narrowed else None
         if wider is narrowed:
             break
         narrowed = wider
@@ -176,6 +177,21 @@ def _result(
         max(map(elided_constants, (old, new))),
         _script_of,
     )
+
+
+def _pruned(old: Module, new: Module) -> PrunedPair | None:
+    """None where the programs were not read from text in XLA's own form."""
+    if not isinstance(old.computations, LazyComputations) or not isinstance(new.computations, LazyComputations):
+        return None
+    from hlodiff.differ.prune import prune
+
+    return prune(old, new)
+
+
+def _expanded(narrowed: PrunedPair, edits: list[RawEdit]) -> PrunedPair | None:
+    from hlodiff.differ.prune import expand
+
+    return expand(narrowed, edits)
 
 
 def _script_of(found: ModuleDiff) -> EditScript:

@@ -43,8 +43,10 @@ def platform_of(module: Module) -> str:
     """
     for computation in module.computations:
         for instruction in computation.instructions:
-            if any(leaf.layout and leaf.layout.tiling for leaf in instruction.shape.leaves()):
-                return "tpu"
+            shape = instruction.shape
+            for leaf in shape.leaves() if shape.tuple_shapes else (shape,):
+                if leaf.layout and leaf.layout.tiling:
+                    return "tpu"
             for name, value in instruction.attributes:
                 if name in ("backend_config", "custom_call_target") and cuda_sign(value):
                     return "cuda"

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from hlodiff.hlo.grammar import KNOWN_TRIP_COUNT
 from hlodiff.hlo.model import Computation, Instruction, Module
 
-_STATED = re.compile(r'"known_trip_count":\{"n":"?(\d+)')
 _INTEGER = re.compile(r"(?:dense<)?(-?\d+)>?")
 _VALUE_PRESERVING = frozenset(
     ["convert", "reshape", "broadcast_in_dim", "broadcast", "bitcast", "copy", "copy-start", "copy-done", "domain",
@@ -67,7 +67,7 @@ def trip_counts(module: Module) -> Mapping[LoopPlace, TripCount]:
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
             if it.opcode == "while":
-                stated = _STATED.search(it.attribute("backend_config") or "")
+                stated = KNOWN_TRIP_COUNT.search(it.attribute("backend_config") or "")
                 if stated:
                     found[index, position] = TripCount(int(stated[1]), True)
                     continue

@@ -502,6 +502,12 @@ def kept_lines(
 CUDA_SIGNS = ('"operation_queue_id"', '"gpu_backend_config"', '"fusion_backend_config"', "__cublas", "__cudnn")
 # A constant whose values are elided, with its attributes: `constant({...})`, from eleven elements on.
 ELIDED_CONSTANT = re.compile(r" constant\([^()\n]*\.\.\.[^\n]*")
+# The same from its start: (1) the name, (2) the element type, (3) the sizes.
+ELIDED_CONSTANT_LINE = re.compile(r"%(\S+) = (\w+)\[([0-9,]*)\]\S* constant\(\{\.\.\.\}\)")
+# (1) the layouts of arguments and result in the first line of a file.
+ENTRY_LAYOUT = re.compile(rb"entry_computation_layout=(\{\(.*?\)->.*?\}), ")
+# (1) how often a loop turns, in the backend configuration of a `while`.
+KNOWN_TRIP_COUNT = re.compile(r'"known_trip_count":\{"n":"?(\d+)')
 
 
 def has_tiled_layout(text: str) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlodiff.config import shown_path
 from hlodiff.errors import CaptureError, ConfigError, HlodiffError, StoreError, UsageError, expected_error
+from hlodiff.hlo.grammar import ENTRY_LAYOUT
 from hlodiff.hlo.model import STAGES, Module, Stage
 
 # What opens folders, revisions and snapshots is imported where it is used: two files need none of it.
@@ -391,7 +392,6 @@ def _of_range(found: re.Match[str], project: Path) -> tuple[Side, Side]:
 
 
 Pair = tuple[SideProgram | None, SideProgram | None]
-_LAYOUT = re.compile(rb"entry_computation_layout=(\{\(.*?\)->.*?\}), ")
 _NAME_HEAD = 65536
 
 
@@ -457,5 +457,5 @@ def _numbered(one: Pair, number: int) -> Pair:
 
 
 def _layout(program: SideProgram) -> bytes:
-    found = _LAYOUT.search(program.content()[:_NAME_HEAD])
+    found = ENTRY_LAYOUT.search(program.content()[:_NAME_HEAD])
     return found.group(1) if found else b""
