@@ -37,7 +37,7 @@ _BRANCHING = frozenset(["conditional", "case", "if"])
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class UncountedLoop:
     """A loop whose number of turns is not known.
 
     Args:
@@ -55,7 +55,7 @@ class Loop:
         """`the loop at model.py:12`, or its name in the program where no line is known.
 
         Example:
-            >>> Loop("", "while.3", "model.py", 12).words(), Loop("", "while.3").words()
+            >>> UncountedLoop("", "while.3", "model.py", 12).words(), UncountedLoop("", "while.3").words()
             ('the loop at model.py:12', 'the loop %while.3')
         """
         return f"the loop at {shown_file(self.file, root)}:{self.line}" if self.line else f"the loop %{self.name}"
@@ -73,7 +73,7 @@ class Executed:
 
     least: int = 0
     most: int | None = 0
-    per_turn: tuple[tuple[Loop, int, int | None], ...] = ()
+    per_turn: tuple[tuple[UncountedLoop, int, int | None], ...] = ()
 
     @property
     def exact(self) -> int | None:
@@ -90,7 +90,7 @@ class Executed:
         """The fewest and the most there can be; the most is None where a loop may turn any number of times.
 
         Example:
-            >>> Executed(2, 2, ((Loop("", "w"), 1, 1),)).bounds
+            >>> Executed(2, 2, ((UncountedLoop("", "w"), 1, 1),)).bounds
             (2, None)
         """
         return self.least, None if self.per_turn else self.most
@@ -318,7 +318,7 @@ def _add_costs(own: dict[str, int], module: Module, index: int, *, stored: bool)
     own |= {name: number for name, number in (figures | {"launches": launches}).items() if number}
 
 
-def _number(total: _Total, name: str, loops: Mapping[LoopPlace, Loop]) -> Executed:
+def _number(total: _Total, name: str, loops: Mapping[LoopPlace, UncountedLoop]) -> Executed:
     most = total.most[name]
     per_turn = tuple(
         (loops[place], low[name], high[name] if high[name] < _MOST else None)
@@ -328,11 +328,11 @@ def _number(total: _Total, name: str, loops: Mapping[LoopPlace, Loop]) -> Execut
     return Executed(total.least[name], most if most < _MOST else None, per_turn)
 
 
-def _loop(module: Module, place: LoopPlace) -> Loop:
+def _loop(module: Module, place: LoopPlace) -> UncountedLoop:
     it = module.computations[place[0]].instructions[place[1]]
     frame = own_frame(module.stack(it.frame))
     where = (frame.file, frame.line) if frame else ("", 0)
-    return Loop(_condition(module, it), it.name, *where)
+    return UncountedLoop(_condition(module, it), it.name, *where)
 
 
 def _condition(module: Module, it: Instruction) -> str:

@@ -9,10 +9,9 @@ from typing import Any
 
 from hlodiff.differ.passes.steps import NUMBERS, Numbers, PassStep
 from hlodiff.report.edits import format_edit
-from hlodiff.report.escape import clip, code, escape_markdown, json_text, printable
 from hlodiff.report.grouping import EditGroup, edit_groups_of, format_follows
-from hlodiff.report.lines import Line, lay_out
-from hlodiff.report.numbers import format_bytes, many
+from hlodiff.report.lines import Line, clip, code, escape_markdown, json_text, lay_out, printable
+from hlodiff.report.wording import format_bytes, many
 
 KINDS = ("added", "removed", "changed", "moved")
 _MOST_EDITS = 30

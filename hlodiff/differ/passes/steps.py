@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from hlodiff.differ.correspondence import every_pair, partners_of
+from hlodiff.differ.canonical_direction import CanonicalDiff
+from hlodiff.differ.computation_matches import Place, every_pair, partners_of
 from hlodiff.differ.costs import program_cost
-from hlodiff.differ.edits import Place
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.metrics import count, metrics_of
 from hlodiff.differ.passes.dumps import Dump, PassName, Stage
-from hlodiff.differ.pipeline import CanonicalDiff, diff_with_matches
+from hlodiff.differ.pipeline import diff_with_matches
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.errors import ReadError
 from hlodiff.hlo.files import read_bytes
