@@ -85,7 +85,7 @@ from benchmarks.functions import LARGE, JOBS
 from benchmarks.programs import _abstract
 from hlodiff.capture.devices import open_target
 from hlodiff.config import process_environment
-from hlodiff.capture.records import Request
+from hlodiff.capture.messages import Request
 from hlodiff.capture.program import Bench, capture_with
 from hlodiff.capture.targets import parse
 

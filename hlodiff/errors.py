@@ -34,6 +34,12 @@ class HlodiffError(Exception):
     def __str__(self) -> str:
         return f"{self.where}: {self.what}" if self.where else self.what
 
+    @property
+    def headline(self) -> str:
+        """What is wrong and where, in one line: without the lines of a program or a log that may follow."""
+        what = self.what.partition("\n")[0]
+        return f"{self.where}: {what}" if self.where else what
+
     def render(self) -> str:
         """What is wrong and where, then the hint on a line of its own."""
         return f"{self}\nhint: {self.hint}" if self.hint else str(self)

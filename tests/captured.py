@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from hlodiff.capture import Outcome, Request, availability, capture, discover, one_worker_for_both
+from hlodiff.capture import Outcome, Request, availability, capture, discover, worker_reuse
 from hlodiff.capture.targets import parse
 from hlodiff.config import Config
 
@@ -34,7 +34,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def outcomes(config: Config, requests: list[Request] | None = None) -> dict[tuple[str, str, str], Outcome]:
-    with one_worker_for_both():
+    with worker_reuse():
         wanted = discover(config).requests() if requests is None else requests
         return {(o.function, o.case, o.target): o for o in cast(Iterator[Outcome], capture(config, wanted))}
 

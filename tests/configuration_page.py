@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from hlodiff.config import schema, table_of_keys
-from hlodiff.policy.rules import RULES_BY_NAME
+from hlodiff.policy import RULES_BY_NAME
 
 ROOT = Path(__file__).parent.parent
 SCHEMA = ROOT / "hlodiff/config_schema.json"

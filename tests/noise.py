@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from hlodiff.hlo.model import Computation, Frame, Instruction, Module, fused_only, scheduled
+from hlodiff.hlo import Computation, Frame, Instruction, Module
+from hlodiff.hlo.model import fused_only, scheduled
 from hlodiff.normalizer.ordering import redirected, renumbered
 from hlodiff.normalizer.rewrite import reordered
 

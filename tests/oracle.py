@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from hlodiff.hlo import mlir
+from hlodiff.hlo import Module, Shape, mlir
 from hlodiff.hlo.grammar import print_shape
-from hlodiff.hlo.model import Module, Shape
 
 # xla_data.proto, PrimitiveType
 _TYPES = {

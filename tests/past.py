@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hlodiff.snapshots import Snapshot, write_snapshot, write_traces
-from hlodiff.snapshots.traces_file import RecordedTraces
-from hlodiff.tracing.counts import FunctionCounts, TraceCounts
-from hlodiff.tracing.records import Function
+from hlodiff.snapshots import RecordedTraces, Snapshot, write_snapshot, write_traces
+from hlodiff.tracing import Function, FunctionCounts, TraceCounts
 
 CONFIG = '[tool.hlodiff]\nmodules = ["programs.py"]\n'
 _STABLEHLO = {"sine": "sine", "cosine": "cosine", "negate": "negate", "tanh": "tanh", "exponential": "exponential"}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hlodiff.differ import Edit, ModuleDiff
 from hlodiff.differ import diff as compare_modules
-from hlodiff.hlo import read_text
-from hlodiff.hlo.model import Module
+from hlodiff.hlo import Module, read_text
 
 
 def module(text: str, head: str = "") -> Module:

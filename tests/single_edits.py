@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo import Computation, Instruction, Module
 
 UNARY = ("tanh", "sine", "cosine", "negate", "exponential", "abs")
 BINARY = ("add", "subtract", "multiply", "divide", "maximum")

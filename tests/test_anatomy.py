@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 import hlodiff
+from hlodiff.differ import FrameTree
 from hlodiff.differ.program_analysis import analyze_program, computed_twice, loops, lowered_again, tables
-from hlodiff.differ.repeats import FrameTree, repeats
-from hlodiff.hlo.model import Module
+from hlodiff.differ.repeats import repeats
+from hlodiff.hlo import Module
 from hlodiff.report.headline import format_unrolled
 from hlodiff.report.program_analysis import analysis_notes, anatomy_json, listed
 from hlodiff.snapshots import numbered, restored

@@ -369,8 +369,8 @@ def test_requests_that_name_what_is_not_there(project: Project) -> None:
 
 
 def test_xla_is_not_asked_where_the_stablehlo_and_the_toolchain_are_known(project: Project) -> None:
+    from hlodiff.hlo import read_stablehlo
     from hlodiff.hlo.fingerprint import fingerprint
-    from hlodiff.hlo.stablehlo_parser import read_stablehlo
     from hlodiff.normalizer import normalize
 
     config = project("@hlodiff.register\ndef f(): return hlodiff.Case(lambda x: jnp.sin(x) * 2, VECTOR)\n")

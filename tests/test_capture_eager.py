@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from hlodiff.capture import CapturedProgram, NotChecked, discover, one_worker_for_both
+from hlodiff.capture import CapturedProgram, NotChecked, discover, worker_reuse
 from hlodiff.capture.devices import open_target
 from hlodiff.capture.environment import Setting, worker_environment
 from hlodiff.capture.lowering import lower, trace
@@ -108,7 +108,7 @@ def solvers():
 def test_solvers_are_lowered_for_devices_that_are_not_here(project: Project) -> None:
     """What runs in a lowering rule runs before XLA compiles; an example has a solver that is compiled."""
     config = project(SOLVERS, env=(("EQX_ON_ERROR", "nan"),))
-    with one_worker_for_both():
+    with worker_reuse():
         requests = [replace(request, lower_only=True) for request in discover(config).requests()]
         found = outcomes(config, requests)
     assert len(found) == 5 * 2

@@ -11,8 +11,7 @@ import pytest
 import hlodiff
 from hlodiff.capture import CapturedProgram
 from hlodiff.capture.literals import PRINTED_BYTES, compiled_text
-from hlodiff.hlo import read_text
-from hlodiff.hlo.model import Module
+from hlodiff.hlo import Module, read_text
 from hlodiff.normalizer import normalize, to_text
 from tests.captured import ABSENT, THREE, Project, outcomes
 from tests.captured import project as project

@@ -17,10 +17,7 @@ from benchmarks.writer import write
 from hlodiff.cli import run
 from hlodiff.differ import ModuleDiff, diff
 from hlodiff.differ.prepare import prepare_pair, without_channels
-from hlodiff.hlo import read_text
-from hlodiff.hlo.fingerprint import contents
-from hlodiff.hlo.model import Module
-from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo import Module, contents, read_hlo, read_text
 
 ROOT = Path(__file__).parents[1]
 CASE = ROOT / "tests" / "fixtures" / "channels"

@@ -9,16 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.differ import diff
-from hlodiff.differ.comparison import ProgramComparison, Status, with_compiler
+from hlodiff.differ import ProgramComparison, Status, diff, with_compiler
 from hlodiff.hlo import read_text
 from hlodiff.policy import Finding
-from hlodiff.report import to_terminal
+from hlodiff.report import Report, ToolchainChange, format_checked, to_terminal
 from hlodiff.report.edits import _ranges
-from hlodiff.report.report import Report, ToolchainChange
 from hlodiff.report.rows import Row
 from hlodiff.report.sections import cause_lines, format_causes
-from hlodiff.report.totals import format_checked
 from hlodiff.workflows.against import _following
 from hlodiff.workflows.notes import renamed
 
@@ -139,7 +136,7 @@ def test_what_the_revision_did_wrong_is_not_to_be_repaired() -> None:
 
 
 def test_a_saved_result_names_no_command_with_a_revision_of_its_own(tmp_path: Path, said: Ask) -> None:
-    from hlodiff.report.json_form import to_json
+    from hlodiff.report import to_json
 
     report = Report("diff", "a", "b", both("f", "changed"), next="hlodiff check --against HEAD~3^ f --stacks")
     (tmp_path / "r.json").write_text(to_json(report))

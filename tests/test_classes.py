@@ -9,17 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.differ import diff
-from hlodiff.differ.classify import CLASSES, Class, classes_of
-from hlodiff.differ.comparison import ProgramComparison, with_compiler
-from hlodiff.differ.result import ModuleDiff
+from hlodiff.differ import ModuleDiff, ProgramComparison, classes_of, diff, with_compiler
+from hlodiff.differ.classify import CLASSES, Class
 from hlodiff.hlo import read_text
 from hlodiff.policy import judge
+from hlodiff.report import Report, to_json, to_markdown, to_terminal
 from hlodiff.report.headline import headline
-from hlodiff.report.json_form import to_json
-from hlodiff.report.markdown import to_markdown
-from hlodiff.report.report import Report
-from hlodiff.report.text import to_terminal
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "policy.md"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hlodiff.cli.entry import run
+from hlodiff.cli import run
 from tests.past import Past
 
 LOG = """\

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from hlodiff.cli.entry import run
+from hlodiff.cli import run
 from hlodiff.snapshots import write_snapshot
 from tests.past import Past, snapshot
 
 
 @pytest.fixture(scope="module")
-def tested(tmp_path_factory: pytest.TempPathFactory) -> Past:
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Past:
     """A function on two targets, and a test with a snapshot of its own, changed in a merged branch."""
     past = Past(tmp_path_factory.mktemp("tested") / "a repository")
     tests = past.project / "snapshots/pytest"
@@ -35,15 +35,15 @@ Ask = Callable[..., str]
 
 
 @pytest.fixture
-def ask(tested: Past, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Ask:
+def ask(recorded: Past, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Ask:
     """Runs a command in the project; returns what it printed, messages behind it."""
-    monkeypatch.chdir(tested.project)
+    monkeypatch.chdir(recorded.project)
     monkeypatch.setenv("COLUMNS", "140")
 
     def run_it(*arguments: str, code: int = 0) -> str:
         assert run(arguments) == code
         printed = capsys.readouterr()
-        return tested.named(printed.out + printed.err)
+        return recorded.named(printed.out + printed.err)
 
     return run_it
 

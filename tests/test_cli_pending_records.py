@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.capture import Discovery, ScenarioRun
-from hlodiff.capture.records import DiscoveredFunction
-from hlodiff.differ.growth import QUANTITIES, Growth, growth_series
+from hlodiff.capture import DiscoveredFunction, Discovery, ScenarioRun
+from hlodiff.differ import QUANTITIES, Growth, growth_series
 from hlodiff.snapshots import Key
 from hlodiff.workflows.growth import GrowthSeries
 from tests.test_cli_review import review

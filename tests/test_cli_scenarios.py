@@ -20,7 +20,8 @@ from hlodiff.capture import DiscoveredScenario, Discovery, ScenarioRun
 from hlodiff.config import Config
 from hlodiff.errors import RegistryError
 from hlodiff.snapshots import Key, record_id
-from hlodiff.tracing.records import Call, Compiled, Function, Leaf, Trace
+from hlodiff.tracing import Function, Leaf, Trace
+from hlodiff.tracing.records import Call, Compiled
 
 ROOT = Path(__file__).resolve().parent.parent
 Ask = Callable[..., tuple[int, str, str]]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.differ.metrics import collectives, metrics_by_kind, module_metrics, op_counts
-from hlodiff.differ.metrics import count as count_all
+from hlodiff.differ import count as count_all
+from hlodiff.differ import metrics_by_kind, module_metrics, op_counts
+from hlodiff.differ.metrics import collectives
 from hlodiff.differ.placement import compute_places
-from hlodiff.hlo import read
-from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo import read, read_hlo
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = Path(__file__).parent / "fixtures" / "collectives"

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from hlodiff import read
-from hlodiff.differ import Edit
+from hlodiff.differ import Cost, Edit
 from hlodiff.differ.costs import flops_of
 from hlodiff.differ.multiplicity import multiplicities
-from hlodiff.differ.result import Cost
-from hlodiff.hlo.model import Instruction, Shape
+from hlodiff.hlo import Instruction, Shape
 from tests.scenarios import compare
 
 SNAPSHOTS = Path(__file__).resolve().parents[1] / "snapshots"

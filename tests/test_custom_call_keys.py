@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from hlodiff.differ import diff
-from hlodiff.hlo import read_text
-from hlodiff.hlo.model import Module
+from hlodiff.hlo import Module, read_text
 from hlodiff.normalizer import normalize
 
 ROOT = Path(__file__).parents[1]

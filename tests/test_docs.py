@@ -28,8 +28,9 @@ def blocks(path: Path, kind: str) -> list[tuple[str, str]]:
     return [(match[2] or "", match[3]) for match in _BLOCK.finditer(path.read_text()) if match[1] == kind]
 
 
-def played(path: Path, folder: Path) -> None:
-    """Run the `$` lines of a page's console blocks in a folder and compare all that they print."""
+def played(path: Path, folder: Path) -> int:
+    """Run the `$` lines of a page's console blocks in a folder, compare all that they print, and count them."""
+    commands = 0
     for _, text in blocks(path, "console"):
         for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
             line, _, expected = part.partition("\n")
@@ -40,6 +41,8 @@ def played(path: Path, folder: Path) -> None:
                 command, cwd=folder, env=env, capture_output=True, text=True, timeout=300, check=False
             )
             assert done.stdout == expected, f"{path.name}: $ {line}\n{done.stderr}"
+            commands += 1
+    return commands
 
 
 def test_the_page_of_rules_is_current() -> None:
@@ -97,10 +100,10 @@ def test_the_worked_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     result = doctest.DocTestRunner().run(test, out=said.append)
     assert result.attempted >= 10
     assert not said, "".join(said)
-    played(path, tmp_path)
+    assert played(path, tmp_path) > 0
 
 
 @pytest.mark.slow
 def test_the_first_minute_of_the_readme(tmp_path: Path) -> None:
-    played(ROOT / "README.md", tmp_path)
+    assert played(ROOT / "README.md", tmp_path) > 0
     assert (tmp_path / "snapshots/first_gradient/cpu/compiled.hlo").is_file()

@@ -10,7 +10,8 @@ import pytest
 
 import hlodiff
 from hlodiff.config import Config, RuleUse
-from hlodiff.differ.comparison import ProgramComparison, donated_parameters
+from hlodiff.differ import ProgramComparison
+from hlodiff.differ.comparison import donated_parameters
 from hlodiff.hlo import read
 from hlodiff.policy import judge
 

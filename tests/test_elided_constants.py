@@ -9,8 +9,7 @@ import pytest
 
 from hlodiff.cli import run
 from hlodiff.differ import diff
-from hlodiff.hlo import read_text
-from hlodiff.hlo.parser import LazyComputations, read_hlo
+from hlodiff.hlo import LazyComputations, read_hlo, read_text
 from hlodiff.normalizer import normalize, to_text
 
 # One constant is in a computation that is the same on both sides and is never read.

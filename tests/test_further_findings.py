@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 
-from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ import ProgramComparison
 from hlodiff.policy import FAILED, UNJUDGED, Finding
-from hlodiff.report.json_form import to_json
-from hlodiff.report.markdown import to_markdown
-from hlodiff.report.report import Report
-from hlodiff.report.text import to_terminal
+from hlodiff.report import Report, to_json, to_markdown, to_terminal
 from hlodiff.workflows.next_command import following
 
 FOUND = Finding(

@@ -9,8 +9,7 @@ import pytest
 from hlodiff.capture.imports import import_modules
 from hlodiff.config import Config
 from hlodiff.errors import RegistryError
-from hlodiff.snapshots import FolderTree, Key, is_stale, marked_stale, read_snapshot, stale_of
-from hlodiff.snapshots.read import StaleError
+from hlodiff.snapshots import FolderTree, Key, StaleError, is_stale, marked_stale, read_snapshot, stale_of
 from tests.git_projects import HLO, Project, project
 
 SUMMARY = "snapshots/f/cpu/summary.yaml"

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.differ.growth import QUANTITIES, GrowingLine, GrownRepeat, Growth, fit, growth_series
-from hlodiff.differ.repeats import FrameTree, Repeat
+from hlodiff.differ import QUANTITIES, FrameTree, Growth, growth_series
+from hlodiff.differ.growth import GrowingLine, GrownRepeat, fit
+from hlodiff.differ.repeats import Repeat
 from hlodiff.errors import StoreError
 from hlodiff.policy.growth import growth_record
-from hlodiff.report.growth import growth_json, growth_markdown, growth_text
+from hlodiff.report import growth_json, growth_markdown, growth_text
 from hlodiff.snapshots import list_growth, read_growth, remove_growth, write_growth, writing
 from hlodiff.workflows.growth import PythonLoops
 

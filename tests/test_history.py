@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hlodiff.cli.entry import run
+from hlodiff.cli import run
 from hlodiff.errors import StoreError, UsageError
 from hlodiff.integrations.history import History, by_size, changes, crossings, reading_of, values_on
 from hlodiff.integrations.history.commits import literally, objects, open_repository, revisions_of, touching

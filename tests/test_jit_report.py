@@ -15,8 +15,7 @@ from hlodiff import registry
 from hlodiff.capture.variants import Executable, VariantRun, VariantsResult
 from hlodiff.differ.fusion_borders import Calls, Kernel, inner_calls, kernels, part_of
 from hlodiff.errors import ConfigError, RegistryError
-from hlodiff.hlo import read_text
-from hlodiff.hlo.model import Frame
+from hlodiff.hlo import Frame, read_text
 from hlodiff.inspect.variant_budgets import over_limits, variant_limits
 from hlodiff.inspect.variants_report import Comparison, Variant, variants_json, variants_markdown, variants_text
 from tests.test_cli_capture import hlodiff as run

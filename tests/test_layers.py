@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import networkx as nx
@@ -113,6 +114,15 @@ def test_arrows_point_down() -> None:
     assert wrong == []
 
 
+def test_every_name_that_a_room_exports_on_demand_exists() -> None:
+    for file in sources():
+        if file.name == "__init__.py" and file.parent != PACKAGE:
+            homes = getattr(import_module(".".join(file.parent.relative_to(ROOT).parts)), "_HOME", {})
+            for name, module in homes.items():
+                text = (file.parent / f"{module}.py").read_text(encoding="utf-8")
+                assert re.search(rf"\b{name}\b", text), f"{inside(file)}: {name}"
+
+
 def test_every_class_has_a_name_of_its_own() -> None:
     found: dict[str, list[str]] = {}
     for file in sources():
@@ -168,7 +178,7 @@ def test_only_the_edges_touch_the_process() -> None:
         "cli/",
         "pytest_plugin/",
         "__main__.py",
-        *(f"capture/{n}" for n in ("worker.py", "bootstrap/", "recording.py")),
+        *(f"capture/{n}" for n in ("worker.py", "bootstrap/", "run_recorder.py")),
     )
     touching = {"os.environ", "os.getenv", "os.putenv", "sys.exit", "os._exit"}
     wrong = [

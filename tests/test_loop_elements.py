@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from hlodiff.differ import replay
 from hlodiff.differ.script import InstructionPair
-from hlodiff.differ.verify import replay
 from tests.scenarios import compare, lines
 
 OLD = """

@@ -6,16 +6,10 @@ import json
 
 import pytest
 
-from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.hlo.model import Frame
+from hlodiff.differ import ProgramComparison
+from hlodiff.hlo import Frame
 from hlodiff.policy import Finding
-from hlodiff.report.comment import to_comment
-from hlodiff.report.json_form import to_json
-from hlodiff.report.markdown import to_markdown
-from hlodiff.report.report import Report
-from hlodiff.report.sarif import to_sarif
-from hlodiff.report.text import to_terminal
-from hlodiff.report.view_builder import build_view
+from hlodiff.report import Report, build_view, to_comment, to_json, to_markdown, to_sarif, to_terminal
 
 NAMES = tuple(f"f{n:02}" for n in range(50))
 

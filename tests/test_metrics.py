@@ -7,21 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.differ.metrics import (
-    bookkeeping_counts,
-    collectives,
-    count,
-    custom_calls,
-    fusions_by_kind,
-    metrics_by_kind,
-    module_metrics,
-    op_counts,
-    raw_metrics,
-)
+from hlodiff.differ import count, metrics_by_kind, module_metrics, op_counts
+from hlodiff.differ.metrics import bookkeeping_counts, collectives, custom_calls, fusions_by_kind, raw_metrics
 from hlodiff.differ.placement import donations, format_memory_space, format_sharding, placements, platform_of
-from hlodiff.hlo import read, read_text
-from hlodiff.hlo.model import Module
-from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.normalizer import normalize
 
 SNAPSHOTS = Path(__file__).resolve().parents[1] / "snapshots"

@@ -18,7 +18,7 @@ from benchmarks.workbench import put_together, take_apart
 from benchmarks.writer import write
 from hlodiff.differ import Edit, ModuleDiff, diff
 from hlodiff.errors import ReadError
-from hlodiff.hlo.parser import LazyComputations, read_hlo
+from hlodiff.hlo import LazyComputations, read_hlo
 
 SNAPSHOTS = sorted((Path(__file__).parents[1] / "snapshots").glob("**/compiled.hlo"))
 

@@ -6,11 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.hlo.model import Module
-from hlodiff.hlo.parser import read_hlo
-from hlodiff.hlo.printer import print_hlo
-from hlodiff.normalizer import PASSES, normalize, normalize_counted, to_text
-from hlodiff.normalizer.passes import Pass
+from hlodiff.hlo import Module, print_hlo, read_hlo
+from hlodiff.normalizer import PASSES, Pass, normalize, normalize_counted, to_text
 
 FIXTURES = Path(__file__).parent / "fixtures" / "normalize"
 COMPILED = [rule for rule in PASSES if "compiled" in rule.stages]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from hlodiff.hlo import read_hlo
 from hlodiff.hlo.collectives import Collective, canonical_groups, collectives, parse_groups
-from hlodiff.hlo.parser import read_hlo
 from hlodiff.normalizer import normalize
 from hlodiff.normalizer.attributes import canonical_sharding
 from hlodiff.normalizer.backend_config import split_backend_config

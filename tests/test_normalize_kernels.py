@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.capture import CapturedProgram, capture, discover, one_worker_for_both
+from hlodiff.capture import CapturedProgram, capture, discover, worker_reuse
 from hlodiff.config import Config
 from hlodiff.hlo import read_text
 from hlodiff.normalizer import normalize, to_text
@@ -22,7 +22,7 @@ def programs(folder: Path, source: str) -> dict[str, tuple[str, str]]:
     (folder / "pallas_kernel.py").write_text(source)
     config = Config(folder, modules=("pallas_kernel.py",), targets=THREE, jobs=1)
     found = {}
-    with one_worker_for_both():
+    with worker_reuse():
         outcomes = list(capture(config, discover(config).requests()))
     for outcome in outcomes:
         assert isinstance(outcome, CapturedProgram), outcome

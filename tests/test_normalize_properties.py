@@ -13,10 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hlodiff.hlo import mlir
-from hlodiff.hlo.model import Module
-from hlodiff.hlo.parser import read_hlo
-from hlodiff.hlo.printer import print_hlo
+from hlodiff.hlo import Module, mlir, print_hlo, read_hlo
 from hlodiff.normalizer import normalize, to_text
 from tests import noise, single_edits
 from tests.oracle import Fact, model_facts, xla_facts

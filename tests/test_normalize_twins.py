@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hlodiff
-from hlodiff.hlo.model import Module
-from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo import Module, read_hlo
 from hlodiff.normalizer import normalize, to_text
 from tests import noise
 

@@ -11,13 +11,11 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 from playwright.sync_api import Page as Tab
 
-from hlodiff.differ import diff
-from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.hlo.parser import read_hlo
+from hlodiff.differ import ProgramComparison, diff
+from hlodiff.hlo import read_hlo
 from hlodiff.policy import Finding, judge
 from hlodiff.report import Report
-from hlodiff.report.html import to_page
-from hlodiff.report.html.limits import PAGE_LIMITS, PageLimits
+from hlodiff.report.html import PAGE_LIMITS, PageLimits, to_page
 from tests.page_parts import long_program
 from tests.test_report import HOSTILE, NEW, OLD
 

@@ -7,9 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hlodiff.differ import diff
-from hlodiff.differ.result import ModuleDiff
-from hlodiff.hlo.parser import read_hlo
+from hlodiff.differ import ModuleDiff, diff
+from hlodiff.hlo import read_hlo
 from hlodiff.report.html import PageLimits
 from hlodiff.report.html.drawing import drawings_of
 from hlodiff.report.html.layers import GAP, layered_layout

@@ -10,9 +10,8 @@ import pytest
 
 from hlodiff import config as config_module
 from hlodiff.config import Budget, Config, budgets, measured_as
-from hlodiff.differ import diff, metrics
+from hlodiff.differ import ProgramComparison, diff, metrics
 from hlodiff.differ.classify import CLASSES
-from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.multiplicity import KINDS
 from hlodiff.errors import ConfigError
 from hlodiff.hlo import collectives, read_text

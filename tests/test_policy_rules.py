@@ -10,13 +10,11 @@ import pytest
 
 from hlodiff.config import Config, RuleUse
 from hlodiff.config import rules as read_rules
-from hlodiff.differ import diff
-from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.hlo import read, read_text
+from hlodiff.differ import ProgramComparison, diff
+from hlodiff.hlo import Module, read, read_text
 from hlodiff.hlo.metadata import own_frame
-from hlodiff.hlo.model import Module
-from hlodiff.policy import Finding, judge, over_programs
-from hlodiff.policy.rules import RULES, RULES_BY_NAME
+from hlodiff.policy import RULES_BY_NAME, Finding, judge, over_programs
+from hlodiff.policy.rules import RULES
 from hlodiff.report.headline import headline
 
 FOLDER = Path(__file__).parent / "fixtures" / "policy"

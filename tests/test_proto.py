@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from hlodiff.errors import ReadError
-from hlodiff.hlo import mlir
-from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo import mlir, read_hlo
 from hlodiff.hlo.proto import proto_text, read_proto, unwrap
 from tests.oracle import model_facts, proto_facts, xla_facts
 

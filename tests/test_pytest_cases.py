@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from hlodiff.capture import CapturedProgram
-from hlodiff.differ.limits import Limits
+from hlodiff.differ import Limits
 from hlodiff.errors import RegistryError
 from hlodiff.pytest_plugin.cases import snapshot_name
 from hlodiff.registry import register
 from hlodiff.snapshots import FolderTree, list_snapshots
 from hlodiff.workflows.build_snapshot import build_snapshot
-from hlodiff.workflows.compare import compare_sides
+from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.sides import Side, snapshot_programs
 from tests.test_cli_check import STABLEHLO, TANH
 
@@ -189,6 +189,7 @@ def test_what_goes_wrong_is_said_in_words(call: str, words: str, suite: pytest.P
 def test_a_marker_of_another_form(suite: pytest.Pytester) -> None:
     edit(suite, "def test_one", '@pytest.mark.hlodiff("cpu")\ndef test_one')
     result = run(suite)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["UsageError: the marker takes a list of targets:*"])
 
 

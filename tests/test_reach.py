@@ -15,7 +15,7 @@ from hlodiff.differ.instruction_matches import InstructionMap, MatchGraph
 from hlodiff.differ.local_search import CostModel, local_search
 from hlodiff.differ.operands import Slot, same_operands_in_any_order, same_value
 from hlodiff.graph import dataflow
-from hlodiff.hlo.fingerprint import contents
+from hlodiff.hlo import contents
 from tests.scenarios import module
 
 

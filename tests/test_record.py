@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from hlodiff.capture.recorded_programs import RawProgram, read_raw
+from hlodiff.capture.run_reader import RawProgram, read_raw
 from hlodiff.errors import ReadError, UsageError
 from hlodiff.hlo.mlir import mlir_text
-from hlodiff.tracing.records import Leaf
+from hlodiff.tracing import Leaf
 from hlodiff.workflows.record_run import RecordNames, check_replaceable, difference, safe
 from tests.test_cli_capture import hlodiff
 

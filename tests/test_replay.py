@@ -19,12 +19,11 @@ from benchmarks.edits import EDITS, kinds
 from benchmarks.noise import Noise
 from benchmarks.pairs import make_pair
 from benchmarks.programs import Program, snapshots
-from hlodiff.differ import Edit, ModuleDiff, diff, verify
+from hlodiff.differ import Edit, ModuleDiff, diff, replay, verify
 from hlodiff.differ.build_script import build_script
 from hlodiff.differ.script import AddStep, ArriveStep, RemoveStep
-from hlodiff.differ.verify import dataflow_graph, replay
-from hlodiff.hlo import read_text
-from hlodiff.hlo.model import Computation, Module
+from hlodiff.differ.verify import dataflow_graph
+from hlodiff.hlo import Computation, Module, read_text
 from tests.scenarios import module
 from tests.test_ground_truth import COMPILED, LOWERED
 

@@ -9,17 +9,22 @@ from typing import Any
 
 import pytest
 
-from hlodiff.differ import diff
-from hlodiff.differ.comparison import ProgramComparison, Status
-from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
-from hlodiff.hlo.model import Module
-from hlodiff.hlo.parser import read_hlo
+from hlodiff.differ import Edit, FieldChange, ModuleDiff, ProgramComparison, Site, Status, diff
+from hlodiff.hlo import Module, read_hlo
 from hlodiff.policy import Finding, exit_code, judge
-from hlodiff.report import Report, ToolchainChange, to_json, to_markdown, to_terminal, toolchain_changes
+from hlodiff.report import (
+    Report,
+    ToolchainChange,
+    format_bytes,
+    format_checked,
+    format_count,
+    to_json,
+    to_markdown,
+    to_terminal,
+    toolchain_changes,
+)
 from hlodiff.report.edits import format_change, format_edit, format_shape, listed_fields
 from hlodiff.report.lines import clip, printable
-from hlodiff.report.totals import format_checked
-from hlodiff.report.wording import format_bytes, format_count
 from hlodiff.report.wording import format_change as by_how_much
 
 HEAD = """HloModule m

@@ -8,13 +8,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ import LimitHit, ProgramComparison
 from hlodiff.differ.grouping import Origins
-from hlodiff.differ.limits import LimitHit
-from hlodiff.hlo.parser import read_hlo
-from hlodiff.report import Report, to_form, to_terminal
+from hlodiff.hlo import read_hlo
+from hlodiff.report import Report, read_untrusted_view, to_form, to_terminal
 from hlodiff.report.edits import format_literal
-from hlodiff.report.untrusted_result import read_untrusted_view
 from tests.test_report_patterns import HEAD, compared, program, tanh
 
 

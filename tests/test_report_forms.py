@@ -21,19 +21,29 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from hlodiff.differ import diff
-from hlodiff.differ.comparison import STATUSES, ProgramComparison, Status
-from hlodiff.differ.result import Edit, FieldChange, ModuleDiff
-from hlodiff.hlo.model import Frame, Stage
+from hlodiff.differ import STATUSES, Edit, FieldChange, ModuleDiff, ProgramComparison, Status, diff
+from hlodiff.hlo import Frame, Stage
 from hlodiff.policy import Finding, judge
-from hlodiff.report import FORM_NAMES, Report, ToolchainChange, build_view, to_form, to_json, to_terminal
+from hlodiff.report import (
+    FORM_NAMES,
+    FORMS,
+    SAVED_FORM_NAMES,
+    Report,
+    ReportView,
+    ToolchainChange,
+    build_view,
+    by_how_much,
+    format_number,
+    format_totals,
+    read_untrusted_view,
+    saved_to_form,
+    to_form,
+    to_json,
+    to_terminal,
+)
 from hlodiff.report.comment import MARKER
-from hlodiff.report.forms import FORMS, SAVED_FORM_NAMES, saved_to_form
 from hlodiff.report.grouping import format_scopes, most_changed, scope_of
-from hlodiff.report.rows import by_how_much, format_number
-from hlodiff.report.totals import format_totals
-from hlodiff.report.untrusted_result import read_untrusted_view
-from hlodiff.report.view import Number, ReportView
+from hlodiff.report.view import Number
 from hlodiff.report.wording import Place
 from tests.test_report import HOSTILE, NEW, OLD
 

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.cli.entry import run
-from hlodiff.differ import diff
-from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.hlo.parser import read_hlo
+from hlodiff.cli import run
+from hlodiff.differ import ProgramComparison, diff
+from hlodiff.hlo import read_hlo
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
 from hlodiff.report.grouping import edit_groups_of, format_follows
 

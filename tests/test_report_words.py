@@ -6,12 +6,9 @@ import json
 
 import pytest
 
-from hlodiff.differ import diff
-from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
+from hlodiff.differ import Edit, FieldChange, ModuleDiff, ProgramComparison, Site, diff
+from hlodiff.hlo import Frame, Module, read_hlo
 from hlodiff.hlo.metadata import is_library, portable_file, shown_file
-from hlodiff.hlo.model import Frame, Module
-from hlodiff.hlo.parser import read_hlo
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
 from hlodiff.report.edits import format_added, named
 from hlodiff.report.headline import headline

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hlodiff.hlo.stablehlo_parser import read_stablehlo
+from hlodiff.hlo import read_stablehlo
 from tests.scenarios import compare, line, lines
 
 BASE = """

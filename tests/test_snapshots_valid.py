@@ -7,12 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.hlo import mlir
-from hlodiff.hlo.model import Module
-from hlodiff.hlo.parser import read_hlo
-from hlodiff.hlo.printer import print_hlo
-from hlodiff.hlo.stablehlo_parser import read_stablehlo
-from hlodiff.hlo.stablehlo_printer import print_stablehlo
+from hlodiff.hlo import Module, mlir, print_hlo, print_stablehlo, read_hlo, read_stablehlo
 from tests.oracle import model_facts, xla_facts
 
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots"

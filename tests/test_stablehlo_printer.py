@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from hlodiff.errors import ReadError
-from hlodiff.hlo import mlir
-from hlodiff.hlo.model import Computation, Instruction, Module, is_function
-from hlodiff.hlo.stablehlo_parser import read_stablehlo
-from hlodiff.hlo.stablehlo_printer import print_stablehlo, quote, symbol
+from hlodiff.hlo import Computation, Instruction, Module, mlir, print_stablehlo, read_stablehlo
+from hlodiff.hlo.model import is_function
+from hlodiff.hlo.stablehlo_printer import quote, symbol
 from tests.stablehlo_fixture import programs as programs
 
 NAMED = """\

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from hlodiff.errors import ReadError
-from hlodiff.hlo.model import Frame, Instruction, Module, Shape, is_function, split_operands
-from hlodiff.hlo.stablehlo_parser import read_stablehlo, shape_of, type_text
+from hlodiff.hlo import Frame, Instruction, Module, Shape, read_stablehlo
+from hlodiff.hlo.model import is_function, split_operands
+from hlodiff.hlo.stablehlo_parser import shape_of, type_text
 from hlodiff.hlo.stablehlo_printer import mlir_name, result_shapes
 from tests.oracle import MlirFact, mlir_facts, mlir_locations
 from tests.stablehlo_fixture import programs as programs

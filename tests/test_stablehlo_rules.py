@@ -11,15 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.hlo import mlir
-from hlodiff.hlo.model import Module
-from hlodiff.hlo.stablehlo_parser import read_stablehlo
-from hlodiff.hlo.stablehlo_printer import print_stablehlo
-from hlodiff.normalizer import normalize, to_text
+from hlodiff.hlo import Module, mlir, print_stablehlo, read_stablehlo
+from hlodiff.normalizer import Pass, normalize, to_text
 from hlodiff.normalizer.backend_config import kernel_digest
 from hlodiff.normalizer.constants import hash_constants
-from hlodiff.normalizer.passes import STABLEHLO_PASSES, Pass
-from hlodiff.snapshots.provenance import attach_source, numbered, restored, source_of
+from hlodiff.normalizer.passes import STABLEHLO_PASSES
+from hlodiff.snapshots import attach_source, numbered, restored, source_of
 from tests.stablehlo_fixture import lower_programs
 from tests.stablehlo_fixture import programs as programs
 

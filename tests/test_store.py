@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from hlodiff.errors import StoreError
+from hlodiff.hlo import read_hlo
 from hlodiff.hlo.metadata import portable_file
-from hlodiff.hlo.parser import read_hlo
 from hlodiff.snapshots import (
     FolderTree,
     Key,

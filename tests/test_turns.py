@@ -10,18 +10,14 @@ from pathlib import Path
 import pytest
 
 from hlodiff.config import Config, budgets
-from hlodiff.differ import diff
-from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ import ProgramComparison, diff
 from hlodiff.differ.loop_turns import ONE_TURN, Turns, trip_counts, turns_of
-from hlodiff.hlo import read, read_text
-from hlodiff.hlo.model import Module
-from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.policy import judge
-from hlodiff.report import Report, to_form, to_terminal
+from hlodiff.report import Report, by_how_much, format_number, to_form, to_terminal, upgrade_text
 from hlodiff.report.headline import headline
 from hlodiff.report.html.overview import tables_of
-from hlodiff.report.rows import by_how_much, format_number, key_numbers
-from hlodiff.report.upgrade_table import upgrade_text
+from hlodiff.report.rows import key_numbers
 from tests.past import Past
 from tests.test_history import history, told
 

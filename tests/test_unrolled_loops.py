@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import pytest
 
 import hlodiff
-from hlodiff.hlo.model import Module
+from hlodiff.hlo import Module
 from hlodiff.inspect.reasons import to_mend
 from hlodiff.report.headline import format_unrolled
 

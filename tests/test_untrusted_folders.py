@@ -16,16 +16,18 @@ import pytest
 from hlodiff.errors import StoreError
 from hlodiff.snapshots import (
     Key,
+    RecordedTraces,
     drop_record,
     keep_record,
     remove_growth,
     remove_snapshot,
     remove_traces,
     write_snapshot,
+    write_traces,
+    writing,
 )
-from hlodiff.snapshots.traces_file import RecordedTraces, write_traces
-from hlodiff.snapshots.write import replace_text, writing
-from hlodiff.tracing.counts import TraceCounts
+from hlodiff.snapshots.write import replace_text
+from hlodiff.tracing import TraceCounts
 from hlodiff.workflows.record_run import INDEX, replacing
 from tests.test_cli_accept import (
     changed,  # noqa: F401  # the fixture

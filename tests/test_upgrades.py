@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from hlodiff.differ import diff
-from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ import ProgramComparison, diff
 from hlodiff.hlo import read_text
-from hlodiff.report.report import Report, ToolchainChange
-from hlodiff.report.upgrade_table import sums, totals, upgrade_changes, upgrade_json, upgrade_markdown, upgrade_text
+from hlodiff.report import Report, ToolchainChange, upgrade_text
+from hlodiff.report.upgrade_table import sums, totals, upgrade_changes, upgrade_json, upgrade_markdown
 
 TANH = "HloModule m\n\nENTRY e {\n  %p.1 = f32[8]{0} parameter(0)\n  ROOT %n.2 = f32[8]{0} tanh(%p.1)\n}\n"
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from hlodiff.tracing import Function, Leaf, Trace
 from hlodiff.tracing.causes import NOT_KNOWN_COMPILE, causes, closest
 from hlodiff.tracing.counts import count
 from hlodiff.tracing.format import format_counts
-from hlodiff.tracing.records import Call, Compiled, Function, Leaf, Trace
+from hlodiff.tracing.records import Call, Compiled
 from hlodiff.tracing.serialize import from_plain
 
 ROOT = Path(__file__).resolve().parent.parent

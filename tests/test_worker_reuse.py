@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.capture import CapturedProgram, capture, discover, one_worker_for_both
+from hlodiff.capture import CapturedProgram, capture, discover, worker_reuse
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError
 from tests.captured import HEAD, Project
@@ -47,7 +47,7 @@ def test_it_captures_what_a_new_worker_would(project: Project, tmp_path: Path) -
     config = project(SINE, head=COUNTED)
     apart = found(config)
     assert workers(tmp_path) == 2
-    with one_worker_for_both():
+    with worker_reuse():
         together = found(config)
         assert workers(tmp_path) == 1
         assert discover(config).functions, "its worker waits"
@@ -73,7 +73,7 @@ def test_one_that_would_capture_something_else_is_ended(
         """,
         head=COUNTED + more,
     )
-    with one_worker_for_both():
+    with worker_reuse():
         assert len(found(config)) == 1
         assert (tmp_path / "devices").read_text() == str(devices)
         assert workers(tmp_path) == 2
@@ -82,7 +82,7 @@ def test_one_that_would_capture_something_else_is_ended(
 
 def test_flags_that_xla_does_not_know_are_still_told_before_any_program(project: Project, tmp_path: Path) -> None:
     config = project(SINE, head=COUNTED, xla_flags=("--xla_no_such_flag=1",))
-    with one_worker_for_both(), pytest.raises(CaptureError, match="before it could start") as error:
+    with worker_reuse(), pytest.raises(CaptureError, match="before it could start") as error:
         found(config)
     assert "xla_no_such_flag" in str(error.value)
     assert workers(tmp_path) == 1

@@ -1,8 +1,7 @@
 """Capturing programs: the only room that knows JAX and Equinox, and only in worker processes."""
 
 from hlodiff.capture.inputs import Inputs
-from hlodiff.capture.pool import Answer, Job, capture, discover, one_worker_for_both, targets
-from hlodiff.capture.records import (
+from hlodiff.capture.messages import (
     CalledProgram,
     CallResult,
     CapturedProgram,
@@ -21,6 +20,7 @@ from hlodiff.capture.records import (
     SizedProgram,
     TargetStatus,
 )
+from hlodiff.capture.pool import Answer, Job, capture, discover, targets, worker_reuse
 from hlodiff.capture.scenario_runs import ran
 
 __all__ = [
@@ -46,7 +46,7 @@ __all__ = [
     "TargetStatus",
     "capture",
     "discover",
-    "one_worker_for_both",
     "ran",
     "targets",
+    "worker_reuse",
 ]

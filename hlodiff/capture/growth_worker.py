@@ -7,8 +7,7 @@ from hlodiff.capture.devices import Target, TooFewDevices
 from hlodiff.capture.imports import one_line, relative, user_frame, user_traceback
 from hlodiff.capture.literals import compiled_text, named_tables
 from hlodiff.capture.lowering import lower, trace
-from hlodiff.capture.program import Bench, cannot_open, refusal
-from hlodiff.capture.records import (
+from hlodiff.capture.messages import (
     CaptureFailure,
     GrowthRequest,
     GrowthResult,
@@ -16,6 +15,7 @@ from hlodiff.capture.records import (
     NotChecked,
     SizedProgram,
 )
+from hlodiff.capture.program import Bench, cannot_open, refusal
 from hlodiff.capture.targets import parse
 from hlodiff.errors import HlodiffError
 from hlodiff.registry import Case, Registration, registrations

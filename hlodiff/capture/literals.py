@@ -18,7 +18,7 @@ import numpy as np
 
 from hlodiff.capture import jax_private
 from hlodiff.capture.arguments import module_type
-from hlodiff.capture.records import NamedTable
+from hlodiff.capture.messages import NamedTable
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
 from hlodiff.hlo.grammar import ELIDED_CONSTANT_LINE
 from hlodiff.hlo.model import bits_of

@@ -16,8 +16,8 @@ from hlodiff.capture.devices import Target, TooFewDevices
 from hlodiff.capture.imports import one_line, relative, user_frame, user_traceback
 from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.lowering import is_plain, jitted
+from hlodiff.capture.messages import CalledProgram, CallResult, CaptureFailure, NotChecked, ParityRequest
 from hlodiff.capture.program import Bench, cannot_open, refusal
-from hlodiff.capture.records import CalledProgram, CallResult, CaptureFailure, NotChecked, ParityRequest
 from hlodiff.capture.targets import parse
 from hlodiff.errors import HlodiffError
 from hlodiff.registry import Case, registrations

@@ -31,7 +31,7 @@ from typing import Any, cast
 from hlodiff.capture.availability import check_jax, compiler, missing
 from hlodiff.capture.environment import Purpose, Setting, worker_environment
 from hlodiff.capture.imports import is_users, one_line, relative
-from hlodiff.capture.records import (
+from hlodiff.capture.messages import (
     CallResult,
     CaptureFailure,
     DiscoveredFunction,
@@ -296,7 +296,7 @@ class WorkerPool:
         return payload
 
     def keep_for_reuse(self) -> None:
-        """Keep the worker that was asked for the next pool of this command, inside `one_worker_for_both`."""
+        """Keep the worker that was asked for the next pool of this command, inside `worker_reuse`."""
         reuse = _REUSE.get()
         if reuse is not None and self.workers:
             reuse.keep(self.config, self.workers.pop(0), self.folder)
@@ -363,14 +363,14 @@ def _prepare(worker: Worker, devices: str) -> bool:
 
 
 @contextmanager
-def one_worker_for_both() -> Iterator[None]:
+def worker_reuse() -> Iterator[None]:
     """Let a capture reuse the worker that discovered what is to be captured.
 
     Returns:
         a context, or a decorator of a function. On leaving it, the worker is ended.
 
     Example:
-        >>> with one_worker_for_both():  # doctest: +SKIP
+        >>> with worker_reuse():  # doctest: +SKIP
         ...     outcomes = list(capture(config, discover(config).requests()))
     """
     reuse = _Reuse()

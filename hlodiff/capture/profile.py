@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from hlodiff.capture.availability import check_jax, missing
+from hlodiff.capture.messages import CaptureFailure, NotChecked, Request
 from hlodiff.capture.pool import WorkerPool, worker_setting
-from hlodiff.capture.records import CaptureFailure, NotChecked, Request
 from hlodiff.capture.targets import parse
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError, HlodiffError

@@ -15,8 +15,8 @@ from hlodiff.capture.imports import message, one_line, relative, user_frame, use
 from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.lowering import TracedCase, lower, trace
 from hlodiff.capture.memory_kinds import dropped_kinds, ignored_kinds
+from hlodiff.capture.messages import CapturedProgram, CaptureFailure, NotChecked, Outcome, Request
 from hlodiff.capture.pass_dumps import compile_with_dump
-from hlodiff.capture.records import CapturedProgram, CaptureFailure, NotChecked, Outcome, Request
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.errors import HlodiffError
 from hlodiff.normalizer.constants import Constants

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from hlodiff.capture.environment import Setting
 from hlodiff.capture.imports import message, one_line, relative, user_frame, user_traceback
+from hlodiff.capture.messages import DiscoveredScenario, ScenarioRun
 from hlodiff.capture.pool import WorkerDeath, WorkerPool
-from hlodiff.capture.records import DiscoveredScenario, ScenarioRun
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError, HlodiffError
 from hlodiff.registry import Scenario, scenarios

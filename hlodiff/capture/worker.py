@@ -26,7 +26,7 @@ from typing import Any
 from hlodiff.capture.environment import Purpose
 from hlodiff.capture.imports import import_modules, imported_files, one_line, relative, user_frame
 from hlodiff.capture.inputs import ImportedInputs
-from hlodiff.capture.records import (
+from hlodiff.capture.messages import (
     CapturedProgram,
     DiscoveredFunction,
     DiscoveredScenario,

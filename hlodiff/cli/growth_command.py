@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
-from hlodiff.capture import Discovery, GrowthRequest, discover, one_worker_for_both
 from hlodiff.cli import options
 from hlodiff.cli.output import emit, tell
-from hlodiff.config import Config, shown_path
-from hlodiff.differ.growth import Growth
-from hlodiff.errors import HlodiffError, UsageError
-from hlodiff.policy.growth import recorded_classes
+from hlodiff.errors import UsageError
 from hlodiff.report.growth import growth_json, growth_markdown, growth_text
-from hlodiff.snapshots import Key, read_growth
 from hlodiff.workflows.configuration import load
-from hlodiff.workflows.growth import growing_keys, measure_growth
-from hlodiff.workflows.select import ChosenFunctions, choose, selected
+from hlodiff.workflows.growth import measure_named_growth
 
 _FORMS = {"text": growth_text, "json": growth_json, "markdown": growth_markdown}
 
@@ -38,7 +31,6 @@ _FORMS = {"text": growth_text, "json": growth_json, "markdown": growth_markdown}
 @options.output
 @options.jobs
 @options.project
-@one_worker_for_both()
 def command(
     names: tuple[str, ...],
     sizes: tuple[str, ...],
@@ -56,33 +48,12 @@ def command(
     that give more operations at larger sizes, and what the largest program holds more often than it must.
     """
     config = load(project)
-    discovery = discover(config)
-    chosen = choose(config, discovery, names, ())
-    wanted = tuple(_size(text) for text in sizes)
-    keys = growing_keys(discovery, chosen) if not wanted else _first_targets(discovery, names)
-    unknown = [] if wanted else _unknown(discovery, chosen)
-    for message in unknown:
+    measured = measure_named_growth(config, names, tuple(map(_size, sizes)), target, compile_too, jobs)
+    for message in (*measured.unlisted, *measured.failures):
         tell(message)
-    if not keys and unknown:
-        return 2
-    if not keys:
-        hint = 'Case(..., grow={"length": [8, 16, 32, 64]}), or --at length=8,16,32,64'
-        raise UsageError("no case that was asked for names sizes", hint=hint)
-    requests = [GrowthRequest(key.function, key.case, target or key.target, compile_too, wanted) for key in keys]
-    found: dict[tuple[str, str], tuple[Growth, ...]] = {}
-    code = 0
-    for series in measure_growth(config, requests, jobs):
-        found[series.key.function, series.key.case] = series.growths
-        if series.failure is not None:
-            reason = getattr(series.failure, "reason", "") or getattr(series.failure, "what", "")
-            tell(f"{series.key.name} on {series.key.target}: {reason}")
-            code = 2
-    growths = [
-        (growth, _recorded(config, key, growth)) for key in keys for growth in found.get((key.function, key.case), ())
-    ]
-    if growths or not code:
-        emit(_FORMS[form](growths, str(config.root)), output)
-    return code
+    if measured.growths or not measured.exit_code:
+        emit(_FORMS[form](measured.growths, str(config.root)), output)
+    return measured.exit_code
 
 
 def _size(text: str) -> tuple[str, tuple[int, ...]]:
@@ -91,28 +62,3 @@ def _size(text: str) -> tuple[str, tuple[int, ...]]:
         return name.strip(), tuple(int(number) for number in numbers.split(","))
     except ValueError:
         raise UsageError(f"--at {text!r} is no list of sizes", hint="--at length=8,16,32,64") from None
-
-
-def _unknown(discovery: Discovery, chosen: ChosenFunctions) -> list[str]:
-    """Messages on chosen functions whose cases, and so their sizes, are unknown."""
-    asked = {key.function for key in chosen.registered}
-    broken = [found for found in discovery.functions if found.problem and found.cases == ("",) and not found.grown]
-    return [f"the cases of `{one.name}` cannot be listed: {one.problem}" for one in broken if one.name in asked]
-
-
-def _first_targets(discovery: Discovery, names: tuple[str, ...]) -> tuple[Key, ...]:
-    """The asked for cases, each with one target; they need not name sizes of their own."""
-    if not names:
-        raise UsageError("--at needs a NAME", hint="hlodiff growth NAME --at length=8,16,32,64")
-    keys = []
-    for found in discovery.functions:
-        targets = sorted(found.targets, key=lambda target: target != "cpu")
-        keys += [Key(found.name, case, targets[0]) for case in found.cases]
-    return tuple(key for key in keys if selected(key, names, ()))
-
-
-def _recorded(config: Config, key: Key, growth: Growth) -> Mapping[str, str]:
-    try:
-        return recorded_classes(read_growth(shown_path(config.snapshots), key.function, key.case), growth.parameter)
-    except HlodiffError:
-        return {}  # `check` says what is wrong with it

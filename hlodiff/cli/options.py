@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,10 +10,8 @@ import click
 
 from hlodiff.cli.output import LINK, REPORTS
 from hlodiff.report.forms import FORM_NAMES
-from hlodiff.report.lines import printable
+from hlodiff.report.lines import is_link, printable
 
-# Nothing that could end a link in Markdown or a line.
-_LINK = re.compile(r"https?://[\w.~:/?#@!$&'*+,;=%-]{1,2000}", re.ASCII)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -104,16 +101,6 @@ def further_forms(forms: Sequence[str], instead: Callable[[str], str] = lambda f
         )(command)
 
     return decorate
-
-
-def is_link(value: str) -> bool:
-    """Whether a text is an address that can stand in a report.
-
-    Example:
-        >>> is_link("https://ci.example/run/7"), is_link("javascript:alert(1)")
-        (True, False)
-    """
-    return _LINK.fullmatch(value) is not None
 
 
 def _form_and_file(value: str, forms: Sequence[str], instead: Callable[[str], str]) -> tuple[str, str]:

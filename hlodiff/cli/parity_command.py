@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hlodiff.capture import discover, one_worker_for_both
+from hlodiff.capture import discover, worker_reuse
 from hlodiff.capture.targets import parse
 from hlodiff.cli import options
 from hlodiff.cli.output import emit, tell
@@ -27,7 +27,7 @@ _FORMS = {"text": parity_text, "json": parity_json, "markdown": parity_markdown}
 @options.output
 @options.jobs
 @options.project
-@one_worker_for_both()
+@worker_reuse()
 def command(
     names: tuple[str, ...],
     target: str,

@@ -10,7 +10,8 @@ from hlodiff.cli import options
 from hlodiff.cli.output import emit
 from hlodiff.workflows.accept import Selection, decisions_json, decisions_text, find, reject
 from hlodiff.workflows.configuration import load
-from hlodiff.workflows.pending import list_pending, pending_folder
+from hlodiff.workflows.pending import list_pending
+from hlodiff.workflows.pending_writer import pending_folder
 
 
 @click.command("reject")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import click
 from hlodiff.cli import options
 from hlodiff.cli.output import LINK, emit_forms, window
 from hlodiff.config import shown_path
-from hlodiff.errors import UsageError
 from hlodiff.report.forms import SAVED_FORM_NAMES, saved_to_form
 
 # What people ask for too, and what to type instead.
@@ -19,7 +17,6 @@ _OTHERS = {
     "html": "a page shows the programs themselves, and a saved result holds only what is said of them",
     "json": "a saved result is JSON already",
 }
-_LARGEST = 64 * 1024**2  # bytes; what 500 changed programs need is a tenth of it
 
 
 def _instead(form: str) -> str:
@@ -55,7 +52,7 @@ def command(result: Path, form: str, output: str | None) -> int:
 
     Exits 0 whatever the result says, and 2 where it cannot be read.
     """
-    from hlodiff.report.untrusted_result import read_untrusted_view
+    from hlodiff.report.untrusted_result import read_result, read_untrusted_view
 
     view = read_untrusted_view(read_result(result), str(shown_path(result)))
     link = click.get_current_context().meta.get(LINK, "")
@@ -66,19 +63,3 @@ def command(result: Path, form: str, output: str | None) -> int:
 
     emit_forms(form, output, shown)
     return 0
-
-
-def read_result(path: Path) -> str:
-    """The text of a plain file of bearable size; a device or pipe would never end."""
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise UsageError("is no plain file", where=str(path), hint="give the JSON file itself")
-        if status.st_size > _LARGEST:
-            hint = "show fewer programs: `hlodiff check NAME --format json -o FILE`"
-            raise UsageError(f"is larger than {_LARGEST // 1024**2} MiB", where=str(path), hint=hint)
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise UsageError("is not UTF-8 text", where=str(path), hint="give the JSON file itself") from None
-    except OSError as error:
-        raise UsageError(f"cannot be read: {error.strerror or error}", where=str(path)) from None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -12,18 +10,14 @@ from hlodiff.cli import options
 from hlodiff.cli.output import emit
 from hlodiff.config import shown_path
 from hlodiff.errors import UsageError
-from hlodiff.hlo.model import STAGE_NAMES, Module
 from hlodiff.inspect.reasons import file_reasons, reasons_text, snapshot_reasons
+from hlodiff.inspect.summary import file_summary, summary_text, traces_text
 from hlodiff.report.lines import json_text, printable
-from hlodiff.report.wording import format_bytes, format_count
 from hlodiff.snapshots import FolderTree, RecordedTraces, list_snapshots, open_revision, read_summary
-from hlodiff.tracing.format import format_counts
 from hlodiff.tracing.serialize import to_plain
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.scenarios import shown_scenarios
 from hlodiff.workflows.select import select
-
-_WIDTH = 100
 
 
 @click.command("show")
@@ -45,7 +39,7 @@ def command(
     """
     traces: list[RecordedTraces] = []
     if Path(name).is_file():
-        found = [file_reasons(Path(name), project)] if why else [_file_summary(Path(name))]
+        found = [file_reasons(Path(name), project)] if why else [file_summary(Path(name))]
     else:
         config = load(project)
         tree = (
@@ -62,138 +56,6 @@ def command(
         table = {"format_version": "1.0", "programs": found, **({"scenarios": scenarios} if scenarios else {})}
         emit(json_text(table), output)
     else:
-        blocks = [*map(reasons_text if why else _text, found), *map(_traces, traces)]
+        blocks = [*map(reasons_text if why else summary_text, found), *map(traces_text, traces)]
         emit("\n".join("".join(printable(line) + "\n" for line in block) for block in blocks), output)
     return 0
-
-
-def _traces(one: RecordedTraces) -> Iterator[str]:
-    yield f"{one.scenario}  traces of a scenario, jax {one.jax}"
-    yield from (f"  {line}" for line in format_counts(one.counts, everything=True))
-
-
-def _file_summary(path: Path) -> dict[str, Any]:
-    """What a program file alone says, in the form of a summary."""
-    from hlodiff.hlo import read
-
-    module = read(path)
-    return {"function": path.name, **_counted(module)}
-
-
-def _counted(module: Module) -> dict[str, Any]:
-    from hlodiff.differ.metrics import count, metrics_of, raw_metrics
-    from hlodiff.differ.placement import donations, placements
-
-    counts = count(module)
-    metrics = {k: v for k, v in {**raw_metrics(module), **metrics_of(counts)}.items() if v and "." not in k}
-    return {
-        "op_counts": {module.stage: dict(sorted(counts.ops.items()))},
-        "fusions": dict(sorted(counts.fusions.items())),
-        "placement": {module.stage: placements(module)},
-        "collectives": {family: dict(record) for family, record in sorted(counts.collectives.items())},
-        "custom_calls": dict(sorted(counts.custom_calls.items())),
-        "metrics": {module.stage: metrics},
-        "donation": donations(module),
-    }
-
-
-def _text(summary: Mapping[str, Any]) -> Iterator[str]:
-    names = [summary.get("function"), summary.get("case")]
-    yield "  ".join(["/".join(str(n) for n in names if n), *([str(summary["target"])] if "target" in summary else [])])
-    for title, words in _rows(summary):
-        if words:
-            yield from _wrapped(title, words)
-
-
-def _rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    yield "toolchain", [f"{key} {_short(value)}" for key, value in _table(summary, "toolchain").items() if value]
-    arguments = summary.get("arguments")
-    yield "arguments", [_argument(row) for row in arguments if isinstance(row, Mapping)] if arguments else []
-    for stage, words in STAGE_NAMES.items():
-        counts = _table(_table(summary, "op_counts"), stage)
-        yield f"{words} ops", [f"{name} {count}" for name, count in sorted(counts.items(), key=_by_count)]
-        yield f"{words} counts", _metrics(_table(_table(summary, "metrics"), stage))
-    yield "fusions", [f"{kind} {count}" for kind, count in _table(summary, "fusions").items()]
-    for stage, words in STAGE_NAMES.items():
-        yield f"{words} placement", list(_placement(_table(_table(summary, "placement"), stage)))
-    yield "collectives", [_collective(name, row) for name, row in _table(summary, "collectives").items()]
-    yield "custom calls", [f"{name} {count}" for name, count in _table(summary, "custom_calls").items()]
-    yield "memory", [f"{_words(name)} {_bytes(value)}" for name, value in _table(summary, "memory").items() if value]
-    yield "cost", [f"{_words(name)} {_cost(name, value)}" for name, value in _table(summary, "cost").items() if value]
-    if any(_table(_table(summary, "metrics"), stage).get("loops") for stage in STAGE_NAMES):
-        yield "note", ["counts and cost are of one turn of each loop"]
-    yield "donation", [f"argument {n} to {result}" for n, result in _table(summary, "donation").items()]
-
-
-def _table(summary: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = summary.get(name)
-    return value if isinstance(value, Mapping) else {}
-
-
-def _by_count(item: tuple[str, Any]) -> tuple[float, str]:
-    return (-item[1] if isinstance(item[1], (int, float)) else 0, item[0])
-
-
-def _short(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _argument(row: Mapping[str, Any]) -> str:
-    shape = row.get("shape")
-    sizes = ",".join(map(str, shape)) if isinstance(shape, list) else ""
-    more = [str(row[key]) for key in ("sharding", "memory_kind") if row.get(key)]
-    more += ["donated"] if row.get("donated") else []
-    return f"{row.get('path', '')} {row.get('dtype', '')}[{sizes}]" + (f" ({', '.join(more)})" if more else "")
-
-
-def _metrics(table: Mapping[str, Any]) -> list[str]:
-    return [
-        f"{name.replace('_', ' ')} {_bytes(value) if 'bytes' in name else _number(value)}"
-        for name, value in table.items()
-        if not name.startswith("ops.")
-    ]
-
-
-def _placement(table: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"{count} ops on {place}" for place, count in _table(table, "compute").items())
-    for space, row in _table(table, "memory").items():
-        yield f"{_number(_table({'': row}, '').get('values'))} values, {_bytes(row.get('bytes'))} in {space}"
-    for kind, word in (("parameters", "argument"), ("results", "result")):
-        for number, row in _table(table, kind).items():
-            parts = (
-                [f"{key.replace('_', ' ')} {value}" for key, value in row.items()] if isinstance(row, Mapping) else []
-            )
-            yield f"{word} {number}: {', '.join(parts)}"
-
-
-def _collective(name: str, row: Any) -> str:
-    row = row if isinstance(row, Mapping) else {}
-    asynchronous = f", {row['async']} of them async" if row.get("async") else ""
-    return f"{name} {row.get('count')} ({_bytes(row.get('bytes'))}{asynchronous})"
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _cost(name: str, value: Any) -> str:
-    return _bytes(value) if "bytes" in name else _number(value)
-
-
-def _bytes(value: Any) -> str:
-    return format_bytes(value) if isinstance(value, (int, float)) else str(value)
-
-
-def _number(value: Any) -> str:
-    return format_count(value) if isinstance(value, (int, float)) else str(value)
-
-
-def _wrapped(title: str, words: list[str]) -> Iterator[str]:
-    line = f"  {title:<20}"
-    for number, word in enumerate(words):
-        piece = word if number == len(words) - 1 else word + ", "
-        if len(line.strip()) and len(line) + len(piece.rstrip()) > _WIDTH and len(line) > 22:
-            yield line.rstrip()
-            line = " " * 22
-        line += piece
-    yield line.rstrip()

@@ -1,4 +1,4 @@
-"""Comparing programs as graphs: pairing, edits, channels, patterns."""
+"""Comparing programs as graphs: matches, edits, channels, patterns, and the proof."""
 
 from __future__ import annotations
 
@@ -6,31 +6,66 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hlodiff.differ.limits import LimitHit, Limits
-    from hlodiff.differ.pipeline import diff
-    from hlodiff.differ.result import Edit, FieldChange, FusionChange, ModuleDiff, Site, summarize
-    from hlodiff.differ.verify import Replay
+    from hlodiff.differ.classify import classes_of as classes_of
+    from hlodiff.differ.comparison import STATUSES as STATUSES
+    from hlodiff.differ.comparison import ProgramComparison as ProgramComparison
+    from hlodiff.differ.comparison import Status as Status
+    from hlodiff.differ.comparison import with_compiler as with_compiler
+    from hlodiff.differ.growth import QUANTITIES as QUANTITIES
+    from hlodiff.differ.growth import Growth as Growth
+    from hlodiff.differ.growth import growth_series as growth_series
+    from hlodiff.differ.limits import LimitHit as LimitHit
+    from hlodiff.differ.limits import Limits as Limits
+    from hlodiff.differ.metrics import count as count
+    from hlodiff.differ.metrics import metrics_by_kind as metrics_by_kind
+    from hlodiff.differ.metrics import module_metrics as module_metrics
+    from hlodiff.differ.metrics import op_counts as op_counts
+    from hlodiff.differ.pipeline import diff as diff
+    from hlodiff.differ.repeats import FrameTree as FrameTree
+    from hlodiff.differ.result import Cost as Cost
+    from hlodiff.differ.result import Edit as Edit
+    from hlodiff.differ.result import FieldChange as FieldChange
+    from hlodiff.differ.result import FusionChange as FusionChange
+    from hlodiff.differ.result import ModuleDiff as ModuleDiff
+    from hlodiff.differ.result import Site as Site
+    from hlodiff.differ.result import summarize as summarize
+    from hlodiff.differ.verify import Replay as Replay
+    from hlodiff.differ.verify import replay as replay
 
 
-__all__ = [
-    "Edit",
-    "FieldChange",
-    "FusionChange",
-    "LimitHit",
-    "Limits",
-    "ModuleDiff",
-    "Replay",
-    "Site",
-    "diff",
-    "summarize",
-]
-_HOME = {"diff": "pipeline", "LimitHit": "limits", "Limits": "limits", "Replay": "verify"}
+_HOME = {
+    "Cost": "result",
+    "Edit": "result",
+    "FieldChange": "result",
+    "FrameTree": "repeats",
+    "FusionChange": "result",
+    "Growth": "growth",
+    "LimitHit": "limits",
+    "Limits": "limits",
+    "ModuleDiff": "result",
+    "ProgramComparison": "comparison",
+    "QUANTITIES": "growth",
+    "Replay": "verify",
+    "STATUSES": "comparison",
+    "Site": "result",
+    "Status": "comparison",
+    "classes_of": "classify",
+    "count": "metrics",
+    "diff": "pipeline",
+    "growth_series": "growth",
+    "metrics_by_kind": "metrics",
+    "module_metrics": "metrics",
+    "op_counts": "metrics",
+    "replay": "verify",
+    "summarize": "result",
+    "with_compiler": "comparison",
+}
 
 
 if not TYPE_CHECKING:  # else a type checker would take every misspelt name for one that exists
 
     def __getattr__(name: str) -> object:
         """What was asked for, imported then: counting the operations of a program takes no differ."""
-        if name not in __all__:
+        if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_HOME.get(name, 'result')}"), name)
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

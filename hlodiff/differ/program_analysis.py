@@ -296,7 +296,7 @@ Known = Literal["exactly", "at most"]
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class CountedLoop:
     """A `while` whose number of turns is known.
 
     Args:
@@ -314,7 +314,7 @@ class Loop:
     times: int = 1
 
 
-def loops(module: Module) -> tuple[Loop, ...]:
+def loops(module: Module) -> tuple[CountedLoop, ...]:
     """All loops of a program whose number of turns is known, in the order of the program.
 
     Args:
@@ -324,14 +324,14 @@ def loops(module: Module) -> tuple[Loop, ...]:
         one record for each `while`. Those that end when the numbers say so are left out.
     """
     sizes, weights = sizes_of(module), multiplicities(module)
-    found: list[Loop] = []
+    found: list[CountedLoop] = []
     for (index, position), known in trip_counts(module).items():
         it = module.computations[index].instructions[position]
         computations = condition_and_body(it)
         if weights[index].total and computations is not None:
             how: Known = "exactly" if known.exact else "at most"
             where, body = own_line(module, it.frame), sizes[computations[1]]
-            found.append(Loop(where, known.turns, how, body, weights[index].total))
+            found.append(CountedLoop(where, known.turns, how, body, weights[index].total))
     return tuple(found)
 
 
@@ -361,7 +361,7 @@ class ProgramAnalysis:
     twice: tuple[RepeatedComputation, ...] = ()
     lowered_again: tuple[LoweredAgain, ...] = ()
     tables: tuple[Table, ...] = ()
-    loops: tuple[Loop, ...] = ()
+    loops: tuple[CountedLoop, ...] = ()
 
 
 def analyze_program(module: Module, in_loop: InLoop = unknown) -> ProgramAnalysis:

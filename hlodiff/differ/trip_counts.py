@@ -92,16 +92,16 @@ def condition_and_body(it: Instruction) -> tuple[int, int] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Frame:
+class _CallFrame:
     """One computation where it is entered from: a call site, or any of those that there are (`caller` is None)."""
 
     computation: int
-    caller: _Frame | None = None
+    caller: _CallFrame | None = None
     site: int = -1
     is_loop: bool = False
 
 
-_Value = tuple[_Frame, int, Path]
+_Value = tuple[_CallFrame, int, Path]
 
 
 class _OutOfStepsError(Exception):
@@ -112,7 +112,7 @@ class _Solver:
     def __init__(self, module: Module) -> None:
         self.module = module
         self.steps = self.depth = 0
-        self.asked: set[tuple[_Frame, int, _State]] = set()
+        self.asked: set[tuple[_CallFrame, int, _State]] = set()
         self.sites: dict[int, list[LoopPlace]] = {}
         for index, computation in enumerate(module.computations):
             for position, it in enumerate(computation.instructions):
@@ -123,16 +123,16 @@ class _Solver:
         self.steps = self.depth = 0
         self.asked.clear()
         try:
-            return self._trip_count(_Frame(index), position)
+            return self._trip_count(_CallFrame(index), position)
         except _OutOfStepsError:
             return None
 
-    def _trip_count(self, owner: _Frame, position: int) -> TripCount | None:
+    def _trip_count(self, owner: _CallFrame, position: int) -> TripCount | None:
         it = self._computation(owner).instructions[position]
         computations = condition_and_body(it)
         if computations is None:
             return None
-        condition = _Frame(computations[0], owner, position, is_loop=True)
+        condition = _CallFrame(computations[0], owner, position, is_loop=True)
         bounds = [(self._bound(owner, position, value), sure) for value, sure in self._conjuncts(condition)]
         known = [(turns, sure) for turns, sure in bounds if turns is not None]
         if not known:
@@ -140,13 +140,13 @@ class _Solver:
         turns, sure = min(known)
         return TripCount(turns, sure and len(bounds) == 1)
 
-    def _computation(self, frame: _Frame) -> Computation:
+    def _computation(self, frame: _CallFrame) -> Computation:
         return self.module.computations[frame.computation]
 
     def _instruction(self, value: _Value) -> Instruction:
         return self._computation(value[0]).instructions[value[1]]
 
-    def _conjuncts(self, condition: _Frame) -> Iterator[tuple[_Value, bool]]:
+    def _conjuncts(self, condition: _CallFrame) -> Iterator[tuple[_Value, bool]]:
         """The truth values that all must hold for another turn, and whether the condition is nothing else."""
         waiting: list[tuple[_Value, bool]] = [((condition, self._computation(condition).root, ()), True)]
         for value, alone in waiting:
@@ -174,7 +174,7 @@ class _Solver:
             last, other = other, self._followed(other)
         return last is not None and self._instruction(last).literal in ("dense<false>", "false")
 
-    def _bound(self, owner: _Frame, position: int, test: _Value) -> int | None:
+    def _bound(self, owner: _CallFrame, position: int, test: _Value) -> int | None:
         """How many turns one comparison of a counter with a number allows."""
         it = self._instruction(test)
         if it.opcode != "compare" or len(it.operands) != 2:
@@ -196,7 +196,7 @@ class _Solver:
             return None  # it may wrap around below 0
         return _count(start, right[1] - offset, step, direction)
 
-    def _start(self, owner: _Frame, position: int, state: _State) -> int | None:
+    def _start(self, owner: _CallFrame, position: int, state: _State) -> int | None:
         it = self._computation(owner).instructions[position]
         if state[0] >= len(it.operands):
             return None
@@ -204,12 +204,12 @@ class _Solver:
         found = self._linear(self._at((owner, position, ()), first, tuple(path)))
         return found[1] if found is not None and found[0] is None else None
 
-    def _step_of(self, owner: _Frame, position: int, state: _State) -> int | None:
+    def _step_of(self, owner: _CallFrame, position: int, state: _State) -> int | None:
         """By how much a turn moves a loop-carried value; 0 where it stays, None where nobody can say."""
         computations = condition_and_body(self._computation(owner).instructions[position])
         if computations is None:
             return None
-        body = _Frame(computations[1], owner, position, is_loop=True)
+        body = _CallFrame(computations[1], owner, position, is_loop=True)
         root = self._computation(body).root
         path = state if self.module.stage == "stablehlo" else state[1:]
         found = self._linear((body, root, path), kept=False)
@@ -258,7 +258,7 @@ class _Solver:
         before = self._kept(frame.caller, frame.site, state)
         return before if before is not None else (state, 0)
 
-    def _kept(self, owner: _Frame, position: int, state: _State) -> _Linear | None:
+    def _kept(self, owner: _CallFrame, position: int, state: _State) -> _Linear | None:
         """What a loop-carried value was before the loop, if every turn hands it on as it is."""
         question = owner, position, state
         if question in self.asked:
@@ -269,7 +269,7 @@ class _Solver:
         finally:
             self.asked.discard(question)
 
-    def _before(self, owner: _Frame, position: int, state: _State) -> _Linear | None:
+    def _before(self, owner: _CallFrame, position: int, state: _State) -> _Linear | None:
         first, *path = state
         if first >= len(self._computation(owner).instructions[position].operands):
             return None
@@ -287,7 +287,7 @@ class _Solver:
             it = self.module.computations[index].instructions[site]
             if it.opcode not in _CALLS and it.opcode != "while":
                 return None
-            inner = _Frame(frame.computation, _Frame(index), site, is_loop=it.opcode == "while")
+            inner = _CallFrame(frame.computation, _CallFrame(index), site, is_loop=it.opcode == "while")
             found.add(self._linear((inner, position, path), kept))
         only = found.pop() if len(found) == 1 else None
         return only if only is not None and only[0] is None else None
@@ -309,7 +309,7 @@ class _Solver:
             return self._at(value, 0, path) if len(it.operands) == 1 and it.opcode != "tuple" else None
         if it.opcode in _CALLS and it.called:
             callee = it.called[0]
-            return _Frame(callee, frame, value[1]), self.module.computations[callee].root, path
+            return _CallFrame(callee, frame, value[1]), self.module.computations[callee].root, path
         if it.opcode == "parameter" and frame.caller is not None:
             return self._argument(value)
         return None
@@ -328,7 +328,7 @@ class _Solver:
             return None
         return self._at((frame.caller, frame.site, ()), number, path)
 
-    def _captured(self, site: Instruction, frame: _Frame, number: int) -> int:
+    def _captured(self, site: Instruction, frame: _CallFrame, number: int) -> int:
         """Which operand of a StableHLO loop a captured parameter is: after the state come those of the condition."""
         computations = condition_and_body(site)
         if computations is None or frame.computation == computations[0]:

@@ -1,6 +1,45 @@
 """Reading and printing programs: compiled HLO text, StableHLO, HLO protos, all into one model."""
 
-from hlodiff.hlo.files import read, read_bytes, read_text
-from hlodiff.hlo.model import Computation, Frame, Instruction, Layout, Module, Shape
+from __future__ import annotations
 
-__all__ = ["Computation", "Frame", "Instruction", "Layout", "Module", "Shape", "read", "read_bytes", "read_text"]
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from hlodiff.hlo.files import read as read
+from hlodiff.hlo.files import read_bytes as read_bytes
+from hlodiff.hlo.files import read_text as read_text
+from hlodiff.hlo.model import STAGES as STAGES
+from hlodiff.hlo.model import Computation as Computation
+from hlodiff.hlo.model import Frame as Frame
+from hlodiff.hlo.model import Instruction as Instruction
+from hlodiff.hlo.model import Layout as Layout
+from hlodiff.hlo.model import Module as Module
+from hlodiff.hlo.model import Shape as Shape
+from hlodiff.hlo.model import Stage as Stage
+
+if TYPE_CHECKING:
+    from hlodiff.hlo.fingerprint import contents as contents
+    from hlodiff.hlo.parser import LazyComputations as LazyComputations
+    from hlodiff.hlo.parser import read_hlo as read_hlo
+    from hlodiff.hlo.printer import print_hlo as print_hlo
+    from hlodiff.hlo.stablehlo_parser import read_stablehlo as read_stablehlo
+    from hlodiff.hlo.stablehlo_printer import print_stablehlo as print_stablehlo
+
+
+_HOME = {
+    "LazyComputations": "parser",
+    "contents": "fingerprint",
+    "print_hlo": "printer",
+    "print_stablehlo": "stablehlo_printer",
+    "read_hlo": "parser",
+    "read_stablehlo": "stablehlo_parser",
+}
+
+
+if not TYPE_CHECKING:  # else a type checker would take every misspelt name for one that exists
+
+    def __getattr__(name: str) -> object:
+        """A reader or printer, imported when it is asked for."""
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -119,7 +119,7 @@ def targets_of(config: Config) -> tuple[tuple[str, ...], str]:
     try:
         found |= dict.fromkeys(request.target for request in discover(config).requests())
     except HlodiffError as error:
-        return tuple(found), str(error).split("\n")[0]
+        return tuple(found), error.headline
     return tuple(found), ""
 
 

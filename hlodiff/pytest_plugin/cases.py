@@ -203,7 +203,7 @@ class CaseChecker:
         from hlodiff.policy import exit_code, judge
         from hlodiff.report import Report, to_terminal, toolchain_changes
         from hlodiff.workflows.check import CheckRun
-        from hlodiff.workflows.pending import NullPendingWriter
+        from hlodiff.workflows.pending_writer import NullPendingWriter
 
         project = self._used.project
         run = CheckRun(project, NullPendingWriter(project.root, project.max_file_bytes))

@@ -6,22 +6,66 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hlodiff.report.comment import to_comment as to_comment
     from hlodiff.report.forms import FORM_NAMES as FORM_NAMES
+    from hlodiff.report.forms import FORMS as FORMS
+    from hlodiff.report.forms import SAVED_FORM_NAMES as SAVED_FORM_NAMES
+    from hlodiff.report.forms import saved_to_form as saved_to_form
     from hlodiff.report.forms import to_form as to_form
+    from hlodiff.report.growth import growth_json as growth_json
+    from hlodiff.report.growth import growth_markdown as growth_markdown
+    from hlodiff.report.growth import growth_text as growth_text
     from hlodiff.report.json_form import to_json as to_json
     from hlodiff.report.markdown import to_markdown as to_markdown
+    from hlodiff.report.parity import parity_markdown as parity_markdown
+    from hlodiff.report.parity import parity_text as parity_text
     from hlodiff.report.report import Report as Report
     from hlodiff.report.report import ToolchainChange as ToolchainChange
     from hlodiff.report.report import toolchain_changes as toolchain_changes
+    from hlodiff.report.rows import by_how_much as by_how_much
+    from hlodiff.report.rows import format_number as format_number
+    from hlodiff.report.sarif import to_sarif as to_sarif
     from hlodiff.report.text import to_terminal as to_terminal
+    from hlodiff.report.totals import format_checked as format_checked
+    from hlodiff.report.totals import format_totals as format_totals
+    from hlodiff.report.untrusted_result import read_untrusted_view as read_untrusted_view
+    from hlodiff.report.upgrade_table import upgrade_text as upgrade_text
+    from hlodiff.report.view import ReportView as ReportView
     from hlodiff.report.view_builder import build_view as build_view
+    from hlodiff.report.wording import format_bytes as format_bytes
+    from hlodiff.report.wording import format_count as format_count
 
 
 _HOME = {
-    "build_view": "view_builder", "FORM_NAMES": "forms", "to_form": "forms", "to_json": "json_form",
-    "to_markdown": "markdown", "Report": "report", "ToolchainChange": "report", "toolchain_changes": "report",
+    "FORMS": "forms",
+    "FORM_NAMES": "forms",
+    "Report": "report",
+    "ReportView": "view",
+    "SAVED_FORM_NAMES": "forms",
+    "ToolchainChange": "report",
+    "build_view": "view_builder",
+    "by_how_much": "rows",
+    "format_bytes": "wording",
+    "format_checked": "totals",
+    "format_count": "wording",
+    "format_number": "rows",
+    "format_totals": "totals",
+    "growth_json": "growth",
+    "growth_markdown": "growth",
+    "growth_text": "growth",
+    "parity_markdown": "parity",
+    "parity_text": "parity",
+    "read_untrusted_view": "untrusted_result",
+    "saved_to_form": "forms",
+    "to_comment": "comment",
+    "to_form": "forms",
+    "to_json": "json_form",
+    "to_markdown": "markdown",
+    "to_sarif": "sarif",
     "to_terminal": "text",
-}  # fmt: skip
+    "toolchain_changes": "report",
+    "upgrade_text": "upgrade_table",
+}
 
 
 if not TYPE_CHECKING:  # else a type checker would take every misspelt name for one that exists

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from hlodiff.differ.placement import format_precision, format_sharding
 from hlodiff.differ.result import Edit, FieldChange, FusionChange, Site
 from hlodiff.report.headline import NOT_DONATED
-from hlodiff.report.wording import format_bytes, many
+from hlodiff.report.wording import format_bytes, format_pair, many
 
 # Layouts that say no more than the order of dimensions and tiles; a memory space (`S(1)`) stays.
 _LAYOUT = re.compile(r"(?<=\])\{(?![^{}]*S\()[^{}]*\}")
@@ -216,7 +216,7 @@ def format_change(change: FieldChange, edit: Edit | None = None) -> str:
         return (
             f"operands: other values among {counts[0]}"
             if counts[0] == counts[1]
-            else f"operands: {counts[0]} -> {counts[1]}"
+            else f"operands: {format_pair(*counts)}"
         )
     if show := _FORMATS.get(change.field):
         words = show(change.old or ""), show(change.new or "")
@@ -226,7 +226,7 @@ def format_change(change: FieldChange, edit: Edit | None = None) -> str:
     shortened = short_attribute(old), short_attribute(new)
     old, new = shortened if shortened[0] != shortened[1] else (old, new)
     name = _FIELD_WORDS.get(change.field, change.field.removeprefix("attribute:"))
-    return f"{name}: {old} -> {new}"
+    return f"{name}: {format_pair(old, new)}"
 
 
 def _donation(old: str, new: str, edit: Edit | None) -> str:
@@ -274,7 +274,7 @@ def format_edit(edit: Edit) -> str:
     if not words and not edit.changes:
         words = [field.replace("_", " ") for field in edit.fields if field != "opcode"]
     opcode = next((change for change in edit.changes if change.field == "opcode"), None)
-    head = f"{opcode.old} -> {opcode.new}" if opcode else named(site)
+    head = format_pair(opcode.old, opcode.new) if opcode else named(site)
     return f"{head}: {'; '.join(words)}" if head and words else head or "; ".join(words)
 
 

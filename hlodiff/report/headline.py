@@ -10,7 +10,7 @@ from hlodiff.differ.loop_turns import Turns, turns_of
 from hlodiff.differ.moves import relocations
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.model import Module
-from hlodiff.report.wording import format_bytes, format_memory_space, many
+from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many
 
 
 def format_unrolled(diff: ModuleDiff, loops: tuple[float, float]) -> Iterator[str]:
@@ -184,7 +184,7 @@ def _more_or_less(old: float, new: float, one: str, several: str = "", size: tup
         return f"{count} added{carried}"
     if not new:
         return f"{count} gone{carried}"
-    return f"{count} {'more' if new > old else 'fewer'} ({old:,.0f} -> {new:,.0f})"
+    return f"{count} {'more' if new > old else 'fewer'} ({format_pair(f'{old:,.0f}', f'{new:,.0f}')})"
 
 
 def _other_channels(diff: ModuleDiff | None) -> str:

@@ -146,6 +146,20 @@ _STYLES = frozenset(
 )
 
 
+# Nothing that could end a link in Markdown or a line.
+_LINK = re.compile(r"https?://[\w.~:/?#@!$&'*+,;=%-]{1,2000}", re.ASCII)
+
+
+def is_link(value: str) -> bool:
+    """Whether a text is an address that can stand in a report.
+
+    Example:
+        >>> is_link("https://ci.example/run/7"), is_link("javascript:alert(1)")
+        (True, False)
+    """
+    return _LINK.fullmatch(value) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line: indentation, text that may be cut at the window's edge, words that stay at its end, a style.

@@ -16,7 +16,7 @@ from hlodiff.report.timings import timing_rows
 from hlodiff.report.totals import format_totals
 from hlodiff.report.view import ChangeView, Detail, FindingView, Group, Overview, ProgramView, ReportView
 from hlodiff.report.view_builder import build_view
-from hlodiff.report.wording import FORMATS, format_bytes, format_names, format_sides, format_targets, many
+from hlodiff.report.wording import FORMATS, format_bytes, format_names, format_pair, format_sides, format_targets, many
 
 WIDEST = 160
 _HEAD = ("| edit | times | what | cost | where |", "| --- | ---: | --- | --- | --- |")
@@ -30,12 +30,12 @@ _SEVERITIES = {
 
 def title(view: ReportView) -> list[str]:
     """The heading, and what differs between the toolchains."""
-    what = "check" if view.command == "check" else f"{code(view.old)} -> {code(view.new)}"
+    what = "check" if view.command == "check" else format_pair(code(view.old), code(view.new))
     lines = [f"### hlodiff: {what}", ""]
     for change in view.toolchain:
         on = f" ({escape_markdown(', '.join(change.targets))})" if change.targets else ""
         lines.append(
-            f"- toolchain differs: {escape_markdown(change.what)} {code(change.old)} -> {code(change.new)}{on}"
+            f"- toolchain differs: {escape_markdown(change.what)} {format_pair(code(change.old), code(change.new))}{on}"
         )
     lines += [f"- {escape_markdown(words)}" for words in view.causes]
     return [*lines, *([""] if view.toolchain else [])]

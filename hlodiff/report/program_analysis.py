@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hlodiff.differ.program_analysis import Loop, LoweredAgain, ProgramAnalysis, RepeatedComputation, Table
+from hlodiff.differ.program_analysis import CountedLoop, LoweredAgain, ProgramAnalysis, RepeatedComputation, Table
 from hlodiff.differ.repeats import FrameTree, Repeat
 from hlodiff.hlo.metadata import is_library, shown_file
 from hlodiff.report.wording import format_bytes, many
@@ -129,7 +129,7 @@ def _table(one: Table, root: str, tables: Mapping[str, tuple[str, str]]) -> Anal
     return AnalysisNote("large constant", what, "its numbers are part of the program; an argument is not")
 
 
-def _loop(one: Loop, root: str) -> AnalysisNote:
+def _loop(one: CountedLoop, root: str) -> AnalysisNote:
     at = f"{place_of(one.where, root)}: " if one.where else ""
     turns = f"{'at most ' if one.known == 'at most' else ''}{many(one.turns, 'turn')}"
     times = f", at {one.times} places" if one.times > 1 else ""

@@ -9,7 +9,15 @@ from hlodiff.differ.loop_turns import Turns, turns_of
 from hlodiff.differ.result import Cost
 from hlodiff.report.edits import fusion_lines, placement_lines
 from hlodiff.report.report import Report
-from hlodiff.report.wording import format_arrow, format_bytes, format_change, format_count, format_targets, many
+from hlodiff.report.wording import (
+    format_arrow,
+    format_bytes,
+    format_change,
+    format_count,
+    format_pair,
+    format_targets,
+    many,
+)
 
 COSTS = "flops and bytes of changes are computed from shapes, cycles are XLA's estimates"
 """Where the numbers of `format_cost` come from."""
@@ -82,7 +90,7 @@ def _per_turn(words: str, turns: Turns) -> str:
 def _op_counts(pairs: Mapping[str, tuple[int, int]]) -> str:
     changed = [(name, old, new) for name, (old, new) in pairs.items() if old != new]
     changed.sort(key=lambda row: (-abs(row[2] - row[1]), row[0]))
-    words = [f"{name} {old} -> {new}" for name, old, new in changed[:_MOST_OPS]]
+    words = [f"{name} {format_pair(old, new)}" for name, old, new in changed[:_MOST_OPS]]
     more = [f"and {len(changed) - _MOST_OPS} more opcodes"] if len(changed) > _MOST_OPS else []
     return ", ".join(words + more)
 
@@ -120,7 +128,9 @@ def _fusion_counts(metrics: Metrics) -> str:
     total = metrics.get("fusions", (0, 0))
     if total[0] != total[1]:
         changed = {"fusions": total, **changed}
-    words = [f"{name.removeprefix('fusions.')} {old:.0f} -> {new:.0f}" for name, (old, new) in changed.items()]
+    words = [
+        f"{name.removeprefix('fusions.')} {format_pair(round(old), round(new))}" for name, (old, new) in changed.items()
+    ]
     return ", ".join(words).replace("fusions ", "", 1)
 
 
@@ -269,4 +279,4 @@ def _change(old: float | None, new: float | None, show: Callable[[float], str], 
         return ""
     if old is None or new is None:
         return f"+{show(new or 0)}{unit}" if old is None else f"-{show(old)}{unit}"
-    return f"{show(new)}{unit}" if old == new else f"{show(old)} -> {show(new)}{unit}"
+    return f"{show(new)}{unit}" if old == new else f"{format_pair(show(old), show(new))}{unit}"

@@ -30,7 +30,7 @@ from hlodiff.report.report import Report
 from hlodiff.report.sections import COSTS, cause_lines, format_causes, format_cost, passing_lines
 from hlodiff.report.timings import timing_lines
 from hlodiff.report.totals import format_checked, format_totals, looked_at
-from hlodiff.report.wording import format_names, format_targets, many
+from hlodiff.report.wording import format_names, format_pair, format_targets, many
 
 if TYPE_CHECKING:
     from hlodiff.report.view import ReportView
@@ -100,7 +100,9 @@ def totals_line(report: Report | ReportView) -> Line:
 def _lines(report: Report, legend: bool) -> Iterator[Line]:
     for change in report.toolchain:
         on = f" ({', '.join(change.targets)})" if change.targets else ""
-        yield Line(0, f"toolchain differs: {change.what} {change.old} -> {change.new}{on}", style="bold", wrap=True)
+        yield Line(
+            0, f"toolchain differs: {change.what} {format_pair(change.old, change.new)}{on}", style="bold", wrap=True
+        )
     for words in format_causes(report):
         yield Line(0, words, wrap=True)
     if report.toolchain:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
+import stat
 import types
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from hlodiff.errors import UsageError
@@ -86,6 +88,25 @@ _MOST_TEXT = 20_000  # characters of one text; reasons and logs are the longest
 _MOST_ITEMS = 200_000  # of one list
 _DEEPEST = 30
 _ADVICE = "advice"  # a field of programs and findings: what to type
+
+
+_LARGEST_FILE = 64 * 1024**2  # bytes; what 500 changed programs need is a tenth of it
+
+
+def read_result(path: Path) -> str:
+    """The text of a plain file of bearable size; a device or pipe would never end."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise UsageError("is no plain file", where=str(path), hint="give the JSON file itself")
+        if status.st_size > _LARGEST_FILE:
+            hint = "show fewer programs: `hlodiff check NAME --format json -o FILE`"
+            raise UsageError(f"is larger than {_LARGEST_FILE // 1024**2} MiB", where=str(path), hint=hint)
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UsageError("is not UTF-8 text", where=str(path), hint="give the JSON file itself") from None
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror or error}", where=str(path)) from None
 
 
 def read_untrusted_view(text: str, where: str = "the result") -> ReportView:

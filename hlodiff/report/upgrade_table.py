@@ -15,7 +15,7 @@ from hlodiff.report.lines import clip, code, escape_markdown, json_text, printab
 from hlodiff.report.markdown import to_markdown
 from hlodiff.report.report import Report
 from hlodiff.report.text import to_terminal
-from hlodiff.report.wording import FORMATS, Unit, format_arrow, format_names, many
+from hlodiff.report.wording import FORMATS, Unit, format_arrow, format_names, format_pair, many
 
 FORMAT_VERSION = "1.0"
 Verdict = Literal["identical", "compiler", "lowering", "added", "removed", "not_checked", "broken"]
@@ -116,7 +116,9 @@ def sums(rows: Sequence[UpgradeChange]) -> tuple[tuple[str, Unit, float, float],
 def upgrade_text(report: Report, width: int = 100, color: bool = False, details: bool = False) -> str:
     """The report as text: versions, a table, sums and totals; the changes themselves where `details` is set."""
     rows = upgrade_changes(report)
-    lines = [f"{change.what} {change.old} -> {change.new}" + _on(change.targets) for change in report.toolchain]
+    lines = [
+        f"{change.what} {format_pair(change.old, change.new)}" + _on(change.targets) for change in report.toolchain
+    ]
     lines += ["", *_table(rows, width), ""] if any(_is_compared(row) for row in rows) else []
     lines += [line for text in _not_checked(rows) for line in text]
     text = "".join(printable(line) + "\n" for line in lines)
@@ -208,9 +210,9 @@ def _totals(rows: Sequence[UpgradeChange], details: bool) -> str:
 def upgrade_markdown(report: Report, details: bool = False) -> str:
     """The same as GitHub-flavoured Markdown."""
     rows = upgrade_changes(report)
-    lines = [f"### hlodiff upgrade: {code(report.old)} -> {code(report.new)}", ""]
+    lines = [f"### hlodiff upgrade: {format_pair(code(report.old), code(report.new))}", ""]
     lines += [
-        f"- {escape_markdown(c.what)} {code(c.old)} -> {code(c.new)}{escape_markdown(_on(c.targets))}"
+        f"- {escape_markdown(c.what)} {format_pair(code(c.old), code(c.new))}{escape_markdown(_on(c.targets))}"
         for c in report.toolchain
     ]
     head = ("program", "target", *STAGE_NAMES.values(), *(title for _, title, _ in _NUMBERS))

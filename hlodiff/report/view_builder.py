@@ -9,7 +9,7 @@ from dataclasses import fields
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.metadata import is_library, own_frame, shown_file
-from hlodiff.hlo.model import Frame
+from hlodiff.hlo.model import STAGES, Frame
 from hlodiff.policy.findings import Finding, Judgement
 from hlodiff.report.findings import SEVERITIES
 from hlodiff.report.grouping import Digest, EditGroup, digest_of, format_follows, format_share, most_changed, share
@@ -244,7 +244,7 @@ def _change(edit_group: EditGroup, report: Report, mark: str = "", of: str = "")
 
 def _overviews(report: Report, texts: ReportTexts) -> Iterable[Overview]:
     """For each stage: what is the same in all its programs, and the largest changes."""
-    for stage in ("stablehlo", "compiled"):
+    for stage in STAGES:
         numbers = [n for n, program in enumerate(report.programs) if program.stage == stage and differs(program)]
         if numbers:
             edit_groups = [edit_group for edit_group in texts.patterns if edit_group.key[0] == stage]

@@ -72,6 +72,16 @@ def format_sides(old: float, new: float, show: Callable[[float], str]) -> tuple[
     return before, after
 
 
+def format_pair(old: object, new: object) -> str:
+    """Both sides of anything, in the only form in which reports write them.
+
+    Example:
+        >>> format_pair("tanh", "exp")
+        'tanh -> exp'
+    """
+    return f"{old} -> {new}"
+
+
 def format_arrow(old: float, new: float, show: Callable[[float], str]) -> str:
     """Both sides of a number with an arrow between them, or one of them where they are equal.
 
@@ -80,7 +90,7 @@ def format_arrow(old: float, new: float, show: Callable[[float], str]) -> str:
         ('2 -> 3', '40,962 B -> 40,960 B', '8 B')
     """
     before, after = format_sides(old, new, show)
-    return f"{before} -> {after}" if old != new else before
+    return format_pair(before, after) if old != new else before
 
 
 def format_change(old: float, new: float) -> str:

@@ -255,6 +255,11 @@ class PendingRecord:
     base: str
     origin: CaptureOrigin | None = None
 
+    @property
+    def id(self) -> str:
+        """What `accept` calls it."""
+        return record_id(self.key, self.text)
+
 
 def record_path(key: Key) -> str:
     """Where a record lies below the snapshots folder and below the pending folder.

@@ -1,1 +1,31 @@
 """Traces of jitted functions: what each call looked like, and why JAX traced or compiled it once more."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hlodiff.tracing.counts import FunctionCounts as FunctionCounts
+    from hlodiff.tracing.counts import TraceCounts as TraceCounts
+    from hlodiff.tracing.records import Function as Function
+    from hlodiff.tracing.records import Leaf as Leaf
+    from hlodiff.tracing.records import Trace as Trace
+
+
+_HOME = {
+    "Function": "records",
+    "FunctionCounts": "counts",
+    "Leaf": "records",
+    "Trace": "records",
+    "TraceCounts": "counts",
+}
+
+
+if not TYPE_CHECKING:  # else a type checker would take every misspelt name for one that exists
+
+    def __getattr__(name: str) -> object:
+        """A record, imported when it is asked for."""
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

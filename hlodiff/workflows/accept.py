@@ -16,25 +16,27 @@ from hlodiff.report.lines import json_text, printable
 from hlodiff.report.programs import texts_of
 from hlodiff.report.report import Report
 from hlodiff.report.wording import many
-from hlodiff.snapshots import RECORDS, Key, drop_pending, drop_record, write_snapshot, writing
+from hlodiff.snapshots import RECORDS, Key, PendingRecord, drop_pending, drop_record, write_snapshot, writing
 from hlodiff.snapshots.paths import refuse_links
 from hlodiff.snapshots.pending import Kind, record_path
 from hlodiff.snapshots.write import replace_text
 from hlodiff.workflows.ci import refuse_in_ci
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.pending import (
-    FOLDER,
     PendingProgram,
     base_of,
+    base_record,
     compare_pending,
     is_record,
+    kind_of,
     kind_of_program,
     list_pending,
     load_pending,
-    pending_folder,
+    load_records,
     standing,
+    standing_record,
 )
-from hlodiff.workflows.pending_records import PendingRecordView, base_record, kind_of, load_records, standing_record
+from hlodiff.workflows.pending_writer import FOLDER, pending_folder
 from hlodiff.workflows.select import as_patterns, selected
 from hlodiff.workflows.staleness import Freshness
 
@@ -173,7 +175,7 @@ def _compare(config: Config, one: PendingProgram) -> _PendingComparison:
     base = base_of(config, one.key)
     before = base.stored.snapshot.summary.get("toolchain") if base.stored else None
     same = before == one.pending.snapshot.summary.get("toolchain")
-    return _PendingComparison(compare_pending(config, one, base), same)
+    return _PendingComparison(compare_pending(config, one, base).programs, same)
 
 
 def _by_pattern(
@@ -380,7 +382,7 @@ class PendingSelection:
     programs: tuple[PendingProgram, ...]
     broken: tuple[Decision, ...]
     left: tuple[Decision, ...]
-    records: tuple[PendingRecordView, ...] = ()
+    records: tuple[PendingRecord, ...] = ()
 
 
 def find(config: Config, root: Path, selection: Selection) -> PendingSelection:
@@ -425,7 +427,7 @@ def find(config: Config, root: Path, selection: Selection) -> PendingSelection:
     )
 
 
-def _kinds(config: Config, records: Mapping[Key, PendingRecordView], named: Sequence[Key]) -> dict[Key, Kind]:
+def _kinds(config: Config, records: Mapping[Key, PendingRecord], named: Sequence[Key]) -> dict[Key, Kind]:
     return {key: kind_of(config, records[key]) for key in named if key in records}
 
 
@@ -484,7 +486,7 @@ def accept_program(config: Config, one: PendingProgram, root: Path, freshness: F
     return Decision(one.key, "accepted", (_KINDS[kind],), one.id)
 
 
-def accept_record(config: Config, one: PendingRecordView, root: Path, freshness: Freshness) -> Decision:
+def accept_record(config: Config, one: PendingRecord, root: Path, freshness: Freshness) -> Decision:
     """Record pending traces or growth, unless the record or what they were captured from has changed since then.
 
     Call it with the snapshots folder held.
@@ -505,16 +507,16 @@ def accept_record(config: Config, one: PendingRecordView, root: Path, freshness:
     if now == "stale":
         what = ("its record has changed since this was found", f"hint: hlodiff check {one.key.name}")
         return Decision(one.key, "refused", what, one.id)
-    changes = freshness.refusal(one.key, one.pending.origin) if now == "ready" else ()
+    changes = freshness.refusal(one.key, one.origin) if now == "ready" else ()
     if changes:
         return Decision(one.key, "refused", changes, one.id)
     if now == "ready":
-        replace_text(shown_path(config.snapshots), record_path(one.key), one.pending.text)
+        replace_text(shown_path(config.snapshots), record_path(one.key), one.text)
     drop_record(root, one.key)
     return Decision(one.key, "recorded", (), one.id) if now == "done" else _accepted(one, kind)
 
 
-def _accepted(one: PendingRecordView, kind: Kind) -> Decision:
+def _accepted(one: PendingRecord, kind: Kind) -> Decision:
     return Decision(one.key, "accepted", ("same, with other figures" if kind == "facts" else kind,), one.id)
 
 

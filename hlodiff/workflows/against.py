@@ -21,7 +21,7 @@ from hlodiff.snapshots import Key, RecordedTraces
 from hlodiff.tracing.compare import TraceComparison, exceeded
 from hlodiff.tracing.counts import count
 from hlodiff.workflows.capture_side import capture_side, snapshots_of
-from hlodiff.workflows.compare import compare_sides
+from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load_if_any
 from hlodiff.workflows.growth import GrowthSeries, growing_keys, grown_words, measure_growth
 from hlodiff.workflows.notes import renamed

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from hlodiff.capture import CapturedProgram, NotChecked, Outcome, discover, one_worker_for_both
+from hlodiff.capture import CapturedProgram, NotChecked, Outcome, discover, worker_reuse
 from hlodiff.config import Config, in_ci, shown_path
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import Limits
@@ -21,13 +21,13 @@ from hlodiff.snapshots import FutureFormatError, Key, is_unfinished, writing
 from hlodiff.workflows.against import check_against
 from hlodiff.workflows.build_snapshot import ParsedSnapshot
 from hlodiff.workflows.capture_side import capture_programs, captured_programs, instructions
-from hlodiff.workflows.compare import compare_sides
+from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.growth import check_growth
 from hlodiff.workflows.next_command import following_all
 from hlodiff.workflows.notes import idle_patterns, renamed, skipped_notes
 from hlodiff.workflows.parity import check_parity
-from hlodiff.workflows.pending import NullPendingWriter, PendingWriter, pending_folder
+from hlodiff.workflows.pending_writer import NullPendingWriter, PendingWriter, pending_folder
 from hlodiff.workflows.progress import OnProgress, reporting_to
 from hlodiff.workflows.scenarios import compare_scenarios
 from hlodiff.workflows.select import (
@@ -114,7 +114,7 @@ def check(
         raise UsageError(what, hint="leave out one of the options")
     if against is not None and (timings or pending):
         raise UsageError("--against leaves nothing pending and times nothing", hint="leave out one of the options")
-    with reporting_to(on_progress), one_worker_for_both():
+    with reporting_to(on_progress), worker_reuse():
         if against is not None:
             report = check_against(config, against, names, targets, jobs)
         else:

@@ -298,10 +298,10 @@ def main() -> None:
 
 
 def _answer(job: dict[str, Any], out: Path) -> dict[str, Any]:
-    from hlodiff.capture import discover, one_worker_for_both
+    from hlodiff.capture import discover, worker_reuse
 
     config = load(Path(job["project"]))
-    with one_worker_for_both():
+    with worker_reuse():
         keys = [Key(r.function, r.case, r.target) for r in discover(config).requests()]
         chosen = [key for key in keys if selected(key, job["names"], job["targets"])]
         side = capture_side(config, chosen, job["jobs"])

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import ast
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hlodiff.capture import CaptureFailure, Discovery, GrowthRequest, GrowthResult, Inputs, NotChecked, SizedProgram
+from hlodiff.capture import (
+    CaptureFailure,
+    Discovery,
+    GrowthRequest,
+    GrowthResult,
+    Inputs,
+    NotChecked,
+    SizedProgram,
+    discover,
+    worker_reuse,
+)
 from hlodiff.config import Config, shown_path
 from hlodiff.differ.growth import Growth, growing_lines, grown_repeats, growth_series, measure
 from hlodiff.differ.program_analysis import analyze_program
-from hlodiff.errors import HlodiffError
+from hlodiff.errors import HlodiffError, UsageError
 from hlodiff.hlo.model import Module
 from hlodiff.policy import Finding
 from hlodiff.policy.findings import Severity
@@ -31,8 +41,8 @@ from hlodiff.snapshots import (
     write_growth,
 )
 from hlodiff.workflows.capture_side import capture_programs
-from hlodiff.workflows.pending import PendingWriter
-from hlodiff.workflows.select import ChosenFunctions, selected
+from hlodiff.workflows.pending_writer import PendingWriter
+from hlodiff.workflows.select import ChosenFunctions, choose, selected
 
 _INSTALLED = "site-packages/"
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -340,3 +350,93 @@ def _growth_lines(grew: GrowthSeries, old: object) -> list[str]:
             words.append(f"{name} {series.fit.kind}" + (f" (was {was})" if was != series.fit.kind else ""))
         lines.append(f"with `{growth.parameter}`: {', '.join(words)}")
     return lines
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredGrowth:
+    """How the programs of some cases grow.
+
+    Args:
+        growths: of each case and size, with the recorded class of each series.
+        unlisted: functions whose cases, and so their sizes, are not known.
+        failures: why cases could not be measured.
+    """
+
+    growths: list[tuple[Growth, Mapping[str, str]]]
+    unlisted: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 2 where something could not be measured, or nothing because cases are not known."""
+        return 2 if self.failures or (self.unlisted and not self.growths) else 0
+
+
+def measure_named_growth(
+    config: Config,
+    names: Sequence[str],
+    sizes: tuple[tuple[str, tuple[int, ...]], ...] = (),
+    target: str | None = None,
+    compile_too: bool = False,
+    jobs: int | None = None,
+) -> MeasuredGrowth:
+    """Lower the cases of some names at several sizes; nothing is written and nothing is judged.
+
+    Args:
+        config: the project's.
+        names: patterns; all cases that name sizes where empty.
+        sizes: other sizes than those of the cases, by parameter.
+        target: what to lower for; None for cpu where the case has it.
+        compile_too: whether XLA compiles at each size too.
+        jobs: how many workers; None for the configuration's.
+
+    Raises:
+        UsageError: a name matches nothing, or no case names sizes.
+    """
+    with worker_reuse():
+        discovery = discover(config)
+        chosen = choose(config, discovery, names, ())
+        keys = _first_targets(discovery, names) if sizes else growing_keys(discovery, chosen)
+        unlisted = () if sizes else tuple(_unlisted(discovery, chosen))
+        if not keys and unlisted:
+            return MeasuredGrowth([], unlisted)
+        if not keys:
+            hint = 'Case(..., grow={"length": [8, 16, 32, 64]}), or --at length=8,16,32,64'
+            raise UsageError("no case that was asked for names sizes", hint=hint)
+        requests = [GrowthRequest(key.function, key.case, target or key.target, compile_too, sizes) for key in keys]
+        found: dict[tuple[str, str], tuple[Growth, ...]] = {}
+        failures = []
+        for series in measure_growth(config, requests, jobs):
+            found[series.key.function, series.key.case] = series.growths
+            if series.failure is not None:
+                reason = getattr(series.failure, "reason", "") or getattr(series.failure, "what", "")
+                failures.append(f"{series.key.name} on {series.key.target}: {reason}")
+    growths = [
+        (growth, _recorded(config, key, growth)) for key in keys for growth in found.get((key.function, key.case), ())
+    ]
+    return MeasuredGrowth(growths, unlisted, tuple(failures))
+
+
+def _unlisted(discovery: Discovery, chosen: ChosenFunctions) -> list[str]:
+    """Messages on chosen functions whose cases, and so their sizes, are unknown."""
+    asked = {key.function for key in chosen.registered}
+    broken = [found for found in discovery.functions if found.problem and found.cases == ("",) and not found.grown]
+    return [f"the cases of `{one.name}` cannot be listed: {one.problem}" for one in broken if one.name in asked]
+
+
+def _first_targets(discovery: Discovery, names: Sequence[str]) -> tuple[Key, ...]:
+    """The asked for cases, each with one target; they need not name sizes of their own."""
+    if not names:
+        raise UsageError("--at needs a NAME", hint="hlodiff growth NAME --at length=8,16,32,64")
+    keys = []
+    for found in discovery.functions:
+        targets = sorted(found.targets, key=lambda target: target != "cpu")
+        keys += [Key(found.name, case, targets[0]) for case in found.cases]
+    return tuple(key for key in keys if selected(key, names, ()))
+
+
+def _recorded(config: Config, key: Key, growth: Growth) -> Mapping[str, str]:
+    try:
+        return recorded_classes(read_growth(shown_path(config.snapshots), key.function, key.case), growth.parameter)
+    except HlodiffError:
+        return {}  # `check` says what is wrong with it

@@ -1,45 +1,49 @@
-"""Programs to be accepted: read as untrusted files, and compared with their snapshots."""
+"""What waits to be accepted: programs, traces and growth, read as untrusted files, compared with what is recorded."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from hlodiff.capture import Discovery, Inputs
 from hlodiff.config import Config, shown_path
-from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.metrics import op_counts
 from hlodiff.errors import HlodiffError, StoreError, expected_error
 from hlodiff.hlo.model import STAGES
+from hlodiff.policy import judge_scenarios
+from hlodiff.policy.growth import changed_growth, checked_record
 from hlodiff.snapshots import (
     RECORDS,
     SUMMARY_VERSION,
-    CaptureOrigin,
     FolderTree,
     Key,
     Pending,
-    Snapshot,
+    PendingRecord,
+    RecordedTraces,
     StaleError,
     digest,
-    drop_pending,
-    drop_record,
-    keep_pending,
-    keep_record,
     list_records,
     list_snapshots,
     program_id,
     read_pending,
+    read_record,
     read_snapshot,
+    record_digest,
+    recorded_text,
     source_of,
+    traces_of,
+    traces_table,
 )
 from hlodiff.snapshots.keys import SUMMARY, keys_of
 from hlodiff.snapshots.pending import PENDING, Kind
 from hlodiff.snapshots.yaml_format import dump
+from hlodiff.snapshots.yaml_format import load as load_text
+from hlodiff.tracing.compare import TraceComparison
 from hlodiff.workflows.build_snapshot import ParsedSnapshot, parse
-from hlodiff.workflows.compare import compare_sides
+from hlodiff.workflows.compare_sides import SideComparison, compare_sides
+from hlodiff.workflows.scenarios import compared_records
 from hlodiff.workflows.sides import Side, snapshot_programs
 
 # Far above any program that is captured in a pull request, and read in seconds.
@@ -233,162 +237,132 @@ def kind_of_program(config: Config, program: PendingProgram, base: BaseProgram) 
     if (old.stablehlo, old.compiled) == (new.stablehlo, new.compiled):
         return "facts"
     changed = program.pending.kind != "facts" or any(
-        one.status == "changed" for one in compare_pending(config, program, base)
+        one.status == "changed" for one in compare_pending(config, program, base).programs
     )
     return "changed" if changed else "facts"
 
 
-def compare_pending(config: Config, program: PendingProgram, base: BaseProgram) -> tuple[ProgramComparison, ...]:
+def compare_pending(config: Config, program: PendingProgram, base: BaseProgram) -> SideComparison:
     """Both stages of a pending program against its snapshot, as `check` compared them."""
     old, new = (
         Side(label, snapshot_programs(one.snapshot, one.snapshot.key.folder, modules=one.modules) if one else [])
         for label, one in (("the snapshot", base.stored), ("pending", program.stored))
     )
     found = compare_sides(old, new, Limits(**dict(config.limits)))
-    return tuple(replace(one, id=program.id) for one in found.programs)
+    return replace(found, programs=tuple(replace(one, id=program.id) for one in found.programs))
 
 
-FOLDER = Path(".hlodiff", "pending")
+# --- traces and growth -----------------------------------------------------------------------------------------------
 
 
-def pending_folder(config: Config, given: Path | None = None) -> Path:
-    """Where captured programs wait: the folder that was given, else the project's own.
+@dataclass(frozen=True, slots=True)
+class BaseRecord:
+    """The record that a pending one would replace: None where there is none, and whether it cannot be read."""
 
-    Example:
-        >>> pending_folder(Config(Path("project"))).as_posix()
-        'project/.hlodiff/pending'
-    """
-    return given if given is not None else config.root / FOLDER
+    text: str | None = None
+    broken: bool = False
 
 
-@dataclass(slots=True)
-class PendingWriter:
-    """Writes the pending folder as the run goes. A folder that cannot be written is a note, not a failure.
+@dataclass(frozen=True, slots=True)
+class RecordSummary:
+    """What changed in a record: how much, and in words; details are lines below the headline."""
+
+    kind: Kind
+    headline: str
+    details: tuple[str, ...] = ()
+
+
+def load_records(root: Path, keys: Sequence[Key]) -> tuple[dict[Key, PendingRecord], dict[Key, HlodiffError]]:
+    """Read pending records. Nothing in them is trusted, and nothing in them is run.
 
     Args:
-        root: the pending folder.
-        max_file_bytes: a program above this is stored compressed.
-        settings: what of the configuration decides what is captured.
-        problem: why something could not be kept; "" where all went well.
-        ids: what `accept` calls the traces and the growth that changed and are kept.
+        root: the pending folder, perhaps downloaded from somewhere.
+        keys: which records.
+
+    Returns:
+        those that are what hlodiff writes, and what is wrong with the others.
     """
+    tree = FolderTree(shown_path(root))
+    found: dict[Key, PendingRecord] = {}
+    broken: dict[Key, HlodiffError] = {}
+    for key in keys:
+        try:
+            pending = read_record(tree, key)
+            _refuse_other(pending, f"{tree.where}/{key.name}")
+            found[key] = pending
+        except Exception as error:
+            broken[key] = expected_error(error)
+    return found, broken
 
-    root: Path
-    max_file_bytes: int
-    settings: Mapping[str, str] = field(default_factory=dict)
-    problem: str = ""
-    ids: dict[Key, str] = field(default_factory=dict)
 
-    def record(self, key: Key, table: Mapping[str, Any], old: str | None, changed: bool, inputs: Inputs) -> None:
-        """Keep traces or growth that differ from what is recorded, or forget them where they do not.
-
-        Args:
-            key: whose; "traces" or "growth" stands for the target.
-            table: what would be recorded.
-            old: the text of the record as it is, None where there is none.
-            changed: whether it needs a decision; only then it has an id.
-            inputs: what it was found from.
-        """
-        if old is not None and dump(table) == old:
-            self.forget_record(key)
+def _refuse_other(pending: PendingRecord, where: str) -> None:
+    """Raise where a record is about something else than its folder, or says what hlodiff would not write."""
+    key, hint = pending.key, f"hlodiff check {pending.key.name}"
+    try:
+        if key.target == "growth":
+            checked_record(load_text(pending.text, where), key.function, key.case)
             return
-        try:
-            own = keep_record(self.root, key, table, old, self._origin(inputs))
-        except StoreError as error:
-            self._keep_problem(error)
-            return
-        if changed:
-            self.ids[key] = own
-
-    def forget_record(self, key: Key) -> None:
-        """Forget what an earlier check left of these traces or this growth."""
-        try:
-            drop_record(self.root, key)
-        except StoreError as error:
-            self._keep_problem(error)
-
-    def _origin(self, inputs: Inputs) -> CaptureOrigin:
-        return CaptureOrigin(inputs.files, self.settings, inputs.packages)
-
-    def _keep_problem(self, error: StoreError) -> None:
-        self.problem = self.problem or str(error)
-
-    def compared(
-        self, new: Snapshot, old: Snapshot | None, programs: tuple[ProgramComparison, ...], inputs: Inputs
-    ) -> tuple[ProgramComparison, ...]:
-        """Keep a program that was captured and compared, or forget it where it is what is recorded.
-
-        Args:
-            new: what was captured.
-            old: its snapshot; None where there is none.
-            programs: both stages as they were compared.
-            inputs: what it was captured from.
-
-        Returns:
-            the same, with what `accept` calls the program where it is another one than the snapshot.
-        """
-        kind: Kind = "new" if old is None else "changed" if _is_changed(programs) else "facts"
-        if old is not None and digest(old) == digest(new):
-            self.forget(new.key)
-            return programs
-        try:
-            keep_pending(self.root, new, old, kind, self.max_file_bytes, self._origin(inputs))
-        except StoreError as error:
-            self._keep_problem(error)
-            return programs
-        # A program whose figures alone differ is accepted along with others; it needs no decision.
-        return programs if kind == "facts" else tuple(replace(one, id=program_id(new)) for one in programs)
-
-    def forget(self, key: Key) -> None:
-        """Forget what an earlier check left of this program."""
-        try:
-            drop_pending(self.root, key)
-        except StoreError as error:
-            self._keep_problem(error)
-
-    def forget_unregistered(self, discovery: Discovery) -> None:
-        """Forget programs of functions that are no longer registered, after a run of everything."""
-        known = dict.fromkeys(Key(one.function, one.case, one.target) for one in discovery.requests())
-        # Nobody knows the cases of a function whose cases could not be listed.
-        unknown = {found.name for found in discovery.functions if found.problem}
-        known_records = {Key(one.name, "", "traces") for one in discovery.scenarios}
-        known_records |= {Key(found.name, case, "growth") for found in discovery.functions for case in found.grown}
-        try:
-            keys = list_snapshots(FolderTree(self.root)).keys
-            records = list_records(FolderTree(self.root).files())
-        except StoreError as error:
-            self._keep_problem(error)
-            return
-        for key in records:
-            if key not in known_records and key.function not in unknown:
-                self.forget_record(key)
-        for key in keys:
-            if key not in known and key.function not in unknown:
-                self.forget(key)
-
-    def notes(self) -> tuple[str, ...]:
-        """Notes of a report on the pending folder."""
-        return (f"not everything is left for `hlodiff accept`: {self.problem}",) if self.problem else ()
+        if dump(traces_table(traces_of(pending.text, key.function))) != pending.text:
+            raise ValueError("they are about another scenario, or say more or other things")
+    except ValueError as error:
+        raise StoreError(f"its {key.target} are not as hlodiff writes them: {error}", where=where, hint=hint) from None
 
 
-class NullPendingWriter(PendingWriter):
-    """Keeps nothing: for runs that only lower, and for programs of tests."""
-
-    def compared(
-        self, new: Snapshot, old: Snapshot | None, programs: tuple[ProgramComparison, ...], inputs: Inputs
-    ) -> tuple[ProgramComparison, ...]:
-        """The programs as they are."""
-        return programs
-
-    def forget(self, key: Key) -> None:
-        """There is nothing to forget."""
-
-    def record(self, key: Key, table: Mapping[str, Any], old: str | None, changed: bool, inputs: Inputs) -> None:
-        """Nothing is kept."""
-
-    def forget_record(self, key: Key) -> None:
-        """There is nothing to forget."""
+def base_record(config: Config, key: Key) -> BaseRecord:
+    """The record as it is now."""
+    try:
+        text = recorded_text(FolderTree(shown_path(config.snapshots)), key)
+        if text is not None:
+            record_summary(key, text, text)
+        return BaseRecord(text)
+    except ValueError:
+        return BaseRecord(broken=True)
+    except Exception as error:
+        expected_error(error)
+        return BaseRecord(broken=True)
 
 
-def _is_changed(programs: tuple[ProgramComparison, ...]) -> bool:
-    return any(program.status == "changed" for program in programs)
+def standing_record(one: PendingRecord, base: BaseRecord) -> str:
+    """Whether it may replace the record that is there: "ready", "done" or "stale", as of programs."""
+    if base.broken:
+        return "stale"
+    if base.text == one.text:
+        return "done"
+    return "ready" if record_digest(base.text) == one.base else "stale"
+
+
+def record_summary(key: Key, old: str | None, new: str, everything: bool = False) -> RecordSummary:
+    """What changed in a record.
+
+    Args:
+        key: which one.
+        old: its text as recorded, None where it is not.
+        new: its text as found.
+        everything: whether the details list every reason.
+
+    Raises:
+        ValueError: a side is no record.
+    """
+    if key.target == "growth":
+        before = load_text(old, key.name) if old is not None else None
+        changes, details = changed_growth(before, load_text(new, key.name))
+        same = "grows as recorded, with other counts"
+    else:
+        compared = _compare_traces(key.function, old, traces_of(new, key.function))
+        found = judge_scenarios([compared], everything=everything)
+        changes = tuple(one.what for one in found)
+        details = found[0].details if found else compared.notes
+        same = "costs what is recorded, with another JAX"
+    kind: Kind = "new" if old is None else "changed" if changes else "facts"
+    return RecordSummary(kind, "; ".join(changes) or same, tuple(details))
+
+
+def kind_of(config: Config, one: PendingRecord) -> Kind:
+    """How much a pending record differs from the one that is there; whoever left it is not asked."""
+    return record_summary(one.key, base_record(config, one.key).text, one.text).kind
+
+
+def _compare_traces(name: str, old: str | None, new: RecordedTraces) -> TraceComparison:
+    if old is None:
+        return TraceComparison(name, "added", None, new.counts)
+    return compared_records(name, traces_of(old, name), new)

@@ -1,31 +1,42 @@
-"""From what a run has left to a folder that `hlodiff diff` reads: named, normalized, counted."""
+"""`hlodiff record`: runs a command, and makes what it compiled a folder that `hlodiff diff` reads."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
+import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from hlodiff.capture.recorded_programs import RawProgram, RawRun
+from hlodiff.capture.run_reader import RawProgram, RawRun, read_raw
+from hlodiff.config import process_environment, shown_path
 from hlodiff.errors import UsageError, expected_error
+from hlodiff.report.wording import many
 from hlodiff.snapshots import Key, Snapshot, is_safe, write_snapshot
 from hlodiff.snapshots.traces_file import RecordedTraces, write_traces
 from hlodiff.snapshots.write import PARTIAL
 from hlodiff.tracing.counts import TraceCounts, count
 from hlodiff.tracing.records import Compiled, Leaf, Trace
 from hlodiff.workflows.build_snapshot import build_snapshot
+from hlodiff.workflows.progress import progress
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
 _LONGEST = 60
+_LOG = logging.getLogger(__name__)
+_BOOTSTRAP = Path(__file__).resolve().parent.parent / "capture" / "bootstrap"
+_COULD_NOT = 2
 
 
 class RecordNames:
@@ -366,3 +377,114 @@ def check_replaceable(folder: Path) -> None:
     if not folder.is_dir() or any(folder.iterdir()):
         hint = "name a folder that is not there, or an earlier recording: -o FOLDER"
         raise UsageError("stands there already and is no recording", where=str(folder), hint=hint)
+
+
+def record_run(arguments: Sequence[str], output: Path, calls: bool) -> int:
+    """Run a command and record every program that JAX compiles in it.
+
+    Args:
+        arguments: the command; one that begins with `-` or names a Python file is given to this Python.
+        output: the folder to write; an earlier recording there is replaced.
+        calls: whether to count calls too, which makes them slower.
+
+    Returns:
+        the exit code of the command (128 + N where signal N ended it); 2 where it ended with 0 and nothing could be
+        written.
+
+    Raises:
+        UsageError: there is no such command, or the folder is something else.
+    """
+    check_replaceable(output)
+    with tempfile.TemporaryDirectory(prefix="hlodiff-", ignore_cleanup_errors=True) as raw:
+        code = _run(_command(arguments), Path(raw), calls)
+        try:
+            found = _finish(Path(raw), output, arguments, code)
+        except OSError as error:
+            _LOG.error("error: %s: cannot be written: %s", output, error.strerror or error)
+            return code or _COULD_NOT
+    return code if found.programs or code or not found.problems else _COULD_NOT
+
+
+def _command(arguments: Sequence[str]) -> list[str]:
+    first = arguments[0]
+    if first.startswith("-") or (first.endswith(".py") and not os.access(first, os.X_OK)):
+        return [sys.executable, *arguments]
+    return list(arguments)
+
+
+def _run(words: Sequence[str], raw: Path, calls: bool) -> int:
+    if shutil.which(words[0]) is None:
+        raise UsageError("there is no such command", where=words[0], hint="hlodiff record -- python script.py")
+    with _signals_are_the_commands(process := _start(words, raw, calls)):
+        code = process.wait()
+    return 128 - code if code < 0 else code
+
+
+def _start(words: Sequence[str], raw: Path, calls: bool) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(words, env=_environment(process_environment(), raw, calls))
+    except OSError as error:
+        raise UsageError(f"cannot be started: {error.strerror or error}", where=words[0]) from None
+
+
+def _environment(outside: Mapping[str, str], raw: Path, calls: bool) -> dict[str, str]:
+    before = outside.get("PYTHONPATH", "")
+    return {
+        **outside,
+        "PYTHONPATH": f"{_BOOTSTRAP}{os.pathsep}{before}" if before else str(_BOOTSTRAP),
+        "HLODIFF_RECORD": str(raw),
+        "HLODIFF_RECORD_ROOT": str(Path.cwd()),
+        "HLODIFF_RECORD_CALLS": "1" if calls else "",
+    }
+
+
+@contextlib.contextmanager
+def _signals_are_the_commands(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Ctrl-C reaches the command by itself; what is sent to this process alone is handed on."""
+
+    def hand_on(number: int, _: object) -> None:
+        process.send_signal(number)
+
+    before = {number: signal.signal(number, hand_on) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _finish(raw_folder: Path, output: Path, arguments: Sequence[str], code: int) -> RunRecording:
+    raw = read_raw(raw_folder)
+    _LOG.info(
+        f"hlodiff record: the command ended with exit code {code}; {many(len(raw.programs), 'compile')} to look at"
+    )
+    with replacing(output) as part:
+        with progress(len(raw.programs), "normalizing") as step:
+            found = write_recording(part, raw, str(Path.cwd()), step)
+        write_accounts(part, raw, found, str(Path.cwd()))
+        write_index(part, raw, found, arguments, code)
+    for problem in found.problems[:10]:
+        _LOG.info(f"hlodiff record: not recorded: {problem}")
+    for what, times in sorted(raw.failed.items())[:10]:
+        _LOG.info(f"hlodiff record: not kept: {what}" + (f" ({times} times)" if times > 1 else ""))
+    compiles = sum(each.compiles for each in found.programs)
+    words = (
+        f"{many(len(found.programs), 'program')} of {many(len({e.key.function for e in found.programs}), 'function')}"
+    )
+    again = (
+        f", {many(compiles - len(found.programs), 'compile')} of the same again"
+        if compiles > len(found.programs)
+        else ""
+    )
+    eager = f"; {many(sum(raw.eager.values()), 'eager operation')} compiled and not kept" if raw.eager else ""
+    _LOG.info(f"hlodiff record: {words} in {shown_path(output.absolute())}{again}{eager}")
+    if not raw.processes:
+        _LOG.info(
+            "hlodiff record: no process imported jax (python -I and -E leave PYTHONPATH out, and with it the recorder)"
+        )
+    else:
+        _LOG.info(
+            f"hlodiff record: counts are in {shown_path(output.absolute()) / INDEX}; next: hlodiff diff OTHER {output}"
+        )
+    return found

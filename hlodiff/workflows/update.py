@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from hlodiff.capture import CapturedProgram, NotChecked, Outcome, discover, one_worker_for_both
+from hlodiff.capture import CapturedProgram, NotChecked, Outcome, discover, worker_reuse
 from hlodiff.config import Config, shown_path
 from hlodiff.differ.limits import Limits
 from hlodiff.errors import HlodiffError, StoreError, UsageError, expected_error
@@ -30,10 +30,10 @@ from hlodiff.snapshots import (
 from hlodiff.workflows.build_snapshot import ParsedSnapshot, build_snapshot
 from hlodiff.workflows.capture_side import capture_programs
 from hlodiff.workflows.ci import refuse_in_ci
-from hlodiff.workflows.compare import compare_sides
+from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.growth import update_growth
-from hlodiff.workflows.pending import PendingWriter, pending_folder
+from hlodiff.workflows.pending_writer import PendingWriter, pending_folder
 from hlodiff.workflows.progress import OnProgress, reporting_to
 from hlodiff.workflows.scenarios import update_scenarios
 from hlodiff.workflows.select import ChosenFunctions, as_patterns, choose, intact_snapshots, load_stored, requests_for
@@ -133,7 +133,7 @@ def update(
         raise UsageError("--rewrite and --prune exclude each other", hint="give one of them")
     config = load(Path(root))
     names, targets = as_patterns(names), as_patterns(targets)
-    with reporting_to(on_progress), one_worker_for_both(), writing(shown_path(config.snapshots)):
+    with reporting_to(on_progress), worker_reuse(), writing(shown_path(config.snapshots)):
         discovery = discover(config)
         chosen = choose(config, discovery, names, targets)
         run = _UpdateRun(config, PendingWriter(pending_folder(config), config.max_file_bytes), rewrite)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from hlodiff.capture import discover, one_worker_for_both
+from hlodiff.capture import discover, worker_reuse
 from hlodiff.differ.limits import Limits
 from hlodiff.errors import UsageError
 from hlodiff.report.report import Report, toolchain_changes
 from hlodiff.snapshots import Key
 from hlodiff.workflows.capture_side import capture_side
-from hlodiff.workflows.compare import compare_sides
+from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.environments import capture_elsewhere, other_environment, with_plugins
 from hlodiff.workflows.select import intact_snapshots, load_stored, select
@@ -52,7 +52,7 @@ def compare_environments(
         raise UsageError("nothing to compare with", hint="hlodiff upgrade 'jax==VERSION', or --env DIR")
     config = load(root)
     here = f"jax {version('jax')}, jaxlib {version('jaxlib')}"
-    with one_worker_for_both():
+    with worker_reuse():
         keys = select((Key(r.function, r.case, r.target) for r in discover(config).requests()), names, targets)
         kinds = [kind for kind in ("tpu", "cuda") if any(key.target.startswith(kind) for key in keys)]
         wanted = requirements if python or folder else with_plugins(requirements, kinds)

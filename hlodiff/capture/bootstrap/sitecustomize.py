@@ -43,7 +43,7 @@ def _start() -> None:
         home = str(Path(_HERE).parent.parent.parent)
         if home not in sys.path:
             sys.path.append(home)  # after everything else, so that it shadows nothing
-        from hlodiff.capture.recording import start
+        from hlodiff.capture.run_recorder import start
 
         start(folder, os.environ.get(_ROOT, ""), bool(os.environ.get(_CALLS)))
     except Exception as error:  # the run must go on, unrecorded; the parent reports it

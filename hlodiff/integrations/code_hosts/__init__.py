@@ -14,3 +14,5 @@ from hlodiff.integrations.code_hosts.github import uploaded as uploaded
 from hlodiff.integrations.code_hosts.gitlab import GitLabRequest as GitLabRequest
 from hlodiff.integrations.code_hosts.gitlab import merge_request_of as merge_request_of
 from hlodiff.integrations.code_hosts.http_client import HttpClient as HttpClient
+from hlodiff.integrations.code_hosts.jobs import CommentTask as CommentTask
+from hlodiff.integrations.code_hosts.jobs import comment_task as comment_task

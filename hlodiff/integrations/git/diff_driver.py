@@ -20,7 +20,7 @@ from hlodiff.hlo import read_text
 from hlodiff.hlo.model import Module
 from hlodiff.report.lines import printable
 from hlodiff.report.listing import program_listing
-from hlodiff.report.wording import format_bytes, many
+from hlodiff.report.wording import format_bytes, format_pair, many
 from hlodiff.snapshots import Key, marked_stale
 from hlodiff.snapshots.keys import PYTEST, is_safe
 from hlodiff.snapshots.read import STALE, refuse_conflict
@@ -236,7 +236,6 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[m"
 _ABBREVIATED = 9
 _MOST_OPCODES = 8
 _MOST_LINES = 200
-_END = "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +276,7 @@ def external_diff(arguments: Sequence[str], width: int = 160, color: bool = Fals
         return titles + _body(named_file(new.place), old, new, look)
     except Exception as error:
         known = expected_error(error)
-        why = f"hlodiff cannot tell this as a report: {str(known).partition(_END)[0]}"
+        why = f"hlodiff cannot tell this as a report: {known.headline}"
         shown = "".join(f"{printable(line)}\n" for line in (why, *([f"hint: {known.hint}"] if known.hint else [])))
         return titles + shown + _plain_diff(old, new)
 
@@ -413,7 +412,7 @@ def _table(content: bytes | None, named: NamedFile) -> dict[str, Any]:
 
 
 def _record(named: NamedFile, old: bytes | None, new: bytes) -> Iterator[str]:
-    from hlodiff.workflows.pending_records import record_summary
+    from hlodiff.workflows.pending import record_summary
 
     kind = named.file.removesuffix(".yaml")
     function, _, case = named.name.partition("/")
@@ -430,10 +429,10 @@ def _summary(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
         return
     versions = before.get("format_version"), after.get("format_version")
     if versions[0] != versions[1]:
-        yield f"counted differently since here (format {_shown(versions[0])} -> {_shown(versions[1])})"
+        yield f"counted differently since here (format {format_pair(_shown(versions[0]), _shown(versions[1]))})"
     shown = [name for name in names if _section(name) not in (*_FOLLOWING, STALE, "format_version")]
     wide = max(map(len, shown), default=0)
-    yield from (f"{name:<{wide}}  {_shown(before.get(name))} -> {_shown(after.get(name))}" for name in shown)
+    yield from (f"{name:<{wide}}  {format_pair(_shown(before.get(name)), _shown(after.get(name)))}" for name in shown)
     following = [name for name in names if _section(name) in _FOLLOWING]
     if following:
         sections = ", ".join(dict.fromkeys(_section(name).replace("_", " ") for name in following))
@@ -492,7 +491,7 @@ def textconv(file: Path) -> str:
         text = (side.content() or b"").decode("utf-8").replace("\r\n", "\n")
         return program_listing(read_text(text, path=file.name.removesuffix(".gz")), text) if text else ""
     except HlodiffError as error:
-        why = str(error).partition("\n")[0]
+        why = error.headline
     except (UnicodeDecodeError, RecursionError) as error:
         why = f"{file.name}: {type(error).__name__}"
     return f"hlodiff cannot list this program: {printable(why)}\n{_as_text(file)}"

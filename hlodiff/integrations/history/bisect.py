@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from hlodiff.config import Config, amount
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.hlo.model import STAGE_NAMES
-from hlodiff.integrations.history import History, NumberChange, comparable, merged_in
+from hlodiff.differ.limits import Limits
+from hlodiff.errors import ConfigError, HlodiffError, UsageError
+from hlodiff.hlo.model import STAGE_NAMES, Stage
+from hlodiff.integrations.history import (
+    History,
+    NumberChange,
+    at_least,
+    by_size,
+    changes,
+    comparable,
+    crossings,
+    merged_in,
+    values_on,
+)
 from hlodiff.integrations.history.data import row_json
 from hlodiff.integrations.history.text import (
     UNSHALLOW,
@@ -17,6 +33,7 @@ from hlodiff.integrations.history.text import (
     format_both,
     format_head,
     format_summary,
+    format_value,
     notes_of,
     wrapped,
 )
@@ -25,8 +42,13 @@ from hlodiff.report.headline import headline
 from hlodiff.report.lines import clip, code, escape_markdown, json_text, printable, unordered
 from hlodiff.report.sections import format_cost
 from hlodiff.report.wording import sparkline
+from hlodiff.workflows.compare_sides import compare_sides
+from hlodiff.workflows.sides import open_side
 
 FORMAT_VERSION = "1.0"
+_MOST_COMPARED = 3  # commits of one program whose programs are compared; the rest is listed
+_PLAIN = re.compile(r"[\w@%+=:,./-][\w@%+=:,./~-]*", re.ASCII)
+_SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%?")
 _MOST_ENTRIES = 5
 _MOST_FURTHER = 8
 _INDENT, _TITLES = 2, 12
@@ -78,6 +100,134 @@ class BisectResult:
         return self.shown.history
 
 
+@dataclass(frozen=True, slots=True)
+class ChangeQuery:
+    """What is looked for: one of a limit to be crossed, a least change in percent, or the largest change."""
+
+    above: float | None = None
+    below: float | None = None
+    percent: float | None = None
+
+    def among(self, found: tuple[NumberChange, ...]) -> tuple[NumberChange, ...]:
+        """The commits in question, first the one that matters most."""
+        if self.above is not None:
+            return crossings(found, self.above, above=True)
+        if self.below is not None:
+            return crossings(found, self.below, above=False)
+        return at_least(found, self.percent) if self.percent is not None else by_size(found)[:1]
+
+    def words(self, metric: str) -> str:
+        """What is looked for, in words."""
+        if self.above is not None:
+            return f"went above {format_value(metric, self.above)}"
+        if self.below is not None:
+            return f"went below {format_value(metric, self.below)}"
+        return f"changed by {self.percent:g} % or more" if self.percent is not None else "the largest change"
+
+
+def change_query(metric: str, above: str | None, below: str | None, percent: str | None) -> ChangeQuery:
+    """What `--above`, `--below` or `--change` ask for; at most one is given.
+
+    Raises:
+        UsageError: several are given, or one is no number.
+    """
+    if sum(one is not None for one in (above, below, percent)) > 1:
+        raise UsageError("--above, --below and --change exclude each other", hint="give one of them")
+    share = _SHARE.fullmatch(percent.strip()) if percent is not None else None
+    if percent is not None and not share:
+        raise UsageError("--change takes a number of percent", where=percent, hint="as in `--change 10%`")
+    return ChangeQuery(
+        _limit(metric, above, "--above"), _limit(metric, below, "--below"), float(share[1]) if share else None
+    )
+
+
+def _limit(metric: str, value: str | None, option: str) -> float | None:
+    if value is None:
+        return None
+    try:
+        return amount(float(value) if re.fullmatch(r"\d+(\.\d+)?", value.strip()) else value, metric, option)
+    except ConfigError as error:
+        raise UsageError(error.what, where=option) from None
+
+
+def bisect_history(
+    one: History, metric: str, stage: Stage, query: ChangeQuery, config: Config, project: Path
+) -> BisectResult:
+    """The commits of one history that a query asks for, with what they did to the program.
+
+    Args:
+        one: the history of a program or scenario.
+        metric: the number.
+        stage: which program of each snapshot.
+        query: which changes of the number.
+        config, project: where snapshots and sources lie.
+    """
+    shown = ShownHistory(one, (metric,), stage)
+    every = changes(one, metric)
+    found = query.among(every)
+    words = query.words(metric)
+    if not found:
+        return BisectResult(shown, words, nothing=_nothing(one, metric, query, every))
+    compared = found[:_MOST_COMPARED] if query.percent is not None else found[:1]
+    culprits = tuple(_culprit(one, change, config, project) for change in compared)
+    further = tuple(
+        change for change in (found if query.percent is not None else by_size(every)) if change not in compared
+    )
+    return BisectResult(shown, words, culprits, further)
+
+
+def _nothing(one: History, metric: str, query: ChangeQuery, every: tuple[NumberChange, ...]) -> str:
+    """Why there is no such commit."""
+    lately = {row.commit.id for row in comparable(one, metric)}
+    known = [(row, value) for row, _, value in values_on(one, metric) if row.commit.id in lately]
+    if not known:
+        return f"no commit says what {metric} is: the compiler for this target does not tell it"
+    high, low = max(known, key=lambda pair: pair[1]), min(known, key=lambda pair: pair[1])
+    if query.above is not None or query.below is not None:
+        row, extreme = high if query.above is not None else low
+        way = "above" if query.above is not None else "below"
+        limit = query.above if query.above is not None else query.below
+        assert limit is not None
+        if (extreme > limit) if query.above is not None else (extreme < limit):
+            first = known[0][0]
+            start = "since it is counted as it is now" if first.recounts(metric) else "from the start"
+            return f"was {way} {format_value(metric, limit)} {start} ({first.commit.short})"
+        most = "most" if query.above is not None else "least"
+        said = f"at {most} {format_value(metric, extreme)} ({row.commit.short})"
+        return f"was never {way} {format_value(metric, limit)}: {said}"
+    if not every:
+        return f"never changed: {format_value(metric, known[0][1])}"
+    largest = max(change.share for change in every) * 100
+    return f"never changed by {query.percent:g} % or more: at most by {largest:.3g} %"
+
+
+def _culprit(one: History, change: NumberChange, config: Config, project: Path) -> Culprit:
+    step, row = change.row.step, change.row
+    old = row.since.short if row.since else f"{row.commit.short}~1"
+    new = row.commit.short
+    if step.was or one.of_tests:
+        command = ["hlodiff", "diff", f"{old}:{step.was or step.folder}", f"{new}:{step.folder}"]
+    else:
+        command = ["hlodiff", "diff", old, new, "--name", step.key.name]
+        command += ["--target", step.key.target] if step.key.target else []
+    if one.kind == "scenario" or not step.old:
+        return Culprit(change, (), _typed(command))
+    sides = f"{old}:{step.was or step.folder}", f"{new}:{step.folder}"
+    try:
+        limits = Limits(**dict(config.limits))
+        before, after = (open_side(side, project) for side in sides)
+        programs = compare_sides(before, after, limits).programs
+    except HlodiffError as error:
+        return Culprit(change, (), _typed(command), error.headline)
+    broken = next((one.reason for one in programs if one.broken), "")
+    return Culprit(change, () if broken else programs, _typed(command), broken)
+
+
+def _typed(command: list[str]) -> str:
+    """A command as people type it; shlex also quotes the `~` of a revision, which no shell minds inside a word."""
+    return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in command)
+
+
 def bisect_text(found: Sequence[BisectResult], *, width: int = 100, ascii_only: bool = False, root: str = "") -> str:
     """The report for a terminal.
 
@@ -104,7 +254,7 @@ def _text(one: BisectResult, width: int, ascii_only: bool, root: str) -> Iterato
         yield from wrapped(one.nothing, width, _INDENT)
     for culprit in one.culprits:
         yield ""
-        yield from _culprit(one, culprit, width, root)
+        yield from _culprit_lines(one, culprit, width, root)
     if any(row.ends == "shallow" for row in one.history.rows):
         yield from wrapped(f"older commits are not here: {UNSHALLOW}", width, _INDENT)
     if one.further:
@@ -118,7 +268,7 @@ def _text(one: BisectResult, width: int, ascii_only: bool, root: str) -> Iterato
             yield f"  ... and {len(one.further) - _MOST_FURTHER:,} more, `hlodiff log` lists all"
 
 
-def _culprit(one: BisectResult, culprit: Culprit, width: int, root: str) -> Iterator[str]:
+def _culprit_lines(one: BisectResult, culprit: Culprit, width: int, root: str) -> Iterator[str]:
     row = culprit.change.row
     yield from wrapped(f"{one.looked_for}: {_both(one, culprit.change)}", width, 0)
     yield from wrapped(

@@ -39,7 +39,7 @@ class HistoryRequest:
     revision: str
     first_parent: bool = False
 
-    def wants(self, key: Key) -> bool:
+    def selects(self, key: Key) -> bool:
         """Whether a recorded file is selected; scenarios run on cpu."""
         return selected(key if key.target else Key(key.function, "", _TARGET_OF_SCENARIOS), [self.name], self.targets)
 
@@ -50,41 +50,41 @@ class HistoryMatch:
 
     Args:
         histories: in order, those of tests last.
-        places: each folder of snapshots that was looked into, with what was asked of it.
+        folders: each folder of snapshots that was searched, with its request.
     """
 
     histories: tuple[History, ...]
-    places: tuple[_SnapshotFolder, ...]
+    folders: tuple[_SnapshotFolder, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _SnapshotFolder:
     """A folder of snapshots: of registered functions, or of tests."""
 
-    asked: HistoryRequest
+    request: HistoryRequest
     repository: GitObjects
     tree: GitTree
     folder: Path
     of_tests: bool = False
 
     def histories(self) -> tuple[History, ...]:
-        """What is asked for and lies here."""
-        asked, repository = self.asked, self.repository
-        revisions = revisions_of(repository, asked.revision)
+        """The selected histories of this folder."""
+        request, repository = self.request, self.repository
+        revisions = revisions_of(repository, request.revision)
         prefix = f"{repository.below}/" if repository.below else ""
         tip = {f"{prefix}{name}": oid for name, (oid, _) in self.tree.entries.items()}
-        options = ["--first-parent"] if asked.first_parent else []
-        found = histories(repository, revisions, [asked.name], tip, asked.wants, asked.stage, options)
+        options = ["--first-parent"] if request.first_parent else []
+        found = histories(repository, revisions, [request.name], tip, request.selects, request.stage, options)
         return tuple(replace(one, of_tests=True) for one in found) if self.of_tests else found
 
 
-def find(asked: HistoryRequest, project: Path, snapshots: Path) -> HistoryMatch:
+def find(request: HistoryRequest, project: Path, snapshots: Path) -> HistoryMatch:
     """The histories that are asked for, with every metric that is asked for.
 
     A name that no function has may be that of a test's snapshot, which `pytest/` in front of it says too.
 
     Args:
-        asked: what the command line says.
+        request: what the command line asks for.
         project: a folder in the repository.
         snapshots: absolute path of the snapshots folder.
 
@@ -95,75 +95,77 @@ def find(asked: HistoryRequest, project: Path, snapshots: Path) -> HistoryMatch:
         UsageError: nothing of this name was ever recorded in these commits, or an unknown metric.
         StoreError: no repository, no such revision, or git fails.
     """
-    of_tests = replace(asked, name=asked.name.removeprefix(f"{PYTEST}/"))
-    is_test = of_tests.name != asked.name
-    places = [] if is_test else [_place(asked, project, snapshots)]
-    found = places[0].histories() if places else ()
-    if not found or asked.name == "*":  # asking git twice takes time
-        places.append(_place(of_tests, project, snapshots / PYTEST, of_tests=True))
-        found += places[-1].histories()
+    of_tests = replace(request, name=request.name.removeprefix(f"{PYTEST}/"))
+    is_test = of_tests.name != request.name
+    folders = [] if is_test else [_open_folder(request, project, snapshots)]
+    found = folders[0].histories() if folders else ()
+    if not found or request.name == "*":  # asking git twice takes time
+        folders.append(_open_folder(of_tests, project, snapshots / PYTEST, of_tests=True))
+        found += folders[-1].histories()
     if not found:
-        _refuse_unknown(asked, places)
-    return HistoryMatch(_measured(asked, found, places[0].repository), tuple(places))
+        _refuse_unknown(request, folders)
+    return HistoryMatch(_measured(request, found, folders[0].repository), tuple(folders))
 
 
-def _place(asked: HistoryRequest, project: Path, folder: Path, *, of_tests: bool = False) -> _SnapshotFolder:
+def _open_folder(request: HistoryRequest, project: Path, folder: Path, *, of_tests: bool = False) -> _SnapshotFolder:
     repository = open_repository(project, folder)
-    newest = next((one for one in revisions_of(repository, asked.revision) if not one.startswith("^")), "HEAD")
-    return _SnapshotFolder(asked, repository, open_revision(project, newest, folder), folder, of_tests)
+    newest = next((one for one in revisions_of(repository, request.revision) if not one.startswith("^")), "HEAD")
+    return _SnapshotFolder(request, repository, open_revision(project, newest, folder), folder, of_tests)
 
 
-def _measured(asked: HistoryRequest, found: tuple[History, ...], repository: GitObjects) -> tuple[History, ...]:
+def _measured(request: HistoryRequest, found: tuple[History, ...], repository: GitObjects) -> tuple[History, ...]:
     """Histories with what no summary keeps; of scenarios and programs those that can have what is asked for."""
     programs = [one for one in found if one.kind == "program"]
     scenarios = [one for one in found if one.kind == "scenario"]
-    if not asked.metrics:
+    if not request.metrics:
         return found
     if programs:
-        check_metrics(asked.metrics, programs, "program", asked.stage)
-        return completed(programs, asked.metrics, repository, asked.stage)
+        check_metrics(request.metrics, programs, "program", request.stage)
+        return completed(programs, request.metrics, repository, request.stage)
     if scenarios:
-        check_metrics(asked.metrics, scenarios, "scenario", asked.stage)
+        check_metrics(request.metrics, scenarios, "scenario", request.stage)
     return tuple(scenarios)
 
 
-def _refuse_unknown(asked: HistoryRequest, places: Sequence[_SnapshotFolder]) -> None:
+def _refuse_unknown(request: HistoryRequest, folders: Sequence[_SnapshotFolder]) -> None:
     """Say what is wrong with a name of which no commit says anything; nothing, where it only was not touched."""
-    keys = [(place, key) for place in places for key in _keys(place.tree)]
-    if any(place.asked.wants(key) for place, key in keys):
+    keys = [(snapshots, key) for snapshots in folders for key in _keys(snapshots.tree)]
+    if any(snapshots.request.selects(key) for snapshots, key in keys):
         return
-    same = [key for place, key in keys if selected(key, [place.asked.name], [])]
+    same = [key for snapshots, key in keys if selected(key, [snapshots.request.name], [])]
     if same:
         on = ", ".join(dict.fromkeys(key.target or _TARGET_OF_SCENARIOS for key in same))
-        raise UsageError(f"no target of {asked.name} matches `{asked.targets[0]}`", hint=f"it is recorded on {on}")
-    if any(place.asked.wants(key) for place in places for key in _keys(FolderTree(place.folder))):
-        if asked.revision != "HEAD":
-            hint = f"it came later, or had another name: `hlodiff log {asked.name}` tells"
-            raise UsageError(f"nothing called `{asked.name}` was recorded in {asked.revision}", hint=hint)
-        hint = f"git add {shown_path(places[0].folder)}, then git commit"
-        raise UsageError(f"the snapshot of {asked.name} was never committed", hint=hint)
+        raise UsageError(f"no target of {request.name} matches `{request.targets[0]}`", hint=f"it is recorded on {on}")
+    if any(snapshots.request.selects(key) for snapshots in folders for key in _keys(FolderTree(snapshots.folder))):
+        if request.revision != "HEAD":
+            hint = f"it came later, or had another name: `hlodiff log {request.name}` tells"
+            raise UsageError(f"nothing called `{request.name}` was recorded in {request.revision}", hint=hint)
+        hint = f"git add {shown_path(folders[0].folder)}, then git commit"
+        raise UsageError(f"the snapshot of {request.name} was never committed", hint=hint)
     known = dict.fromkeys(
-        f"{PYTEST}/{name}" if place.of_tests else name for place, key in keys for name in (key.function, key.name)
+        f"{PYTEST}/{name}" if snapshots.of_tests else name
+        for snapshots, key in keys
+        for name in (key.function, key.name)
     )
-    guess = closest(asked.name, known) or next((name for name in known if asked.name in name), "")
+    guess = closest(request.name, known) or next((name for name in known if request.name in name), "")
     hint = f"did you mean `{guess}`? " if guess else ""
-    what = f"nothing called `{asked.name}` was recorded in {asked.revision}"
+    what = f"nothing called `{request.name}` was recorded in {request.revision}"
     raise UsageError(what, hint=f"{hint}`hlodiff log` shows what there is")
 
 
 def uncommitted(found: HistoryMatch) -> bool:
     """Whether the work tree holds snapshots of these names that no commit has."""
-    return any(_is_uncommitted(place.asked, place.repository) for place in found.places)
+    return any(_is_uncommitted(snapshots.request, snapshots.repository) for snapshots in found.folders)
 
 
-def _is_uncommitted(asked: HistoryRequest, repository: GitObjects) -> bool:
-    if asked.revision != "HEAD":
+def _is_uncommitted(request: HistoryRequest, repository: GitObjects) -> bool:
+    if request.revision != "HEAD":
         return False
-    paths = folders_of([asked.name], repository.below)
+    paths = folders_of([request.name], repository.below)
     command = ["--no-optional-locks", "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--"]
     rows = os.fsdecode(git(repository.folder, [*command, *paths], "git status")).split("\0")
     found = (key_of(row[3:], repository.below) for row in rows if len(row) > 3)
-    return any(asked.wants(one[0]) for one in found if one)
+    return any(request.selects(one[0]) for one in found if one)
 
 
 def _keys(tree: GitTree | FolderTree) -> list[Key]:

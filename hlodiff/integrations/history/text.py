@@ -11,7 +11,7 @@ from hlodiff.config import is_bytes
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.integrations.history import History, HistoryRow, changes, comparable
 from hlodiff.report.lines import clip, code, escape_markdown, printable, unordered
-from hlodiff.report.wording import format_bytes, format_change, format_count, many, sparkline
+from hlodiff.report.wording import format_bytes, format_change, format_count, format_pair, many, sparkline
 
 UNSHALLOW = "this clone is shallow; `git fetch --unshallow` brings the rest"
 _MOST_FRESH = 4
@@ -69,7 +69,7 @@ def format_both(metric: str, old: float | None, new: float | None, comparable: b
         return after or before
     if before == after:
         before, after = f"{old:,.15g}", f"{new:,.15g}"
-    return f"{before} -> {after}" + (f" ({_change(metric, old, new)})" if old and new and comparable else "")
+    return format_pair(before, after) + (f" ({_change(metric, old, new)})" if old and new and comparable else "")
 
 
 def format_toolchain(row: HistoryRow) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def format_toolchain(row: HistoryRow) -> tuple[str, ...]:
     changes = row.toolchain()
     jax = next(((one.old, one.new) for one in changes if one.what == "jax"), None)
     shown = [one for one in changes if not (one.what == "jaxlib" and (one.old, one.new) == jax)]
-    return tuple(f"{one.what} {_value(one.old)} -> {_value(one.new)}" for one in shown)
+    return tuple(f"{one.what} {format_pair(_value(one.old), _value(one.new))}" for one in shown)
 
 
 def notes_of(row: HistoryRow, history: History, metrics: Sequence[str]) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ def _notes(row: HistoryRow, history: History, metrics: Sequence[str]) -> Iterato
     if changed:
         yield f"toolchain: {', '.join(changed)}{_by_compiler(row)}"
     if row.recounted and row.before is not None and row.now is not None:
-        versions = f"format {row.before.version} -> {row.now.version}"
+        versions = f"format {format_pair(row.before.version, row.now.version)}"
         yield f"counted differently since here ({versions}); numbers before are not comparable"
     if not all(row.comparable(metric) for metric in metrics):
         yield "other loops than before; numbers are of one turn of each loop"

@@ -2,7 +2,7 @@
 
 The cheapest forms are written (measured on a solve of diffrax that compiles in 0.5 s): StableHLO as MLIR bytecode
 0.8 ms where text takes 14 ms, compiled HLO as text 0.4 ms and, only where that omits constants, also as a proto,
-XLA's memory and cost figures 0.8 ms. Normalizing is left to another process (`hlodiff.capture.recorded_programs`).
+XLA's memory and cost figures 0.8 ms. Normalizing is left to another process (`hlodiff.capture.run_reader`).
 
 A program is recorded once its line is in `<pid>.jsonl`. The line is written after the files, in one write, so that a
 process killed at any moment leaves complete records, and at most files that no record names.

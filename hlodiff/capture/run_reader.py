@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hlodiff.capture.records import CapturedProgram
+from hlodiff.capture.messages import CapturedProgram
 from hlodiff.errors import CaptureError
 from hlodiff.tracing.records import Call, Captured, Function, Leaf, Trace
 

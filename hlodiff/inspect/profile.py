@@ -1,18 +1,26 @@
-"""The report of `hlodiff profile`: the time of a first call, phase by phase and pass by pass."""
+"""`hlodiff profile`: the time of a first call, phase by phase and pass by pass, measured and shown."""
 
 from __future__ import annotations
 
 import io
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
-from hlodiff.capture.profile import PassTime
+from hlodiff.capture import CaptureFailure, NotChecked, Request
+from hlodiff.capture.profile import PHASE_NAMES, PassTime, ProfileRequest, ProfileResult, profile
+from hlodiff.config import Config
+from hlodiff.inspect.reasons import to_mend
 from hlodiff.report.lines import code, escape_markdown, json_text, printable
 from hlodiff.report.program_analysis import AnalysisNote, listed
 from hlodiff.report.timings import PHASES, TITLES, bar
 from hlodiff.report.wording import format_seconds, many
+from hlodiff.snapshots import Key
+from hlodiff.workflows.capture_side import instructions
+from hlodiff.workflows.progress import progress
 
 _MOST_PASSES = 12
 _BY = {
@@ -69,6 +77,49 @@ class Profile:
 
 def _of(run: Mapping[str, float], phase: str) -> float:
     return sum(run.values()) if phase == "total" else run[phase]
+
+
+def measure_profiles(config: Config, keys: Sequence[Key], repeat: int, passes: bool) -> list[Profile]:
+    """Compile each program in a process of its own, one after the other, and time it; nothing is run.
+
+    Args:
+        config: the project's.
+        keys: which programs.
+        repeat: how often to compile again in the same process.
+        passes: whether to compile once more to time XLA's passes.
+
+    Returns:
+        one record for each; one that could not be compiled says why.
+    """
+    requests = [ProfileRequest(Request(key.function, key.case, key.target), repeat, passes) for key in keys]
+    found: list[Profile] = []
+    with progress(len(keys), "timing") as step, closing(cast(Any, profile(config, requests))) as outcomes:
+        for key in keys:
+            step(f"{key.name} on {key.target}", 0)
+            found.append(_profile(key, next(outcomes), config.root))
+            step(f"{key.name} on {key.target}", 1)
+    return found
+
+
+def _profile(key: Key, outcome: ProfileResult | NotChecked | CaptureFailure, root: Path) -> Profile:
+    if isinstance(outcome, NotChecked):
+        return Profile(key.name, key.target, problem=outcome.reason, advice=outcome.advice)
+    if isinstance(outcome, CaptureFailure):
+        return Profile(key.name, key.target, problem=outcome.what, broken=True)
+    stablehlo, compiled = (instructions(text) for text in (outcome.stablehlo, outcome.compiled))
+    first, *later = ({name: getattr(run, name) for name in PHASE_NAMES} for run in (outcome.first, *outcome.later))
+    return Profile(
+        key.name,
+        key.target,
+        stablehlo,
+        compiled,
+        first,
+        tuple(later),
+        outcome.passes,
+        outcome.source,
+        outcome.observed,
+        reasons=to_mend(outcome.stablehlo, root),
+    )
 
 
 def profiles_text(profiles: Sequence[Profile], everything: bool = False, color: bool = False) -> str:
@@ -165,8 +216,8 @@ def _pass_rows(profile: Profile, everything: bool) -> Iterator[tuple[str, float,
 def profiles_markdown(profiles: Sequence[Profile], everything: bool = False) -> str:
     """The report as GitHub-flavoured Markdown, ending in a newline."""
     lines = ["### hlodiff: profile", ""]
-    for profile in profiles:
-        lines += [*_markdown(profile, everything), ""]
+    for each in profiles:
+        lines += [*_markdown(each, everything), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

@@ -1,0 +1,149 @@
+"""What a job of GitHub Actions or GitLab CI knows: where its comment belongs, and which result it is about."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hlodiff.errors import UsageError
+from hlodiff.integrations.code_hosts.comments import Comments
+from hlodiff.integrations.code_hosts.github import GitHubRequest, pull_request_of, triggered_by, uploaded
+from hlodiff.integrations.code_hosts.gitlab import merge_request_of
+from hlodiff.integrations.code_hosts.http_client import HttpClient
+from hlodiff.report.lines import is_link
+from hlodiff.report.untrusted_result import read_result
+
+_LOG = logging.getLogger(__name__)
+_TOKENS = {"github": ("GITHUB_TOKEN", "GH_TOKEN"), "gitlab": ("HLODIFF_GITLAB_TOKEN",)}
+
+
+@dataclass(frozen=True, slots=True)
+class CommentTask:
+    """What to post where: a saved result, whence it comes, its link, and what to type to record what CI captured."""
+
+    comments: Comments
+    result: str
+    where: str
+    link: str
+    record: str = ""
+
+
+def comment_task(result: Path | None, artifact: str, author: str, variables: Mapping[str, str]) -> CommentTask | None:
+    """What this job has to post.
+
+    Args:
+        result: a saved result; None for that of the run that triggered this one.
+        artifact: what that run uploaded.
+        author: on GitHub, whose comment is ours.
+        variables: environment variables of the job.
+
+    Returns:
+        the task; None where there is nothing to post, which is logged.
+
+    Raises:
+        UsageError: this is no such job, or a variable, token or file is missing.
+        ForgeError: the code host does not answer as expected.
+    """
+    job = _Job(variables)
+    return job.gitlab(result) if variables.get("GITLAB_CI") else job.github(result, artifact, author)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What the environment variables of a job say."""
+
+    variables: Mapping[str, str]
+
+    def github(self, result: Path | None, artifact: str, author: str) -> CommentTask | None:
+        event = self._event()
+        api = self._variable("GITHUB_API_URL")
+        server = self._address("GITHUB_SERVER_URL")
+        headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
+        client = HttpClient(
+            api, headers | {"Authorization": f"Bearer {self._token('github')}"}, "permissions: pull-requests: write"
+        )
+        if result is not None:
+            number = (event.get("pull_request") or {}).get("number")
+            repository = self._variable("GITHUB_REPOSITORY")
+            run = self._variable("GITHUB_RUN_ID")
+            if not isinstance(number, int):
+                hint = "run it in a workflow on `pull_request`, or without RESULT.json in one on `workflow_run`"
+                raise UsageError("this event is about no pull request", hint=hint)
+            comments = GitHubRequest(client, repository, number, author)
+            return CommentTask(
+                comments,
+                read_result(result),
+                str(result),
+                _run(server, repository, run),
+                _download(repository, run, artifact),
+            )
+        about = triggered_by(event)
+        found = uploaded(client, about, artifact)
+        if found is None or found.result is None:
+            _LOG.info(f"run {about.run} has uploaded no result as `{artifact}`: nothing is said")
+            return None
+        request = pull_request_of(client, about, found.number, author)
+        if request is None:
+            _LOG.info("no open pull request has the commit of this run as its head: nothing is said")
+            return None
+        link = _run(server, about.repository, str(about.run))
+        return CommentTask(
+            request,
+            found.result,
+            f"{artifact} of run {about.run}",
+            link,
+            _download(about.repository, str(about.run), artifact),
+        )
+
+    def gitlab(self, result: Path | None) -> CommentTask:
+        if result is None:
+            raise UsageError("on GitLab the result is a file", hint="hlodiff comment hlodiff.json")
+        client = HttpClient(
+            self._variable("CI_API_V4_URL"), {"PRIVATE-TOKEN": self._token("gitlab")}, "the token needs the scope `api`"
+        )
+        comments = merge_request_of(client, self.variables)
+        return CommentTask(comments, read_result(result), str(result), self._address("CI_PIPELINE_URL"))
+
+    def _event(self) -> dict[str, Any]:
+        path = self._variable("GITHUB_EVENT_PATH")
+        try:
+            event = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot be read: {error}", where="GITHUB_EVENT_PATH") from None
+        if not isinstance(event, dict):
+            raise UsageError("holds no event", where="GITHUB_EVENT_PATH")
+        return event
+
+    def _token(self, host: str) -> str:
+        names = _TOKENS[host]
+        token = next((self.variables[name] for name in names if self.variables.get(name)), "")
+        if not token or not token.isprintable():
+            raise UsageError(f"{names[0]} is not set", hint="give it to this step alone: env: in its workflow")
+        return token
+
+    def _variable(self, name: str) -> str:
+        value = self.variables.get(name, "")
+        if not value:
+            raise UsageError(f"{name} is not set", hint="`hlodiff comment` is for jobs of GitHub Actions and GitLab CI")
+        return value.rstrip("/")
+
+    def _address(self, name: str) -> str:
+        value = self.variables.get(name, "").rstrip("/")
+        return value if is_link(value) else ""
+
+
+def _run(server: str, repository: str, run: str) -> str:
+    return f"{server}/{repository}/actions/runs/{run}" if server and run.isdigit() else ""
+
+
+def _download(repository: str, run: str, artifact: str) -> str:
+    """What a reviewer types; nothing in it comes from the measured run."""
+    if not run.isdigit():
+        return ""
+    # A folder of its own for each run: gh writes over nothing. It holds a .gitignore, so it is not committed either.
+    folder = f"{artifact}-{run}"
+    return f"gh run download {run} -R {repository} -n {artifact}-pending -D {folder} && hlodiff accept --from {folder}"

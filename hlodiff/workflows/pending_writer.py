@@ -1,0 +1,174 @@
+"""Keeping what a check captured and found different, for `review` and `accept`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hlodiff.capture import Discovery, Inputs
+from hlodiff.config import Config
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.errors import StoreError
+from hlodiff.snapshots import (
+    CaptureOrigin,
+    FolderTree,
+    Key,
+    Snapshot,
+    digest,
+    drop_pending,
+    drop_record,
+    keep_pending,
+    keep_record,
+    list_records,
+    list_snapshots,
+    program_id,
+)
+from hlodiff.snapshots.pending import Kind
+from hlodiff.snapshots.yaml_format import dump
+
+FOLDER = Path(".hlodiff", "pending")
+
+
+def pending_folder(config: Config, given: Path | None = None) -> Path:
+    """Where captured programs wait: the folder that was given, else the project's own.
+
+    Example:
+        >>> pending_folder(Config(Path("project"))).as_posix()
+        'project/.hlodiff/pending'
+    """
+    return given if given is not None else config.root / FOLDER
+
+
+@dataclass(slots=True)
+class PendingWriter:
+    """Writes the pending folder as the run goes. A folder that cannot be written is a note, not a failure.
+
+    Args:
+        root: the pending folder.
+        max_file_bytes: a program above this is stored compressed.
+        settings: what of the configuration decides what is captured.
+        problem: why something could not be kept; "" where all went well.
+        ids: what `accept` calls the traces and the growth that changed and are kept.
+    """
+
+    root: Path
+    max_file_bytes: int
+    settings: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+    ids: dict[Key, str] = field(default_factory=dict)
+
+    def record(self, key: Key, table: Mapping[str, Any], old: str | None, changed: bool, inputs: Inputs) -> None:
+        """Keep traces or growth that differ from what is recorded, or forget them where they do not.
+
+        Args:
+            key: whose; "traces" or "growth" stands for the target.
+            table: what would be recorded.
+            old: the text of the record as it is, None where there is none.
+            changed: whether it needs a decision; only then it has an id.
+            inputs: what it was found from.
+        """
+        if old is not None and dump(table) == old:
+            self.forget_record(key)
+            return
+        try:
+            own = keep_record(self.root, key, table, old, self._origin(inputs))
+        except StoreError as error:
+            self._keep_problem(error)
+            return
+        if changed:
+            self.ids[key] = own
+
+    def forget_record(self, key: Key) -> None:
+        """Forget what an earlier check left of these traces or this growth."""
+        try:
+            drop_record(self.root, key)
+        except StoreError as error:
+            self._keep_problem(error)
+
+    def _origin(self, inputs: Inputs) -> CaptureOrigin:
+        return CaptureOrigin(inputs.files, self.settings, inputs.packages)
+
+    def _keep_problem(self, error: StoreError) -> None:
+        self.problem = self.problem or str(error)
+
+    def compared(
+        self, new: Snapshot, old: Snapshot | None, programs: tuple[ProgramComparison, ...], inputs: Inputs
+    ) -> tuple[ProgramComparison, ...]:
+        """Keep a program that was captured and compared, or forget it where it is what is recorded.
+
+        Args:
+            new: what was captured.
+            old: its snapshot; None where there is none.
+            programs: both stages as they were compared.
+            inputs: what it was captured from.
+
+        Returns:
+            the same, with what `accept` calls the program where it is another one than the snapshot.
+        """
+        kind: Kind = "new" if old is None else "changed" if _is_changed(programs) else "facts"
+        if old is not None and digest(old) == digest(new):
+            self.forget(new.key)
+            return programs
+        try:
+            keep_pending(self.root, new, old, kind, self.max_file_bytes, self._origin(inputs))
+        except StoreError as error:
+            self._keep_problem(error)
+            return programs
+        # A program whose figures alone differ is accepted along with others; it needs no decision.
+        return programs if kind == "facts" else tuple(replace(one, id=program_id(new)) for one in programs)
+
+    def forget(self, key: Key) -> None:
+        """Forget what an earlier check left of this program."""
+        try:
+            drop_pending(self.root, key)
+        except StoreError as error:
+            self._keep_problem(error)
+
+    def forget_unregistered(self, discovery: Discovery) -> None:
+        """Forget programs of functions that are no longer registered, after a run of everything."""
+        known = dict.fromkeys(Key(one.function, one.case, one.target) for one in discovery.requests())
+        # Nobody knows the cases of a function whose cases could not be listed.
+        unknown = {found.name for found in discovery.functions if found.problem}
+        known_records = {Key(one.name, "", "traces") for one in discovery.scenarios}
+        known_records |= {Key(found.name, case, "growth") for found in discovery.functions for case in found.grown}
+        try:
+            keys = list_snapshots(FolderTree(self.root)).keys
+            records = list_records(FolderTree(self.root).files())
+        except StoreError as error:
+            self._keep_problem(error)
+            return
+        for key in records:
+            if key not in known_records and key.function not in unknown:
+                self.forget_record(key)
+        for key in keys:
+            if key not in known and key.function not in unknown:
+                self.forget(key)
+
+    def notes(self) -> tuple[str, ...]:
+        """Notes of a report on the pending folder."""
+        return (f"not everything is left for `hlodiff accept`: {self.problem}",) if self.problem else ()
+
+
+class NullPendingWriter(PendingWriter):
+    """Keeps nothing: for runs that only lower, and for programs of tests."""
+
+    def compared(
+        self, new: Snapshot, old: Snapshot | None, programs: tuple[ProgramComparison, ...], inputs: Inputs
+    ) -> tuple[ProgramComparison, ...]:
+        """The programs as they are."""
+        return programs
+
+    def forget(self, key: Key) -> None:
+        """There is nothing to forget."""
+
+    def record(self, key: Key, table: Mapping[str, Any], old: str | None, changed: bool, inputs: Inputs) -> None:
+        """Nothing is kept."""
+
+    def forget_record(self, key: Key) -> None:
+        """There is nothing to forget."""
+
+
+def _is_changed(programs: tuple[ProgramComparison, ...]) -> bool:
+    return any(program.status == "changed" for program in programs)
