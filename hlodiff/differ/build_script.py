@@ -295,7 +295,7 @@ def _skeleton(shape: Shape) -> object:
 def _dimensions(old: Shape, new: Shape) -> Shape:
     """New sizes; the arrangement comes along only where there are new sizes to arrange."""
     same = old.dimensions == new.dimensions
-    return Shape("", new.dimensions, None if same else _arranged(new.layout), dynamic=new.dynamic)
+    return replace(new, element_type="", layout=None if same else _arranged(new.layout))
 
 
 def _arranged(layout: Layout | None) -> Layout | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from hlodiff.differ.placement import format_memory_space
@@ -114,7 +115,8 @@ def _shape_changes(old: Shape, new: Shape, platform: str) -> Iterator[FieldChang
         yield FieldChange("shape", shape_text(old, False), shape_text(new, False))
         return
     types = [(a.element_type, b.element_type) for a, b in pairs]
-    sizes = [((a.dimensions, a.dynamic), (b.dimensions, b.dynamic)) for a, b in pairs]
+    # All that is neither element type nor layout.
+    sizes = [tuple(replace(leaf, element_type="", layout=None) for leaf in pair) for pair in pairs]
     if any(a != b for a, b in types):
         yield FieldChange("element_type", *_first(types))
     if any(a != b for a, b in sizes):

@@ -486,7 +486,7 @@ def _with_leaves(shape: Shape, what: str, leaves: Iterator[Shape]) -> Shape:
         layout = leaf.layout and replace(leaf.layout, memory_space=space)
         if leaf.dimensions == shape.dimensions:
             layout = shape.layout
-        return replace(shape, dimensions=leaf.dimensions, dynamic=leaf.dynamic, layout=layout)
+        return replace(leaf, element_type=shape.element_type, layout=layout)
     if what == "layout":
         return replace(shape, layout=None if leaf.layout is None else replace(leaf.layout, memory_space=space))
     layout = shape.layout or _default_layout(shape)
