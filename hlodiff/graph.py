@@ -8,6 +8,8 @@ operands. Those of `hlo.fingerprint` keep both.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlodiff.hlo.model import Computation, Module
@@ -62,17 +64,18 @@ def call_sites(computation: Computation) -> dict[int, list[CallSite]]:
     return found
 
 
-def dataflow(computation: Computation) -> nx.MultiDiGraph[int]:
+def dataflow(computation: Computation, only: Iterable[int] | None = None) -> nx.MultiDiGraph[int]:
     """What is computed from what in one computation.
 
     Args:
         computation: any computation.
+        only: positions of the instructions that are wanted; what they read is a node without attributes. None for all.
 
     Returns:
         A MultiDiGraph of this `computation`: one node for each instruction, its position, with the `instruction`
         itself, in printed order; one edge from operand to user for each use. Its key is the operand's number, `result`
         says which of the operand's results is used; an operand used twice is one node with two edges. Control edges
-        have negative keys, and `control` is True.
+        have negative keys, which count those between the same two, and `control` is True.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
@@ -83,11 +86,19 @@ def dataflow(computation: Computation) -> nx.MultiDiGraph[int]:
     import networkx as nx
 
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(computation=computation)
-    graph.add_nodes_from((position, {"instruction": it}) for position, it in enumerate(computation.instructions))
-    for position, it in enumerate(computation.instructions):
+    positions = range(len(computation.instructions)) if only is None else only
+    wanted = [(position, computation.instructions[position]) for position in positions]
+    graph.add_nodes_from((position, {"instruction": it}) for position, it in wanted)
+    for position, it in wanted:
         results = it.results or (0,) * len(it.operands)
         for number, (operand, result) in enumerate(zip(it.operands, results, strict=True)):
             graph.add_edge(operand, position, number, result=result, control=False)
-        for number, before in enumerate(it.control_predecessors):
-            graph.add_edge(before, position, -1 - number, result=0, control=True)
+        add_control(graph, position, it.control_predecessors)
     return graph
+
+
+def add_control(graph: nx.MultiDiGraph[int], position: int, predecessors: Iterable[int]) -> None:
+    """Control edges of one instruction; an instruction that stands twice among the predecessors has two edges."""
+    for before, times in Counter(predecessors).items() if predecessors else ():
+        for number in range(times):
+            graph.add_edge(before, position, -1 - number, result=0, control=True)

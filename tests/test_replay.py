@@ -42,8 +42,8 @@ def both_ways(old: Module, new: Module) -> list[str]:
 
 
 def test_the_judge_shares_nothing_with_the_matcher() -> None:
-    """What replays a script knows records and errors only: nothing that pairs, hashes, labels or words."""
-    allowed = {"hlodiff.hlo.model", "hlodiff.errors", *(f"hlodiff.differ.{name}" for name in JUDGES)}
+    """What replays a script knows records, errors and how a graph is made: nothing that pairs, hashes or labels."""
+    allowed = {"hlodiff.hlo.model", "hlodiff.graph", "hlodiff.errors", *(f"hlodiff.differ.{name}" for name in JUDGES)}
     for name in JUDGES:
         tree = ast.parse((DIFF / f"{name}.py").read_text(encoding="utf-8"))
         modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
@@ -259,9 +259,9 @@ def test_only_what_has_steps_becomes_a_graph(monkeypatch: pytest.MonkeyPatch) ->
     script = build_script(diff(read_text(TWO), read_text(TWO.replace("sine(p)", "tan(p)"))))
     opened: list[str] = []
 
-    def record(computation: Computation) -> object:
+    def record(computation: Computation, places: Sequence[int]) -> object:
         opened.append(computation.name)
-        return dataflow_graph(computation)
+        return dataflow_graph(computation, places)
 
     monkeypatch.setattr(verify, "dataflow_graph", record)
     assert replay(script).complete
