@@ -134,9 +134,9 @@ def test_walks_along_operands_count_as_searching(monkeypatch: pytest.MonkeyPatch
     """The limit ends a search that works out few prices and walks far, and that is reported."""
     ends: list[tuple[int, int]] = []
 
-    def watched(ledger: CostModel, limits: Limits) -> bool:
-        done = local_search(ledger, limits)
-        ends.append((ledger.work, ledger.pairing.walked))
+    def watched(model: CostModel, limits: Limits) -> bool:
+        done = local_search(model, limits)
+        ends.append((model.work, model.pairing.walked))
         return done
 
     monkeypatch.setattr(sys.modules["hlodiff.differ.computation_matches"], "local_search", watched)

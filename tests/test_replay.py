@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -23,7 +24,8 @@ from hlodiff.differ import Edit, ModuleDiff, diff, replay, verify
 from hlodiff.differ.build_script import build_script
 from hlodiff.differ.script import AddStep, ArriveStep, RemoveStep
 from hlodiff.differ.verify import dataflow_graph
-from hlodiff.hlo import Computation, Module, read_text
+from hlodiff.hlo import Computation, Module, read_hlo, read_text
+from hlodiff.hlo.text_fingerprint import TextFingerprint, TextFingerprinter
 from tests.scenarios import module
 from tests.test_ground_truth import COMPILED, LOWERED
 
@@ -252,6 +254,77 @@ def test_a_field_of_an_unopened_computation_is_seen(what: str) -> None:
     script = build_script(diff(old, old))
     assert replay(script).complete
     assert not replay(replace(script, new=build_script(diff(new, new)).new)).complete
+
+
+WHOLE = """HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }
+
+%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(f32[] %a, f32[] %b)
+}
+
+%inner (p: f32[8]) -> f32[8] {
+  %p = f32[8]{0} parameter(0)
+  %q = f32[8]{0} all-reduce(f32[8]{0} %p), channel_id=1, replica_groups={{0,1}}, to_apply=%add
+  %k = f32[8]{0} cosine(f32[8]{0} %q)
+  ROOT %n = f32[8]{0} negate(f32[8]{0} %k), control-predecessors={%q}
+}
+
+ENTRY %main (x: f32[8], y: f32[8]) -> (f32[8], f32[8]) {
+  %x = f32[8]{0} parameter(0)
+  %y = f32[8]{0} parameter(1)
+  %c = f32[8]{0} call(f32[8]{0} %x), to_apply=%inner
+  %d = f32[8]{0} all-reduce(f32[8]{0} %y), channel_id=1, replica_groups={{0,1}}, to_apply=%add
+  %e = f32[8]{0} all-reduce(f32[8]{0} %c), channel_id=2, replica_groups={{0,1}}, to_apply=%add
+  ROOT %t = (f32[8]{0}, f32[8]{0}) tuple(f32[8]{0} %d, f32[8]{0} %e)
+}
+"""
+# What is not local to a computation: the two sides of each difference lie in different computations or in the header.
+OVER_THE_PROGRAM = {
+    "channel": ("%p), channel_id=1", "%p), channel_id=2"),
+    "channels": ("%y), channel_id=1", "%y), channel_id=3"),
+    "alias": ("{0}: (0, {}, may-alias)", "{0}: (1, {}, may-alias)"),
+    "aliased result": ("{0}: (0, {}, may-alias)", "{1}: (0, {}, may-alias)"),
+    "kind of alias": ("may-alias", "must-alias"),
+    "thread": ("control-predecessors={%q}\n}", 'control-predecessors={%q}\n}, execution_thread="host"'),
+    "control": ("negate(f32[8]{0} %k), control-predecessors={%q}", "negate(f32[8]{0} %k)"),
+}
+
+
+@pytest.mark.parametrize("what", OVER_THE_PROGRAM)
+def test_what_is_not_local_to_a_computation_is_seen(what: str) -> None:
+    before, after = OVER_THE_PROGRAM[what]
+    assert WHOLE.count(before) == 1
+    old, new = read_text(WHOLE), read_text(WHOLE.replace(before, after))
+    script = build_script(diff(old, old))
+    assert replay(script).complete
+    assert not replay(replace(script, new=build_script(diff(new, new)).new)).complete
+    found = diff(old, new)
+    assert found.replay().complete
+    assert not replace(found, edits=(), schedule=(), tuning=()).replay().complete
+
+
+@pytest.mark.parametrize("what", ["opcode", "operand", "channel"])
+def test_a_pruned_computation_is_compared_without_its_fingerprint(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pruner that takes different computations for equal ones hides edits; the proof sees it."""
+    changes = {
+        "opcode": ("cosine(f32[8]{0} %q)", "sine(f32[8]{0} %q)"),
+        "operand": ("cosine(f32[8]{0} %q)", "cosine(f32[8]{0} %p)"),
+        "channel": ("%p), channel_id=1", "%p), channel_id=2"),
+    }
+    old, new = (read_hlo(text, at_once=False) for text in (WHOLE, WHOLE.replace(*changes[what])))
+    honest = TextFingerprinter.fingerprint
+
+    def lie(self: TextFingerprinter, *arguments: Any) -> TextFingerprint:
+        found = honest(self, *arguments)
+        return replace(found, keys={name: n for n, name in enumerate(sorted(found.keys))})
+
+    assert not diff(old, new).identical
+    monkeypatch.setattr(TextFingerprinter, "fingerprint", lie)
+    hidden = diff(old, new)
+    assert hidden.identical
+    assert not hidden.replay().complete
 
 
 def test_only_what_has_steps_becomes_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,7 +168,7 @@ _SHAPE = ("element_type", "shape", "layout", "memory_space")
 class EditClaims:
     """One site of one edit."""
 
-    charge: EditReference
+    reference: EditReference
     edit: Edit
     old: Place | None
     new: Place | None
@@ -247,7 +247,7 @@ def settings(said: EditClaims, old: Instruction, new: Instruction) -> Iterator[S
         said: a site of a changed or moved edit.
         old, new: the instructions.
     """
-    if said.charge.channel == "tuning":
+    if said.reference.channel == "tuning":
         yield SettingChange(f"attribute:{TUNING}", new.attribute(TUNING))
         return
     fields = said.edit.fields
@@ -525,7 +525,7 @@ class _ScriptBuilder:
             roots = (draft.key[0], draft.old.root), (draft.key[1], draft.new.root)
             for each in self.reported.changed.get(roots, ()):
                 if each.edit.matcher == "schedule":
-                    self.steps.append(ReorderStep(each.charge, number))
+                    self.steps.append(ReorderStep(each.reference, number))
 
     def _calls(self, draft: _PairDraft, one: int, other: int, is_rewired: bool) -> Calls:
         before, after = draft.old.instructions[one], draft.new.instructions[other]
@@ -611,9 +611,9 @@ class _ScriptBuilder:
 
     def _changed(self, number: int, draft: _PairDraft, said: EditClaims, one: int, other: int) -> Step:
         before, after = draft.old.instructions[one], draft.new.instructions[other]
-        if said.charge.channel == "schedule":
+        if said.reference.channel == "schedule":
             return ChangeStep(
-                said.charge, number, other, (SettingChange("control", places=after.control_predecessors),)
+                said.reference, number, other, (SettingChange("control", places=after.control_predecessors),)
             )
         found = [*settings(said, before, after), *self._threads(draft, said, other)]
         if number == 0 and before.opcode == after.opcode == "parameter":
@@ -622,7 +622,7 @@ class _ScriptBuilder:
         if "attribute:root" in said.edit.fields:
             found.append(SettingChange("root", places=(draft.new.root,)))
         operands = tuple(slots_of(after)) if "operands" in said.edit.fields else None
-        return ChangeStep(said.charge, number, other, tuple(found), operands)
+        return ChangeStep(said.reference, number, other, tuple(found), operands)
 
     def _threads(self, draft: _PairDraft, said: EditClaims, other: int) -> Iterator[SettingChange]:
         if "compute_type" in said.edit.fields:
@@ -690,7 +690,7 @@ class _ScriptBuilder:
                 draft.went.append(one)
             for n, each in enumerate(said):
                 wires = () if n else tuple(draft.wires_went.get(one, ()))
-                self.steps.append(RemoveStep(each.charge, number, one, wires))
+                self.steps.append(RemoveStep(each.reference, number, one, wires))
 
     def _target(self, said: EditClaims) -> Sequence[int]:
         """What is called by what an instruction has become elsewhere."""
@@ -717,16 +717,16 @@ class _ScriptBuilder:
             changes = tuple(settings(said, source, it))
             operands = tuple(slots_of(it))
             return ArriveStep(
-                said.charge, number, other, said.old, changes, operands, it.control_predecessors, calls, wires
+                said.reference, number, other, said.old, changes, operands, it.control_predecessors, calls, wires
             )
-        return AddStep(said.charge, number, other, replace(it, calls=()), calls, wires)
+        return AddStep(said.reference, number, other, replace(it, calls=()), calls, wires)
 
     def _retuned(self, number: int, said: EditClaims, other: int, it: Instruction) -> Iterator[Step]:
         """What moved may have been tuned anew there."""
         source = self._source(said)
         if said.edit.kind == "moved" and source and said.old and said.new:
             for each in self.reported.changed.get((said.old, said.new), ()):
-                yield ChangeStep(each.charge, number, other, tuple(settings(each, source, it)))
+                yield ChangeStep(each.reference, number, other, tuple(settings(each, source, it)))
 
     def _source(self, said: EditClaims) -> Instruction | None:
         """What moved, or the same collective in another spelling."""
@@ -753,7 +753,7 @@ class _ScriptBuilder:
         for said in self.reported.header:
             for one in said.edit.fields:
                 name = names.get(one, one.removeprefix("attribute:"))
-                self.steps.append(HeaderStep(said.charge, name, self.modules[1].attribute(name)))
+                self.steps.append(HeaderStep(said.reference, name, self.modules[1].attribute(name)))
 
 
 def _mapped(draft: _PairDraft, it: Instruction) -> Sequence[Value | None]:

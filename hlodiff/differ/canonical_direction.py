@@ -31,16 +31,16 @@ class CanonicalDiff:
     is_mirrored: bool
 
 
-def diff_in_canonical_direction(ready: DiffInput, limits: Limits, narrowed: PrunedPair | None = None) -> CanonicalDiff:
+def diff_in_canonical_direction(ready: DiffInput, limits: Limits, pruned: PrunedPair | None = None) -> CanonicalDiff:
     """Pair two programs without noise; the same two with the same limits always give the same pairs.
 
     Args:
         ready: the programs.
         limits: how much may be tried.
-        narrowed: where they were narrowed, how; what was left out is read where a price hangs on it.
+        pruned: where they were pruned, how; what was left out is read where a cost depends on it.
     """
     old, new = (
-        ProgramSide.of(hashed, partial(narrowed.body, side) if narrowed else None)
+        ProgramSide.of(hashed, partial(pruned.body, side) if pruned else None)
         for side, hashed in enumerate(ready.hashed)
     )
     mirrored = is_reversed(old, new)

@@ -18,9 +18,9 @@ from hlodiff.differ.limits import Limits
 from hlodiff.differ.local_search import Bodies, CostModel, local_search
 from hlodiff.differ.operands import (
     CARRIERS,
-    Blind,
     CarriedElement,
     Elements,
+    OrderFree,
     are_all_known,
     carried_elements,
     keeps_operands,
@@ -107,7 +107,7 @@ class ProgramSide:
     contents: tuple[Content, ...]
     hashes: tuple[str, ...]
     bodies: Bodies
-    _blind: dict[tuple[int, tuple[int, ...]], bool] = field(default_factory=dict)
+    _operand_symmetric: dict[tuple[int, tuple[int, ...]], bool] = field(default_factory=dict)
 
     @cached_property
     def calls(self) -> nx.DiGraph[int]:
@@ -118,7 +118,7 @@ class ProgramSide:
         """How many calls of a computation there are."""
         return sum(len(edge["sites"]) for edge in self.calls.pred[index].values())
 
-    def blind(self, one: Instruction, other: Instruction) -> Blind | None:
+    def operand_symmetric(self, one: Instruction, other: Instruction) -> OrderFree | None:
         """Asks whether a fusion of this side, equal to another, computes the same with its operands in an order.
 
         `xor(p0, p1)` called with (b, a) does. What nothing reads has no value that could be the same, only a place:
@@ -130,9 +130,9 @@ class ProgramSide:
 
     def _cannot_tell(self, callee: int, order: Sequence[int]) -> bool:
         key = (callee, tuple(order))
-        if key not in self._blind:
-            self._blind[key] = self._is_blind(*key)
-        return self._blind[key]
+        if key not in self._operand_symmetric:
+            self._operand_symmetric[key] = self._is_blind(*key)
+        return self._operand_symmetric[key]
 
     def _is_blind(self, callee: int, order: Sequence[int]) -> bool:
         body = self.module.computations[callee]
@@ -243,10 +243,10 @@ def _open(
     if call and call.elements is not None:
         elements[pair.old_side.computation.parameters()[0]] = call.elements
     expected = parameters.expectation(pair.old_side, pair.new_side, call)
-    ledger = CostModel(
-        pair.old_side, pair.new_side, pair.pairing, (old.bodies, new.bodies), expected, elements, old.blind
+    model = CostModel(
+        pair.old_side, pair.new_side, pair.pairing, (old.bodies, new.bodies), expected, elements, old.operand_symmetric
     )
-    if not local_search(ledger, limits):
+    if not local_search(model, limits):
         pair.limits_hit.append("search")
     if entry:
         parameters.exchange(pair.old_side, pair.new_side, pair.pairing)
@@ -346,10 +346,10 @@ def _callees(old: ProgramSide, new: ProgramSide, pair: ComputationMatch, given: 
         other = pair.new_side.computation.instructions[partner]
         for key, embedded in matched_calls(one, other):
             sites = min(old.call_sites(key[0]), new.call_sites(key[1])) if embedded else 1
-            price = sites if one.opcode in BINDS else _NEVER
+            cost = sites if one.opcode in BINDS else _NEVER
             by_number = embedded or one.opcode not in BINDS
             elements = loops.get(position) if not embedded else None
-            found.append((key, _call(pair, position, by_number, price, elements), embedded))
+            found.append((key, _call(pair, position, by_number, cost, elements), embedded))
     return found
 
 

@@ -129,8 +129,8 @@ def _inside(
             through = through_call(one, other, pairs)
             if any(change.field == "backend_config" for change in changes) and only_renumbered(one, other, through):
                 changes = [change for change in changes if change.field != "backend_config"]
-            blind = before.blind(one, other)
-            rewired = operands_changed(pair.old_side, pair.new_side, pair.pairing, position, through, blind)
+            operand_symmetric = before.operand_symmetric(one, other)
+            rewired = operands_changed(pair.old_side, pair.new_side, pair.pairing, position, through, operand_symmetric)
             if rewired or is_misbound(one, other, pairs):
                 changes.append(FieldChange("operands", *_operand_texts(old, new, pair, position, partner)))
         if position == returned:

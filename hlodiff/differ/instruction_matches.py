@@ -274,7 +274,7 @@ class InstructionMap:
 
     @property
     def walked(self) -> int:
-        """All operands that were looked at to compare those of pairs: the effort beside prices."""
+        """All operands that were looked at to compare those of pairs: the effort beside costs."""
         return self.steps + sum(reach.steps for reach in self._reaches if reach is not None)
 
     def free_old(self) -> list[int]:

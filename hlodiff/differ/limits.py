@@ -13,7 +13,7 @@ class Limits:
     Args:
         assignment: instructions of a computation, on the larger side, that nothing paired and that are paired all at
             once by least cost; the time grows with its square, 0.4 s for 200.
-        search: prices of instructions worked out for each edited one in one round of the search for shorter lists.
+        search: costs of instructions worked out for each edited one in one round of the search for shorter lists.
         moves: pairs of equal instructions, of one opcode and type, looked at to see which moved where.
         move_rounds: rounds in which moves are found along chains of moved instructions, two of a chain in each.
 

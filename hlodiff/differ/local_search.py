@@ -20,8 +20,8 @@ from hlodiff.differ.instruction_matches import (
 )
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.operands import (
-    Blind,
     Elements,
+    OrderFree,
     element_of,
     operands_changed,
     same_operands_in_any_order,
@@ -43,7 +43,7 @@ _OPCODE = 5
 _BODY = 600
 # Prices of pairs that are worked out to see whether a search can save anything; one that can costs as much or more.
 _BOUNDED = 2_000
-# Operands looked at while prices are worked out that take as long as one price does.
+# Operands looked at while costs are worked out that take as long as one cost does.
 _STEPS = 100
 # How far a value is followed through instructions without partner to see whose cost may change.
 _FAR = 256
@@ -90,7 +90,7 @@ def _distance(bodies: tuple[Bodies, Bodies], old: int, new: int) -> int:
 
 
 class CostModel:
-    """A pairing and the price of each of its instructions.
+    """A pairing and the cost of each of its instructions.
 
     Args:
         old, new: the two computations.
@@ -98,9 +98,9 @@ class CostModel:
         bodies: of both modules, to know what pairing two calls will cost inside.
         expected: what is outside says of the parameters.
         elements: of tuples, by their old positions, which element is which where numbers changed.
-        blind: for a fusion, equal on both sides, what to ask whether it can tell its operands in another order apart.
+        operand_symmetric: for a fusion, equal on both sides, what tells whether the order of its operands matters.
 
-    `total` is the price of the whole (a root that is another instruction now included).
+    `total` is the cost of the whole (a root that is another instruction now included).
     """
 
     def __init__(
@@ -111,26 +111,26 @@ class CostModel:
         bodies: tuple[Bodies, Bodies],
         expected: Expectation,
         elements: Mapping[int, Elements],
-        blind: Callable[[Instruction, Instruction], Blind | None],
+        operand_symmetric: Callable[[Instruction, Instruction], OrderFree | None],
     ) -> None:
         self.old, self.new, self.pairing, self.bodies, self._expected = old, new, pairing, bodies, expected
         self._parameters = old.computation.parameters()
         self._is_parameter = [it.opcode == "parameter" and not it.operands for it in old.computation.instructions]
         self._exact = old.labels[EXACT], new.labels[EXACT]
-        self._elements, self._blind = elements, blind
+        self._elements, self._operand_symmetric = elements, operand_symmetric
         self._priced = self._walked = 0
         self._size = old.size
-        self._prices_alone: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        self._costs_alone: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self._own: dict[tuple[int, int], tuple[int, int]] = {}
         self._dirty: tuple[set[int], set[int]] = (set(), set())
         self._links: list[tuple[int, int, str]] = []
         self._known: list[tuple[int, int, int]] = []
-        self.prices = [self.price(n) for n in range(old.size + 2)], [self.price_of_new(n) for n in range(new.size)]
-        self.total = sum(map(sum, self.prices))
+        self.costs = [self.cost(n) for n in range(old.size + 2)], [self.cost_of_new(n) for n in range(new.size)]
+        self.total = sum(map(sum, self.costs))
 
     @property
     def work(self) -> int:
-        """The measure of effort: prices that were worked out, and the walks along operands that this took."""
+        """The measure of effort: costs that were worked out, and the walks along operands that this took."""
         return self._priced + (self._walked + self.pairing.walked) // _STEPS
 
     def link(self, one: int, other: int, matcher: str = "repair") -> None:
@@ -146,49 +146,49 @@ class CostModel:
         self.pairing.remove(one)
         self._touch(one, other)
 
-    def mark(self) -> tuple[int, int, int]:
-        """A point to go back to; prices are settled first."""
-        self.settle()
+    def checkpoint(self) -> tuple[int, int, int]:
+        """A point to go back to; costs are settled first."""
+        self.update()
         return len(self._links), len(self._known), self.total
 
-    def rollback(self, mark: tuple[int, int, int]) -> None:
+    def rollback(self, checkpoint: tuple[int, int, int]) -> None:
         """Take back every change since a mark."""
-        while len(self._links) > mark[0]:
+        while len(self._links) > checkpoint[0]:
             one, other, matcher = self._links.pop()
             if other < 0:
                 self.pairing.remove(one)
             else:
                 self.pairing.add(one, other, matcher)
-        while len(self._known) > mark[1]:
-            which, position, price = self._known.pop()
-            self.prices[which][position] = price
-        self.total = mark[2]
+        while len(self._known) > checkpoint[1]:
+            which, position, cost = self._known.pop()
+            self.costs[which][position] = cost
+        self.total = checkpoint[2]
         for dirty in self._dirty:
             dirty.clear()
 
     def forget(self) -> None:
         """What was done so far stays done."""
-        self.settle()
+        self.update()
         self._links.clear()
         self._known.clear()
 
-    def settle(self) -> int:
-        """The price of the whole, with every change so far."""
-        for which, price in enumerate((self.price, self.price_of_new)):
+    def update(self) -> int:
+        """The cost of the whole, with every change so far."""
+        for which, cost in enumerate((self.cost, self.cost_of_new)):
             dirty = self._dirty[which]
             if not dirty:
                 continue
-            prices = self.prices[which]
+            costs = self.costs[which]
             for position in dirty:
-                before, after = prices[position], price(position)
+                before, after = costs[position], cost(position)
                 if before != after:
                     self._known.append((which, position, before))
-                    prices[position] = after
+                    costs[position] = after
                     self.total += after - before
             dirty.clear()
         return self.total
 
-    def price(self, position: int) -> int:
+    def cost(self, position: int) -> int:
         """Of an old instruction with its partner, what is inside of what they call included."""
         self._priced += 1
         if position >= self._size:
@@ -217,7 +217,7 @@ class CostModel:
         pairs = ((one, self.pairing.old[one]) for one in self._parameters if edits)
         return EDIT * edits if any(other >= 0 and not self._expected.fits(one, other) for one, other in pairs) else 0
 
-    def price_of_new(self, position: int) -> int:
+    def cost_of_new(self, position: int) -> int:
         """Of a new instruction that has no partner."""
         return self._price_alone(self.new, position, 1) if self.pairing.new[position] < 0 else 0
 
@@ -229,7 +229,7 @@ class CostModel:
         edits of one instruction reach the bound, and nothing is searched for. False where that was not worked out.
         """
         old, new, size = self.old, self.new, self.new.size
-        edited = [n for n in range(self._size) if self.prices[0][n]]
+        edited = [n for n in range(self._size) if self.costs[0][n]]
         if len(edited) * size > _BOUNDED:
             return False
         more = max(size - self._size, 0)
@@ -259,7 +259,7 @@ class CostModel:
         if self._is_opened(position, partner):
             return not same_operands_in_any_order(old, new, pairing, position)
         calls = old.computation.instructions[position], new.computation.instructions[partner]
-        return operands_changed(old, new, pairing, position, None, self._blind(*calls))
+        return operands_changed(old, new, pairing, position, None, self._operand_symmetric(*calls))
 
     def _is_opened(self, position: int, partner: int) -> bool:
         """True for calls of computations that differ: their operands correspond as the parameters inside do."""
@@ -297,15 +297,15 @@ class CostModel:
 
     def _price_alone(self, side: MatchGraph, position: int, which: int) -> int:
         """Of an instruction that came or went, with all it calls."""
-        found = self._prices_alone[which].get(position)
+        found = self._costs_alone[which].get(position)
         if found is None:
             it = side.computation.instructions[position]
             weight = 1 + sum(self.bodies[which][callee].total() for callee in it.called if it.opcode in CALLS)
-            found = self._prices_alone[which][position] = EDIT * weight
+            found = self._costs_alone[which][position] = EDIT * weight
         return found
 
     def _touch(self, one: int, other: int) -> None:
-        """Notes whose price may depend on these: users, through free instructions on to theirs."""
+        """Notes whose cost may depend on these: users, through free instructions on to theirs."""
         olds, news = self._dirty
         news.add(other)
         if self._expected.edits and not self.old.slots[one]:
@@ -502,19 +502,19 @@ _MANY = 200
 _UNLIKE = 20
 
 
-def local_search(ledger: CostModel, limits: Limits) -> bool:
+def local_search(model: CostModel, limits: Limits) -> bool:
     """Re-pair edited instructions while that saves edits.
 
     Args:
-        ledger: the pairing of two computations, which is changed in place.
+        model: the pairing of two computations, which is changed in place.
         limits: how much may be tried.
 
     Returns:
         False where the search ended because of a limit.
     """
-    if not ledger.total or ledger.is_least():
+    if not model.total or model.is_least():
         return True
-    search = _LocalSearch(ledger, limits)
+    search = _LocalSearch(model, limits)
     return all(search.run(depth) for depth in _DEPTHS)
 
 
@@ -522,7 +522,7 @@ def local_search(ledger: CostModel, limits: Limits) -> bool:
 class _LocalSearch:
     """One local search."""
 
-    ledger: CostModel
+    model: CostModel
     limits: Limits
     olds: dict[int, list[int]] = field(default_factory=dict)
     news: dict[int, list[int]] = field(default_factory=dict)
@@ -533,12 +533,12 @@ class _LocalSearch:
             olds, news = self._edited()
             if not olds:
                 return True
-            limit = self.ledger.work + self.limits.search * self._worth(len(olds) + len(news))
+            limit = self.model.work + self.limits.search * self._worth(len(olds) + len(news))
             self._look_around(olds, news)
             improved = False
             for one, other in self._moves(olds, depth):
                 improved |= self._try(one, other, depth)
-                if self.ledger.work > limit:
+                if self.model.work > limit:
                     return False
             if not improved:
                 return True
@@ -546,13 +546,13 @@ class _LocalSearch:
 
     def _worth(self, edited: int) -> int:
         """How many edited instructions the effort grows with."""
-        is_unlike = edited > _MANY and 2 * edited > self.ledger.old.size + self.ledger.new.size
+        is_unlike = edited > _MANY and 2 * edited > self.model.old.size + self.model.new.size
         return _UNLIKE if is_unlike else min(edited, _MANY)
 
     def _edited(self) -> tuple[list[int], list[int]]:
         """Old and new instructions that are part of an edit, and operands that do not fit."""
-        ledger, pairing = self.ledger, self.ledger.pairing
-        olds = {n for n in range(ledger.old.size) if ledger.prices[0][n]}
+        model, pairing = self.model, self.model.pairing
+        olds = {n for n in range(model.old.size) if model.costs[0][n]}
         news = {n for n, partner in enumerate(pairing.new) if partner < 0}
         for one in sorted(olds):
             if pairing.old[one] < 0:
@@ -565,21 +565,21 @@ class _LocalSearch:
 
     def _misfits(self, one: int, other: int) -> Iterator[Move]:
         """Operands of a pair that are not partners although they stand in the same slot."""
-        partners = self.ledger.pairing.old
-        for (a, _, _), (b, _, _) in zip(self.ledger.old.slots[one], self.ledger.new.slots[other], strict=False):
+        partners = self.model.pairing.old
+        for (a, _, _), (b, _, _) in zip(self.model.old.slots[one], self.model.new.slots[other], strict=False):
             if partners[a] != b:
                 yield a, b
 
     def _is_rewired(self, one: int) -> bool:
-        return self.ledger.pairing.old[one] >= 0 and self.ledger.is_rewired(one)
+        return self.model.pairing.old[one] >= 0 and self.model.is_rewired(one)
 
     def _look_around(self, olds: Sequence[int], news: Sequence[int]) -> None:
-        ledger = self.ledger
-        pairing = ledger.pairing
-        self.olds = candidates(ledger.old, ledger.new, pairing, olds, news, _CANDIDATES)
+        model = self.model
+        pairing = model.pairing
+        self.olds = candidates(model.old, model.new, pairing, olds, news, _CANDIDATES)
         free = [n for n in news if pairing.new[n] < 0]
         turned = InstructionMap(pairing.new, pairing.old, {})
-        for other, ones in candidates(ledger.new, ledger.old, turned, free, olds, _CANDIDATES).items():
+        for other, ones in candidates(model.new, model.old, turned, free, olds, _CANDIDATES).items():
             for one in ones:
                 if other not in self.olds.setdefault(one, []):
                     self.olds[one].append(other)
@@ -601,11 +601,11 @@ class _LocalSearch:
 
     def _try(self, one: int, other: int, depth: int) -> bool:
         """Make a move and what follows from it; keep it where the whole gets cheaper."""
-        ledger = self.ledger
-        if ledger.pairing.old[one] == other:
+        model = self.model
+        if model.pairing.old[one] == other:
             return False
-        mark = ledger.mark()
-        start = ledger.total
+        checkpoint = model.checkpoint()
+        start = model.total
         fixed: tuple[set[int], set[int]] = (set(), set())
         move: Move | None = (one, other)
         loose: list[Move] = []
@@ -614,41 +614,41 @@ class _LocalSearch:
         while move is not None:
             loose = self._apply(move, fixed) + loose
             made.insert(0, move)
-            total = ledger.settle()
+            total = model.update()
             if total < start:
-                ledger.forget()
+                model.forget()
                 return True
             if depth == 0 or total > start + _DEAREST:
                 break
             depth -= 1
             move = self._best(made[:reach], loose, fixed)
-        ledger.rollback(mark)
+        model.rollback(checkpoint)
         return False
 
     def _apply(self, move: Move, fixed: tuple[set[int], set[int]]) -> list[Move]:
         """Make a move; what it displaced goes together where that is cheaper. Returns what is loose then."""
-        ledger, pairing = self.ledger, self.ledger.pairing
+        model, pairing = self.model, self.model.pairing
         one, other = move
         fixed[0].add(one)
         a, b = (pairing.new[other] if other >= 0 else -1), pairing.old[one]
         if b >= 0:
-            ledger.unlink(one)
+            model.unlink(one)
         if a >= 0:
-            ledger.unlink(a)
+            model.unlink(a)
         if other >= 0:
             fixed[1].add(other)
-            ledger.link(one, other)
-        if a >= 0 and b >= 0 and may_pair(ledger.old, ledger.new, a, b):
-            mark = ledger.mark()
-            ledger.link(a, b)
-            if ledger.settle() <= mark[2]:
+            model.link(one, other)
+        if a >= 0 and b >= 0 and may_pair(model.old, model.new, a, b):
+            checkpoint = model.checkpoint()
+            model.link(a, b)
+            if model.update() <= checkpoint[2]:
                 return []
-            ledger.rollback(mark)
+            model.rollback(checkpoint)
         return [(a, b)] if max(a, b) >= 0 else []
 
     def _best(self, made: Iterable[Move], loose: Iterable[Move], fixed: tuple[set[int], set[int]]) -> Move | None:
         """The cheapest next step of a chain; None where there is none."""
-        ledger = self.ledger
+        model = self.model
         found: tuple[int, Move] | None = None
         tried: set[Move] = set()
         for move in self._followers(made, loose):
@@ -658,17 +658,17 @@ class _LocalSearch:
             if len(tried) == _FOLLOWERS:
                 break
             tried.add(move)
-            mark = ledger.mark()
+            checkpoint = model.checkpoint()
             self._apply(move, (set(), set()))
-            total = ledger.settle()
-            ledger.rollback(mark)
+            total = model.update()
+            model.rollback(checkpoint)
             if found is None or total < found[0]:
                 found = total, move
         return found[1] if found else None
 
     def _followers(self, made: Iterable[Move], loose: Iterable[Move]) -> Iterator[Move]:
         """New partners for what is loose, and pairs of neighbours of what moved, the last first."""
-        pairing = self.ledger.pairing
+        pairing = self.model.pairing
         for one, other in loose:
             if one >= 0:
                 yield from ((one, n) for n in self.olds.get(one, ()) if pairing.old[one] != n)
@@ -680,7 +680,7 @@ class _LocalSearch:
 
     def _beside(self, one: int, other: int) -> Iterator[Move]:
         """Operands in the same slot, and users of one opcode in the same slot."""
-        old, new = self.ledger.old, self.ledger.new
+        old, new = self.model.old, self.model.new
         for (a, slot, _), (b, same, _) in zip(old.slots[one][:8], new.slots[other][:8], strict=False):
             if slot == same and may_pair(old, new, a, b):
                 yield a, b

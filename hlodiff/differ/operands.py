@@ -13,7 +13,7 @@ from hlodiff.hlo.model import Computation, Instruction, Module
 
 Slot = tuple[int, int]
 """An operand: the instruction's index and which of its results."""
-Blind = Callable[[Sequence[int]], bool]
+OrderFree = Callable[[Sequence[int]], bool]
 """Whether what is called cannot tell its operands in another order apart."""
 
 
@@ -28,7 +28,7 @@ def operands_changed(
     pairing: InstructionMap,
     position: int,
     through: Sequence[tuple[int, int]] | None,
-    interchangeable: Blind | None,
+    interchangeable: OrderFree | None,
 ) -> bool:
     """True where an operand was swapped or rewired.
 

@@ -122,17 +122,17 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, closed: bool = 
             f"a {old.stage} program and a {new.stage} program cannot be compared",
             hint="compare two compiled programs (.hlo) or two StableHLO programs (.mlir)",
         )
-    narrowed = _pruned(old, new) if closed else None
+    pruned = _pruned(old, new) if closed else None
     while True:
-        opened = narrowed.modules if narrowed else (old, new)
+        opened = pruned.modules if pruned else (old, new)
         ready = prepare_pair(*opened)
-        found = _compare(ready, opened, limits, narrowed)
-        wider = _expanded(narrowed, found.edits) if narrowed else None
-        if wider is narrowed:
+        found = _compare(ready, opened, limits, pruned)
+        wider = _expanded(pruned, found.edits) if pruned else None
+        if wider is pruned:
             break
-        narrowed = wider
+        pruned = wider
     result = _result(ready, found, (old, new), opened, limits)
-    return narrowed.widened(result) if narrowed else result
+    return pruned.widened(result) if pruned else result
 
 
 def diff_with_matches(
@@ -188,10 +188,10 @@ def _pruned(old: Module, new: Module) -> PrunedPair | None:
     return prune(old, new)
 
 
-def _expanded(narrowed: PrunedPair, edits: list[RawEdit]) -> PrunedPair | None:
+def _expanded(pruned: PrunedPair, edits: list[RawEdit]) -> PrunedPair | None:
     from hlodiff.differ.prune import expand
 
-    return expand(narrowed, edits)
+    return expand(pruned, edits)
 
 
 def _script_of(found: ModuleDiff) -> EditScript:
@@ -211,9 +211,9 @@ class _Found:
     hits: tuple[LimitHit, ...]
 
 
-def _compare(ready: DiffInput, opened: tuple[Module, Module], limits: Limits, narrowed: PrunedPair | None) -> _Found:
+def _compare(ready: DiffInput, opened: tuple[Module, Module], limits: Limits, pruned: PrunedPair | None) -> _Found:
     """Work out the pair from the side that content decides."""
-    return _edits_of(diff_in_canonical_direction(ready, limits, narrowed), ready, opened, limits)
+    return _edits_of(diff_in_canonical_direction(ready, limits, pruned), ready, opened, limits)
 
 
 def _edits_of(worked: CanonicalDiff, ready: DiffInput, opened: tuple[Module, Module], limits: Limits) -> _Found:

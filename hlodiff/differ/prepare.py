@@ -101,7 +101,7 @@ def _order(branches: Branches, target: Branches) -> list[int]:
 def _starts(it: Instruction, computations: Sequence[Computation]) -> list[int] | None:
     """Where the operands of each branch begin, and the end; None where they are not one for each parameter.
 
-    Compiled branches take one operand each; those of StableHLO, which is never narrowed, what they capture.
+    Compiled branches take one operand each; those of StableHLO, which is never pruned, what they capture.
     """
     starts = [1]
     for callee in it.called:

@@ -1,8 +1,10 @@
-"""Before anything is read: leave out the computations that both programs hold as they are.
+"""Pruning: a computation that both texts hold, called as often on both sides, becomes one placeholder instruction.
 
-What a sketch shows to be equal on both sides, and is called as often there as here by what is left, stands in the
-narrowed modules as one instruction that says nothing but which it is. The rest of the differ then works as ever, and
-has only what differs in its hands.
+Why it is sound: equal text fingerprints mean equal computations apart from names and order, and a placeholder says
+which computation it is, so calls of equal ones are equal and of others differ. Where an edit touches a call, it may
+depend on what is inside: `expand` opens that, and the pair is compared again. The proof does not rest on any of it
+(`verify`). GumTree's top-down phase matches equal subtrees in the same way, by hash and before all else; here nothing
+is parsed for it.
 """
 
 from __future__ import annotations
@@ -41,74 +43,75 @@ class CallSkeleton:
     Args:
         old, new: their names.
         whole: lines that are kept as they are.
-        leaves: lines that are kept without operands, in an order that does not depend on which side is the old one.
+        placeholders: lines that are kept without operands, in an order that does not depend on which side is the old
+            one.
         calls: names of computations that the two call where the other calls another, in pairs.
     """
 
     old: str
     new: str
     whole: tuple[tuple[int, int], ...]
-    leaves: tuple[tuple[int, int], ...]
+    placeholders: tuple[tuple[int, int], ...]
     calls: tuple[tuple[str, str], ...]
 
     def lines(self, side: int) -> tuple[int, ...]:
         """The kept lines of one side, ascending."""
-        return tuple(sorted(pair[side] for pair in (*self.whole, *self.leaves)))
+        return tuple(sorted(pair[side] for pair in (*self.whole, *self.placeholders)))
 
 
 def find_call_skeletons(
-    sketches: Sequence[TextFingerprint], entries: Sequence[str], opened: Sequence[Mapping[str, Sequence[str]]]
+    fingerprints: Sequence[TextFingerprint], entries: Sequence[str], opened: Sequence[Mapping[str, Sequence[str]]]
 ) -> list[CallSkeleton]:
     """Callers from the entries downwards that are the same but for what they call.
 
     Args:
-        sketches: both sides, made with the same numbers.
+        fingerprints: both sides, made with the same numbers.
         entries: names of the entries.
         opened: for each side the computations that are not left out, and what they call.
     """
-    sketcher = TextFingerprinter({}, False)
+    fingerprinter = TextFingerprinter({}, False)
     found: dict[tuple[str, str], CallSkeleton] = {}
     waiting = [(entries[0], entries[1])]
     for pair in waiting:
-        lines = sketcher.matching_lines(sketches[0], sketches[1], *pair)
+        lines = fingerprinter.matching_lines(fingerprints[0], fingerprints[1], *pair)
         if lines is not None:
-            elsewhere = _called_elsewhere(sketches, pair, opened) | _opened_keys(sketches, opened)
-            found[pair] = _call_skeleton(sketches, pair, lines, elsewhere)
+            elsewhere = _called_elsewhere(fingerprints, pair, opened) | _opened_keys(fingerprints, opened)
+            found[pair] = _call_skeleton(fingerprints, pair, lines, elsewhere)
             waiting += [call for call in dict.fromkeys(found[pair].calls) if call not in waiting]
     return _called_by_no_other(found, opened, (entries[0], entries[1]))
 
 
 def _called_elsewhere(
-    sketches: Sequence[TextFingerprint], pair: tuple[str, str], opened: Sequence[Mapping[str, Sequence[str]]]
+    fingerprints: Sequence[TextFingerprint], pair: tuple[str, str], opened: Sequence[Mapping[str, Sequence[str]]]
 ) -> set[int | None]:
     """Keys of what other opened computations call too: whether it came, went or stayed there hangs on all its calls."""
     return {
-        sketch.keys[callee]
-        for sketch, own, each in zip(sketches, pair, opened, strict=True)
+        fingerprint.keys[callee]
+        for fingerprint, own, each in zip(fingerprints, pair, opened, strict=True)
         for name, callees in each.items()
         if name != own
         for callee in callees
     }
 
 
-def _opened_keys(sketches: Sequence[TextFingerprint], opened: Sequence[Mapping[str, object]]) -> set[int | None]:
+def _opened_keys(fingerprints: Sequence[TextFingerprint], opened: Sequence[Mapping[str, object]]) -> set[int | None]:
     """Keys of computations that are looked at although both programs hold them: all calls of them matter."""
-    return {sketch.keys[name] for sketch, each in zip(sketches, opened, strict=True) for name in each}
+    return {fingerprint.keys[name] for fingerprint, each in zip(fingerprints, opened, strict=True) for name in each}
 
 
 def _call_skeleton(
-    sketches: Sequence[TextFingerprint],
+    fingerprints: Sequence[TextFingerprint],
     pair: tuple[str, str],
     lines: Sequence[tuple[int, int]],
     elsewhere: set[int | None],
 ) -> CallSkeleton:
-    ours, theirs = (sketch.lines(name) for sketch, name in zip(sketches, pair, strict=True))
-    partner = dict(lines)
+    ours, theirs = (fingerprint.lines(name) for fingerprint, name in zip(fingerprints, pair, strict=True))
+    matches = dict(lines)
     calls: list[tuple[str, str]] = []
     kept: dict[str, None] = {}
     for n, row in enumerate(ours):
-        for a, b in _calls_of_line(row, theirs[partner[n]]):
-            keys = sketches[0].keys[a], sketches[1].keys[b]
+        for a, b in _calls_of_line(row, theirs[matches[n]]):
+            keys = fingerprints[0].keys[a], fingerprints[1].keys[b]
             if keys[0] is None or keys[0] != keys[1] or keys[0] in elsewhere:
                 kept[row[0]] = None
             if keys[0] is None or keys[0] != keys[1]:
@@ -116,14 +119,17 @@ def _call_skeleton(
     operands = [operand_references(row) for row in ours]
     whole = {n for n, row in enumerate(ours) if row[0] in kept or not kept.keys().isdisjoint(operands[n])}
     place = {row[0]: n for n, row in enumerate(ours)}
-    root = sketches[0].root(pair[0])
-    leaves = {place[name] for n in whole for name in operands[n]} | {place[root]}
-    leaves |= {n for n, row in enumerate(ours) if row[1].endswith(" parameter")}
+    root = fingerprints[0].root(pair[0])
+    placeholders = {place[name] for n in whole for name in operands[n]} | {place[root]}
+    placeholders |= {n for n, row in enumerate(ours) if row[1].endswith(" parameter")}
     return CallSkeleton(
         *pair,
-        tuple((n, partner[n]) for n in sorted(whole)),
+        tuple((n, matches[n]) for n in sorted(whole)),
         tuple(
-            sorted(((n, partner[n]) for n in leaves - whole), key=lambda pair: sorted((ours[pair[0]], theirs[pair[1]])))
+            sorted(
+                ((n, matches[n]) for n in placeholders - whole),
+                key=lambda pair: sorted((ours[pair[0]], theirs[pair[1]])),
+            )
         ),
         tuple(calls),
     )
@@ -143,7 +149,7 @@ def _calls_of_line(ours: LineParts, theirs: LineParts) -> list[tuple[str, str]]:
 def _called_by_no_other(
     found: dict[tuple[str, str], CallSkeleton], opened: Sequence[Mapping[str, Sequence[str]]], entries: tuple[str, str]
 ) -> list[CallSkeleton]:
-    """Only those that hollow ones alone lead to, and each to one partner: all others are looked at as a whole."""
+    """Only those that skeletons alone lead to, and each to one match: all others are looked at as a whole."""
     while True:
         kept = [{pair[side] for pair in found} for side in (0, 1)]
         others = [{c for name, names in opened[n].items() if name not in kept[n] for c in names} for n in (0, 1)]
@@ -162,15 +168,15 @@ def _called_by_no_other(
 
 def _partners(found: Iterable[CallSkeleton], side: int) -> dict[str, set[str]]:
     partners: dict[str, set[str]] = {}
-    for hollow in found:
-        for call in hollow.calls:
+    for skeleton in found:
+        for call in skeleton.calls:
             partners.setdefault(call[side], set()).add(call[1 - side])
     return partners
 
 
-def _kept_lines(skeleton: CallSkeleton, sketch: TextFingerprint, side: int) -> list[str]:
-    marks = {pair[side]: rank for rank, pair in enumerate(skeleton.leaves)}
-    return sketch.kept_lines((skeleton.old, skeleton.new)[side], skeleton.lines(side), marks, PLACEHOLDER)
+def _kept_lines(skeleton: CallSkeleton, fingerprint: TextFingerprint, side: int) -> list[str]:
+    ranks = {pair[side]: rank for rank, pair in enumerate(skeleton.placeholders)}
+    return fingerprint.kept_lines((skeleton.old, skeleton.new)[side], skeleton.lines(side), ranks, PLACEHOLDER)
 
 
 _NOTHING = Shape("token", is_array=False)
@@ -181,23 +187,23 @@ class PrunedPair:
     """Two programs without what is equal, and for each of their computations its index in the whole program."""
 
     whole: tuple[Module, Module]
-    sketches: tuple[TextFingerprint, TextFingerprint]
-    hidden: frozenset[int]
-    reopened: frozenset[int]
+    fingerprints: tuple[TextFingerprint, TextFingerprint]
+    pruned_keys: frozenset[int]
+    expanded: frozenset[int]
     modules: tuple[Module, Module]
     places: tuple[tuple[int, ...], tuple[int, ...]]
-    # Of hollow computations, by their index here: which instruction of the whole each of theirs is.
+    # Of call skeletons, by their index here: which instruction of the whole each of theirs is.
     lines: tuple[Mapping[int, Sequence[int]], Mapping[int, Sequence[int]]]
 
     def wider(self, keys: Iterable[int]) -> PrunedPair:
         """The same with the computations of these keys opened."""
-        return _prune(self.whole, self.sketches, frozenset(keys))
+        return _prune(self.whole, self.fingerprints, frozenset(keys))
 
     def body(self, side: int, index: int) -> Computation:
-        """A computation of a narrowed module; as it really is where one instruction stands for it."""
+        """A computation of a pruned module; as it really is where one instruction stands for it."""
         it = self.modules[side].computations[index]
-        is_closed = it.instructions[it.root].opcode == PLACEHOLDER and len(it.instructions) == 1
-        return self.whole[side].computations[self.places[side][index]] if is_closed else it
+        is_placeholder = it.instructions[it.root].opcode == PLACEHOLDER and len(it.instructions) == 1
+        return self.whole[side].computations[self.places[side][index]] if is_placeholder else it
 
     def widened(self, found: ModuleDiff) -> ModuleDiff:
         """The same difference with places in the whole programs."""
@@ -247,69 +253,74 @@ def prune(old: Module, new: Module) -> PrunedPair | None:
         return None
     scheduled = all(module.attribute("is_scheduled") == "true" for module in (old, new))
     same = same_names(old.computations, new.computations)
-    sketcher = TextFingerprinter({}, scheduled)
-    first = sketcher.fingerprint(old.computations, old.entry, same)
-    return _prune((old, new), (first, sketcher.fingerprint(new.computations, new.entry, same)), frozenset())
+    fingerprinter = TextFingerprinter({}, scheduled)
+    first = fingerprinter.fingerprint(old.computations, old.entry, same)
+    return _prune((old, new), (first, fingerprinter.fingerprint(new.computations, new.entry, same)), frozenset())
 
 
 def _prune(
-    whole: tuple[Module, Module], sketches: tuple[TextFingerprint, TextFingerprint], but: frozenset[int]
+    whole: tuple[Module, Module], fingerprints: tuple[TextFingerprint, TextFingerprint], but: frozenset[int]
 ) -> PrunedPair:
-    entries = [s.program.spans[module.entry].name for s, module in zip(sketches, whole, strict=True)]
-    hidden, opened = _prunable(sketches, entries, but)
-    ranks = _ranks(sketches, hidden)
-    hollow = find_call_skeletons(sketches, entries, opened)
-    marks = _has_spaces(sketches, opened)
+    entries = [s.program.spans[module.entry].name for s, module in zip(fingerprints, whole, strict=True)]
+    pruned_keys, opened = _prunable(fingerprints, entries, but)
+    ranks = _ranks(fingerprints, pruned_keys)
+    skeletons = find_call_skeletons(fingerprints, entries, opened)
+    has_spaces = _has_spaces(fingerprints, opened)
     first, second = (
-        _pruned_pair(module, sketches, side, opened[side], hollow, ranks, marks) for side, module in enumerate(whole)
+        _pruned_pair(module, fingerprints, side, opened[side], skeletons, ranks, has_spaces)
+        for side, module in enumerate(whole)
     )
     modules, places, lines = (first[0], second[0]), (first[1], second[1]), (first[2], second[2])
-    return PrunedPair(whole, sketches, frozenset(hidden), but, modules, places, lines)
+    return PrunedPair(whole, fingerprints, frozenset(pruned_keys), but, modules, places, lines)
 
 
 def _prunable(
-    sketches: Sequence[TextFingerprint], entries: Sequence[str], but: Container[int]
+    fingerprints: Sequence[TextFingerprint], entries: Sequence[str], but: Container[int]
 ) -> tuple[set[int], list[dict[str, list[str]]]]:
-    """Keys of what stays closed, and for either side the names of what is opened, with what they call.
+    """Keys of what is pruned, and for either side the names of what is opened, with what they call.
 
     A computation that one side calls more often than the other may have come, gone or been edited at one of its calls.
     """
-    hidden = {key for key in sketches[0].keys.values() if key is not None and key not in but}
-    hidden &= {key for key in sketches[1].keys.values() if key is not None}
+    pruned_keys = {key for key in fingerprints[0].keys.values() if key is not None and key not in but}
+    pruned_keys &= {key for key in fingerprints[1].keys.values() if key is not None}
     callees: list[dict[str, list[str]]] = [{}, {}]
     while True:
-        opened = [_reached(*each, hidden) for each in zip(sketches, entries, callees, strict=True)]
-        counts = [_calls(*each, hidden) for each in zip(sketches, opened, callees, strict=True)]
+        opened = [_reached(*each, pruned_keys) for each in zip(fingerprints, entries, callees, strict=True)]
+        counts = [_calls(*each, pruned_keys) for each in zip(fingerprints, opened, callees, strict=True)]
         uneven = {key for key in counts[0] | counts[1] if counts[0][key] != counts[1][key]}
         if not uneven:
-            return hidden, [{name: each[name] for name in some} for some, each in zip(opened, callees, strict=True)]
-        hidden -= uneven
+            return pruned_keys, [
+                {name: each[name] for name in some} for some, each in zip(opened, callees, strict=True)
+            ]
+        pruned_keys -= uneven
 
 
-def _reached(sketch: TextFingerprint, entry: str, callees: dict[str, list[str]], hidden: set[int]) -> list[str]:
+def _reached(
+    fingerprint: TextFingerprint, entry: str, callees: dict[str, list[str]], pruned_keys: set[int]
+) -> list[str]:
     def opened(name: str) -> Iterator[str]:
         if name not in callees:
-            names = called_names(sketch.body(name))
-            callees[name] = [callee for callee in names if callee in sketch.spans]
-        return (callee for callee in callees[name] if sketch.keys[callee] not in hidden)
+            names = called_names(fingerprint.body(name))
+            callees[name] = [callee for callee in names if callee in fingerprint.spans]
+        return (callee for callee in callees[name] if fingerprint.keys[callee] not in pruned_keys)
 
     return preorder([entry], opened)
 
 
 def _calls(
-    sketch: TextFingerprint, opened: Sequence[str], callees: Mapping[str, list[str]], hidden: set[int]
+    fingerprint: TextFingerprint, opened: Sequence[str], callees: Mapping[str, list[str]], pruned_keys: set[int]
 ) -> Counter[int]:
-    keys = (sketch.keys[callee] for name in opened for callee in callees[name])
-    return Counter(key for key in keys if key is not None and key in hidden)
+    keys = (fingerprint.keys[callee] for name in opened for callee in callees[name])
+    return Counter(key for key in keys if key is not None and key in pruned_keys)
 
 
-def _ranks(sketches: Sequence[TextFingerprint], hidden: set[int]) -> dict[int, int]:
-    """A number for each hidden key that does not depend on which program is the old one."""
+def _ranks(fingerprints: Sequence[TextFingerprint], pruned_keys: set[int]) -> dict[int, int]:
+    """A number for each pruned key that does not depend on which program is the old one."""
     texts: dict[int, str] = {}
-    for sketch in sketches:
-        for name, key in sketch.keys.items():
-            if key is not None and key in hidden:
-                text = sketch.body(name)
+    for fingerprint in fingerprints:
+        for name, key in fingerprint.keys.items():
+            if key is not None and key in pruned_keys:
+                text = fingerprint.body(name)
                 texts[key] = min(texts.get(key, text), text)
     return {key: rank for rank, key in enumerate(sorted(texts, key=lambda key: texts[key]))}
 
@@ -319,49 +330,53 @@ _Part = tuple[Module, tuple[int, ...], dict[int, Sequence[int]]]
 
 def _pruned_pair(
     module: Module,
-    sketches: Sequence[TextFingerprint],
+    fingerprints: Sequence[TextFingerprint],
     side: int,
     opened: Container[str],
-    hollow: Sequence[CallSkeleton],
+    skeletons: Sequence[CallSkeleton],
     ranks: Mapping[int, int],
     is_marked: bool,
 ) -> _Part:
-    sketch = sketches[side]
-    index = {chunk.name: n for n, chunk in enumerate(sketch.program.spans)}
-    trimmed = {index[(each.old, each.new)[side]]: each for each in hollow}
+    fingerprint = fingerprints[side]
+    index = {span.name: n for n, span in enumerate(fingerprint.program.spans)}
+    skeletons_by_index = {index[(each.old, each.new)[side]]: each for each in skeletons}
     computations: dict[int, Computation] = {}
     stands_for: dict[int, int] = {}
-    closed: dict[int, int] = {}  # key -> the computation that stands for all its equals
+    stand_ins_by_key: dict[int, int] = {}  # key -> the computation that stands for all its equals
     waiting = [module.entry]
     seen = {module.entry}
     for n in waiting:
-        name = sketch.program.spans[n].name
-        key = sketch.keys[name]
+        name = fingerprint.program.spans[n].name
+        key = fingerprint.keys[name]
         if name in opened:
-            each = trimmed.get(n)
-            body = sketch.program.read_lines(n, _kept_lines(each, sketch, side)) if each else module.computations[n]
+            each = skeletons_by_index.get(n)
+            body = (
+                fingerprint.program.read_lines(n, _kept_lines(each, fingerprint, side))
+                if each
+                else module.computations[n]
+            )
             waiting += [c for c in dict.fromkeys(c for it in body.instructions for c in it.called) if c not in seen]
             seen.update(waiting)
             computations[n], stands_for[n] = body, n
         elif key is not None:
-            stands_for[n] = closed.setdefault(key, n)
-            computations[stands_for[n]] = _closed_text(sketch.program.spans[stands_for[n]].name, ranks[key])
+            stands_for[n] = stand_ins_by_key.setdefault(key, n)
+            computations[stands_for[n]] = _placeholder(fingerprint.program.spans[stands_for[n]].name, ranks[key])
     kept = sorted(computations)
     new = {n: at for at, n in enumerate(kept)}
     position = {n: new[stand] for n, stand in stands_for.items()}
-    mark = _platform(sketch.program.text) if is_marked else ()
-    bodies = (*(_with_callees(computations[n], position) for n in kept), *mark)
-    narrowed = Module(module.name, module.stage, bodies, position[module.entry], module.attributes, module.frames)
-    return narrowed, tuple(kept), {new[n]: each.lines(side) for n, each in trimmed.items() if n in new}
+    platform = _platform(fingerprint.program.text) if is_marked else ()
+    bodies = (*(_with_callees(computations[n], position) for n in kept), *platform)
+    pruned = Module(module.name, module.stage, bodies, position[module.entry], module.attributes, module.frames)
+    return pruned, tuple(kept), {new[n]: each.lines(side) for n, each in skeletons_by_index.items() if n in new}
 
 
-def _has_spaces(sketches: Sequence[TextFingerprint], opened: Sequence[Container[str]]) -> bool:
+def _has_spaces(fingerprints: Sequence[TextFingerprint], opened: Sequence[Container[str]]) -> bool:
     """Whether anything opened lies in a memory space: the one thing that has other names on other backends."""
     return any(
-        has_memory_space(sketch.program.text, chunk)
-        for sketch, names in zip(sketches, opened, strict=True)
-        for chunk in sketch.program.spans
-        if chunk.name in names
+        has_memory_space(fingerprint.program.text, span)
+        for fingerprint, names in zip(fingerprints, opened, strict=True)
+        for span in fingerprint.program.spans
+        if span.name in names
     )
 
 
@@ -371,11 +386,11 @@ def _platform(text: str) -> tuple[Computation, ...]:
         shape = Shape("f32", (8, 128), Layout((1, 0), "(8,128)"))
         return (Computation(PLACEHOLDER, (Instruction(PLACEHOLDER, PLACEHOLDER, shape),), 0),)
     sign = cuda_sign(text)
-    mark = Instruction(PLACEHOLDER, PLACEHOLDER, _NOTHING, attributes=(("custom_call_target", sign),))
-    return (Computation(PLACEHOLDER, (mark,), 0),) if sign else ()
+    platform = Instruction(PLACEHOLDER, PLACEHOLDER, _NOTHING, attributes=(("custom_call_target", sign),))
+    return (Computation(PLACEHOLDER, (platform,), 0),) if sign else ()
 
 
-def _closed_text(name: str, rank: int) -> Computation:
+def _placeholder(name: str, rank: int) -> Computation:
     return Computation(name, (Instruction(name, PLACEHOLDER, _NOTHING, literal=str(rank)),), 0)
 
 
@@ -390,7 +405,7 @@ def _with_moved(it: Instruction, moved: Mapping[int, int]) -> Instruction:
     return replace(it, calls=tuple((name, tuple(moved[c] for c in group)) for name, group in it.calls))
 
 
-def expand(narrowed: PrunedPair, edits: Iterable[RawEdit]) -> PrunedPair | None:
+def expand(pruned: PrunedPair, edits: Iterable[RawEdit]) -> PrunedPair | None:
     """The pair with more of it opened, or itself where nothing is in doubt; None where all has to be.
 
     What is called is in doubt where a call came, went or has other operands: operands in another order are no edit
@@ -400,32 +415,32 @@ def expand(narrowed: PrunedPair, edits: Iterable[RawEdit]) -> PrunedPair | None:
     did hangs on all that hold the same, with their parameters in whatever order.
 
     Args:
-        narrowed: what was compared.
+        pruned: what was compared.
         edits: single edits, places in its modules.
     """
     edits = list(edits)
-    if any(_must_expand_everywhere(narrowed, side, edits) for side in (0, 1)) or any(map(_exchanges_branches, edits)):
+    if any(_must_expand_everywhere(pruned, side, edits) for side in (0, 1)) or any(map(_exchanges_branches, edits)):
         return None
     keys: set[int] = set()
-    twins = _Indistinguishable(narrowed, 0), _Indistinguishable(narrowed, 1)
-    users = _Users(narrowed.modules[0]), _Users(narrowed.modules[1])
+    indistinguishable = _Indistinguishable(pruned, 0), _Indistinguishable(pruned, 1)
+    users = _Users(pruned.modules[0]), _Users(pruned.modules[1])
     for edit in edits:
         for side, place in enumerate((edit.old, edit.new)):
             if place is None:
                 continue
-            module = narrowed.modules[side]
+            module = pruned.modules[side]
             it = at(module, place)
             if it.opcode == PLACEHOLDER and it.attributes:
-                return None  # a leaf of a hollow computation: not as equal as it looked
+                return None  # a placeholder in a call skeleton: not as equal as it looked
             if it.opcode == PLACEHOLDER or (it.calls and _is_about_calls(edit)):
-                keys |= set(_with_pruned(narrowed, side, (place[0],) if it.opcode == PLACEHOLDER else it.called))
+                keys |= set(_with_pruned(pruned, side, (place[0],) if it.opcode == PLACEHOLDER else it.called))
             if _is_about_calls(edit):
                 keys.update(
-                    key for called in users[side].called_with(place) for key in _with_pruned(narrowed, side, called)
+                    key for called in users[side].called_with(place) for key in _with_pruned(pruned, side, called)
                 )
             if it.calls and edit.kind != "changed":
-                keys.update(twins[side].of(it.called))
-    return narrowed.wider({*keys, *narrowed.reopened}) if keys else narrowed
+                keys.update(indistinguishable[side].of(it.called))
+    return pruned.wider({*keys, *pruned.expanded}) if keys else pruned
 
 
 def _is_about_calls(edit: RawEdit) -> bool:
@@ -437,17 +452,14 @@ def _exchanges_branches(edit: RawEdit) -> bool:
     return any(change.field == f"attribute:{ORDER}" for change in edit.changes)
 
 
-def _with_pruned(narrowed: PrunedPair, side: int, called: Iterable[int]) -> Iterator[int]:
+def _with_pruned(pruned: PrunedPair, side: int, called: Iterable[int]) -> Iterator[int]:
     """Keys of the computations behind these that were left out."""
-    module = narrowed.modules[side]
-    waiting = list(dict.fromkeys(called))
-    for index in waiting:
-        computation = module.computations[index]
-        if _is_pruned(computation):
-            key = narrowed.sketches[side].keys[computation.name]
+    computations = pruned.modules[side].computations
+    for index in preorder(called, lambda n: [c for it in computations[n].instructions for c in it.called]):
+        if _is_pruned(computations[index]):
+            key = pruned.fingerprints[side].keys[computations[index].name]
             assert key is not None  # only what has a key was left out
             yield key
-        waiting += [c for it in computation.instructions for c in it.called if c not in waiting]
 
 
 class _Users:
@@ -474,34 +486,34 @@ class _Users:
 class _Indistinguishable:
     """What was left out of one side of a pair though it holds the same as something that is there."""
 
-    def __init__(self, narrowed: PrunedPair, side: int) -> None:
-        self._narrowed, self._side = narrowed, side
-        self._chunks: list[Span | None] = []
-        self._closed: list[tuple[int, Span]] = []
+    def __init__(self, pruned: PrunedPair, side: int) -> None:
+        self._pruned, self._side = pruned, side
+        self._spans: list[Span | None] = []
+        self._placeholders: list[tuple[int, Span]] = []
 
     def of(self, called: Iterable[int]) -> Iterator[int]:
         """Keys of those that hold the same as one of these computations."""
-        module, sketch = self._narrowed.modules[self._side], self._narrowed.sketches[self._side]
-        if not self._chunks:
-            self._chunks = [sketch.spans.get(computation.name) for computation in module.computations]
-            numbered = enumerate(self._chunks)
-            self._closed = [(n, chunk) for n, chunk in numbered if chunk and _is_pruned(module.computations[n])]
+        module, fingerprint = self._pruned.modules[self._side], self._pruned.fingerprints[self._side]
+        if not self._spans:
+            self._spans = [fingerprint.spans.get(computation.name) for computation in module.computations]
+            numbered = enumerate(self._spans)
+            self._placeholders = [(n, span) for n, span in numbered if span and _is_pruned(module.computations[n])]
         for index in called:
-            ours = self._chunks[index]
+            ours = self._spans[index]
             if ours is None or _is_pruned(module.computations[index]):
                 continue
-            for n, theirs in self._closed:
+            for n, theirs in self._placeholders:
                 if theirs.lines == ours.lines and self._hold_the_same(n, index):
-                    key = sketch.keys[theirs.name]
+                    key = fingerprint.keys[theirs.name]
                     assert key is not None  # only what has a key was left out
                     yield key
 
     def _hold_the_same(self, one: int, other: int) -> bool:
-        return _held(self._narrowed, self._side, one) == _held(self._narrowed, self._side, other)
+        return _held(self._pruned, self._side, one) == _held(self._pruned, self._side, other)
 
 
-def _held(narrowed: PrunedPair, side: int, index: int) -> Counter[object]:
-    return Counter((it.opcode, it.shape) for it in narrowed.body(side, index).instructions)
+def _held(pruned: PrunedPair, side: int, index: int) -> Counter[object]:
+    return Counter((it.opcode, it.shape) for it in pruned.body(side, index).instructions)
 
 
 def _is_pruned(computation: Computation) -> bool:
@@ -509,16 +521,16 @@ def _is_pruned(computation: Computation) -> bool:
     return first.opcode == PLACEHOLDER and not first.attributes
 
 
-def _must_expand_everywhere(narrowed: PrunedPair, side: int, edits: Iterable[RawEdit]) -> bool:
+def _must_expand_everywhere(pruned: PrunedPair, side: int, edits: Iterable[RawEdit]) -> bool:
     """Whether something came or went inside what is applied to elements, and what was left out applies that too."""
     places = ((edit.old, edit.new)[side] for edit in edits if edit.kind != "changed")
-    module, sketch = narrowed.modules[side], narrowed.sketches[side]
+    module, fingerprint = pruned.modules[side], pruned.fingerprints[side]
     touched = {place[0] for place in places if place is not None}
     names = {module.computations[index].name for index in touched & _applied(module)} if touched else set()
     if not names:
         return False
-    hidden = (chunk for chunk in sketch.program.spans if sketch.keys[chunk.name] in narrowed.hidden)
-    return any(not names.isdisjoint(called_names(chunk.body_of(sketch.program.text))) for chunk in hidden)
+    left_out = (span for span in fingerprint.program.spans if fingerprint.keys[span.name] in pruned.pruned_keys)
+    return any(not names.isdisjoint(called_names(span.body_of(fingerprint.program.text))) for span in left_out)
 
 
 def _applied(module: Module) -> set[int]:

@@ -69,7 +69,7 @@ Calls = tuple[tuple[str, tuple[int, ...]], ...]
 class RemoveStep:
     """An old instruction goes; `wires` are survivors that read it and now read something that was there before."""
 
-    charge: EditReference
+    reference: EditReference
     pair: int
     old: int
     wires: tuple[OperandRewiring, ...] = ()
@@ -82,7 +82,7 @@ class AddStep:
     `wires` are the survivors that read it.
     """
 
-    charge: EditReference
+    reference: EditReference
     pair: int
     new: int
     instruction: Instruction
@@ -100,7 +100,7 @@ class ArriveStep:
         wires: the survivors that read it.
     """
 
-    charge: EditReference
+    reference: EditReference
     pair: int
     new: int
     source: tuple[int, int]
@@ -115,7 +115,7 @@ class ArriveStep:
 class ChangeStep:
     """A survivor, by its new place, gets these settings and, where its `operands` are named, all operands anew."""
 
-    charge: EditReference
+    reference: EditReference
     pair: int
     new: int
     settings: tuple[SettingChange, ...]
@@ -126,7 +126,7 @@ class ChangeStep:
 class ReorderStep:
     """A computation of a scheduled program runs in the new program's order."""
 
-    charge: EditReference
+    reference: EditReference
     pair: int
 
 
@@ -134,7 +134,7 @@ class ReorderStep:
 class HeaderStep:
     """An attribute of the module; None where it has none of that name any more."""
 
-    charge: EditReference
+    reference: EditReference
     name: str
     value: str | None
 
@@ -181,7 +181,7 @@ class EditScript:
     Args:
         old, new: the programs as they are compared: without noise, attributes one by one and in order.
         pairs: computations that correspond, the entries first.
-        steps: what is done, each step charged to one site of one reported edit.
+        steps: what is done, each step with a reference to one site of one reported edit.
         reported: for every reported edit its channel, kind, number of sites and count.
     """
 

@@ -100,7 +100,7 @@ def replay(script: EditScript, unknown: int = 0) -> Replay:
         ('%a (sine) of %e: opcode is sine, in the new program it is cosine, and no edit says so',)
     """
     failures = list(_failures(script))
-    edits = {(step.charge.channel, step.charge.edit) for step in script.steps}
+    edits = {(step.reference.channel, step.reference.edit) for step in script.steps}
     return Replay(len(script.steps), len(edits), tuple(failures[:MOST_FAILURES]), len(failures), unknown)
 
 
@@ -1169,10 +1169,10 @@ def _check_reported(script: EditScript) -> Iterator[str]:
     """Every site of a reported edit was carried out, and its count is the number of call sites that lead there."""
     counts: dict[tuple[str, int], dict[int, int]] = {}
     for step in script.steps:
-        once = isinstance(step, HeaderStep) or step.charge.channel == "schedule"
+        once = isinstance(step, HeaderStep) or step.reference.channel == "schedule"
         count = 1 if isinstance(step, HeaderStep) or once else script.pairs[step.pair].count
-        sites = counts.setdefault((step.charge.channel, step.charge.edit), {})
-        sites[step.charge.site] = min(count, sites.get(step.charge.site, count))
+        sites = counts.setdefault((step.reference.channel, step.reference.edit), {})
+        sites[step.reference.site] = min(count, sites.get(step.reference.site, count))
     numbers: Counter[str] = Counter()
     for channel, kind, total, count in script.reported:
         done = counts.get((channel, numbers[channel]), {})
