@@ -603,6 +603,53 @@ def test_show_of_a_program_file(compiler: Compiler, said: Ask) -> None:
     assert "  compiled ops        tanh 1\n" in out
 
 
+SCOPED = TANH.replace("tanh(%p.1)", 'tanh(%p.1), metadata={op_name="jit(f)/tanh" source_file="m.py" source_line=4}')
+
+
+def test_show_prints_the_text_of_a_program(
+    compiler: Compiler, said: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler.answers["f", "", "cpu"] = SCOPED
+    said("update")
+    stored = (tmp_path / "snapshots/f/cpu/compiled.hlo").read_text()
+    assert said("show", "f", "--stage", "compiled", "-t", "cpu")[:2] == (0, stored)
+    code, out, _ = said("show", "f", "--stage", "compiled", "-t", "cpu", "--scopes")
+    assert code == 0 and "tanh(%p0)  // jit(f)/tanh  m.py:4\n" in out
+    assert [line.partition("  // ")[0] for line in out.splitlines()] == stored.splitlines()
+
+    code, _, err = said("show", "f", "--stage", "compiled")
+    assert code == 2 and "cpu, tpu-v5e-2x2\nhint: hlodiff show f --stage compiled -t cpu\n" in err
+    assert "a text is of one program, and these match: g/large, g/small" in said("show", "g", "--stage", "compiled")[2]
+    assert "hint: hlodiff show f --stage compiled\n" in said("show", "f", "--scopes")[2]
+
+    monkeypatch.setattr("hlodiff.capture.discover", compiler.discover)
+    compiler.answers["f", "", "cpu"] = EXP
+    assert said("show", "f", "--stage", "compiled", "--fresh", "-t", "cpu")[1] == EXP
+    assert "exponential(%p0)\n" in said("show", "f", "--stage", "compiled", "--fresh", "--normalized", "-t", "cpu")[1]
+    assert said("show", "f", "--stage", "stablehlo", "--fresh", "-t", "cpu")[1].startswith("module @jit_f")
+    compiler.answers["f", "", "cpu"] = NotChecked("f", "", "cpu", "no compiler here", "install one")
+    code, _, err = said("show", "f", "--stage", "compiled", "--fresh", "-t", "cpu")
+    assert code == 2 and "f on cpu: no compiler here\nhint: install one\n" in err
+
+
+def test_show_reads_files_and_folders_without_a_project(
+    compiler: Compiler, said: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said("update")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    (tmp_path / "pyproject.toml").unlink()
+    (elsewhere / "a.hlo").write_text(SCOPED)
+    assert said("show", "a.hlo", "--stage", "compiled")[1] == SCOPED
+    assert "}  // jit(f)/tanh  m.py:4\n" in said("show", "a.hlo", "--stage", "compiled", "--scopes")[1]
+    assert "hint: hlodiff show a.hlo --stage compiled\n" in said("show", "a.hlo", "--stage", "stablehlo")[2]
+    assert "tanh(%p0)" in said("show", "../snapshots", "g/small", "--stage", "compiled")[1]
+    assert said("show", "../snapshots", "g/small")[1].startswith("g/small  cpu\n")
+    assert "holds no `h`\nhint: it holds f, g/large, g/small\n" in said("show", "../snapshots", "h")[2]
+    assert "there is no such folder" in said("show", "nowhere", "h")[2]
+
+
 def test_show_without_snapshots(compiler: Compiler, said: Ask) -> None:
     code, _, err = said("show", "f")
     assert (code, err.endswith("there are no snapshots\nhint: hlodiff update\n")) == (2, True)

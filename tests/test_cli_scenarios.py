@@ -413,7 +413,7 @@ def test_a_loop_outside_of_jit_fails_its_record_and_its_budgets(tmp_path: Path) 
     assert code == 1
     for line in (
         "eager_loops on cpu  traces: `scan` is traced 3 times, before 1 time; `pmap(<lambda>)` is traced 3 times",
-        "      its function `<lambda>` (loops.py:11) was traced again\n",
+        "      its function `<lambda>` (loops.py:11) is a new function object each time\n",
         "      `pmap(<lambda>)` is a new function object each time (same code, loops.py:12)\n",
         "traces-budget: 6 traces in all, max_traces allows 2\n",
         "traces-budget: `scan` has 3 traces, max_traces allows 1\n",

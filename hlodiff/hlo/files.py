@@ -67,6 +67,29 @@ def read_bytes(data: bytes, *, path: str = "") -> Module:
     return read_text(text, path=path)
 
 
+def text_of(path: str | PathLike[str]) -> str:
+    """The text of a program file, unpacked; a proto is printed.
+
+    Args:
+        path: as for `read`.
+
+    Returns:
+        text that `read_text` reads.
+
+    Raises:
+        ReadError: as for `read`.
+    """
+    name = fspath(path)
+    module = read(name)  # also says what is wrong with the file
+    data = Path(name).read_bytes()
+    text = _decode(_unpack(data, name) if data[:2] == b"\x1f\x8b" else data)
+    if text is not None and "\0" not in text[:4096] and not name.removesuffix(".gz").endswith(".pb"):
+        return text
+    from hlodiff.hlo.printer import print_hlo
+
+    return print_hlo(module)
+
+
 def _unpack(data: bytes, path: str) -> bytes:
     """Unpack gzip, without letting a small file fill the memory."""
     try:

@@ -189,6 +189,12 @@ def generic_text(module: Any) -> str:
     return text
 
 
+def without_locations(text: str, path: str = "") -> str:
+    """MLIR text without debug info, as `Lowered.as_text()` prints it."""
+    printed: str = parse_mlir(text, path).operation.get_asm(enable_debug_info=False)
+    return printed
+
+
 def pretty_text(module: Any) -> str:
     """MLIR's pretty form in which name locations give the SSA names."""
     text: str = module.operation.get_asm(use_name_loc_as_prefix=True)

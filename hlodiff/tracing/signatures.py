@@ -423,12 +423,17 @@ def _sharding(value: Any) -> tuple[str, str]:
     if isinstance(sharding, SingleDeviceSharding):
         device: Any = next(iter(sharding.device_set))
         return (f"on {device.platform}:{device.id}{memory}" if value.committed else memory.strip()), ""
-    return format_sharding(sharding) + memory, jax_private.device_list(jax_private.device_order(sharding))
+    devices = jax_private.device_list(jax_private.device_order(sharding))
+    return describe(sharding) + memory, ", ".join([devices, *_axis_kinds(sharding)])
 
 
 def format_sharding(sharding: Any) -> str:
     """A sharding with the types of its axes, without devices."""
+    return ", ".join([describe(sharding), *_axis_kinds(sharding)])
+
+
+def _axis_kinds(sharding: Any) -> list[str]:
+    """The axes of a mesh whose type is not the usual one."""
     mesh = getattr(sharding, "mesh", None)
     kinds = dict(zip(getattr(mesh, "axis_names", ()), getattr(mesh, "axis_types", None) or (), strict=False))
-    special = [f"{name}{kind}" for name, one in kinds.items() if (kind := jax_private.axis_kind(one))]
-    return describe(sharding) + (f", {', '.join(special)}" if special else "")
+    return [f"{name}{kind}" for name, one in kinds.items() if (kind := jax_private.axis_kind(one))]

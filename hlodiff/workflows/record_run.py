@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -484,7 +485,15 @@ def _finish(raw_folder: Path, output: Path, arguments: Sequence[str], code: int)
             "hlodiff record: no process imported jax (python -I and -E leave PYTHONPATH out, and with it the recorder)"
         )
     else:
-        _LOG.info(
-            f"hlodiff record: counts are in {shown_path(output.absolute()) / INDEX}; next: hlodiff diff OTHER {output}"
-        )
+        _LOG.info(f"hlodiff record: counts are in {shown_path(output.absolute()) / INDEX}; {_next(found, output)}")
     return found
+
+
+def _next(found: RunRecording, output: Path) -> str:
+    """The command that shows a program of this recording, and the one that compares it."""
+    if not found.programs:
+        return f"next: hlodiff diff OTHER {output}"
+    key = found.programs[0].key
+    several = len({each.key.target for each in found.programs if each.key.name == key.name}) > 1
+    shown = shlex.join(["hlodiff", "show", str(output), key.name]) + (f" -t {key.target}" if several else "")
+    return f"next: hlodiff diff OTHER {output}, or see a program: {shown} --stage compiled"
