@@ -100,9 +100,12 @@ def emit_report(report: Report, form: str, output: str | None) -> None:
 
         return build_view(report, folder)  # once, for however many forms
 
+    # A form made alone knows more than the view: it builds its own from what it has grouped already.
+    shared = view if _asked(REPORTS, ()) else None
+
     def shown(one: str, where: str | None) -> str:
         columns, colored = window(where)
-        return to_form(report, one, link=_asked(LINK, ""), folder=folder, width=columns, color=colored, view=view)
+        return to_form(report, one, link=_asked(LINK, ""), folder=folder, width=columns, color=colored, view=shared)
 
     emit_forms(form, output, shown)
 

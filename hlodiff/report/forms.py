@@ -19,7 +19,8 @@ class Form:
     Args:
         name: what `--format` and `--report` call it.
         renderer: module and function, `module:function`, imported when the form is made. A renderer of a view takes the
-            view and a link to the whole report; one of a report takes the report and `folder` (see `ReportView`).
+            view and a link to the whole report; one of a report takes the report, `folder` (see `ReportView`) and the
+            `view`, where that is made already.
         of_view: whether it is made from the view alone.
         of_saved: whether it can also be made from a saved result, which holds the view and the lines of the text.
     """
@@ -86,9 +87,9 @@ def to_form(
     """
     renderer = _BY_NAME[form].load()
     if form == "text":
-        return renderer(report, width=width, color=color)
+        return renderer(report, width=width, color=color, view=view)
     if not _BY_NAME[form].of_view:
-        return renderer(report, folder=folder)
+        return renderer(report, folder=folder, view=view() if view else None)
     from hlodiff.report.view_builder import build_view
 
     return renderer(view() if view else build_view(report, folder), link)

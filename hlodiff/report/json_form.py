@@ -16,17 +16,19 @@ from hlodiff.report.lines import json_text
 from hlodiff.report.programs import ReportTexts, texts_of
 from hlodiff.report.report import Report
 from hlodiff.report.text import lines_of
+from hlodiff.report.view import ReportView
 from hlodiff.report.view_builder import build_view
 
 FORMAT_VERSION = "1.0"
 
 
-def to_json(report: Report, folder: str = "") -> str:
+def to_json(report: Report, folder: str = "", *, view: ReportView | None = None) -> str:
     """The report as JSON text.
 
     Args:
         report: what a command found out.
         folder: the project's folder below the top of the repository, see `ReportView`.
+        view: what the report says, where that is known already.
 
     Returns:
         one JSON object, ending in a newline; the same bytes for the same report.
@@ -36,6 +38,7 @@ def to_json(report: Report, folder: str = "") -> str:
         True
     """
     texts = texts_of(report)
+    shown = view or build_view(report, folder, texts)
     ids = {(one.name, one.target): one.id for one in report.programs if one.id}
     records = {one.program: one.id for one in report.findings if one.id and one.rule in SCENARIO_RULES}
     value: dict[str, Any] = {
@@ -62,7 +65,7 @@ def to_json(report: Report, folder: str = "") -> str:
         "scenarios": [scenario_json(one) | {"id": records.get(one.name)} for one in report.scenarios],
         "notes": list(report.notes),
         "totals": report.totals(),
-        "sheet": asdict(replace(build_view(report, folder, texts), text=lines_of(report))),
+        "sheet": asdict(replace(shown, text=lines_of(report, lambda: shown))),
     }  # fmt: skip
     if report.timings:
         value["timings"] = [timing.to_json() for timing in report.timings]

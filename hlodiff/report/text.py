@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from hlodiff.differ.comparison import ProgramComparison
@@ -49,7 +49,13 @@ _SEVERITIES = {"warning": "warning: ", "info": "note: "}  # what fails says noth
 
 
 def to_terminal(
-    report: Report, *, width: int = 100, color: bool = False, footer: bool = True, legend: bool = True
+    report: Report,
+    *,
+    width: int = 100,
+    color: bool = False,
+    footer: bool = True,
+    legend: bool = True,
+    view: Callable[[], ReportView] | None = None,
 ) -> str:
     """The report as text.
 
@@ -59,6 +65,7 @@ def to_terminal(
         color: whether terminal colours may be used. No meaning rests on them.
         footer: whether it ends with how much was compared and the totals, as every complete report does.
         legend: whether it says where flops and bytes come from.
+        view: returns the report's view, where several forms are made from it.
 
     Returns:
         text ending in a newline; its last line is always the totals.
@@ -67,7 +74,7 @@ def to_terminal(
         >>> print(to_terminal(Report("diff", "a", "b", ())), end="")
         nothing to compare
     """
-    lines = list(_lines(report, legend))
+    lines = list(_lines(report, legend, view))
     return lay_out([*lines, *_checked(report), totals_line(report)] if footer else lines, width=width, color=color)
 
 
@@ -82,14 +89,14 @@ def saved_to_terminal(view: ReportView, *, width: int = 100, color: bool = False
     return lay_out([*view.text, totals_line(view)], width=width, color=color)
 
 
-def lines_of(report: Report) -> tuple[Line, ...]:
+def lines_of(report: Report, view: Callable[[], ReportView] | None = None) -> tuple[Line, ...]:
     """The report as text, line by line, all but the totals: what is saved to be laid out elsewhere.
 
     Example:
         >>> lines_of(Report("diff", "a", "b", ()))
         ()
     """
-    return (*_lines(report, True), *_checked(report))
+    return (*_lines(report, True, view), *_checked(report))
 
 
 def totals_line(report: Report | ReportView) -> Line:
@@ -97,7 +104,7 @@ def totals_line(report: Report | ReportView) -> Line:
     return Line(0, format_totals(report), style="bold", wrap=True)
 
 
-def _lines(report: Report, legend: bool) -> Iterator[Line]:
+def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) -> Iterator[Line]:
     for change in report.toolchain:
         on = f" ({', '.join(change.targets)})" if change.targets else ""
         yield Line(
@@ -111,7 +118,7 @@ def _lines(report: Report, legend: bool) -> Iterator[Line]:
     listed = list(_listed(report, texts))
     overview = len(listed) > _MOST_LINES and not report.all
     yield from _overview(report, texts) if overview else listed
-    yield from _in_short(report, texts, overview)
+    yield from _in_short(report, texts, overview, view)
     yield from _not_checked(report)
     yield from _further_findings(report)
     for note in report.notes:
@@ -290,7 +297,9 @@ def _table(report: Report, texts: ReportTexts) -> Iterator[Line]:
         yield Line(2, f"... and {len(changed) - _MOST_GROUPS} more, {MORE}")
 
 
-def _in_short(report: Report, texts: ReportTexts, overview: bool) -> Iterator[Line]:
+def _in_short(
+    report: Report, texts: ReportTexts, overview: bool, view: Callable[[], ReportView] | None
+) -> Iterator[Line]:
     """A row for each function, where there are too many to remember, or where some are not listed above.
 
     What a terminal shows last is read first. An overview does not number what is shared, so nothing refers to it.
@@ -302,7 +311,7 @@ def _in_short(report: Report, texts: ReportTexts, overview: bool) -> Iterator[Li
     from hlodiff.report.rows import MOST_ROWS, format_row, functions_in, rows_of, without_shared
     from hlodiff.report.view_builder import build_view
 
-    rows = rows_of(build_view(report, texts=texts))
+    rows = rows_of(view() if view else build_view(report, texts=texts))
     rows = without_shared(rows) if overview else rows
     yield Line(0, "in short", style="bold")
     for row in rows[:MOST_ROWS]:

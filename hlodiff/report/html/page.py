@@ -33,13 +33,16 @@ from hlodiff.report.view_builder import build_view
 _SCRIPTS = ("dom", "table", "tokens", "rows", "folds", "listing", "changes", "drawing", "numbers", "program", "start")
 
 
-def to_page(report: Report, folder: str = "", limits: PageLimits = PAGE_LIMITS) -> str:
+def to_page(
+    report: Report, folder: str = "", limits: PageLimits = PAGE_LIMITS, *, view: ReportView | None = None
+) -> str:
     """The whole result as one HTML file that needs no other, no network and no server.
 
     Args:
         report: what a command found out.
         folder: the project's folder below the top of the repository, see `ReportView`.
         limits: how much goes into the page; the page says what does not.
+        view: what the report says, where that is known already.
 
     Returns:
         HTML; the same bytes for the same report.
@@ -48,7 +51,7 @@ def to_page(report: Report, folder: str = "", limits: PageLimits = PAGE_LIMITS) 
         >>> to_page(Report("diff", "a", "b", ())).startswith("<!DOCTYPE html>")
         True
     """
-    view = build_view(report, folder)
+    view = view or build_view(report, folder)
     bodies = bodies_of(report, limits)
     style, script = _style(), _script()
     page = (
