@@ -21,6 +21,7 @@ from hlodiff.differ.computation_matches import Place, ProgramMatch, is_embedded
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.result import FieldChange
 from hlodiff.graph import call_sites
+from hlodiff.hlo.metadata import own_frame
 from hlodiff.hlo.model import Instruction, Layout, Module, Shape
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def with_causes(old: Module, new: Module, found: ProgramMatch, edits: list[RawEd
         sides = _side(old, found, edits, 0), _side(new, found, edits, 1)
         for edit, cause in zip(edits, nearest_causes([_candidates(sides, edit) for edit in edits]), strict=True):
             edit.cause = cause
+        _hand_on(sides, edits)
     return edits
 
 
@@ -107,6 +109,105 @@ def _follow(graph: nx.DiGraph[int], found: list[int | None], roots: Sequence[int
     for cause, follower in reached:
         found[follower] = cause if cause != _START else None
     graph.remove_nodes_from([_START, *(follower for _, follower in reached)])
+
+
+# They hand on what others compute, and have a tuple of it or an index in one.
+_HANDING_ON = frozenset(
+    ["parameter", "get-tuple-element", "get_tuple_element", "tuple", "return", "sdy.return", "while", "conditional",
+     "case", "if", "call", "func.call", "fusion", "optimization-barrier", "optimization_barrier"]
+)  # fmt: skip
+_HANDED_ON = frozenset(["shape", "operands", "layout", "index", "attribute:index", "attribute:root"])
+
+
+def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
+    """A tuple, a loop or a call that only hands on more or fewer values follows from the nearest edit of a value.
+
+    So does what took one of its values and takes it by another number now, and what came or went by the line of the
+    loop or call itself: the slices and stacks that a scan makes for each value.
+    """
+    import networkx as nx
+
+    roots = roots_of(edits)
+    handing = {n for n, edit in enumerate(edits) if edit.cause is None and _only_hands_on(sides, edit)}
+    if not handing:
+        return
+    handing |= {n for n, edit in enumerate(edits) if n not in handing and _is_renumbered(sides, edit, handing)}
+    handing |= {n for n, edit in enumerate(edits) if n not in handing and _is_of_loop(sides, edit, handing)}
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    for index in sorted(handing):
+        for side, place in zip(sides, (edits[index].old, edits[index].new), strict=True):
+            for near in _near(side, place) if place else ():
+                for other in side.at.get(near, ()):
+                    if other in handing:
+                        graph.add_edge(index, other)
+                        graph.add_edge(other, index)
+                    elif roots[other] not in handing:
+                        graph.add_edge(_START, other)
+                        graph.add_edge(other, index)
+    if _START in graph:
+        for cause, follower in list(nx.bfs_edges(graph, _START)):
+            if follower in handing:
+                edits[follower].cause = cause
+
+
+def _only_hands_on(sides: _Sides, edit: RawEdit) -> bool:
+    if edit.kind != "changed" or not (edit.old and edit.new):
+        return False
+    if not {change.field for change in edit.changes} <= _HANDED_ON:
+        return False
+    if any(side.instruction(p).opcode not in _HANDING_ON for side, p in zip(sides, (edit.old, edit.new), strict=True)):
+        return False
+    is_argument = [side.module.entry == p[0] for side, p in zip(sides, (edit.old, edit.new), strict=True)]
+    return not (any(is_argument) and sides[0].instruction(edit.old).opcode == "parameter")
+
+
+def _is_renumbered(sides: _Sides, edit: RawEdit, handing: set[int]) -> bool:
+    """Whether operands differ only in which result of an edited loop or call they are, both of one type."""
+    if edit.kind != "changed" or edit.cause is not None or not (edit.old and edit.new):
+        return False
+    if not {change.field for change in edit.changes} <= {"operands", "attribute:index"}:
+        return False
+    one, other = sides[0].instruction(edit.old), sides[1].instruction(edit.new)
+    if len(one.operands) != len(other.operands):
+        return False
+    for a, b in zip(one.operands, other.operands, strict=True):
+        edited = [
+            set(side.at.get(at, ())) for side, at in zip(sides, ((edit.old[0], a), (edit.new[0], b)), strict=True)
+        ]
+        if handing.intersection(*edited):
+            return True
+    return False
+
+
+def _is_of_loop(sides: _Sides, edit: RawEdit, handing: set[int]) -> bool:
+    """Whether something came or went beside an edited loop or call, by that one's own line."""
+    place = edit.new or edit.old
+    if edit.kind not in ("added", "removed") or edit.cause is not None or place is None:
+        return False
+    side = sides[1] if edit.new else sides[0]
+    line = _line(side, place)
+    near = [near for near in _near(side, place) if any(n in handing for n in side.at.get(near, ()))]
+    return any(
+        side.instruction(n).opcode in ("while", "call", "func.call") and line in (None, _line(side, n)) for n in near
+    )
+
+
+def _line(side: _ProgramEdits, place: Place) -> tuple[str, int] | None:
+    frame = own_frame(side.module.stack(side.instruction(place).frame))
+    return (frame.file, frame.line) if frame else None
+
+
+def _near(side: _ProgramEdits, place: Place) -> Iterator[Place]:
+    """Operands and users; across the border of a computation what is handed in and out."""
+    it, computation = side.instruction(place), place[0]
+    yield from ((computation, operand) for operand in it.operands)
+    yield from side.users(place)
+    if it.opcode == "parameter" or side.root(computation) == place or side.root(computation) in side.users(place):
+        yield from (caller[:2] for caller in side.callers.get(computation, ()))
+    for callee in it.called:
+        root = side.root(callee)
+        yield root
+        yield from ((callee, operand) for operand in side.instruction(root).operands)
 
 
 def roots_of(edits: Sequence[RawEdit]) -> list[int]:

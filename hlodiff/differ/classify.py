@@ -32,10 +32,10 @@ def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
 
     Args:
         diff: the difference.
-        numbers: of some of its edits.
+        numbers: of some of its edits as they are reported.
     """
-    chosen = {n: diff.edits[n] for n in numbers if diff.edits[n].old or diff.edits[n].new}
-    if not chosen or not any(map(_is_rounding, diff.edits)):
+    chosen = {n: diff.reported[n] for n in numbers if diff.reported[n].old or diff.reported[n].new}
+    if not chosen or not any(map(_is_rounding, diff.reported)):
         return frozenset()
     partners = _partners(diff)
     touched = [_touched(chosen.values(), side) | {pair[side] for pair in partners} for side in (0, 1)]
@@ -149,6 +149,7 @@ CLASSES: tuple[Class, ...] = (
 _FLOATS = re.compile(r"= \(?b?[fc]\d")
 _FLOAT = re.compile(r"\b(?:bf|f|c)\d")
 _KEY = re.compile(r"(?:^|, )([\w.]+)=")  # of one entry of a configuration, in words
+_RESULT = re.compile(r"= \(?(b?[fc]\d+\w*)")
 _HOST_SPACE = re.compile(r"S\(5\)")
 _PLACEMENT = frozenset(["sharding", "compute_type", "replica_groups"])
 _MODULE_PLACEMENT = frozenset(["num_partitions", "replica_count", "mhlo.num_partitions", "mhlo.num_replicas"])
@@ -189,7 +190,8 @@ def classes_of(diff: ModuleDiff) -> tuple[Class, ...]:
     """
     if not diff.edits:
         return ("schedule",) if diff.schedule or diff.tuning else ("identical",)
-    by_edit = [_classes(edit, diff) for edit in diff.edits]
+    by_edit = [_classes(edit, diff) for edit in diff.reported]
+    _settle_casts(diff, by_edit)
     doubtful = [n for n, told in enumerate(by_edit) if any(name == "structure" for name, _ in told)]
     for n in rounded_alone(diff, doubtful):
         by_edit[n] = [("numerics" if name == "structure" else name, follows) for name, follows in by_edit[n]]
@@ -200,6 +202,57 @@ def classes_of(diff: ModuleDiff) -> tuple[Class, ...]:
     if "placement" not in chosen and relocations(diff):
         chosen.add("placement")
     return tuple(name for name in CLASSES if name in chosen)
+
+
+def _settle_casts(diff: ModuleDiff, by_edit: list[list[_Told]]) -> None:
+    """Casts that only came or went with an operation say what that says; one in two types says something of its own.
+
+    Where a target has no arithmetic in a type, the compiler casts to another one and back around each operation.
+    """
+    types = [_computed_types(diff, number) for number in range(_regions(diff))]
+    retyped = {
+        number
+        for number, (old, new) in enumerate(types)
+        if any(old[opcode].isdisjoint(new[opcode]) for opcode in old.keys() & new.keys())
+    }
+    scopes: dict[str, set[str | None]] = {"added": set(), "removed": set()}
+    for edit in diff.reported:
+        site = edit.new or edit.old
+        if edit.kind in scopes and site is not None and _is_work(site):
+            scopes[edit.kind].add(edit.op_name)
+    for n, edit in enumerate(diff.reported):
+        site = edit.new or edit.old
+        if site is None or edit.kind not in scopes or not by_edit[n]:
+            continue
+        if edit.region in retyped and _is_work(site):
+            by_edit[n].append(("numerics", False))
+        elif (
+            _is_cast(site) and edit.region not in retyped and _is_compilers(edit) and edit.op_name in scopes[edit.kind]
+        ):
+            by_edit[n] = [("structure", True)]
+
+
+def _regions(diff: ModuleDiff) -> int:
+    return max((edit.region for edit in diff.reported if edit.region is not None), default=-1) + 1
+
+
+def _computed_types(diff: ModuleDiff, region: int) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Which floating-point types each operation of a replaced region has, in what was removed and in what was added."""
+    found: tuple[dict[str, set[str]], dict[str, set[str]]] = ({}, {})
+    for edit in diff.reported:
+        for side, site in enumerate((edit.old, edit.new)):
+            if edit.region == region and site is not None and _is_work(site):
+                found[side].setdefault(site.opcode, set()).update(_RESULT.findall(site.text)[:1])
+    return found
+
+
+def _is_work(site: Site) -> bool:
+    return not _is_cast(site) and site.opcode not in _FOLLOWERS and bool(_FLOATS.search(site.text))
+
+
+def _is_compilers(edit: Edit) -> bool:
+    """Whether a cast is one that the compiler put around an operation: it has the name of that, not one of its own."""
+    return bool(edit.op_name) and "convert_element_type" not in (edit.op_name or "").rpartition("/")[2]
 
 
 def classes_of_edit(edit: Edit, diff: ModuleDiff) -> tuple[Class, ...]:

@@ -77,6 +77,10 @@ class RawEdit:
     cause: int | None = None
     """Index of the edit that this one merely follows from; None for those that stand for themselves."""
     cost: tuple[Cost | None, Cost | None] = (None, None)
+    is_weak: bool = False
+    """Whether the two sides are a pair by weak evidence alone, see `differ/regions.py`."""
+    region: int = -1
+    """Number of the region of edits that replaced one subgraph by another and that this one is in; -1 for none."""
 
 
 def raw_edits(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -> list[RawEdit]:

@@ -10,6 +10,7 @@ from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import RawEdit, text_of
 from hlodiff.differ.metrics import cycles_of
+from hlodiff.differ.regions import number_by_line
 from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange, Site
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.metadata import own_frame
@@ -32,6 +33,10 @@ class Origins:
         if own not in self._stacks:
             self._stacks[own] = self.module.stack(own)
         return self._stacks[own]
+
+    def origin(self, computation: int, instruction: int) -> tuple[str | None, tuple[Frame, ...]]:
+        """Scope and Python frames of an instruction."""
+        return self.op_name(computation, instruction) or None, self.stack(computation, instruction)
 
     def _own(self, computation: int, instruction: int) -> int:
         """The frame of an instruction. JAX makes a literal once for all of its users, so theirs says more than its own.
@@ -135,13 +140,16 @@ def group_edits(
     origins = (Origins(old), Origins(new))
     signatures = [_signature(old, new, edit) for edit in edits]
     roots = roots_of(edits)
+    lines = [_line(origins, edit) for edit in edits]
+    regions = number_by_line(edits, lines)
     groups: dict[tuple[object, ...], list[int]] = {}
     for index, root in enumerate(roots):
-        line = _line(origins, edits[root])
-        groups.setdefault((signatures[index], line, None if root == index else signatures[root]), []).append(index)
+        apart = (regions[index], edits[index].is_weak, None if root == index else signatures[root])
+        groups.setdefault((signatures[index], lines[root], *apart), []).append(index)
     printed_sides = tuple(map(PrintedProgram, printed)) if printed else ()
     found = [
-        (_edit(old, new, origins, [edits[n] for n in members], printed_sides), members) for members in groups.values()
+        (_edit(old, new, origins, [edits[n] for n in members], regions[members[0]], printed_sides), members)
+        for members in groups.values()
     ]
     found.sort(key=lambda item: (roots[item[1][0]] != item[1][0], *_rank(item[0])))  # stable: else program order
     places = {member: place for place, (_, members) in enumerate(found) for member in members}
@@ -203,6 +211,7 @@ def _edit(
     new: Module,
     origins: tuple[Origins, Origins],
     members: Sequence[RawEdit],
+    region: int | None,
     printed: Sequence[PrintedProgram],
 ) -> Edit:
     first = members[0]
@@ -223,6 +232,8 @@ def _edit(
         origin.stack(*place) if place else (),
         first.matcher,
         cost=(costs[0], costs[1]) if any(costs) else None,
+        is_weak=first.is_weak,
+        region=region,
     )
 
 

@@ -384,7 +384,7 @@ def relocations(diff: ModuleDiff) -> tuple[Relocation, ...]:
 
 def _whole(diff: ModuleDiff, kind: str) -> Iterator[tuple[Edit, tuple[str, str], str]]:
     """Operations that came or went, with opcode and type, and where they run."""
-    for edit in diff.edits:
+    for edit in diff.reported:
         site = edit.new if kind == "added" else edit.old
         if edit.kind != kind or site is None or site.computation < 0 or site.opcode in BOOKKEEPING:
             continue

@@ -20,12 +20,13 @@ from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide, partne
 from hlodiff.differ.costs import with_costs
 from hlodiff.differ.edits import RawEdit, entry_layout_edit, header_edits, raw_edits
 from hlodiff.differ.fusions import fusion_changes
-from hlodiff.differ.grouping import group_edits
+from hlodiff.differ.grouping import Origins, group_edits
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits, hits_of
 from hlodiff.differ.metrics import Counts, count, metrics_by_kind, metrics_of
 from hlodiff.differ.moves import with_moves
 from hlodiff.differ.multiplicity import KINDS
 from hlodiff.differ.prepare import DiffInput, prepare_pair
+from hlodiff.differ.regions import mark_regions, reported_edits
 from hlodiff.differ.result import FusionChange, ModuleDiff
 from hlodiff.errors import DiffError
 from hlodiff.hlo.model import Module
@@ -159,6 +160,8 @@ def _result(
     """The record of a diff: edits grouped, and what can be counted in both programs."""
     old, new = whole
     edits = group_edits(*ready.printed, found.edits, opened)
+    origins = Origins(ready.printed[0]), Origins(ready.printed[1])
+    reported, reported_from = reported_edits(edits, lambda side, *place: origins[side].origin(*place))
     schedule, tuning = group_edits(*ready.printed, found.schedule), group_edits(*ready.printed, found.tuning)
     counted = PairMetrics(old, new)
     return ModuleDiff(
@@ -175,6 +178,8 @@ def _result(
         counted.kinds,
         limits,
         max(map(elided_constants, (old, new))),
+        reported,
+        reported_from,
         _script_of,
     )
 
@@ -242,8 +247,10 @@ def _compare_programs(
     edits += header_edits(old.module, new.module, _entry_numbers(old, new, found))
     edits += entry_layout_edit(old.module, new.module, partners_of(old, new, found.pairs[0]))
     with_costs(old.module, new.module, found, edits)
+    with_causes(old.module, new.module, found, edits)
+    mark_regions(old.module, new.module, found, edits)
     return _Found(
-        with_causes(old.module, new.module, found, edits),
+        edits,
         list(schedule_edits(old, new, found.pairs)),
         tuning_edits(old, new, tuned, found.pairs, edits),
         fusion_changes(old, new, found, edits),

@@ -210,6 +210,7 @@ class PrunedPair:
         return replace(
             found,
             edits=self._edits(found.edits),
+            reported=self._edits(found.reported),
             schedule=self._edits(found.schedule),
             tuning=self._edits(found.tuning),
             fusions=tuple(map(self._fusion, found.fusions)),

@@ -102,6 +102,9 @@ class Edit:
             `ModuleDiff.edits`, see `diff/causes.py`); None for edits that stand for themselves.
         cost: what all sites together cost on the old and on the new side, None on a side that has none; None for facts
             of the module itself.
+        is_weak: whether its sides are a pair on weak evidence alone (another opcode or literal where all around is
+            other too): the script keeps the pair, and reports show it as removed and added.
+        region: the number of the region that it belongs to, where one subgraph was replaced by another, else None.
     """
 
     kind: Kind
@@ -114,6 +117,8 @@ class Edit:
     matcher: str = ""
     cause: int | None = None
     cost: tuple[Cost | None, Cost | None] | None = None
+    is_weak: bool = False
+    region: int | None = None
 
     @property
     def old(self) -> Site | None:
@@ -141,7 +146,7 @@ class Edit:
             "cost": dict(zip(("old", "new"), (cost.to_json() if cost else None for cost in self.cost), strict=True))
             if self.cost
             else None,
-        }
+        } | ({"weak": True} if self.is_weak else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +196,9 @@ class ModuleDiff:
         kinds: the metrics apart for entry, fusions, loop bodies, branches, reductions: kind -> name -> (old, new).
         bounds: the limits it was worked out with; its script is worked out with the same.
         elided: constants whose values are not in the programs, on the side that has more of them.
+        reported: the edits as reports show them and as classes are decided by: those of `edits`, but a pair on weak
+            evidence is one removed and one added.
+        reported_from: for each of them the index in `edits`.
         write_script: how the script of a difference is written, which `diff` knows.
     """
 
@@ -207,7 +215,14 @@ class ModuleDiff:
     kinds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
     bounds: Limits = DEFAULTS
     elided: int = 0
+    reported: tuple[Edit, ...] = ()
+    reported_from: tuple[int, ...] = ()
     write_script: Callable[[ModuleDiff], EditScript] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.edits and not self.reported:
+            object.__setattr__(self, "reported", self.edits)
+            object.__setattr__(self, "reported_from", tuple(range(len(self.edits))))
 
     @property
     def limits(self) -> tuple[str, ...]:

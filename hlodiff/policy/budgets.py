@@ -166,7 +166,7 @@ def _cause(measured: MetricPair, metric: str) -> Edit | None:
     if diff is None:
         return None
     wanted = _counts(metric)
-    brought = [edit for edit in diff.edits if edit.new is not None and edit.kind in ("added", "changed")]
+    brought = [edit for edit in diff.reported if edit.new is not None and edit.kind in ("added", "changed")]
     if wanted is not None:
         brought = [e for e in brought if e.new and wanted(_instruction(measured, e.new.computation, e.new.instruction))]
         brought = [e for e in brought if e.kind == "added" or "opcode" in e.fields or "shape" in e.fields]

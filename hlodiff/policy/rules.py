@@ -290,7 +290,7 @@ class NoWidenedType(Rule):
 
     def violations(self, both: ProgramPair) -> Iterator[Hit]:
         """Values that are wider than in the snapshot, and casts to a wider type that were not there."""
-        return _as_edited(both, lambda diff: (hit for edit in diff.edits for hit in _widened(edit, diff)))
+        return _as_edited(both, lambda diff: (hit for edit in diff.reported for hit in _widened(edit, diff)))
 
 
 def _widened(edit: Edit, diff: ModuleDiff) -> Iterator[Hit]:
@@ -347,7 +347,7 @@ def _placed_elsewhere(diff: ModuleDiff) -> Iterator[Hit]:
         site = one.added.new
         if site is not None:
             yield hit_of(one.added, f"{site.opcode} %{site.name} runs on the {one.new}, it ran on the {one.old}")
-    for edit in diff.edits:
+    for edit in diff.reported:
         yield from _lost_placement(edit, diff)
 
 
@@ -388,7 +388,7 @@ class NoEntryCopy(Rule):
         before, after = (_copies(diff, side) for side in (0, 1))
         if after <= before:
             return
-        for edit in diff.edits:
+        for edit in diff.reported:
             if _brings(edit, diff):
                 yield hit_of(
                     edit, f"copy %{edit.new.name} is new at the entry" if edit.new else "a copy is new at the entry"

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 
 from hlodiff.differ.placement import format_precision, format_sharding
 from hlodiff.differ.result import Edit, FieldChange, FusionChange, Site
-from hlodiff.report.headline import NOT_DONATED
 from hlodiff.report.wording import format_bytes, format_pair, many
 
 # Layouts that say no more than the order of dimensions and tiles; a memory space (`S(1)`) stays.
@@ -27,6 +26,22 @@ _UNTOLD = (
 # `#stablehlo<precision HIGH>`, and what holds several values: `#stablehlo.dot<lhs_contracting_dimensions = [1]>`.
 _ENUM = re.compile(r"#stablehlo<\w+ (\w+)>")
 _NESTED = re.compile(r"#stablehlo\.\w+<([^<>]*)>")
+
+
+_JITTED = re.compile(r"\bjit\(([\w<>.]+)\)")
+
+
+def jitted_in(op_name: str | None) -> str:
+    """The innermost jitted function of a scope, without the one that is the whole program.
+
+    Example:
+        >>> jitted_in("jit(step)/jvp(jit(silu))/exp"), jitted_in("jit(silu)"), jitted_in("jit(step)/jvp()/mul")
+        ('silu', 'silu', '')
+    """
+    names = _JITTED.findall(op_name or "")
+    if not names or (len(names) == 1 and (op_name or "").startswith(f"jit({names[0]})/")):
+        return ""
+    return str(names[-1])
 
 
 def named(site: Site | None) -> str:
@@ -170,6 +185,7 @@ def _same(one: str, other: str, is_single: bool) -> bool:
         return False
 
 
+NOT_DONATED = ("none", "not donated")
 PLACEMENT_FIELDS = ("memory_space", "sharding", "compute_type", "replica_groups", "alias", "execution_thread")
 _WITH_LAYOUT = ("element_type", "shape", "memory_space", "compute_type")  # the layout goes with them
 _BY_OPCODE = ("literal", "precision", "fusion_kind", "custom_call_target", "backend_config")

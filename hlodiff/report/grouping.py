@@ -14,12 +14,14 @@ from hashlib import sha256
 
 from hlodiff.differ.costs import added_up, program_cost
 from hlodiff.differ.grouping import weight_of
+from hlodiff.differ.regions import opcode_counts
 from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
 from hlodiff.report.edits import (
     format_attributes,
     format_change,
     format_edit,
     format_shape,
+    jitted_in,
     listed_changes,
     listed_fields,
 )
@@ -28,12 +30,14 @@ from hlodiff.report.view import Scope
 from hlodiff.report.wording import many, place, shown_stack
 
 Key = tuple[object, ...]
+REPLACED = "replaced"
 Sides = tuple[Cost | None, Cost | None]
 # Fields whose values differ within a group: they belong to the single instruction.
 _OWN = frozenset(["shape", "layout", "operands", "backend_config", "computation", "schedule", "attribute:root"])
 _OWN_ATTRIBUTES = ("dim", "slice", "window", "indices", "permutation", "frontend_attributes", "iota", "padding")
 _MOST_SHAPES = 3
 _MOST_FOLLOWERS = 4
+_MOST_OPCODES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,8 @@ class EditGroup:
 
     Args:
         key: equal for equal changes of one stage, in this program and in others.
-        kind: added, removed, changed or moved.
-        count: of instructions (or module-level facts), without knock-on edits.
+        kind: added, removed, changed or moved; replaced where one subgraph went and another came in its place.
+        count: of instructions (or module-level facts), without knock-on edits; of a replaced subgraph those of both.
         what: in words, without markup and not yet escaped.
         where: the innermost line of the user's own code.
         stack: the whole call stack of the first one, innermost first, one line each.
@@ -70,6 +74,11 @@ class EditGroup:
     def id(self) -> str:
         """What `hlodiff accept --pattern` calls this change: the same for the same change in any set of programs."""
         return sha256(repr(self.key).encode()).hexdigest()[:8]
+
+    @property
+    def times(self) -> str:
+        """`12x ` before what was done so often; a replaced subgraph says itself how large both are."""
+        return f"{self.count:,}x " if self.count > 1 and self.kind != REPLACED else ""
 
     @property
     def following(self) -> int:
@@ -118,10 +127,26 @@ def grouped(members: Iterable[GroupMember], stage: str, root: str = "") -> dict[
         stage: of all of them.
         root: the project's folder.
     """
+    members = tuple(members)
+    regions: dict[tuple[int, int], list[Edit]] = {}
+    for member in members:
+        if member.edit.region is not None:
+            regions.setdefault((member.program, member.edit.region), []).append(member.edit)
+    keys = {number: _region_key(edits, stage, root) for number, edits in regions.items()}
     found: dict[Key, list[GroupMember]] = {}
     for member in members:
-        found.setdefault(_key(member.edit, stage, root), []).append(member)
+        region = None if member.edit.region is None else keys[member.program, member.edit.region]
+        found.setdefault(region or _key(member.edit, stage, root), []).append(member)
     return found
+
+
+def _region_key(edits: Sequence[Edit], stage: str, root: str) -> Key | None:
+    """By its two lines; where they are not known by what went and what came. None where nothing went or came."""
+    sides = [[edit for edit in edits if edit.kind == kind] for kind in ("removed", "added")]
+    if not all(sides):
+        return None
+    lines = [_common_line(side, root) for side in sides]
+    return stage, REPLACED, *(lines if all(lines) else map(opcode_counts, sides))
 
 
 def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "") -> EditGroup:
@@ -132,12 +157,17 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "") -> E
         3
     """
     edits = [member.edit for member in members]
+    if key[1:2] == (REPLACED,):
+        # What it is now says where it is: the stack and the scope of the new side.
+        edits.sort(key=lambda edit: (edit.kind != "added", weight_of(edit)))
     followers = [edit for member in members for edit in member.followers]
     first = edits[0]
     # Knock-on edits of the same kind are part of the change; they count if their cost changed.
     along = [edit for edit in followers if edit.kind == first.kind and edit.cost and edit.cost[0] != edit.cost[1]]
     costs = [edit.cost for edit in (*edits, *along) if edit.cost]
     old, new = (added_up(cost[side] for cost in costs) for side in (0, 1))
+    if key[1:2] == (REPLACED,):
+        return _replaced(key, members, followers, (old, new), root)
     return EditGroup(
         key,
         first.kind,
@@ -151,6 +181,48 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "") -> E
         (first.kind, *_opcodes(first), listed_fields(first)),
         tuple((member.program, member.index) for member in members),
     )
+
+
+def _replaced(key: Key, members: Sequence[GroupMember], followers: Sequence[Edit], cost: Sides, root: str) -> EditGroup:
+    """One group for all that went and came by one line."""
+    edits = [member.edit for member in members]
+    gone, came = ([edit for edit in edits if edit.kind == kind] for kind in ("removed", "added"))
+    lines = [_common_line(side, root) for side in (gone, came)]
+    first = next((edit for edit in came if place(edit.source, root) == lines[1]), came[0])
+    was = f" (was {lines[0]})" if lines[0] and lines[0] != lines[1] else ""
+    return EditGroup(
+        key,
+        REPLACED,
+        sum(edit.count for edit in edits),
+        f"{_subgraph(gone)} by {_subgraph(came)}{was}",
+        lines[1],
+        shown_stack(first.source, root),
+        _follows("", followers),
+        cost,
+        min(map(weight_of, edits)),
+        key,
+        tuple((member.program, member.index) for member in members),
+    )
+
+
+def _common_line(edits: Sequence[Edit], root: str) -> str:
+    """The line that most instructions come from; "" where no line is known."""
+    counts: Counter[str] = Counter()
+    for edit in edits:
+        counts[place(edit.source, root)] += edit.count
+    del counts[""]
+    return counts.most_common(1)[0][0] if counts else ""
+
+
+def _subgraph(edits: Sequence[Edit]) -> str:
+    """`12 multiply, 4 add, tanh and 3 more`."""
+    counts = opcode_counts(edits)
+    words = [f"{count:,} {opcode}" if count > 1 else opcode for opcode, count in counts[:_MOST_OPCODES]]
+    rest = sum(count for _, count in counts[_MOST_OPCODES:])
+    listed = ", ".join(words) + (f" and {rest:,} more" if rest else "")
+    names = Counter(name for edit in edits if (name := jitted_in(edit.op_name)) for _ in range(edit.count))
+    name, count = names.most_common(1)[0] if names else ("", 0)
+    return f"{name} ({listed})" if 2 * count > sum(edit.count for edit in edits if edit.cause is None) else listed
 
 
 def edit_groups_of(edits: Sequence[Edit], stage: str, root: str = "") -> tuple[EditGroup, ...]:
@@ -427,7 +499,7 @@ def most_changed(diff: ModuleDiff, most: int = _MOST) -> tuple[Scope, ...]:
         ()
     """
     counts: Counter[str] = Counter()
-    for edit in diff.edits:
+    for edit in diff.reported:
         counts.update(_scopes(edit, diff))
     del counts[""]
     if len(counts) > most:

@@ -10,6 +10,8 @@ from hlodiff.differ.loop_turns import Turns, turns_of
 from hlodiff.differ.moves import relocations
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.model import Module
+from hlodiff.report.edits import NOT_DONATED
+from hlodiff.report.grouping import REPLACED, edit_groups_of
 from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many
 
 
@@ -78,6 +80,7 @@ def headline(program: ProgramComparison) -> str:
 def _sentences(diff: ModuleDiff, metrics: Metrics, turns: Turns) -> Iterator[str]:
     """What matters, most important first."""
     yield from _donations(diff)
+    yield from _replaced(diff)
     yield from _moves(diff)
     yield from _constraints(diff, turns)
     yield from _collectives(metrics, turns)
@@ -91,8 +94,16 @@ def _sentences(diff: ModuleDiff, metrics: Metrics, turns: Turns) -> Iterator[str
             yield _more_or_less(old, new, one, several, metrics.get(size, (0, 0))) + turns.words()
 
 
+def _replaced(diff: ModuleDiff) -> Iterator[str]:
+    """Subgraphs that others came in the place of, largest first: what they were, what they are, and the line."""
+    edits = [edit for edit in diff.reported if edit.region is not None]
+    groups = edit_groups_of(edits, diff.old.stage) if edits else ()
+    for group in [group for group in groups if group.kind == REPLACED][:1]:
+        yield f"{group.kind} {group.what} ({group.where})" if group.where else f"{group.kind} {group.what}"
+
+
 def _donations(diff: ModuleDiff) -> Iterator[str]:
-    changes = [(change.old, change.new, edit.count) for edit in diff.edits for change in edit.changes[:1]
+    changes = [(change.old, change.new, edit.count) for edit in diff.reported for change in edit.changes[:1]
                if change.field == "alias"]  # fmt: skip
     lost = sum(count for _, new, count in changes if new in NOT_DONATED)
     won = sum(count for old, _, count in changes if old in NOT_DONATED)
@@ -101,14 +112,11 @@ def _donations(diff: ModuleDiff) -> Iterator[str]:
             yield f"{many(count, 'argument')} {'is' if count == 1 else 'are'} {word}"
 
 
-NOT_DONATED = ("none", "not donated")
-
-
 def _moves(diff: ModuleDiff) -> Iterator[str]:
     """What runs elsewhere now, then which arguments and values lie elsewhere."""
     runs: dict[tuple[str, str], int] = {}
     lies: dict[tuple[str, str, str], int] = {}
-    for edit in diff.edits:
+    for edit in diff.reported:
         for change in edit.changes:
             if change.field == "compute_type":
                 pair = (change.old or "device", change.new or "device")
@@ -130,7 +138,7 @@ def _moves(diff: ModuleDiff) -> Iterator[str]:
 def _host_calls(diff: ModuleDiff) -> Iterator[str]:
     """Added and removed host calls, where the differ could not follow what they called."""
     counts = {"added": 0, "removed": 0}
-    for edit in diff.edits:
+    for edit in diff.reported:
         site = edit.new or edit.old
         if site and edit.kind in counts and '"HostExecute"' in site.text:
             counts[edit.kind] += edit.count
@@ -163,7 +171,7 @@ def _collectives(metrics: Metrics, turns: Turns) -> Iterator[str]:
 
 def _element_types(diff: ModuleDiff) -> Iterator[str]:
     counts: dict[tuple[str, str], int] = {}
-    for edit in diff.edits:
+    for edit in diff.reported:
         for change in edit.changes:
             if change.field == "element_type" and _is_short(change.old, change.new):
                 counts[change.old, change.new] = counts.get((change.old, change.new), 0) + edit.count

@@ -127,13 +127,20 @@ def _pattern(edit_group: EditGroup, report: Report) -> dict[str, Any]:
         ],
         "where": edit_group.where,
         "programs": list(programs),
-        "edits": [list(edit) for edit in edit_group.edits],
+        "edits": _script_edits(edit_group, report),
     }
+
+
+def _script_edits(edit_group: EditGroup, report: Report) -> list[list[int]]:
+    """Which of the listed edits of each program a change is about."""
+    diffs = [(number, report.programs[number].diff, index) for number, index in edit_group.edits]
+    found = dict.fromkeys((number, diff.reported_from[index]) for number, diff, index in diffs if diff is not None)
+    return [list(pair) for pair in found]
 
 
 def _edits_of(edit_group: EditGroup, report: Report) -> list[Edit]:
     diffs = [(report.programs[number].diff, index) for number, index in edit_group.edits]
-    return [diff.edits[index] for diff, index in diffs if diff is not None]
+    return [diff.reported[index] for diff, index in diffs if diff is not None]
 
 
 def _one_sided() -> dict[str, Any]:

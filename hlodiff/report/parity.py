@@ -75,7 +75,7 @@ def explained(program: ParityProgram, parity: Parity, root: str = "") -> Iterato
 def _sentences(diff: ModuleDiff, root: str) -> Iterator[str]:
     """Equal differences once, with the lines they come from."""
     groups: dict[str, list[Edit]] = {}
-    for edit in diff.edits:
+    for edit in diff.reported:
         for words in _words(edit):
             groups.setdefault(words, []).append(edit)
     for words, edits in groups.items():

@@ -131,7 +131,7 @@ def _program_texts(
     for number, program in ordered:
         if program.target not in touched or (program.diff is None and program.status != "identical"):
             continue
-        groups = grouped(members_of(program.diff.edits if program.diff else (), number), program.stage, root)
+        groups = grouped(members_of(program.diff.reported if program.diff else (), number), program.stage, root)
         for key, group in groups.items():
             members.setdefault(key, []).extend(group)
         edit_groups = in_order(edit_group_of(key, group, root) for key, group in groups.items())

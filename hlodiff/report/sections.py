@@ -71,7 +71,7 @@ def sections(program: ProgramComparison) -> list[Section]:
         ("ops", [_op_counts(program.op_count_pairs())]),
         ("by kind", _by_kind(program, turns)),
         ("fusions", ["; ".join(filter(None, (_fusion_counts(metrics), *lines[:1]))), *_cut(lines[1:])]),
-        ("placement", _cut(placement_lines(diff.edits))),
+        ("placement", _cut(placement_lines(diff.reported))),
         ("collectives", [_per_turn(_collectives(metrics), turns)]),
         ("moves", [_per_turn(_counted(metrics, _MOVES), turns)]),
         ("other", [_counted(metrics, _OTHERS), _pairs(_prefixed(metrics, "custom_calls."), str)]),

@@ -43,7 +43,7 @@ _MOST_LINES = 300  # what a reviewer still scrolls through; more becomes an over
 _MOST_LINES_OF_LOG = 12
 _MOST_FINDINGS = 10  # that say different things, the worst first
 _BELOW = 15  # indentation of further lines about an edit
-_STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan"}
+_STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan", "replaced": "yellow"}
 _WORDS = {"added": "new: no snapshot", "removed": "orphaned: no such function any more"}
 _SEVERITIES = {"warning": "warning: ", "info": "note: "}  # what fails says nothing more
 
@@ -246,9 +246,10 @@ def _digest(digest: Digest, report: Report, programs: bool = False) -> Iterator[
 
 
 def _edit_group_lines(edit_group: EditGroup, report: Report, mark: str = "") -> Iterator[Line]:
-    times = f"{edit_group.count:,}x " if edit_group.count > 1 else ""
     ends = tuple(word for word in (format_cost(*edit_group.cost), edit_group.where) if word)
-    yield Line(6 - len(mark), f"{mark}{edit_group.kind:<8} {times}{edit_group.what}", ends, _STYLES[edit_group.kind])
+    yield Line(
+        6 - len(mark), f"{mark}{edit_group.kind:<8} {edit_group.times}{edit_group.what}", ends, _STYLES[edit_group.kind]
+    )
     if edit_group.follows:
         yield Line(_BELOW, format_follows(edit_group), wrap=True)
     for frame in edit_group.stack if report.stacks else ():

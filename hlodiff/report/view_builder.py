@@ -132,7 +132,7 @@ def _cause(number: int, texts: ReportTexts, report: Report) -> Place | None:
 
 def _place(edit: tuple[int, int], report: Report) -> Place | None:
     diff = report.programs[edit[0]].diff
-    return _shown(diff.edits[edit[1]].source, report.root) if diff else None
+    return _shown(diff.reported[edit[1]].source, report.root) if diff else None
 
 
 def _shown(source: tuple[Frame, ...], root: str) -> Place | None:

@@ -312,12 +312,11 @@ def _facts(one: BisectResult, culprit: Culprit) -> Iterator[tuple[str, str]]:
 
 
 def _entries(program: ProgramComparison, root: str) -> tuple[EditGroup, ...]:
-    return edit_groups_of(program.diff.edits, program.stage, root) if program.diff else ()
+    return edit_groups_of(program.diff.reported, program.stage, root) if program.diff else ()
 
 
 def _in_words(entry: EditGroup) -> str:
-    times = f"{entry.count:,}x " if entry.count > 1 else ""
-    words = (f"{entry.kind} {times}{entry.what}", format_cost(*entry.cost), format_follows(entry), entry.where)
+    words = (f"{entry.kind} {entry.times}{entry.what}", format_cost(*entry.cost), format_follows(entry), entry.where)
     return "  ".join(filter(None, words))
 
 

@@ -300,9 +300,9 @@ def drawings_of(
     made: list[Callable[[], dict[str, Any]]] = [
         partial(_of_fusions, change, matching, listing, limits) for change in _listed_fusions(diff.fusions, limits)
     ]
-    edit_groups = edit_groups_of(diff.edits, stage, root)
+    edit_groups = edit_groups_of(diff.reported, stage, root)
     for number, edit_group in enumerate(edit_groups[: limits.drawings - len(made)]):
-        seeds = _seeds(diff.edits[edit_group.edits[0][1]], diff.edits, edit_group.edits[0][1])
+        seeds = _seeds(diff.reported[edit_group.edits[0][1]], diff.reported, edit_group.edits[0][1])
         made.append(partial(_drawing, edit_group.what, number, edit_group.kind, seeds, matching, listing, limits))
     found: list[dict[str, Any]] = []
     for at, make in enumerate(made):

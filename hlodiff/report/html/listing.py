@@ -105,7 +105,7 @@ class Matching:
     def of(diff: ModuleDiff) -> Matching:
         """Work out everything once."""
         script = diff.script
-        kinds = _kinds(diff.edits)
+        kinds = _kinds(diff.reported)
         callers = _callers(diff.old), _callers(diff.new)
         platforms = platform_of(diff.old), platform_of(diff.new)
         return Matching((diff.old, diff.new), script, _partners(script, diff.edits), kinds, callers, platforms)

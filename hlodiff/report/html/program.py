@@ -109,7 +109,7 @@ def changes_of(
     """
     found: dict[str, Any] = {}
     for channel in _CHANNELS:
-        edits: tuple[Edit, ...] = getattr(diff, channel)
+        edits: tuple[Edit, ...] = diff.reported if channel == "edits" else getattr(diff, channel)
         edit_groups = edit_groups_of(edits, stage, root)
         shown = [_change(edit_group, edits, listing, sources, limits) for edit_group in edit_groups[: limits.changes]]
         found[channel] = {"list": shown, "more": max(len(edit_groups) - limits.changes, 0)}

@@ -22,5 +22,5 @@ const number = (count) => count.toLocaleString("en-US");
 const many = (count, one, several) => `${number(count)} ${count === 1 ? one : several || one + "s"}`;
 
 // A sign and a word for each kind of edit: colour is never all there is.
-const SIGNS = { added: "+", removed: "\u2212", changed: "~", moved: "\u2933" };
+const SIGNS = { added: "+", removed: "\u2212", changed: "~", moved: "\u2933", replaced: "\u21c4" };
 const sign = (kind) => make("span", { class: `sign ${kind}`, role: "img", "aria-label": kind, title: kind }, SIGNS[kind] || "\u00b7");

@@ -1,0 +1,385 @@
+"""Regions: edits that touch each other, and which of them replace one subgraph by another.
+
+The shortest script pairs what it can: where `gelu` became `silu`, a multiplication by 0.044715 becomes one by 1. That
+is right for a proof and misleads a reader. So the edits of a program are the nodes of a graph, with an edge where one
+takes the value of another, where a user takes an added value in the place of a removed one, and from a call to what
+came or went with it. Its connected components are the regions. Pairs on weak evidence are marked in the edits, and a
+region in which most was added and removed is *replaced*: reports show what went and what came.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hlodiff.differ.computation_matches import Place, ProgramMatch, paired_places
+from hlodiff.differ.edits import RawEdit
+from hlodiff.differ.metrics import BOOKKEEPING
+from hlodiff.differ.result import Edit, ModuleDiff
+from hlodiff.hlo.model import Frame, Instruction, Module
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+# They hold or hand on values for others, and come, go and change with them.
+CARRIERS = (BOOKKEEPING - {"call", "func.call"}) | {
+    "fusion", "while", "conditional", "case", "if", "reshape", "constant", "broadcast", "broadcast_in_dim",
+    "optimization-barrier", "optimization_barrier", "copy-start", "copy-done",
+}  # fmt: skip
+_CALLS = frozenset(["call", "func.call"])
+_FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota"])
+# One spelling of an operation for another: of these pairs each is evidence, whatever is near.
+_FAMILIES = (
+    frozenset(["copy", "copy-start", "bitcast", "reshape", "transpose"]),
+    frozenset(["dot", "dot_general", "convolution", "custom-call", "custom_call", "fusion"]),
+)
+
+
+def mark_regions(old: Module, new: Module, found: ProgramMatch, edits: Sequence[RawEdit]) -> None:
+    """Mark the pairs that rest on weak evidence, and number the regions that were replaced.
+
+    Args:
+        old, new: the programs as they were paired.
+        found: which instructions correspond.
+        edits: the edits of the program channel, with their causes; `is_weak` and `region` are set.
+
+    Example:
+        >>> mark_regions(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0), ProgramMatch((), {}, {}), [])
+    """
+    if any(edit.old or edit.new for edit in edits):
+        _Regions((old, new), found, edits).mark()
+
+
+class _Regions:
+    """The edits of one pair of programs as a graph."""
+
+    def __init__(self, modules: tuple[Module, Module], found: ProgramMatch, edits: Sequence[RawEdit]) -> None:
+        self.modules = modules
+        self.edits = edits
+        forth = paired_places(found)
+        self.partners: tuple[Mapping[Place, Place], Mapping[Place, Place]] = (
+            forth,
+            {new: old for old, new in forth.items()},
+        )
+        self.computations = {pair.old: pair.new for pair in reversed(found.pairs)}
+        self.at: tuple[dict[Place, int], dict[Place, int]] = ({}, {})
+        for index, edit in enumerate(edits):
+            for side, place in enumerate((edit.old, edit.new)):
+                if place is not None:
+                    self.at[side].setdefault(place, index)
+        self._users: dict[tuple[int, int], tuple[tuple[int, ...], ...]] = {}
+
+    def mark(self) -> None:
+        import networkx as nx
+
+        number = 0
+        for members in nx.connected_components(self.graph()):
+            region = sorted(members)
+            self._mark_weak(region)
+            if self._is_replaced(region):
+                for index in region:
+                    edit = self.edits[index]
+                    # A function of StableHLO that came with its call is no new place for what stood elsewhere.
+                    edit.is_weak |= edit.kind == "moved" and self.modules[0].stage == "stablehlo"
+                    if edit.is_weak or edit.kind in ("added", "removed"):
+                        edit.region = number
+                number += 1
+
+    def graph(self) -> nx.Graph[int]:
+        """Edits, joined where they touch."""
+        import networkx as nx
+
+        graph: nx.Graph[int] = nx.Graph()
+        graph.add_nodes_from(n for n, edit in enumerate(self.edits) if edit.old or edit.new)
+        for index, edit in enumerate(self.edits):
+            cause = edit.cause
+            if cause is not None and edit.kind != "changed" and self._joins(cause):
+                graph.add_edge(index, cause)
+            if self._joins(index):
+                for side, place in enumerate((edit.old, edit.new)):
+                    if place is not None:
+                        graph.add_edges_from((index, other) for other in self._touched(side, place))
+            if edit.kind == "removed" and edit.old:
+                graph.add_edges_from((index, other) for other in self._put_in_its_place(edit.old))
+        return graph
+
+    def _joins(self, index: int) -> bool:
+        """Whether an edit joins others: a tuple or a loop that only hands more or fewer values on does not."""
+        edit = self.edits[index]
+        sides = zip(self.modules, (edit.old, edit.new), strict=True)
+        opcodes = {_at(module, place).opcode for module, place in sides if place}
+        return not (edit.kind == "changed" and opcodes <= (CARRIERS | _CALLS) - _FEEDERS)
+
+    def _touched(self, side: int, place: Place) -> Iterator[int]:
+        """Edits of the operands, and of the other users of constants and broadcasts that only edits use."""
+        for operand in _at(self.modules[side], place).operands:
+            other = self.at[side].get((place[0], operand))
+            if other is not None:
+                if self._joins(other):
+                    yield other
+            elif _at(self.modules[side], (place[0], operand)).opcode in _FEEDERS:
+                users = [self.at[side].get(user) for user in self.users(side, (place[0], operand))]
+                if len(users) <= 8 and None not in users:
+                    yield from (user for user in users if user is not None and self._joins(user))
+                    yield from self._touched(side, (place[0], operand))
+
+    def _put_in_its_place(self, place: Place) -> Iterator[int]:
+        """Added values that a user takes now, where it took this removed one."""
+        users = [self.partners[0].get(user) for user in self.users(0, place)]
+        for user in (user for user in users if user is not None):
+            for operand in _at(self.modules[1], user).operands:
+                index = self.at[1].get((user[0], operand))
+                if index is not None and self.edits[index].kind == "added":
+                    yield index
+        partner = self.computations.get(place[0])
+        if partner is not None and place[1] == self.modules[0].computations[place[0]].root:
+            index = self.at[1].get((partner, self.modules[1].computations[partner].root))
+            if index is not None and self.edits[index].kind == "added":
+                yield index
+
+    def users(self, side: int, place: Place) -> list[Place]:
+        key = side, place[0]
+        if key not in self._users:
+            self._users[key] = self.modules[side].computations[place[0]].users()
+        return [(place[0], user) for user in self._users[key][place[1]]]
+
+    def _mark_weak(self, region: Sequence[int]) -> None:
+        """Mark the weak pairs of a region, until no pair rests on one that is weak itself."""
+        changed = [n for n in region if self.edits[n].kind == "changed" and self.edits[n].old and self.edits[n].new]
+        alone = not self._is_rebuilt(region)
+        waiting = True
+        while waiting:
+            waiting = False
+            for n in changed:
+                edit = self.edits[n]
+                if not edit.is_weak and self._is_weak(edit, alone):
+                    edit.is_weak = waiting = True
+
+    def _is_rebuilt(self, region: Sequence[int]) -> bool:
+        """Whether something came or went, or several operations are others that are put together in another way."""
+        edits = [self.edits[n] for n in region]
+        others = [{change.field for change in edit.changes} for edit in edits if edit.kind == "changed"]
+        others = [fields for fields in others if "opcode" in fields]
+        return any(edit.kind in ("added", "removed") for edit in edits) or (
+            len(others) > 1 and any("operands" in fields for fields in others)
+        )
+
+    def _is_weak(self, edit: RawEdit, alone: bool) -> bool:
+        assert edit.old and edit.new
+        one, other = _at(self.modules[0], edit.old), _at(self.modules[1], edit.new)
+        fields = {change.field for change in edit.changes}
+        if "opcode" in fields:
+            if any(one.opcode in family and other.opcode in family for family in _FAMILIES):
+                return False
+            if _stem(one.opcode) == _stem(other.opcode):
+                return False
+            return not alone or (one.opcode in CARRIERS) != (other.opcode in CARRIERS)
+        if alone or one.opcode in CARRIERS - _FEEDERS or one.opcode in _CALLS or one.called:
+            return False
+        if one.opcode == "constant":
+            return "literal" in fields and not self._shares_user(edit.old, edit.new)
+        if "operands" not in fields and "literal" not in fields:
+            return False
+        return not (self._shares_operand(edit.old, edit.new) or self._shares_user(edit.old, edit.new))
+
+    def _shares_operand(self, old: Place, new: Place) -> bool:
+        operands = _at(self.modules[1], new).operands
+        for operand in _at(self.modules[0], old).operands:
+            partner = self.partners[0].get((old[0], operand))
+            if partner is not None and partner[1] in operands and not self._marked((old[0], operand)):
+                return True
+        return False
+
+    def _shares_user(self, old: Place, new: Place) -> bool:
+        """Whether a user of the one is that of the other, by evidence that is not weak; through broadcasts."""
+        theirs = set(self.users(1, new))
+        for user in self.users(0, old):
+            partner = self.partners[0].get(user)
+            if partner not in theirs or self._marked(user):
+                continue
+            it = _at(self.modules[0], user)
+            if it.opcode not in _FEEDERS or self._shares_user(user, partner):
+                return True
+        is_root = [module.computations[p[0]].root == p[1] for module, p in zip(self.modules, (old, new), strict=True)]
+        return all(is_root)
+
+    def _marked(self, place: Place) -> bool:
+        index = self.at[0].get(place)
+        return index is not None and self.edits[index].is_weak
+
+    def _is_replaced(self, region: Sequence[int]) -> bool:
+        """Whether most of a region was added and removed, on both sides."""
+        counts: Counter[str] = Counter()
+        for edit in (self.edits[n] for n in region):
+            for side, kind in ((0, "removed"), (1, "added")):
+                place = (edit.old, edit.new)[side]
+                if place is not None and (edit.is_weak or edit.kind == kind):
+                    counts[kind] += _at(self.modules[side], place).opcode not in CARRIERS
+            if edit.kind == "changed" and not edit.is_weak:
+                counts["changed"] += 1
+        gone, came = counts["removed"], counts["added"]
+        return bool(gone and came) and self._is_rebuilt(region) and gone + came > 2 * counts["changed"]
+
+
+def _at(module: Module, place: Place) -> Instruction:
+    return module.computations[place[0]].instructions[place[1]]
+
+
+def _stem(opcode: str) -> str:
+    return opcode.replace("_", "-").removesuffix("-start").removesuffix("-done")
+
+
+Line = tuple[str, int] | None
+_MOST = 0.6  # of a region's edits have to come from one line
+
+
+def number_by_line(edits: Sequence[RawEdit], lines: Sequence[tuple[Line, ...]]) -> list[int | None]:
+    """For each edit the number of the replaced region that it belongs to; regions of equal lines have one number.
+
+    Args:
+        edits: edits that `mark_regions` has seen.
+        lines: for each of them the old and the new line of the user's own code.
+
+    Returns:
+        None for edits of no replaced region, and of one that comes from several lines.
+    """
+    members: dict[int, list[int]] = {}
+    for index, edit in enumerate(edits):
+        if edit.region >= 0:
+            members.setdefault(edit.region, []).append(index)
+    numbers: dict[tuple[Line, ...], int] = {}
+    found: list[int | None] = [None] * len(edits)
+    for region in members.values():
+        sides = [_common(line for n in region if (line := _line_of(edits[n], lines[n], s))) for s in (0, 1)]
+        if None in sides:
+            continue
+        number = numbers.setdefault((sides[0], sides[1]), len(numbers))
+        for n in region:
+            if all(_line_of(edits[n], lines[n], side) in (None, sides[side]) for side in (0, 1)):
+                found[n] = number
+    _join(edits, lines, numbers, found)
+    return found
+
+
+def _join(
+    edits: Sequence[RawEdit],
+    lines: Sequence[tuple[Line, ...]],
+    numbers: Mapping[tuple[Line, ...], int],
+    found: list[int | None],
+) -> None:
+    """What came or went elsewhere by the line of a replaced region belongs to it: the backward pass, another layer."""
+    by_side: tuple[dict[Line, int], dict[Line, int]] = ({}, {})
+    for key, number in numbers.items():
+        for side in (0, 1):
+            by_side[side].setdefault(key[side], number)
+    for n, edit in enumerate(edits):
+        if found[n] is None and edit.kind in ("added", "removed") and edit.cause is None:
+            side = int(edit.kind == "added")
+            if lines[n][side] is not None:
+                found[n] = by_side[side].get(lines[n][side])
+
+
+def _line_of(edit: RawEdit, lines: tuple[Line, ...], side: int) -> Line:
+    return lines[side] if (edit.old, edit.new)[side] else None
+
+
+def _common(lines: Iterable[tuple[str, int]]) -> Line:
+    """The line that most come from; None where none does."""
+    counts = Counter(lines)
+    if not counts:
+        return None
+    line, count = counts.most_common(1)[0]
+    return line if count >= _MOST * counts.total() else None
+
+
+Describe = Callable[[int, int, int], tuple[str | None, tuple[Frame, ...]]]
+"""Of an instruction, by side, computation and position, its scope and its Python frames."""
+
+
+def reported_edits(edits: Sequence[Edit], describe: Describe) -> tuple[tuple[Edit, ...], tuple[int, ...]]:
+    """The edits as a report shows them: a pair on weak evidence as removed and added.
+
+    Args:
+        edits: the edits of the script.
+        describe: what is known about an instruction's origin.
+
+    Returns:
+        the edits, and for each the index of the script's edit that it is about.
+    """
+    if not any(edit.is_weak for edit in edits):
+        return tuple(edits), tuple(range(len(edits)))
+    found: list[Edit] = []
+    origins: list[int] = []
+    first: dict[int, tuple[int, int]] = {}
+    for index, edit in enumerate(edits):
+        parts = _split(edit, describe) if edit.is_weak else [edit]
+        first[index] = (len(found), len(found) + len(parts) - 1)
+        found += parts
+        origins += [index] * len(parts)
+    causes = [edit.cause if edit.cause is None else first[edit.cause][edit.kind != "removed"] for edit in found]
+    return tuple(replace(e, cause=c) for e, c in zip(found, causes, strict=True)), tuple(origins)
+
+
+def _split(edit: Edit, describe: Describe) -> list[Edit]:
+    cost = edit.cost or (None, None)
+    name, source = edit.op_name, edit.source
+    if edit.old:
+        name, source = describe(0, edit.old.computation, edit.old.instruction)
+    removed = replace(
+        edit, kind="removed", fields=(), changes=(), sites=tuple((old, None) for old, _ in edit.sites),
+        op_name=name, source=source, matcher="", cost=(cost[0], None), is_weak=False,
+    )  # fmt: skip
+    added = replace(
+        edit, kind="added", fields=(), changes=(), sites=tuple((None, new) for _, new in edit.sites),
+        matcher="", cost=(None, cost[1]), is_weak=False,
+    )  # fmt: skip
+    return [removed, added]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One subgraph that was replaced by another, in every place where the same lines did that.
+
+    Args:
+        removed, added: opcodes with their counts, most frequent first, knock-on edits apart.
+        edits: indices into `ModuleDiff.reported`.
+    """
+
+    removed: tuple[tuple[str, int], ...]
+    added: tuple[tuple[str, int], ...]
+    edits: tuple[int, ...]
+
+
+def replaced_regions(diff: ModuleDiff) -> tuple[Region, ...]:
+    """The regions of a diff that were replaced, in order of their numbers.
+
+    Example:
+        >>> replaced_regions(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
+        ()
+    """
+    members: dict[int, list[int]] = {}
+    for index, edit in enumerate(diff.reported):
+        if edit.region is not None:
+            members.setdefault(edit.region, []).append(index)
+    regions = []
+    for _, numbers in sorted(members.items()):
+        edits = [diff.reported[n] for n in numbers]
+        gone, came = (opcode_counts(edit for edit in edits if edit.kind == kind) for kind in ("removed", "added"))
+        regions.append(Region(gone, came, tuple(numbers)))
+    return tuple(regions)
+
+
+def opcode_counts(edits: Iterable[Edit]) -> tuple[tuple[str, int], ...]:
+    """Opcodes of added or removed instructions with their counts, most frequent first.
+
+    Knock-on edits are not counted, nor what only holds or hands on values where there is anything else.
+    """
+    counts: Counter[str] = Counter()
+    for edit in edits:
+        site = edit.new or edit.old
+        if site is not None and edit.cause is None:
+            counts[site.opcode] += edit.count
+    work = {opcode: count for opcode, count in counts.items() if opcode not in CARRIERS} or counts
+    return tuple(sorted(work.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,144 @@
+"""Regions of edits: what replaced what, pairs on weak evidence, and the classes that rest on neither."""
+
+import hlodiff
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.regions import replaced_regions
+from hlodiff.report.grouping import edit_groups_of
+
+TABLES = """FileNames
+1 "/srv/model.py"
+2 "/srv/loss.py"
+
+FunctionNames
+1 "feed_forward"
+2 "loss"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=36 end_line=36 column=4 end_column=20}
+2 {file_name_id=2 function_name_id=2 line=8 end_line=8 column=4 end_column=20}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=0}
+2 {file_location_id=2 parent_frame_id=0}
+
+"""
+HERE = ', metadata={op_name="jit(f)/mul" stack_frame_id=1}'
+
+
+def program(body: str, scope: str = "mul") -> hlodiff.Module:
+    """An entry with two arguments; `@` marks what comes from the line of the edit."""
+    mark = HERE.replace("mul", scope)
+    lines = "\n".join("  " + line.replace("@", mark) for line in body.strip().splitlines())
+    return hlodiff.read_text(f"HloModule m\n\n{TABLES}ENTRY %e {{\n  %x = f32[8] parameter(0)\n{lines}\n}}\n")
+
+
+GELU = """%c = f32[] constant(0.044715)
+%b = f32[8] broadcast(%c), dimensions={}
+%m1 = f32[8] multiply(%x, %x)@
+%m2 = f32[8] multiply(%m1, %b)@
+%t = f32[8] tanh(%m2)@
+%m3 = f32[8] multiply(%x, %t)@
+ROOT %r = f32[8] negate(%m3)"""
+SILU = """%c = f32[] constant(1)
+%b = f32[8] broadcast(%c), dimensions={}
+%n = f32[8] negate(%x)@
+%e = f32[8] exponential(%n)@
+%a = f32[8] add(%e, %b)@
+%d = f32[8] divide(%x, %a)@
+ROOT %r = f32[8] negate(%d)"""
+
+
+def test_an_activation_that_became_another_one_is_one_replaced_subgraph() -> None:
+    found = hlodiff.diff(program(GELU), program(SILU, "jit(silu)/exp"))
+    (region,) = replaced_regions(found)
+    assert dict(region.removed) == {"multiply": 3, "tanh": 1}
+    assert dict(region.added) == {"negate": 1, "exponential": 1, "add": 1, "divide": 1}
+    (group,) = edit_groups_of(found.reported, "compiled")
+    assert group.kind == "replaced"
+    assert group.what == "3 multiply, tanh by silu (add, divide, exponential, negate)"
+    assert group.where == "model.py:36 (feed_forward)"
+    assert all(edit.kind != "changed" for edit in found.reported)
+
+
+def test_no_class_rests_on_a_literal_whose_users_are_others() -> None:
+    found = hlodiff.diff(program(GELU), program(SILU))
+    assert any("literal" in edit.fields for edit in found.edits)  # the shortest script keeps the pair
+    assert ProgramComparison("f", "cpu", "compiled", "changed", found).classes == ("structure",)
+
+
+def test_the_script_and_its_numbers_stay_those_of_the_shortest_script() -> None:
+    found = hlodiff.diff(program(GELU), program(SILU))
+    assert found.replay().complete
+    counts = {kind: sum(e.count for e in found.edits if e.kind == kind) for kind in ("added", "removed", "changed")}
+    assert {kind: found.summary[kind] for kind in counts} == counts
+    told = {kind: sum(e.count for e in found.reported if e.kind == kind) for kind in counts}
+    weak = sum(edit.count for edit in found.edits if edit.is_weak)
+    assert weak
+    assert told == {
+        "added": counts["added"] + weak, "removed": counts["removed"] + weak, "changed": counts["changed"] - weak
+    }  # fmt: skip
+    assert {found.reported_from[n] for n in range(len(found.reported))} == set(range(len(found.edits)))
+
+
+def test_the_other_direction_is_the_mirror() -> None:
+    there, back = (replaced_regions(hlodiff.diff(*pair))[0] for pair in (_pair(), _pair()[::-1]))
+    assert (there.removed, there.added) == (back.added, back.removed)
+
+
+def _pair() -> tuple[hlodiff.Module, hlodiff.Module]:
+    return program(GELU), program(SILU)
+
+
+def test_one_operation_that_became_another_stays_a_changed_one() -> None:
+    body = "%t = f32[8] tanh(%x)@\nROOT %r = f32[8] multiply(%t, %t)"
+    found = hlodiff.diff(program(body), program(body.replace("tanh", "exponential")))
+    assert [(edit.kind, edit.fields) for edit in found.reported] == [("changed", ("opcode",))]
+    assert found.reported == found.edits
+
+
+def test_what_hands_values_on_is_never_changed_into_an_operation() -> None:
+    old = "%b = s32[8] bitcast-convert(%x)@\n%d = f32[8] bitcast(%x)@\nROOT %r = f32[8] tanh(%d)"
+    new = old.replace("%d = f32[8] bitcast(%x)", "%d = f32[8] multiply(%x, %x)")
+    found = hlodiff.diff(program(old), program(new)).reported
+    assert [edit.old.opcode for edit in found if edit.kind == "removed" and edit.old] == ["bitcast"]
+    assert [edit.new.opcode for edit in found if edit.kind == "added" and edit.new] == ["multiply"]
+    assert len(found) == 2
+
+
+def test_a_literal_of_the_same_user_is_a_changed_literal() -> None:
+    body = "%c = f32[] constant(0.1)\n%b = f32[8] broadcast(%c), dimensions={}\n%m = f32[8] multiply(%x, %b)@\n"
+    old = program(body + "ROOT %r = f32[8] negate(%m)")
+    new = program(body.replace("0.1", "0.2") + "%t = f32[8] tanh(%m)@\nROOT %r = f32[8] negate(%t)")
+    found = hlodiff.diff(old, new)
+    assert sorted(edit.kind for edit in found.reported) == ["added", "changed"]
+    assert "numerics" in ProgramComparison("f", "cpu", "compiled", "changed", found).classes
+
+
+def test_edits_of_other_lines_are_no_part_of_a_replaced_subgraph() -> None:
+    other = ', metadata={op_name="jit(f)/max" stack_frame_id=2}'
+    more = "ROOT %r = f32[8] negate({})"
+    old = program(GELU.replace(more.format("%m3"), f"%z = f32[8] abs(%m3){other}\n" + more.format("%z")))
+    new = program(SILU.replace(more.format("%d"), f"%z = f32[8] sine(%d){other}\n" + more.format("%z")))
+    groups = edit_groups_of(hlodiff.diff(old, new).reported, "compiled")
+    assert {group.where for group in groups} == {"model.py:36 (feed_forward)", "loss.py:8 (loss)"}
+    (group,) = (group for group in groups if group.kind == "replaced" and "model.py" in group.where)
+    assert "abs" not in group.what and "sine" not in group.what
+
+
+def test_casts_that_go_with_an_operation_are_no_change_of_precision() -> None:
+    cast = "%u = f32[8] convert(%h)@\n"
+    old = program("%h = bf16[8] convert(%x)\n" + cast + "%s = f32[8] sine(%u)@\nROOT %n = f32[8] negate(%s)", "sin")
+    new = program("%h = bf16[8] convert(%x)\nROOT %n = bf16[8] negate(%h)")
+    assert hlodiff.diff(old, new).edits  # the negation is of another type: that is numerics
+    kept = program("%h = bf16[8] convert(%x)\n" + cast + "%s = f32[8] sine(%u)@\n%o = f32[8] cosine(%s)@\n"
+                   "%d = bf16[8] convert(%o)@\nROOT %n = bf16[8] negate(%d)", "sin")  # fmt: skip
+    bare = program("%h = bf16[8] convert(%x)\nROOT %n = bf16[8] negate(%h)", "sin")
+    assert ProgramComparison("f", "cpu", "compiled", "changed", hlodiff.diff(kept, bare)).classes == ("structure",)
+
+
+def test_the_same_operation_in_another_type_is_a_change_of_precision() -> None:
+    old = program("%h = bf16[8] convert(%x)\n%m = bf16[8] multiply(%h, %h)@\n%a = bf16[8] abs(%m)@\n"
+                  "ROOT %n = bf16[8] negate(%a)")  # fmt: skip
+    new = program("%h = bf16[8] convert(%x)\n%u = f32[8] convert(%h)@\n%m = f32[8] multiply(%u, %u)@\n"
+                  "%a = f32[8] abs(%m)@\n%d = bf16[8] convert(%a)@\nROOT %n = bf16[8] negate(%d)")  # fmt: skip
+    assert "numerics" in ProgramComparison("f", "tpu", "compiled", "changed", hlodiff.diff(old, new)).classes
