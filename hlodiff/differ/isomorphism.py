@@ -11,7 +11,7 @@ as long as the copies are large.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hlodiff.hlo.fingerprint import COMMUTATIVE, operands_first, shape_text
@@ -192,13 +192,15 @@ class Repetition:
         edges = self._edges(rows)
         if 0 not in edges:
             return None
+        import networkx as nx
+
         flat = [edge for group in edges.values() for edge in group]
-        down = _reached(0, [(edge.user, edge.operand) for edge in flat])
-        up = _reached(0, [(edge.operand, edge.user) for edge in flat])
-        carry = down & up
+        graph: nx.DiGraph[int] = nx.DiGraph((edge.user, edge.operand) for edge in flat)
+        graph.add_node(0)
+        carry: set[int] = next(ring for ring in nx.strongly_connected_components(graph) if 0 in ring)
         if not any(edge.back == 1 and edge.user in carry and edge.operand in carry for edge in flat):
             return None
-        whole = _reached(0, [pair for e in flat for pair in ((e.user, e.operand), (e.operand, e.user))])
+        whole = next(part for part in nx.weakly_connected_components(graph) if 0 in part)
         return Proof(len(chain), tuple(rows[n] for n in sorted(whole)), tuple(rows[n] for n in sorted(carry)))
 
     def _grown(self, chain: tuple[int, ...], scope: Scope) -> list[tuple[int, ...]]:
@@ -301,19 +303,6 @@ def _edge(user: int, operands: Sequence[int], at: Mapping[int, tuple[int, int]])
     inside = [0 <= copy - back < len(operands) for copy in range(len(operands))]
     alike = all((operand in at) == within for operand, within in zip(operands, inside, strict=True))
     return _Edge(user, row, back) if alike else "differs"
-
-
-def _reached(start: int, pairs: Iterable[tuple[int, int]]) -> set[int]:
-    after: dict[int, list[int]] = {}
-    for one, other in pairs:
-        after.setdefault(one, []).append(other)
-    seen = {start}
-    waiting = [start]
-    for row in waiting:
-        fresh = [other for other in dict.fromkeys(after.get(row, ())) if other not in seen]
-        seen.update(fresh)
-        waiting += fresh
-    return seen
 
 
 def _extent(proofs: tuple[Proof, ...]) -> int:

@@ -41,7 +41,7 @@ _OPCODE = 5
 # A body is what it is, wherever it is called: two that swapped their places are not two that became each other, though
 # that may be an edit less.
 _BODY = 600
-# Prices of pairs that are worked out to see whether a search can save anything; one that can costs as much or more.
+# Costs of pairs that are worked out to see whether a search can save anything; one that can costs as much or more.
 _BOUNDED = 2_000
 # Operands looked at while costs are worked out that take as long as one cost does.
 _STEPS = 100
@@ -331,14 +331,15 @@ class CostModel:
         return found
 
 
-# --- Second thoughts: re-pairs edited instructions wherever that makes the script shorter.
+# --- Local search: re-pairs edited instructions wherever that makes the script shorter.
 #
 # Evidence pairs most instructions rightly, but where several edits touch, an early pair can block a better one. This is
 # a local search over the few instructions that cost anything. A move gives an old instruction another partner or none;
 # their former partners go to each other where that is cheaper. Where no single move helps, a chain of them may: what a
 # move displaced, or what it put beside a neighbour that does not fit, moves next (ejection chains, Glover 1996, as
 # Kernighan and Lin 1970 did for partitions). Chains stay among neighbours, so that the work grows with the number of
-# edits and not with its square.
+# edits and not with its square. An exact search is out of the question: the shortest script between two graphs is an
+# NP-hard problem. Single moves alone leave scripts in which a whole path is paired one off.
 
 # A value with more uses than this says little about any one of them.
 _BUSY = 40

@@ -1,7 +1,8 @@
 """What left one computation and came up in another is `moved`, not removed and added.
 
 Evidence is what stands around an instruction when borders are transparent: a parameter of a fusion is the operand it is
-called with, a fusion is the root of what it calls.
+called with, a fusion is the root of what it calls. GumTree finds moves as equal subtrees with other parents; here a
+neighbourhood takes the place of the subtree.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def _same_values(
 
 
 def _is_commutative(side: MatchGraph, position: int) -> bool:
-    """Both operands stand in slot 0; see `Side.uses`."""
+    """Both operands stand in slot 0; see `MatchGraph.uses`."""
     slots = side.slots[position]
     return len(slots) == 2 and slots[1][1] == 0
 
@@ -187,6 +187,9 @@ def root_changed(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> i
 # The elements that the loop begins with say which is which: those that survived, in order. What the loop hands on is
 # numbered alike in its result, in the parameters of its body and of its condition, and in what the body returns; so it
 # is where a loop stands in a computation of its own, which is called with the tuple.
+#
+# Where equal values came or went among them, the longest common subsequence with weights decides (Wagner and Fischer
+# 1974). `difflib` is not used: it has no weights and takes no notice of what a loop does with an element.
 
 Elements = Mapping[int, int]
 """New numbers of a tuple's elements by old ones; those that came or went are in none."""
