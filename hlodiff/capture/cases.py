@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any
@@ -106,9 +107,48 @@ def limits_of(case: Case) -> dict[str, str]:
     return {name: case.max_growth[name] for name in QUANTITIES if name in case.max_growth}
 
 
+@dataclass(frozen=True, slots=True)
+class BuiltCases:
+    """What a registered function returned.
+
+    Args:
+        sound: its cases by name; "" for a single case without a name.
+        wrong: those that hold something that no case can hold, and what it is. The others stand.
+        names: all of them, in order.
+    """
+
+    sound: dict[str, Case]
+    wrong: dict[str, RegistryError]
+    names: tuple[str, ...]
+
+    def case(self, name: str) -> Case | None:
+        """The case of that name; None where there is none.
+
+        Raises:
+            RegistryError: it holds something wrong.
+        """
+        if name in self.wrong:
+            raise self.wrong[name]
+        return self.sound.get(name)
+
+
 def build_cases(
     registration: Registration, target: Target | None, root: Path, sizes: Mapping[str, int] | None = None
 ) -> dict[str, Case]:
+    """The cases of a registered function, all of which must be sound; see `build_each_case`.
+
+    Raises:
+        RegistryError: as `build_each_case`, or one of them holds something wrong.
+    """
+    built = build_each_case(registration, target, root, sizes)
+    for error in built.wrong.values():
+        raise error
+    return built.sound
+
+
+def build_each_case(
+    registration: Registration, target: Target | None, root: Path, sizes: Mapping[str, int] | None = None
+) -> BuiltCases:
     """Call a registered function.
 
     Args:
@@ -118,29 +158,46 @@ def build_cases(
         sizes: values of parameters that `grow` names; the function's own defaults where there are none.
 
     Returns:
-        its cases by name; "" for a single case without a name.
+        its cases, sound and wrong.
 
     Raises:
-        RegistryError: it returns something else, or names that cannot be folders or are not different.
+        RegistryError: it returns no case at all, or names that cannot be folders or are not different.
         Exception: whatever the function raises.
 
     Example:
-        >>> build_cases(registration, target, Path("."))  # doctest: +SKIP
-        {'': Case(...)}
+        >>> build_each_case(registration, target, Path(".")).names  # doctest: +SKIP
+        ('',)
     """
     where = relative(registration.where, root)
     given = {"target": target} if registration.takes_target else {}
     built: Any = registration.build(**given, **(sizes or {}))
     named = _named(registration, built, where)
     _check_names(registration, [name for name, _ in named], where)
+    sound: dict[str, Case] = {}
+    wrong: dict[str, RegistryError] = {}
     for name, case in named:
-        fn: object = case.fn
-        if not callable(fn):
-            which = f"case `{name}` of `{registration.name}`" if name else f"`{registration.name}`"
-            raise RegistryError(f"{which} cannot be lowered: {fn!r} is not a function", where=where)
-        check_growth(registration, case, where)
-        _check_parity(registration, case.parity, where)
-    return dict(named)
+        try:
+            sound[name] = _checked(registration, name, case, where)
+        except RegistryError as error:
+            wrong[name] = error
+    return BuiltCases(sound, wrong, tuple(name for name, _ in named))
+
+
+def _checked(registration: Registration, name: str, case: object, where: str) -> Case:
+    if not isinstance(case, Case):
+        raise _wrong_return(registration, case, where)
+    fn: object = case.fn
+    if not callable(fn):
+        which = f"case `{name}` of `{registration.name}`" if name else f"`{registration.name}`"
+        what, hint = f"{which} cannot be lowered: {fn!r} is not a function", ""
+        if type(fn).__module__ == "jax._src.stages":  # its repr is its whole text
+            kind = type(fn).__name__
+            what = f"{which} holds a jax.stages.{kind}, which is no function"
+            hint = "give the function and its arguments: hlodiff.Case(function, *arguments); hlodiff lowers it"
+        raise RegistryError(what, where=where, hint=hint)
+    check_growth(registration, case, where)
+    _check_parity(registration, case.parity, where)
+    return case
 
 
 def _check_parity(registration: Registration, parity: object, where: str) -> None:
@@ -149,7 +206,7 @@ def _check_parity(registration: Registration, parity: object, where: str) -> Non
         raise RegistryError(what, where=where, hint="parity=True, or leave it out")
 
 
-def _named(registration: Registration, built: Any, where: str) -> list[tuple[str, Case]]:
+def _named(registration: Registration, built: Any, where: str) -> list[tuple[str, Any]]:
     if isinstance(built, Case):
         return [(built.name, built)]
     if isinstance(built, Mapping):
@@ -158,8 +215,8 @@ def _named(registration: Registration, built: Any, where: str) -> list[tuple[str
         named = [(getattr(case, "name", ""), case) for case in built]
     else:
         raise _wrong_return(registration, built, where)
-    for _, case in named:
-        if not isinstance(case, Case):
+    for _, case in named:  # what is in a dict has a name, so that the others can stand
+        if not isinstance(case, Case) and not isinstance(built, Mapping):
             raise _wrong_return(registration, case, where)
     if not named:
         raise RegistryError(f"`{registration.name}` returned no case", where=where)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hlodiff.capture.cases import build_cases, check_sizes, limits_of
+from hlodiff.capture.cases import build_each_case, check_sizes, limits_of
 from hlodiff.capture.devices import Target, TooFewDevices
 from hlodiff.capture.imports import one_line, relative, user_frame, user_traceback
 from hlodiff.capture.literals import compiled_text, named_tables
@@ -80,13 +80,14 @@ def _registered(request: GrowthRequest) -> Registration:
 def _case(
     bench: Bench, registration: Registration, request: GrowthRequest, target: Target, sizes: dict[str, int]
 ) -> Case:
-    cases = build_cases(registration, target, bench.root, sizes)
-    if request.case not in cases:
-        found = ", ".join(f"`{name}`" for name in cases)
+    cases = build_each_case(registration, target, bench.root, sizes)
+    case = cases.case(request.case)
+    if case is None:
+        found = ", ".join(f"`{name}`" for name in cases.names)
         where = relative(registration.where, bench.root)
         hint = "the names of cases stay the same at every size"
         raise HlodiffError(f"`{request.function}` has no case `{request.case}`, only {found}", where=where, hint=hint)
-    return cases[request.case]
+    return case
 
 
 def _lowered(case: Case, target: Target, size: int, compile_too: bool) -> LoweredProgram:

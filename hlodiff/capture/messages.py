@@ -155,6 +155,7 @@ class DiscoveredFunction:
         grown: names of the cases whose growth is checked.
         parity: names of the cases that are run and compared with what is compiled ahead of time.
         budget: limits of metrics that it is registered with, as they were written; None where there are none.
+        wrong: names of cases that hold something no case can hold, and what it is; their capture fails.
 
     Example:
         >>> DiscoveredFunction("f", "m", "m.py", 1, (("cpu", ("small", "large")),)).cases
@@ -170,6 +171,7 @@ class DiscoveredFunction:
     grown: tuple[str, ...] = ()
     parity: tuple[str, ...] = ()
     budget: Mapping[str, object] | None = None
+    wrong: tuple[tuple[str, str], ...] = ()
 
     @property
     def targets(self) -> tuple[str, ...]:

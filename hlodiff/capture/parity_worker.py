@@ -11,7 +11,7 @@ from jax.tree_util import tree_map
 
 from hlodiff.capture import jax_private
 from hlodiff.capture.arguments import concrete, without_numbers
-from hlodiff.capture.cases import build_cases
+from hlodiff.capture.cases import build_each_case
 from hlodiff.capture.devices import Target, TooFewDevices
 from hlodiff.capture.imports import one_line, relative, user_frame, user_traceback
 from hlodiff.capture.literals import compiled_text
@@ -86,12 +86,12 @@ def _case(bench: Bench, request: ParityRequest, target: Target) -> Case:
     found = next((r for r in registrations() if r.name == request.function), None)
     if found is None:
         raise HlodiffError(f"no function is registered as `{request.function}`", hint="hlodiff list")
-    cases = build_cases(found, target, bench.root)
-    if request.case not in cases:
+    case = build_each_case(found, target, bench.root).case(request.case)
+    if case is None:
         raise HlodiffError(
             f"`{request.function}` has no case `{request.case}`", where=relative(found.where, bench.root)
         )
-    return cases[request.case]
+    return case
 
 
 def _arguments(case: Case, target: Target) -> tuple[tuple[Any, ...], dict[str, Any]]:

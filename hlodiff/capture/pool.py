@@ -473,7 +473,6 @@ def capture(
         one outcome for each request, in the order in which they finish. Closing the iterator ends the workers.
 
     Raises:
-        UsageError: a request names a target that does not exist.
         ConfigError: a configured module does not exist.
         RegistryError: a module raises while it is imported, or something is registered wrongly.
         CaptureError: JAX is missing or too old, or a worker died before it could start.
@@ -483,13 +482,25 @@ def capture(
         ...     print(outcome.function, outcome.target)
     """
     check_jax()
-    named = [(request, parse(request.target)) for request in requests]
-    return _capture(config, named, jobs or config.jobs, on_event or (lambda event: None))
+    named: list[tuple[Job, TargetName]] = []
+    failures: list[Answer] = []
+    for request in requests:
+        try:
+            named.append((request, parse(request.target)))
+        except UsageError as error:  # registered so: the others go on
+            where = (request.function, request.case, request.target)
+            failures.append(CaptureFailure(*where, error.render(), ""))
+    return _capture(config, named, failures, jobs or config.jobs, on_event or (lambda event: None))
 
 
 def _capture(
-    config: Config, named: list[tuple[Job, TargetName]], jobs: int, on_event: Callable[[Event], None]
+    config: Config,
+    named: list[tuple[Job, TargetName]],
+    failures: list[Answer],
+    jobs: int,
+    on_event: Callable[[Event], None],
 ) -> Iterator[Answer]:
+    yield from (_finish(on_event, failure) for failure in failures)
     queues: dict[Setting, deque[Job]] = {}
     unavailable = {name.name: missing(name) for _, name in named}
     for request, name in named:

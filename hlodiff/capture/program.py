@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hlodiff.capture import facts, jax_private
-from hlodiff.capture.cases import build_cases
+from hlodiff.capture.cases import BuiltCases, build_each_case
 from hlodiff.capture.devices import Target, TooFewDevices, open_target
 from hlodiff.capture.imports import message, one_line, relative, user_frame, user_traceback
 from hlodiff.capture.literals import compiled_text
@@ -99,7 +99,7 @@ class Bench:
         self.large_constants = large_constants
         self.worker = worker
         self._targets: dict[str, Target] = {}
-        self._last: tuple[tuple[str, str], dict[str, Case]] | None = None
+        self._last: tuple[tuple[str, str], BuiltCases] | None = None
 
     def target(self, name: TargetName) -> Target:
         """The opened target; opening takes libtpu half a second."""
@@ -118,12 +118,12 @@ class Bench:
         forget_compiled()
         return nullcontext()
 
-    def cases(self, registration: Registration, target: Target) -> dict[str, Case]:
+    def cases(self, registration: Registration, target: Target) -> BuiltCases:
         """The cases of a function. Those of the previous function are released, as they may hold large arrays."""
         key = (registration.name, target.name)
         if self._last is None or self._last[0] != key:
             self._last = None
-            self._last = (key, build_cases(registration, target, self.root))
+            self._last = (key, build_each_case(registration, target, self.root))
         return self._last[1]
 
 
@@ -186,12 +186,13 @@ def find_case(bench: Bench, request: Request, target: Target, keep: bool = True)
     registration = next((r for r in registrations() if r.name == request.function), None)
     if registration is None:
         raise HlodiffError(f"no function is registered as `{request.function}`", hint="hlodiff list")
-    cases = bench.cases(registration, target) if keep else build_cases(registration, target, bench.root)
-    if request.case not in cases:
-        found = ", ".join(f"`{name}`" for name in cases)
+    cases = bench.cases(registration, target) if keep else build_each_case(registration, target, bench.root)
+    case = cases.case(request.case)
+    if case is None:
+        found = ", ".join(f"`{name}`" for name in cases.names)
         where = relative(registration.where, bench.root)
         raise HlodiffError(f"`{request.function}` has no case `{request.case}`, only {found}", where=where)
-    return cases[request.case]
+    return case
 
 
 def failed(bench: Bench, request: Request, error: BaseException) -> CaptureFailure:

@@ -21,7 +21,7 @@ from importlib.machinery import SourceFileLoader
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hlodiff.capture.environment import Purpose
 from hlodiff.capture.imports import import_modules, imported_files, one_line, relative, user_frame
@@ -39,7 +39,10 @@ from hlodiff.capture.messages import (
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, RegistryError, UsageError
-from hlodiff.registry import Case, Registration, Scenario, registrations, scenarios, varied
+from hlodiff.registry import Registration, Scenario, registrations, scenarios, varied
+
+if TYPE_CHECKING:
+    from hlodiff.capture.cases import BuiltCases
 
 
 def main(descriptor: int) -> None:
@@ -257,58 +260,68 @@ class _Server:
     def _listed(self, registration: Registration) -> DiscoveredFunction:
         names = registration.targets if registration.targets is not None else self.config.targets
         where = relative(registration.where, self.config.root)
-        for name in names:
-            _check_target(registration, name, where)
         file, _, line = where.rpartition(":")
         programs = tuple((name, ("",)) for name in names)
+        problem = next((wrong for name in names if (wrong := _target_problem(name))), "")
         return DiscoveredFunction(
-            registration.name, registration.module, file, int(line), programs, budget=registration.budget
+            registration.name, registration.module, file, int(line), programs, problem, budget=registration.budget
         )  # fmt: skip
 
     def _discovered(self, registration: Registration) -> DiscoveredFunction:
         listed = self._listed(registration)
         names = listed.targets
         if registration.takes_target:
-            built = [(name, *self._cases(registration, parse(name))) for name in names]
+            from hlodiff.capture.cases import BuiltCases
+
+            nothing = BuiltCases({}, {}, ())
+            built = [
+                (name, *((nothing, "") if _target_problem(name) else self._cases(registration, parse(name))))
+                for name in names
+            ]
         else:
             cases = self._cases(registration, None)
             built = [(name, *cases) for name in names]
         # A target with too few devices to build the cases gets those of the other targets.
-        elsewhere = tuple(dict.fromkeys(case for _, found, _ in built for case in found)) or ("",)
-        programs = tuple((name, tuple(found) or elsewhere) for name, found, _ in built)
-        every = {name: case for _, found, _ in reversed(built) for name, case in found.items()}
+        elsewhere = tuple(dict.fromkeys(case for _, found, _ in built for case in found.names)) or ("",)
+        programs = tuple((name, found.names or elsewhere) for name, found, _ in built)
+        every = {name: case for _, found, _ in reversed(built) for name, case in found.sound.items()}
+        wrong = {name: error.what for _, found, _ in reversed(built) for name, error in found.wrong.items()}
         grown = tuple(name for name in elsewhere if name in every and every[name].grow)
         parity = tuple(name for name in elsewhere if name in every and every[name].parity)
-        problem = next((wrong for _, _, wrong in built if wrong), "")
-        return replace(listed, programs=programs, problem=problem, grown=grown, parity=parity)
+        problem = next((why for _, _, why in built if why), listed.problem)
+        return replace(
+            listed, programs=programs, problem=problem, grown=grown, parity=parity, wrong=tuple(wrong.items())
+        )
 
-    def _cases(self, registration: Registration, name: TargetName | None) -> tuple[dict[str, Case], str]:
+    def _cases(self, registration: Registration, name: TargetName | None) -> tuple[BuiltCases, str]:
         """The cases, for their names, built on CPU devices in place of the target's; and why they cannot be built."""
         import jax
 
-        from hlodiff.capture.cases import build_cases
+        from hlodiff.capture.cases import BuiltCases, build_each_case
         from hlodiff.capture.devices import Target, TooFewDevices
 
+        nothing = BuiltCases({}, {}, ())
         target = None
         if name is not None:
             devices = jax.devices("cpu")
             target = Target(name, devices[: name.devices] if name.devices else devices)
         try:
-            return build_cases(registration, target, self.config.root), ""
-        except HlodiffError:
-            raise
+            return build_each_case(registration, target, self.config.root), ""
+        except HlodiffError as error:
+            return nothing, str(error)
         except TooFewDevices as error:
-            return {}, str(error)
+            return nothing, str(error)
         except BaseException as error:  # also SystemExit and KeyboardInterrupt: Ctrl-C is for the parent
             frame = user_frame(error, self.config.root)
-            return {}, f"{frame}: {one_line(error)}" if frame else one_line(error)
+            return nothing, f"{frame}: {one_line(error)}" if frame else one_line(error)
 
 
-def _check_target(registration: Registration, name: str, where: str) -> None:
+def _target_problem(name: str) -> str:
     try:
         parse(name)
     except UsageError as error:
-        raise RegistryError(f"`{registration.name}`: {error.what}", where=where, hint=error.hint) from None
+        return error.what
+    return ""
 
 
 if __name__ == "__main__":

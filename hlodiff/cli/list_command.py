@@ -59,6 +59,11 @@ def _text(
     lines += [f"{name}  ({place or 'registered no more'})\n  scenario: {state}" for name, place, state in traces]
     problems = {found.name: found.problem for found in discovery.functions if found.problem}
     lines += [f"note: the cases of `{name}` cannot be listed: {problem}" for name, problem in problems.items()]
+    lines += [
+        f"note: `{found.name}{'/' if case else ''}{case}` cannot be captured: {what}"
+        for found in discovery.functions
+        for case, what in found.wrong
+    ]
     lines += [f"note: {printable(folder)}: a summary.yaml, but no snapshot's place" for folder in chosen.strays]
     states = [*(state for _, state in rows), *(state for _, _, state in traces)]
     new, orphaned, stale = (states.count(state) for state in ("new", "orphaned", "stale"))

@@ -15,7 +15,7 @@ from hlodiff.capture import (
     NotChecked,
     ParityRequest,
 )
-from hlodiff.capture.targets import parse
+from hlodiff.capture.targets import is_target, parse
 from hlodiff.config import Config
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.result import ModuleDiff
@@ -46,7 +46,7 @@ def running_target(found: DiscoveredFunction, case: str) -> str:
         >>> running_target(DiscoveredFunction("f", "m", "m.py", 1, (("tpu-v5e-2x2", ("",)),)), "")
         'cpu-4'
     """
-    targets = [target for target, cases in found.programs if case in cases]
+    targets = [target for target, cases in found.programs if case in cases and is_target(target)]
     cpus = [target for target in targets if parse(target).kind == "cpu"]
     if cpus or not targets:
         return cpus[0] if cpus else "cpu"
