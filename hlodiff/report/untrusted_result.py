@@ -20,8 +20,8 @@ from hlodiff.report.view import ReportView
 from hlodiff.report.wording import inside
 
 VERBS = (
-    "accept", "bisect", "check", "comment", "diff", "git", "growth", "init", "jit-report", "list", "log", "parity",
-    "profile", "record", "reject", "report", "review", "show", "targets", "update", "upgrade",
+    "accept", "bisect", "check", "comment", "diff", "git", "growth", "init", "inspect", "jit-report", "list", "log",
+    "parity", "profile", "record", "reject", "report", "review", "show", "targets", "update", "upgrade",
 )  # fmt: skip
 """Every command of hlodiff; a test compares them with those of the command line."""
 
