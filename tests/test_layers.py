@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "hlodiff"
 
-# Room -> rooms it may know (DESIGN.md, section 4). `errors` is known to all, `cli` and `pytest_plugin` know all.
+# Room -> rooms it may know. `errors` is known to all, `cli` and `pytest_plugin` know all.
 _BELOW_REPORT = {"differ", "graph", "normalizer", "hlo", "config"}
 _BELOW_WORKFLOWS = _BELOW_REPORT | {"capture", "tracing", "policy", "report", "registry", "snapshots"}
 KNOWS: dict[str, set[str]] = {

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.provenance import numbered as numbered
     from hlodiff.snapshots.provenance import restored as restored
     from hlodiff.snapshots.provenance import source_of as source_of
-    from hlodiff.snapshots.read import SnapshotListing as SnapshotListing
     from hlodiff.snapshots.read import Snapshot as Snapshot
+    from hlodiff.snapshots.read import SnapshotListing as SnapshotListing
     from hlodiff.snapshots.read import StaleError as StaleError
     from hlodiff.snapshots.read import is_stale as is_stale
     from hlodiff.snapshots.read import list_snapshots as list_snapshots

@@ -47,7 +47,7 @@ class Pending:
 
     Args:
         snapshot: what accepting it would record.
-        kind: "new" has no snapshot, "changed" is a different program, "facts" the same with a different toolchain or figures.
+        kind: "new" has no snapshot, "changed" is a different program, "facts" the same one with other figures or tools.
         base: digest of the snapshot that it was compared with; "" where there was none.
         origin: what it was captured from; None where the note, an older one, does not have it.
     """
@@ -318,7 +318,9 @@ def recorded_text(tree: Tree, key: Key) -> str | None:
         raise StoreError(f"is not UTF-8 text: byte {error.start}", where=where) from None
 
 
-def keep_record(root: Path, key: Key, table: Mapping[str, Any], base: str | None, origin: CaptureOrigin | None = None) -> str:
+def keep_record(
+    root: Path, key: Key, table: Mapping[str, Any], base: str | None, origin: CaptureOrigin | None = None
+) -> str:
     """Put what was found where `accept` finds it, over what an earlier check has left there.
 
     Args:

@@ -254,7 +254,7 @@ def _read_existing(root: Path, key: Key) -> dict[str, bytes] | None:
 
 
 def _unpacked(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Programs by plain name: another version of zlib packs the same program into different bytes, and that is no change."""
+    """Programs by plain name: packed bytes differ between versions of zlib, which is no change."""
     programs: dict[str, bytes] = {}
     for name in PROGRAMS:
         if name in files:

@@ -40,7 +40,9 @@ class _Dumper(_Base):  # type: ignore[misc]  # the base is chosen at run time
         return True
 
 
-_Dumper.add_representer(_InlineMapping, lambda dumper, row: dumper.represent_mapping("tag:yaml.org,2002:map", row, True))
+_Dumper.add_representer(
+    _InlineMapping, lambda dumper, row: dumper.represent_mapping("tag:yaml.org,2002:map", row, True)
+)
 _Dumper.add_representer(
     list, lambda dumper, items: dumper.represent_sequence("tag:yaml.org,2002:seq", items, _is_flat(items))
 )
