@@ -141,13 +141,17 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
                     if other in handing:
                         graph.add_edge(index, other)
                         graph.add_edge(other, index)
-                    elif roots[other] not in handing:
+                    elif roots[other] not in handing and _is_of_work(edits[other]):
                         graph.add_edge(_START, other)
                         graph.add_edge(other, index)
     if _START in graph:
         for cause, follower in list(nx.bfs_edges(graph, _START)):
             if follower in handing:
                 edits[follower].cause = cause
+
+
+def _is_of_work(edit: RawEdit) -> bool:
+    return edit.kind in ("added", "removed") or not {c.field for c in edit.changes} <= {*_TYPES, "operands"}
 
 
 def _only_hands_on(sides: _Sides, edit: RawEdit) -> bool:

@@ -150,6 +150,7 @@ _FLOATS = re.compile(r"= \(?b?[fc]\d")
 _FLOAT = re.compile(r"\b(?:bf|f|c)\d")
 _KEY = re.compile(r"(?:^|, )([\w.]+)=")  # of one entry of a configuration, in words
 _RESULT = re.compile(r"= \(?(b?[fc]\d+\w*)")
+_REMATERIALISED = "rematted_computation"
 _HOST_SPACE = re.compile(r"S\(5\)")
 _PLACEMENT = frozenset(["sharding", "compute_type", "replica_groups"])
 _MODULE_PLACEMENT = frozenset(["num_partitions", "replica_count", "mhlo.num_partitions", "mhlo.num_replicas"])
@@ -224,7 +225,9 @@ def _settle_casts(diff: ModuleDiff, by_edit: list[list[_Told]]) -> None:
         site = edit.new or edit.old
         if site is None or edit.kind not in scopes or not by_edit[n]:
             continue
-        if edit.region in retyped and _is_work(site):
+        if _is_cast(site) and _REMATERIALISED in (edit.op_name or ""):  # computed again as it was computed before
+            by_edit[n] = [("structure", False)]
+        elif edit.region in retyped and _is_work(site):
             by_edit[n].append(("numerics", False))
         elif (
             _is_cast(site) and edit.region not in retyped and _is_compilers(edit) and edit.op_name in scopes[edit.kind]

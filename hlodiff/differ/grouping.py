@@ -13,7 +13,7 @@ from hlodiff.differ.metrics import cycles_of
 from hlodiff.differ.regions import number_by_line
 from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange, Site
 from hlodiff.hlo.fingerprint import shape_text
-from hlodiff.hlo.metadata import own_frame
+from hlodiff.hlo.metadata import is_library, own_frame
 from hlodiff.hlo.model import Frame, Instruction, Module
 
 
@@ -26,13 +26,25 @@ class Origins:
     _stacks: dict[int, tuple[Frame, ...]] = field(default_factory=dict)
 
     def stack(self, computation: int, instruction: int) -> tuple[Frame, ...]:
-        """Python frames, innermost first: the instruction's own, else those of the nearest caller that has any."""
+        """Python frames, innermost first: the instruction's own, else those of the nearest caller that has any.
+
+        Where they end inside a library, as where JAX traced a helper once for all of its callers, the call's follow.
+        """
         own = self._own(computation, instruction)
-        if own < 0:
-            own = next((it.frame for it in self._chain(computation, instruction) if it.frame >= 0), -1)
-        if own not in self._stacks:
-            self._stacks[own] = self.module.stack(own)
-        return self._stacks[own]
+        frames = self._frames(own)
+        if any(not is_library(frame.file) for frame in frames):
+            return frames
+        for caller in self._chain(computation, instruction)[own >= 0 :]:
+            more = self._frames(caller.frame)
+            frames = more if frames == more[: len(frames)] else frames + more
+            if any(not is_library(frame.file) for frame in frames):
+                break
+        return frames
+
+    def _frames(self, number: int) -> tuple[Frame, ...]:
+        if number not in self._stacks:
+            self._stacks[number] = self.module.stack(number)
+        return self._stacks[number]
 
     def origin(self, computation: int, instruction: int) -> tuple[str | None, tuple[Frame, ...]]:
         """Scope and Python frames of an instruction."""

@@ -179,7 +179,7 @@ class _Regions:
         if alone or one.opcode in CARRIERS - _FEEDERS or one.opcode in _CALLS or one.called:
             return False
         if one.opcode == "constant":
-            return "literal" in fields and not self._shares_user(edit.old, edit.new)
+            return bool(fields & {"literal", "element_type"}) and not self._shares_user(edit.old, edit.new)
         if "operands" not in fields and "literal" not in fields:
             return False
         return not (self._shares_operand(edit.old, edit.new) or self._shares_user(edit.old, edit.new))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from hashlib import sha256
 from math import prod
@@ -130,14 +131,40 @@ _DEVICES = re.compile(r"devices=\[([\d,]+)\]\s*(<=\[[\d,]+\](?:T\([\d,]+\))?|[\d
 
 
 def replica_groups(module: Module) -> tuple[Module, int]:
-    """Spell out replica groups; groups ordered by their first member, the order inside a group as it is."""
+    """Spell out replica groups; groups ordered by their first member, the order inside a group as it is.
+
+    The pairs of a permutation are a set: who sends to whom.
+    """
     return map_instructions(module, _with_groups)
+
+
+_PAIR = re.compile(r"([{\[])\s*(\d+)\s*,\s*(\d+)\s*[}\]]")
+
+
+def sorted_pairs(value: str) -> str:
+    """The pairs of a `collective-permute` in ascending order; what is no list of pairs stays.
+
+    Example:
+        >>> sorted_pairs("{{2,3},{0,1}}"), sorted_pairs("dense<[[1, 2], [0, 1]]> : tensor<2x2xi64>")
+        ('{{0,1},{2,3}}', 'dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>')
+    """
+    found = list(_PAIR.finditer(value))
+    ranked = sorted(found, key=lambda match: (int(match[2]), int(match[3])))
+    if ranked == found:
+        return value
+    between = [value[a.end() : b.start()] for a, b in itertools.pairwise(found)]
+    parts = [value[: found[0].start()], ranked[0][0]]
+    for text, match in zip(between, ranked[1:], strict=True):
+        parts += [text, match[0]]
+    return "".join([*parts, value[found[-1].end() :]])
 
 
 def _with_groups(it: Instruction) -> Instruction:
     value = it.attribute("replica_groups") if it.attributes else None
     if value is None:
-        return it
+        pairs = it.attribute("source_target_pairs") if it.attributes else None
+        same = pairs is None or sorted_pairs(pairs) == pairs
+        return it if pairs is None or same else with_attribute(it, "source_target_pairs", sorted_pairs(pairs))
     # A mesh with explicit devices has a comma of its own: `mesh['a'=4], device_ids=([2,2]T(1,0)) {'a'}`.
     ids = it.attribute("device_ids") if value.startswith("mesh[") and not value.endswith("}") else None
     whole = value if ids is None else f"{value}, device_ids={ids}"

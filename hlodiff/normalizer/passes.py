@@ -144,9 +144,10 @@ COMPILED_PASSES: tuple[Pass, ...] = (
     ),
     _compiled(
         replica_groups,
-        "The spelling of replica groups and the order among groups; the order inside a group stays.",
+        "The spelling of replica groups and the order among groups; the order inside a group stays. The order among "
+        "the pairs of a permutation, which are a set.",
         "Names of mesh axes, which XLA prints in one spelling only.",
-        needs=("replica_groups",),
+        needs=("replica_groups", "source_target_pairs"),
     ),
     _compiled(
         attribute_order,
@@ -229,7 +230,7 @@ STABLEHLO_PASSES: tuple[Pass, ...] = (
     ),
     _stablehlo(
         "sets", sort_sets,
-        "The order of manual axes, which are a set.",
+        "The order of manual axes and of the pairs of a permutation, which are sets.",
         "Nothing.",
     ),
     _stablehlo(

@@ -19,6 +19,7 @@ from hlodiff.hlo.model import (
     split_operands,
 )
 from hlodiff.hlo.traversal import preorder
+from hlodiff.normalizer.attributes import sorted_pairs
 from hlodiff.normalizer.rewrite import map_attribute, map_instructions, with_attributes, with_computations
 
 
@@ -375,8 +376,10 @@ _NAMES = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def sort_sets(module: Module) -> tuple[Module, int]:
-    """Sort `manual_axes` of `sdy.manual_computation` by name."""
-    return map_attribute(module, "manual_axes", _sorted)
+    """Sort `manual_axes` of `sdy.manual_computation` by name, and the pairs of a `collective_permute`."""
+    sorted_axes, axes = map_attribute(module, "manual_axes", _sorted)
+    found, pairs = map_attribute(sorted_axes, "source_target_pairs", sorted_pairs)
+    return found, axes + pairs
 
 
 def _sorted(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from hlodiff.differ.classify import is_argument
@@ -10,8 +11,8 @@ from hlodiff.differ.loop_turns import Turns, turns_of
 from hlodiff.differ.moves import relocations
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.model import Module
-from hlodiff.report.edits import NOT_DONATED
 from hlodiff.report.grouping import REPLACED, edit_groups_of
+from hlodiff.report.stories import stories
 from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many
 
 
@@ -79,7 +80,7 @@ def headline(program: ProgramComparison) -> str:
 
 def _sentences(diff: ModuleDiff, metrics: Metrics, turns: Turns) -> Iterator[str]:
     """What matters, most important first."""
-    yield from _donations(diff)
+    yield from stories(diff)
     yield from _replaced(diff)
     yield from _moves(diff)
     yield from _constraints(diff, turns)
@@ -100,16 +101,6 @@ def _replaced(diff: ModuleDiff) -> Iterator[str]:
     groups = edit_groups_of(edits, diff.old.stage) if edits else ()
     for group in [group for group in groups if group.kind == REPLACED][:1]:
         yield f"{group.kind} {group.what} ({group.where})" if group.where else f"{group.kind} {group.what}"
-
-
-def _donations(diff: ModuleDiff) -> Iterator[str]:
-    changes = [(change.old, change.new, edit.count) for edit in diff.reported for change in edit.changes[:1]
-               if change.field == "alias"]  # fmt: skip
-    lost = sum(count for _, new, count in changes if new in NOT_DONATED)
-    won = sum(count for old, _, count in changes if old in NOT_DONATED)
-    for count, word in ((lost, "no longer donated"), (won, "donated now")):
-        if count:
-            yield f"{many(count, 'argument')} {'is' if count == 1 else 'are'} {word}"
 
 
 def _moves(diff: ModuleDiff) -> Iterator[str]:
@@ -173,15 +164,19 @@ def _element_types(diff: ModuleDiff) -> Iterator[str]:
     counts: dict[tuple[str, str], int] = {}
     for edit in diff.reported:
         for change in edit.changes:
-            if change.field == "element_type" and _is_short(change.old, change.new):
+            if change.field == "element_type" and _is_rounding(change.old, change.new):
                 counts[change.old, change.new] = counts.get((change.old, change.new), 0) + edit.count
     for (old, new), count in sorted(counts.items(), key=lambda item: -item[1])[:2]:
         yield f"{many(count, 'value')} now {new} instead of {old}"
 
 
-def _is_short(*types: str) -> bool:
-    """Whether types are those of arrays: the types of a tuple are its elements' and are listed there."""
-    return all(len(word) <= 12 and "," not in word for word in types)
+_NUMBERS = re.compile(r"(bf|f|c|s|u|i|ui)\d+\w*")
+
+
+def _is_rounding(old: str, new: str) -> bool:
+    """Whether both types are of one kind of numbers; a mask or an index in the place of a number is another value."""
+    kinds = [match[1] if (match := _NUMBERS.fullmatch(word)) else None for word in (old, new)]
+    return None not in kinds and len({"f" if kind == "bf" else kind for kind in kinds}) == 1
 
 
 def _more_or_less(old: float, new: float, one: str, several: str = "", size: tuple[float, float] = (0, 0)) -> str:

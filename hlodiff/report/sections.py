@@ -191,7 +191,18 @@ def _cut(lines: list[str]) -> list[str]:
 _COMPILER = "StableHLO is the same, so the compiler did this"
 _BOTH = "StableHLO differs too: "
 _WHO = "your code changed, or the way jax lowers it"
+# Settings of the project that decide what JAX lowers, by their names among the differences of the toolchain.
+_SETTINGS = ("x64", "matmul_precision", "prng_impl", "env")
 _JAX = "this jax lowers it otherwise"
+
+
+def _who(report: Report) -> str:
+    """Who may have changed the StableHLO: a setting is named as what it is."""
+    settings = [one for one in report.toolchain if one.what.partition(".")[0] in _SETTINGS]
+    if settings:
+        words = ", ".join(f"{one.what} {one.old} -> {one.new}" for one in settings)
+        return f"the configuration changed ({words})"
+    return _JAX if report.same_code else _WHO
 
 
 def format_causes(report: Report) -> tuple[str, ...]:
@@ -205,14 +216,14 @@ def format_causes(report: Report) -> tuple[str, ...]:
     lines = [f"the compiler changed {many(len(compiler), 'program')} whose StableHLO is the same"] if compiler else []
     if both:
         differ = "program differs" if len(both) == 1 else "programs differ"
-        lines.append(f"{len(both):,} {differ} in StableHLO too: {_JAX if report.same_code else _WHO}")
+        lines.append(f"{len(both):,} {differ} in StableHLO too: {_who(report)}")
     return tuple(lines)
 
 
 def cause_lines(report: Report, programs: Sequence[ProgramComparison]) -> tuple[str, ...]:
     """Who changed the programs of one name: `on cpu: StableHLO is the same, so the compiler did this`."""
     lines = []
-    for words, found in zip((_COMPILER, _BOTH + (_JAX if report.same_code else _WHO)), _split(programs), strict=True):
+    for words, found in zip((_COMPILER, _BOTH + _who(report)), _split(programs), strict=True):
         targets = list(dict.fromkeys(program.target or "" for program in found))
         if targets:
             lines.append(f"on {', '.join(targets)}: {words}")
