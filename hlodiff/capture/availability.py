@@ -46,14 +46,10 @@ def missing(name: TargetName) -> tuple[str, str] | None:
         True
     """
     if name.kind == "tpu":
-        return _missing_libtpu()
+        if _version("libtpu") or _version("libtpu-nightly"):
+            return None
+        return "libtpu is not installed", f'pip install "jax[tpu]=={_version("jax")}"'
     return _missing_cuda() if name.kind == "cuda" else None
-
-
-def _missing_libtpu() -> tuple[str, str] | None:
-    if _version("libtpu") or _version("libtpu-nightly"):
-        return None
-    return "libtpu is not installed", f'pip install "jax[tpu]=={_version("jax")}"'
 
 
 def _missing_cuda() -> tuple[str, str] | None:

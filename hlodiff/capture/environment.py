@@ -82,7 +82,9 @@ def worker_environment(config: Config, setting: Setting, outside: Mapping[str, s
     }
     if not setting.attached:
         env = CUDA | env | {"JAX_PLATFORMS": "cpu"}
-        env["PATH"] = _path_with_ptxas(env.get("PATH", ""))
+        path = env.get("PATH", "")
+        folder = ptxas_folder()
+        env["PATH"] = f"{folder}:{path}" if folder else path
     else:
         # Nothing runs, so other processes can have the memory of the device.
         env.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -148,8 +150,3 @@ def ptxas_folder() -> Path | None:
             if (folder / "ptxas").is_file():
                 return folder
     return None
-
-
-def _path_with_ptxas(path: str) -> str:
-    folder = ptxas_folder()
-    return f"{folder}:{path}" if folder else path

@@ -10,7 +10,6 @@ import sysconfig
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 
 from hlodiff.config import Config
 from hlodiff.errors import ConfigError, HlodiffError, RegistryError
@@ -133,7 +132,7 @@ def user_frame(error: BaseException, root: Path) -> str:
     """
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return relative(f"{error.filename}:{error.lineno}", root)
-    frames = _frames(error.__traceback__)
+    frames = [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)]
     own = [(file, line) for file, line in frames if is_users(file)]
     file, line = own[-1] if own else ("", 0)
     return relative(f"{file}:{line}", root) if file else ""
@@ -195,10 +194,6 @@ def relative(location: str, root: Path) -> str:
         if location.startswith(folder + os.sep):
             return location[len(folder) + 1 :]
     return location
-
-
-def _frames(tb: TracebackType | None) -> list[tuple[str, int]]:
-    return [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(tb)]
 
 
 def is_users(file: str) -> bool:

@@ -632,7 +632,7 @@ def trace_context() -> dict[str, Any]:
         special = {
             "with mesh": "" if concrete.empty else _mesh(concrete),
             "jax.set_mesh": "" if abstract.empty else _mesh(abstract) if set_mesh.empty else _mesh(set_mesh),
-            "axis names": _axes(axes),
+            "axis names": ", ".join(f"{name}={size}" for name, size in axes.items()),
             "compute_on": str(config.compute_on_context_manager.value or ""),
         }
     except (ImportError, AttributeError) as error:
@@ -644,10 +644,6 @@ def trace_context() -> dict[str, Any]:
     found = {_CONTEXT_NAMES.get(name, name): value for name, value in named.items()}
     found.pop("", None)
     return found | special
-
-
-def _axes(sizes: Any) -> str:
-    return ", ".join(f"{name}={size}" for name, size in sizes.items())
 
 
 def _mesh(mesh: Any) -> str:

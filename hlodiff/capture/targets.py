@@ -199,16 +199,12 @@ def _parse(name: str) -> TargetName | None:
     if name in ("cpu", "attached"):
         return TargetName(name, "cpu" if name == "cpu" else "attached", "", (), 1 if name == "cpu" else 0)
     if kind == "cpu":
-        return _cpu(name, rest)
+        if not re.fullmatch(r"[1-9][0-9]{0,2}", rest) or not 2 <= int(rest) <= _MOST_CPU_DEVICES:
+            return None
+        return TargetName(name, "cpu", "", (), int(rest))
     if kind == "tpu":
         return _tpu(name, rest)
     return _cuda(name, rest) if kind == "cuda" else None
-
-
-def _cpu(name: str, rest: str) -> TargetName | None:
-    if not re.fullmatch(r"[1-9][0-9]{0,2}", rest) or not 2 <= int(rest) <= _MOST_CPU_DEVICES:
-        return None
-    return TargetName(name, "cpu", "", (), int(rest))
 
 
 def _tpu(name: str, rest: str) -> TargetName | None:

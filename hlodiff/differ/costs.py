@@ -85,11 +85,7 @@ def _dot(it: Instruction, operands: Sequence[Shape]) -> int:
     contracted = 1
     for dimension in dimensions:
         contracted *= operands[0].dimensions[dimension] if dimension < len(operands[0].dimensions) else 0
-    return 2 * _first(it.shape).elements * contracted
-
-
-def _first(shape: Shape) -> Shape:
-    return next(shape.leaves(), shape)
+    return 2 * next(it.shape.leaves(), it.shape).elements * contracted
 
 
 def _convolution(it: Instruction, operands: Sequence[Shape]) -> int:

@@ -74,7 +74,11 @@ def _shared(
     graph: nx.Graph[_Node] = nx.Graph()
     crossing: dict[_Node, int] = {}
     for pair in found.pairs:
-        if pair.old in sites[0] and pair.new in sites[1] and (pair.pairing is None or _share(pair.pairing.old)):
+        if (
+            pair.old in sites[0]
+            and pair.new in sites[1]
+            and (pair.pairing is None or any(partner >= 0 for partner in pair.pairing.old))
+        ):
             graph.add_edge((0, pair.old), (1, pair.new))
     for edit in edits:
         if edit.kind != "moved" or edit.old is None or edit.new is None:
@@ -90,10 +94,6 @@ def _shared(
             if a in sites[0] and b in sites[1]:
                 graph.add_edge((0, a), (1, b))  # it moved as a whole
     return graph, crossing
-
-
-def _share(partners: list[int]) -> bool:
-    return any(partner >= 0 for partner in partners)
 
 
 def _change(

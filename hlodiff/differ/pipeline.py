@@ -127,7 +127,7 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, closed: bool = 
     while True:
         opened = pruned.modules if pruned else (old, new)
         ready = prepare_pair(*opened)
-        found = _compare(ready, opened, limits, pruned)
+        found = _edits_of(diff_in_canonical_direction(ready, limits, pruned), ready, opened, limits)
         wider = _expanded(pruned, found.edits) if pruned else None
         if wider is pruned:
             break
@@ -214,11 +214,6 @@ class _Found:
     tuning: list[RawEdit]
     fusions: tuple[FusionChange, ...]
     hits: tuple[LimitHit, ...]
-
-
-def _compare(ready: DiffInput, opened: tuple[Module, Module], limits: Limits, pruned: PrunedPair | None) -> _Found:
-    """Work out the pair from the side that content decides."""
-    return _edits_of(diff_in_canonical_direction(ready, limits, pruned), ready, opened, limits)
 
 
 def _edits_of(worked: CanonicalDiff, ready: DiffInput, opened: tuple[Module, Module], limits: Limits) -> _Found:

@@ -398,12 +398,11 @@ def _placeholder(name: str, rank: int) -> Computation:
 def _with_callees(computation: Computation, moved: Mapping[int, int]) -> Computation:
     if not any(it.calls for it in computation.instructions):
         return computation
-    instructions = tuple(_with_moved(it, moved) if it.calls else it for it in computation.instructions)
+    instructions = tuple(
+        replace(it, calls=tuple((name, tuple(moved[c] for c in group)) for name, group in it.calls)) if it.calls else it
+        for it in computation.instructions
+    )
     return replace(computation, instructions=instructions)
-
-
-def _with_moved(it: Instruction, moved: Mapping[int, int]) -> Instruction:
-    return replace(it, calls=tuple((name, tuple(moved[c] for c in group)) for name, group in it.calls))
 
 
 def expand(pruned: PrunedPair, edits: Iterable[RawEdit]) -> PrunedPair | None:

@@ -61,7 +61,10 @@ def parse_groups(text: str) -> Groups | None:
     """
     text = text.strip()
     if text.startswith("{"):
-        return _explicit(text)
+        inner = text[1:-1].strip()
+        if not re.fullmatch(r"[\d,{}\s]*", text) or (inner and inner[0] != "{"):
+            return None
+        return tuple(tuple(numbers(part)) for part in re.findall(r"\{([\d,\s]*)\}", inner))
     if text.startswith("mesh["):
         return _mesh_groups(text)
     match = _SHAPED_IOTA.match(text)
@@ -87,13 +90,6 @@ def canonical_groups(text: str) -> str:
 
 def _rows(devices: Sequence[int], size: int) -> Groups:
     return tuple(tuple(devices[n : n + size]) for n in range(0, len(devices), size))
-
-
-def _explicit(text: str) -> Groups | None:
-    inner = text[1:-1].strip()
-    if not re.fullmatch(r"[\d,{}\s]*", text) or (inner and inner[0] != "{"):
-        return None
-    return tuple(tuple(numbers(part)) for part in re.findall(r"\{([\d,\s]*)\}", inner))
 
 
 def _mesh_groups(text: str) -> Groups | None:
@@ -233,7 +229,9 @@ def continued_steps(module: Module) -> frozenset[tuple[int, int]]:
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
             if _is_step(it):
-                chain = _chain(it)
+                found = _CHAIN_ID.search(it.attribute("frontend_attributes") or "")
+                groups = it.attribute("replica_groups") or it.attribute("source_target_pairs") or ""
+                chain = family(it.opcode) or "", it.attribute("channel_id") or "", found[1] if found else "", groups
                 chains.setdefault(chain, []).append((index, position))
                 if _begins(computation, position):
                     begun.setdefault(chain, []).append((index, position))
@@ -245,13 +243,6 @@ def _is_step(it: Instruction) -> bool:
     if it.opcode not in _OPCODES:
         return False
     return _STEP in (it.attribute("backend_config") or "") or "chain_id=" in (it.attribute("frontend_attributes") or "")
-
-
-def _chain(it: Instruction) -> tuple[str, ...]:
-    """What all steps of one collective share."""
-    found = _CHAIN_ID.search(it.attribute("frontend_attributes") or "")
-    groups = it.attribute("replica_groups") or it.attribute("source_target_pairs") or ""
-    return family(it.opcode) or "", it.attribute("channel_id") or "", found[1] if found else "", groups
 
 
 def _begins(computation: Computation, position: int) -> bool:

@@ -111,17 +111,13 @@ def _decode(data: bytes) -> str | None:
 
 def read_text(text: str, *, path: str = "") -> Module:
     """Read a program from text: StableHLO where it looks like MLIR, else compiled HLO; see `read`."""
-    _refuse_lines(text, path)
+    lines = text.count("\n") if len(text) > _LARGE else 0
+    if lines * _SHORTEST > len(text):
+        what = f"{lines:,} lines of fewer than {_SHORTEST} characters on average: no program is written so"
+        raise ReadError(what, path=path, hint="most of them are blank: capture or dump the program again")
     start = _COMMENT.match(text)
     if path.endswith(".mlir") or _STABLEHLO.match(text, start.end() if start else 0):
         from hlodiff.hlo.stablehlo_parser import read_stablehlo
 
         return read_stablehlo(text, path=path)
     return read_hlo(text, path=path)
-
-
-def _refuse_lines(text: str, path: str) -> None:
-    lines = text.count("\n") if len(text) > _LARGE else 0
-    if lines * _SHORTEST > len(text):
-        what = f"{lines:,} lines of fewer than {_SHORTEST} characters on average: no program is written so"
-        raise ReadError(what, path=path, hint="most of them are blank: capture or dump the program again")

@@ -95,7 +95,9 @@ class _ByAttributes(dict[str, _ByOpcode]):
         if "%" in text:
             text = without_references(text) if self._masked else with_references(text, self._key)
         if text not in self._sorted:
-            self._sorted[text] = _in_order_of_names(text)
+            if any(word in text for word in _NOT_LOCAL):
+                raise _NeedsParsing
+            self._sorted[text] = ", ".join(sorted(map(_in_key_order, split_commas(text.removeprefix(",")))))
         text = self._sorted[text]
         if text not in self._canonical:
             self._canonical[text] = _ByOpcode(text, self._fresh)
@@ -324,12 +326,6 @@ def _direction(attributes: str) -> str:
         return ""
     parts = (part.partition("=") for part in split_commas(attributes))
     return next((value for name, _, value in parts if name == "direction"), "")
-
-
-def _in_order_of_names(attributes: str) -> str:
-    if any(word in attributes for word in _NOT_LOCAL):
-        raise _NeedsParsing
-    return ", ".join(sorted(map(_in_key_order, split_commas(attributes.removeprefix(",")))))
 
 
 def _in_key_order(attribute: str) -> str:

@@ -219,7 +219,9 @@ def _renumber(module: Module, kind: NumberKind) -> tuple[Module, int]:
     groups: dict[int, list[_Place]] = {}
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
-            number = _number(it, kind)
+            value = it.attribute(kind.attribute) if it.attributes else None
+            match = kind.pattern.search(value) if value is not None and kind.applies(it) else None
+            number = int(match.group(2)) if match else None
             if number is not None:
                 groups.setdefault(number, []).append((index, position))
     if not groups:
@@ -227,12 +229,6 @@ def _renumber(module: Module, kind: NumberKind) -> tuple[Module, int]:
     new = _new_numbers(module, kind, groups)
     places = {place: str(new[number]) for number, members in groups.items() for place in members}
     return _with_numbers(module, kind, places)
-
-
-def _number(it: Instruction, kind: NumberKind) -> int | None:
-    value = it.attribute(kind.attribute) if it.attributes else None
-    match = kind.pattern.search(value) if value is not None and kind.applies(it) else None
-    return int(match.group(2)) if match else None
 
 
 def _with_numbers(module: Module, kind: NumberKind, places: dict[_Place, str]) -> tuple[Module, int]:

@@ -8,7 +8,7 @@ from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.findings import SEVERITIES
 from hlodiff.report.lines import clip, printable, unordered
 from hlodiff.report.totals import format_totals
-from hlodiff.report.view import FindingView, ProgramView, ReportView
+from hlodiff.report.view import FindingView, ReportView
 from hlodiff.report.wording import line_in_repository, many
 
 MOST_OF_A_KIND = 10  # GitHub shows no more of one step
@@ -90,13 +90,13 @@ def _place(finding: FindingView, view: ReportView) -> dict[str, str]:
 def _message(finding: FindingView, view: ReportView) -> str:
     """What was found, the headline of the program it is about, and what to type."""
     about = (p for p in view.programs if (p.name, p.target) == (finding.program, finding.target))
-    headlines = [_headline(program) for program in about if program.status == "changed" and program.edited]
+    headlines = [
+        (f"{STAGE_NAMES[program.stage]}: {program.headline}")
+        for program in about
+        if program.status == "changed" and program.edited
+    ]
     parts = [finding.what, *headlines, *finding.details, f"hint: {finding.advice}" if finding.advice else ""]
     return "\n".join(filter(None, parts))
-
-
-def _headline(program: ProgramView) -> str:
-    return f"{STAGE_NAMES[program.stage]}: {program.headline}"
 
 
 def _command(kind: str, place: dict[str, str], title: str, message: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hlodiff.differ.growth import WORDS, GrownRepeat, Growth, Series
+from hlodiff.differ.growth import WORDS, Growth, Series
 from hlodiff.report.lines import code, escape_markdown, json_text, printable
 from hlodiff.report.program_analysis import (
     AnalysisNote,
@@ -96,7 +96,7 @@ def causes(growth: Growth, root: str = "") -> Iterator[str]:
         lines of text, advice below what it is for.
     """
     for one in growth.repeats[:_MOST_LINES]:
-        yield _copied(one, root)
+        yield format_copies(one.repeat, root, ", ".join(f"{count:,}" for count in one.copies))
         yield f"  {advice_for(one.repeat)}"
     copied = [one.repeat for one in growth.repeats]
     inside = {(r.where.file, line) for r in copied for line in range(r.where.first, r.where.last + 1)}
@@ -125,10 +125,6 @@ def growing_tables(growth: Growth, root: str = "") -> Iterator[str]:
     ):
         yield f"{one.kind} at {at}: {one.what}"
         yield from [f"  {one.advice}"] if one.advice else []
-
-
-def _copied(one: GrownRepeat, root: str) -> str:
-    return format_copies(one.repeat, root, ", ".join(f"{count:,}" for count in one.copies))
 
 
 def growth_markdown(growths: Sequence[tuple[Growth, Recorded]], root: str = "") -> str:

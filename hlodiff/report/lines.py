@@ -47,11 +47,10 @@ def printable(text: str, *, lines: bool = False) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or (lines and c == "\n") else _escaped(c) for c in text)
-
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape", errors="replace").decode("ascii")
+    return "".join(
+        c if c.isprintable() or (lines and c == "\n") else c.encode("unicode_escape", errors="replace").decode("ascii")
+        for c in text
+    )
 
 
 def escape_markdown(text: str) -> str:

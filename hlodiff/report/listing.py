@@ -86,15 +86,15 @@ def _counted(module: Module) -> dict[str, Counter[str]]:
     """Rows by the kind of computation that they run in, counted as often as the computation is called."""
     found: dict[str, Counter[str]] = {}
     for computation, weight in zip(module.computations, multiplicities(module), strict=True):
-        rows = Counter(_words(one) for one in computation.instructions if one.opcode not in BOOKKEEPING)
+        rows = Counter(
+            " ".join([one.opcode, print_shape(one.shape), *_details(one)])
+            for one in computation.instructions
+            if one.opcode not in BOOKKEEPING
+        )
         for kind in KINDS:
             for words, count in rows.items() if weight.kinds.get(kind) else ():
                 found.setdefault(kind, Counter())[words] += count * weight.kinds[kind]
     return {kind: found[kind] for kind in KINDS if kind in found}
-
-
-def _words(one: Instruction) -> str:
-    return " ".join([one.opcode, print_shape(one.shape), *_details(one)])
 
 
 def _details(one: Instruction) -> list[str]:

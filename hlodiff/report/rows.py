@@ -215,13 +215,11 @@ def format_row(row: Row) -> str:
         'f on cpu: cost; ops 1 -> 2'
     """
     cells = ", ".join(
-        words if column == "collectives" else f"{column} {words}" for column, words in row.cells if not _is_long(column)
+        words if column == "collectives" else f"{column} {words}"
+        for column, words in row.cells
+        if column != "most changed scopes"
     )
     return "; ".join(filter(None, (f"{row.label}: {row.change}", cells)))
-
-
-def _is_long(column: str) -> bool:
-    return column == "most changed scopes"
 
 
 def functions_in(rows: Iterable[Row]) -> int:

@@ -164,7 +164,7 @@ def read_pending(tree: Tree, key: Key) -> Pending:
         StoreError: a file is missing, damaged, too large, or of a format of the future, or its summary is about
             another program than its folder.
     """
-    note = read_note(tree, f"{key.folder}/{PENDING}", _again(key))
+    note = read_note(tree, f"{key.folder}/{PENDING}", (f"hlodiff check {key.name} --target {key.target}"))
     snapshot = read_snapshot(tree, key)
     named = tuple(snapshot.summary.get(name, "") for name in ("function", "case", "target"))
     if named != (key.function, key.case, key.target):
@@ -212,10 +212,6 @@ def read_note(tree: Tree, name: str, again: str) -> Note:
         return Note(note["kind"], note["base"], from_plain(note["origin"]) if "origin" in note else None)
     except (KeyError, TypeError, ValueError):
         raise StoreError("does not say what hlodiff writes there", where=where, hint=again) from None
-
-
-def _again(key: Key) -> str:
-    return f"hlodiff check {key.name} --target {key.target}"
 
 
 def _plain(summary: Mapping[str, Any]) -> Mapping[str, Any]:

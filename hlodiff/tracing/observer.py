@@ -257,11 +257,17 @@ def observing(
         ['jit__lambda']
     """
     observer = Observer(on_event, keep, executables, str(Path.cwd() if root is None else root))
-    _enter(observer)
+    with _LOCK:
+        if not _OBSERVERS:
+            _install()
+        _OBSERVERS.append(observer)
     try:
         yield observer
     finally:
-        _leave(observer)
+        with _LOCK:
+            _OBSERVERS.remove(observer)
+            if not _OBSERVERS:
+                _uninstall()
 
 
 def forget_compiled() -> None:
@@ -308,20 +314,6 @@ class _ThreadState(threading.local):
 
 
 _STATE = _ThreadState()
-
-
-def _enter(observer: Observer) -> None:
-    with _LOCK:
-        if not _OBSERVERS:
-            _install()
-        _OBSERVERS.append(observer)
-
-
-def _leave(observer: Observer) -> None:
-    with _LOCK:
-        _OBSERVERS.remove(observer)
-        if not _OBSERVERS:
-            _uninstall()
 
 
 def _install() -> None:

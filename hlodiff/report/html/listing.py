@@ -38,16 +38,12 @@ def runs_of(partners: Sequence[int], size: int) -> list[Run]:
     old = new = 0
     for one, other in (*_in_order(partners), (len(partners), size)):
         for sign, count in (("-", one - old), ("+", other - new), ("=", int(one < len(partners)))):
-            _append(found, sign, count)
+            if count and found and found[-1][0] == sign:
+                found[-1] = (sign, found[-1][1] + count)
+            elif count:
+                found.append((sign, count))
         old, new = one + 1, other + 1
     return found
-
-
-def _append(runs: list[Run], sign: str, count: int) -> None:
-    if count and runs and runs[-1][0] == sign:
-        runs[-1] = (sign, runs[-1][1] + count)
-    elif count:
-        runs.append((sign, count))
 
 
 def _in_order(partners: Sequence[int]) -> list[tuple[int, int]]:
