@@ -83,4 +83,4 @@ def passes_view(name: str, target: str | None, found: DumpedProgram | SideFailur
     except Exception as error:
         known = expected_error(error)
         return PassesView(name, target, problem=str(known), advice=known.hint, broken=True)
-    return PassesView(name, target, len(found.dump.stages), found.dump.last, steps, first)
+    return PassesView(name, target, found.dump.texts, found.dump.last, steps, first)

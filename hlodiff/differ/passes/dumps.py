@@ -6,7 +6,7 @@ pipeline and one after each pass that changed the module:
     module_0000.jit_f.0014.HLO_passes_after_layout_assignment.after_fusion.before_fusion-wrapper.txt
 
 TPU compilers put `cl_<number>` before the counter. Some passes write texts of their own while they run
-(`copy-insertion.after_adding_special-case_copies.txt`); those are steps of the pass that is reported next.
+(`copy-insertion.after_adding_special-case_copies.txt`); they are left out where there is a text after the pass.
 """
 
 from __future__ import annotations
@@ -116,13 +116,15 @@ class Dump:
 
     Args:
         key: which module.
-        stages: its texts.
+        stages: its texts that are compared.
+        texts: how many there are.
         read: gives the bytes of a file.
         where: what messages call the folder.
     """
 
     key: ModuleKey
     stages: tuple[Stage, ...]
+    texts: int
     read: Callable[[str], bytes] = field(repr=False, compare=False)
     where: str = ""
 
@@ -171,7 +173,8 @@ def dumps_of(files: Iterable[str], read: Callable[[str], bytes], where: str = ""
             what = f"{len(listed):,} texts of one module: no compile writes so many"
             raise ReadError(what, path=f"{where}/{key.label}", hint="give the folder of one compile")
         if any(0 <= one.count < _LAST for one in listed):
-            dumps.append(Dump(key, tuple(_stages(sorted(listed, key=lambda one: (one.count, one.file)))), read, where))
+            stages = _stages(sorted(listed, key=lambda one: (one.count, one.file)))
+            dumps.append(Dump(key, tuple(stages), len(listed), read, where))
     return tuple(dumps)
 
 
@@ -240,28 +243,42 @@ def _stages(files: Sequence[_DumpedFile]) -> list[Stage]:
         if one.number is None:
             found.append(Stage(one.file, one.count, PassName("", "", one.whole)))
         elif one.is_step:
-            step = f"after_{one.after}" if one.after else f"before_{one.before}"
-            name, runs_in = _running(files[n:], one.pipeline, pipeline)
-            step = step if name == one.pipeline else f"{one.pipeline}: {step}"
-            found.append(Stage(one.file, one.count, PassName(runs_in, name, step), one.before))
+            # The text after the pass says what became of it: a copy that one step adds, another one removes again.
+            if not _is_reported(files[n:], one.pipeline, pipeline):
+                step = f"after_{one.after}" if one.after else f"before_{one.before}"
+                found.append(Stage(one.file, one.count, PassName(pipeline, one.pipeline, step), one.before))
         else:
+            outer = _around_start(files, n) if one.after == _START else ("", "")
             pipeline = one.pipeline
-            name = "" if one.after == _START else one.after
-            found.append(Stage(one.file, one.count, PassName(pipeline, name), "" if one.before == _END else one.before))
+            name = PassName(pipeline, "" if one.after == _START else one.after)
+            if outer[1]:
+                name = PassName(*outer, f"before pipeline {pipeline}")
+            found.append(Stage(one.file, one.count, name, "" if one.before == _END else one.before))
     return found
 
 
-def _running(files: Sequence[_DumpedFile], own: str, pipeline: str) -> tuple[str, str]:
-    """The pass that runs while a step is written, and its pipeline: the one that is reported as done next.
+def _around_start(files: Sequence[_DumpedFile], n: int) -> tuple[str, str]:
+    """The pipeline and the pass that run while another pipeline starts; ("", "") where that is not known.
 
-    A pass that changed nothing in the end is not reported; then the name that stands in the file is all that is known.
+    The partitioner cleans up with a pipeline of its own before it is done. What it did until then stands in the text at
+    the start of that pipeline, and its name in the next text of the pipeline that runs it.
     """
+    inner = files[n].pipeline
+    outer = next((one.pipeline for one in reversed(files[:n]) if one.number is not None and not one.is_step), "")
+    if not outer or outer == inner:
+        return "", ""
+    for one in files[n + 1 :]:
+        if one.pipeline == outer and not one.is_step:
+            return ("", "") if one.after in (_START, inner) else (outer, one.after)
+    return "", ""
+
+
+def _is_reported(files: Sequence[_DumpedFile], own: str, pipeline: str) -> bool:
+    """Whether the pass that wrote a text while it ran has a text after it: the next text that is no such step."""
     done = next((one for one in files if not one.is_step), None)
     if done is None or done.number is None or done.after == _START:
-        return own, pipeline
-    if own in (done.after, done.pipeline) or done.pipeline == pipeline:
-        return done.after, done.pipeline
-    return own, pipeline
+        return False
+    return done.after == own or done.pipeline == pipeline
 
 
 def without_repeats(dump: Dump) -> Dump:

@@ -1,0 +1,496 @@
+"""Where an instruction comes from: each pass that touched it, the pass that made it, and what two texts show of why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from hlodiff.differ.edits import Place, text_of
+from hlodiff.differ.limits import DEFAULTS, Limits
+from hlodiff.differ.moves import InlinedView, inlined_view
+from hlodiff.differ.passes.dumps import Dump, Stage
+from hlodiff.differ.passes.steps import PassStep, at, first_module, pass_steps
+from hlodiff.differ.placement import format_memory_space
+from hlodiff.differ.result import FieldChange, Site
+from hlodiff.hlo.collectives import FAMILIES
+from hlodiff.hlo.fingerprint import computation_hashes, shape_text
+from hlodiff.hlo.model import Frame, Instruction, Module, Shape
+
+Kind = Literal["added", "copied", "changed", "moved"]
+_COPIES = frozenset(["copy", "copy-start"])
+_CALLS_BY = frozenset(["parameter", "constant", "tuple", "get-tuple-element", "bitcast"])
+_MOST_NAMED = 4
+_DEEPEST = 12
+_MOST_CANDIDATES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """What one pass did to an instruction.
+
+    Args:
+        step: the pass, and the two texts.
+        kind: added where the pass made it, copied where the pass wrote a second one like it, moved where it went to
+            another computation, else changed.
+        changes: the fields that changed.
+        name, opcode: what it is called after the pass.
+        was: what it was called before; "" where the pass made it.
+    """
+
+    step: PassStep
+    kind: Kind
+    changes: tuple[FieldChange, ...]
+    name: str
+    opcode: str
+    was: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where one instruction comes from.
+
+    Args:
+        site: the instruction where it was asked for.
+        stage: the text that it was asked for in.
+        touches: what passes did to it, in order; the first one added it, unless it stands in the first text.
+        first: the instruction in the first text that it was; None where a pass made it.
+        op_name, source: JAX's scope and the Python frames that its metadata names, innermost first.
+        near: the nearest operand with a scope, its scope and frames, where its own metadata name none; else None.
+        reasons: what the two texts around the pass that made it show.
+        fate: the pass after which it is there no longer; None where the last text holds it.
+        now: the same instruction in the last text that holds it.
+        repeats: other instructions of that name in the same text.
+    """
+
+    site: Site
+    stage: Stage
+    touches: tuple[Touch, ...]
+    first: Site | None
+    op_name: str
+    source: tuple[Frame, ...]
+    near: tuple[Site, str, tuple[Frame, ...]] | None = None
+    reasons: tuple[str, ...] = ()
+    fate: PassStep | None = None
+    now: Site | None = None
+    repeats: int = 0
+
+    @property
+    def made(self) -> Touch | None:
+        """The pass that made it; None where the first text holds it."""
+        return self.touches[0] if self.touches and self.touches[0].kind == "added" else None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """All texts of a module that differ, and which instruction is which from one to the next.
+
+    Args:
+        stages: the text of each state: the first one, then one for each step.
+        modules: the same as programs.
+        steps: between them.
+    """
+
+    stages: tuple[Stage, ...]
+    modules: tuple[Module, ...]
+    steps: tuple[PassStep, ...]
+    _known: dict[tuple[int, Place], tuple[Touch, ...]] = field(default_factory=dict, compare=False, repr=False)
+    _equals: dict[int, EqualValues] = field(default_factory=dict, compare=False, repr=False)
+
+    @staticmethod
+    def of(dump: Dump, limits: Limits = DEFAULTS) -> History:
+        """Read a dump and compare all of its texts."""
+        steps = tuple(pass_steps(dump, limits))
+        first = steps[0].diff.old if steps else first_module(dump)
+        stages = (steps[0].before if steps else dump.stages[0], *(step.stage for step in steps))
+        return History(stages, (first, *(step.diff.new for step in steps)), steps)
+
+    def find(self, name: str) -> tuple[int, list[Place]]:
+        """The last text that holds an instruction of this name, and its places there; none where no text has it."""
+        wanted = name.removeprefix("%")
+        for state in range(len(self.modules) - 1, -1, -1):
+            places = [
+                (c, n)
+                for c, body in enumerate(self.modules[state].computations)
+                for n, it in enumerate(body.instructions)
+                if it.name == wanted
+            ]
+            if places:
+                return state, places
+        return -1, []
+
+    def touches(self, state: int, place: Place) -> tuple[Touch, ...]:
+        """What passes did to an instruction, in order, until a text.
+
+        Args:
+            state: the text: 0 for the first one, n for that after step n.
+            place: the instruction in it.
+        """
+        key = state, place
+        if key not in self._known:
+            self._known[key] = tuple(self._touches(state, place))[::-1]
+        return self._known[key]
+
+    def _touches(self, state: int, place: Place) -> Iterator[Touch]:
+        while state > 0:
+            step = self.steps[state - 1]
+            it = at(step.diff.new, place)
+            before = self.before(state, place)
+            changes = tuple(change for edit in step.edits.get(place, ()) for change in edit.changes)
+            if before is None:
+                yield Touch(step, "added", (), it.name, it.opcode)
+                return
+            was = at(step.diff.old, before)
+            if step.partners.get(before) not in (None, place):
+                yield Touch(step, "copied", (), it.name, it.opcode, was.name)
+            elif changes or (before[0] != place[0] and any(e.kind == "moved" for e in step.edits.get(place, ()))):
+                moved = any(edit.kind == "moved" for edit in step.edits[place])
+                yield Touch(step, "moved" if moved else "changed", changes, it.name, it.opcode, was.name)
+            state, place = state - 1, before
+
+    def before(self, state: int, place: Place) -> Place | None:
+        """The same instruction in the text before; None where the pass made it.
+
+        What the differ lists as added may be a value that the earlier text holds too: a pass that fuses writes an
+        instruction into every fusion that reads it, and one that merges equal instructions keeps one of them.
+
+        The shortest list of edits may call an instruction changed that is another one in the same place. An operation
+        that became another operation is the same one here only where both come from one operation of JAX.
+        """
+        step = self.steps[state - 1]
+        found = step.back.get(place)
+        if found is None:
+            if state not in self._equals:
+                self._equals[state] = EqualValues(step)
+            return self._equals[state].find(place)
+        new, old = at(step.diff.new, place), at(step.diff.old, found)
+        if new.opcode == old.opcode:
+            return None if new.opcode == "constant" and new.literal != old.literal else found
+        same = new.op_name == old.op_name and stack(step.diff.new, new) == stack(step.diff.old, old)
+        return found if same and new.op_name else None
+
+    def first_place(self, state: int, place: Place) -> Place | None:
+        """The same instruction in the first text; None where a pass made it."""
+        while state > 0:
+            before = self.before(state, place)
+            if before is None:
+                return None
+            state, place = state - 1, before
+        return place
+
+    def after(self, state: int, place: Place) -> tuple[int, Place]:
+        """The last text that still holds an instruction, and its place there."""
+        while state < len(self.steps):
+            follower = self.steps[state].partners.get(place)
+            if follower is None or self.before(state + 1, follower) != place:
+                return state, place
+            state, place = state + 1, follower
+        return state, place
+
+
+def stack(module: Module, it: Instruction) -> tuple[tuple[str, int, str], ...]:
+    """The Python frames of an instruction, as plain values."""
+    return tuple((frame.file, frame.line, frame.function) for frame in module.stack(it.frame))
+
+
+def origin_of(history: History, state: int, place: Place, repeats: int = 0) -> Origin:
+    """Where an instruction comes from.
+
+    Args:
+        history: all texts of its module.
+        state: the text that it was found in.
+        place: the instruction.
+        repeats: how many others of its name that text holds.
+    """
+    module = history.modules[state]
+    it = at(module, place)
+    touches = history.touches(state, place)
+    start = history.first_place(state, place)
+    first = site_of(history.modules[0], start) if start else None
+    last, end = history.after(state, place)
+    return Origin(
+        site_of(module, place),
+        history.stages[state],
+        touches,
+        first,
+        it.op_name,
+        module.stack(it.frame),
+        None if it.op_name or it.frame >= 0 else _near(module, place),
+        tuple(_reasons(history, state, place)),
+        history.steps[last] if last < len(history.steps) else None,
+        site_of(history.modules[last], end),
+        repeats,
+    )
+
+
+def site_of(module: Module, place: Place) -> Site:
+    """An instruction as reports name it."""
+    it = at(module, place)
+    return Site(*place, module.computations[place[0]].name, it.name, it.opcode, text_of(module, place))
+
+
+def _near(module: Module, place: Place) -> tuple[Site, str, tuple[Frame, ...]] | None:
+    """The nearest operand with a scope of JAX."""
+    body = module.computations[place[0]].instructions
+    waiting = list(body[place[1]].operands)
+    for position in waiting[:50]:
+        it = body[position]
+        if it.op_name:
+            return site_of(module, (place[0], position)), it.op_name, module.stack(it.frame)
+        waiting += [operand for operand in it.operands if operand not in waiting]
+    return None
+
+
+def _reasons(history: History, state: int, place: Place) -> Iterator[str]:
+    """What the texts before and after the pass that made an instruction show; nothing is guessed."""
+    touches = history.touches(state, place)
+    if not touches or touches[0].kind != "added":
+        return
+    made = touches[0].step
+    while state > 0 and history.steps[state - 1] is not made:
+        before = history.before(state, place)
+        assert before is not None
+        state, place = state - 1, before
+    it = at(made.diff.new, place)
+    if it.opcode == "fusion":
+        yield from _of_fusion(made, place)
+    elif it.opcode in _COPIES:
+        yield from _of_copy(history, state, place)
+    elif it.opcode == "convert":
+        yield from _of_convert(history, state, place)
+    elif it.opcode.removesuffix("-start") in FAMILIES:
+        yield from _of_collective(made, place)
+    else:
+        yield from _of_other(made, place)
+
+
+def _of_fusion(made: PassStep, place: Place) -> Iterator[str]:
+    new, old = made.diff.new, made.diff.old
+    inside = [
+        at(old, before)
+        for callee in at(new, place).called
+        for n, it in enumerate(new.computations[callee].instructions)
+        if it.opcode != "parameter" and (before := made.back.get((callee, n))) is not None
+    ]
+    named = [it for it in inside if it.opcode not in ("constant", "parameter")] or inside
+    if named:
+        words = ", ".join(f"%{it.name}" for it in named[:_MOST_NAMED])
+        more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+        verb = "was" if len(named) == 1 else "were"
+        yield f"it holds {words}{more}, which {verb} outside of it before the pass"
+
+
+def _of_copy(history: History, state: int, place: Place) -> Iterator[str]:
+    module = history.modules[state]
+    body = module.computations[place[0]]
+    it = body.instructions[place[1]]
+    if not it.operands:
+        return
+    source = body.instructions[it.operands[0]]
+    own, given = _array(it.shape), _array(source.shape)
+    users = [n for n, one in enumerate(body.instructions) if place[1] in one.operands]
+    if own.layout and given.layout and own.layout.memory_space != given.layout.memory_space:
+        spaces = (format_memory_space(shape.layout.memory_space, "") for shape in (given, own) if shape.layout)
+        yield "it moves %{} from memory {} to {}".format(source.name, *(str(space).strip('"') for space in spaces))
+    elif layout_text(own) != layout_text(given):
+        yield f"its operand %{source.name} has the layout {layout_text(given)}" + _since(
+            history, state, (place[0], it.operands[0]), "layout"
+        )
+        for user in users[:1]:
+            taker = body.instructions[user]
+            shape = _array(taker.shape)
+            if shape.is_array and layout_text(shape) == layout_text(own) and shape.dimensions == own.dimensions:
+                yield f"its user %{taker.name} has {layout_text(own)}" + _since(
+                    history, state, (place[0], user), "layout"
+                )
+            elif user == body.root and place[0] == module.entry:
+                yield f"its user %{taker.name} is what the program returns, with {layout_text(own)}"
+        if place[1] == body.root and place[0] == module.entry:
+            yield f"it is what the program returns, with {layout_text(own)}"
+    else:
+        what = _carried(module, place[0], it.operands[0])
+        into = _taken(module, place, users)
+        if what and into:
+            yield f"it copies {what} into {into}"
+
+
+def _carried(module: Module, computation: int, position: int) -> str:
+    it = module.computations[computation].instructions[position]
+    if it.opcode == "parameter" and computation == module.entry:
+        return f"argument {it.literal} of the program (%{it.name})"
+    if it.opcode == "constant":
+        return f"the constant %{it.name}"
+    if it.opcode == "get-tuple-element" and it.operands:
+        source = module.computations[computation].instructions[it.operands[0]]
+        if source.opcode in ("parameter", "while"):
+            kind = "the loop's state" if source.opcode == "parameter" else f"the result of the loop %{source.name}"
+            return f"element {it.attribute('index')} of {kind}"
+    return ""
+
+
+def _taken(module: Module, place: Place, users: Sequence[int]) -> str:
+    body = module.computations[place[0]]
+    returned = "what the program returns" if place[0] == module.entry else f"what %{body.name} returns"
+    if place[1] == body.root:
+        return returned
+    for user in users:
+        it = body.instructions[user]
+        if it.opcode == "while":
+            return f"the state of the loop %{it.name}"
+        if it.opcode == "tuple":
+            if user == body.root:
+                return returned
+            loops = [one for one in body.instructions if one.opcode == "while" and user in one.operands]
+            if loops:
+                return f"the state of the loop %{loops[0].name}"
+    return ""
+
+
+def _of_convert(history: History, state: int, place: Place) -> Iterator[str]:
+    body = history.modules[state].computations[place[0]].instructions
+    it = body[place[1]]
+    if not it.operands:
+        return
+    source = body[it.operands[0]]
+    yield f"its operand %{source.name} is {source.shape.element_type}" + _since(
+        history, state, (place[0], it.operands[0]), "element_type"
+    )
+    users = [n for n, one in enumerate(body) if place[1] in one.operands]
+    for user in users[:1]:
+        taker = body[user]
+        if taker.shape.element_type == it.shape.element_type:
+            yield f"its user %{taker.name} is {taker.shape.element_type}" + _since(
+                history, state, (place[0], user), "element_type"
+            )
+
+
+def _since(history: History, state: int, place: Place, name: str) -> str:
+    """`, since layout-assignment (pass 9)`: the last pass that gave an instruction a field, where one did."""
+    touches = history.touches(state, place)
+    last = next((one for one in reversed(touches) if any(change.field == name for change in one.changes)), None)
+    last = last or (touches[0] if touches and touches[0].kind == "added" else None)
+    if last is None:
+        return ""
+    if last.step is history.steps[state - 1]:
+        return " since the same pass"
+    return f" since {pass_words(last.step)}"
+
+
+def pass_words(step: PassStep) -> str:
+    """`layout-assignment (pass 9)`.
+
+    Example:
+        >>> from types import SimpleNamespace as N
+        >>> from hlodiff.differ.passes.dumps import PassName
+        >>> pass_words(N(stage=N(number=9), passed=PassName("p", "layout-assignment")))
+        'layout-assignment (pass 9)'
+    """
+    number = step.stage.number
+    return step.passed.label if number is None else f"{step.passed.label} (pass {number})"
+
+
+def _of_collective(made: PassStep, place: Place) -> Iterator[str]:
+    new, old = made.diff.new, made.diff.old
+    body = new.computations[place[0]].instructions
+    users = [n for n, one in enumerate(body) if place[1] in one.operands]
+    for word, position in (("operand", next(iter(body[place[1]].operands), -1)), ("user", next(iter(users), -1))):
+        before = made.back.get((place[0], position)) if position >= 0 else None
+        sharding = at(old, before).attribute("sharding") if before else None
+        if before and sharding:
+            yield f"before the pass, its {word} %{at(old, before).name} had the sharding {sharding}"
+
+
+def _of_other(made: PassStep, place: Place) -> Iterator[str]:
+    new, old = made.diff.new, made.diff.old
+    it = at(new, place)
+    if not it.op_name:
+        return
+    removed = {
+        (site.computation, site.instruction): site
+        for edit in made.diff.edits
+        if edit.kind == "removed"
+        for site, _ in edit.sites
+        if site
+    }
+    own = stack(new, it)
+    gone = [
+        site
+        for site in removed.values()
+        if (was := _named(old, site)) is not None and was.op_name == it.op_name and stack(old, was) == own
+    ]
+    if len(gone) == 1:
+        yield f"the pass removed %{gone[0].name} ({gone[0].opcode}) of the same scope and line"
+
+
+def _named(module: Module, site: Site) -> Instruction | None:
+    body = module.computations[site.computation].instructions
+    if site.instruction < len(body) and body[site.instruction].name == site.name:
+        return body[site.instruction]
+    return next((it for it in body if it.name == site.name), None)
+
+
+class EqualValues:
+    """Instructions of the later text of a step that compute what one of the earlier text computes, borders ignored."""
+
+    def __init__(self, step: PassStep) -> None:
+        self.step = step
+
+    @cached_property
+    def _hashes(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return computation_hashes(self.step.diff.old), computation_hashes(self.step.diff.new)
+
+    @cached_property
+    def _views(self) -> tuple[InlinedView, InlinedView]:
+        return inlined_view(self.step.diff.old, ()), inlined_view(self.step.diff.new, ())
+
+    @cached_property
+    def _places(self) -> dict[tuple[object, ...], list[Place]]:
+        found: dict[tuple[object, ...], list[Place]] = {}
+        for c, body in enumerate(self.step.diff.old.computations):
+            for n, it in enumerate(body.instructions):
+                if it.opcode != "parameter":
+                    found.setdefault(self._label(0, it), []).append((c, n))
+        return found
+
+    def _label(self, side: int, it: Instruction) -> tuple[object, ...]:
+        called = tuple(self._hashes[side][callee] for callee in it.called)
+        return it.opcode, shape_text(it.shape), it.literal, tuple(sorted(it.attributes)), called
+
+    def find(self, place: Place) -> Place | None:
+        """The instruction of the earlier text; one that the pass removed before one that is still there."""
+        it = at(self.step.diff.new, place)
+        if it.opcode == "parameter" or it.opcode in _COPIES:  # a copy is made for its own sake
+            return None
+        found = [
+            one for one in self._places.get(self._label(1, it), ())[:_MOST_CANDIDATES] if self._are_equal(one, place, 0)
+        ]
+        found.sort(key=lambda one: (one in self.step.partners, at(self.step.diff.old, one).op_name != it.op_name))
+        return found[0] if found else None
+
+    def _are_equal(self, one: Place, other: Place, depth: int) -> bool:
+        if self.step.partners.get(one) == other:
+            return True
+        before, after = at(self.step.diff.old, one), at(self.step.diff.new, other)
+        if depth > _DEEPEST or self._label(0, before) != self._label(1, after):
+            return False
+        if before.opcode == "parameter":  # of what is applied to elements: there is no operand to look at
+            return one[0] != self.step.diff.old.entry and self._hashes[0][one[0]] == self._hashes[1][other[0]]
+        ours, theirs = self._views[0].operands.get(one, ()), self._views[1].operands.get(other, ())
+        return len(ours) == len(theirs) and all(
+            a[1] == b[1] and self._are_equal(a[0], b[0], depth + 1) for a, b in zip(ours, theirs, strict=True)
+        )
+
+
+def _array(shape: Shape) -> Shape:
+    """The array, of a tuple the first one."""
+    return next((leaf for leaf in shape.leaves() if leaf.is_array), shape)
+
+
+def layout_text(shape: Shape) -> str:
+    """`{1,0:T(8,128)}`: the order of the dimensions, minor first, and the tiling."""
+    if shape.layout is None:
+        return "{}"
+    order = ",".join(map(str, shape.layout.minor_to_major))
+    tiling = f":T{shape.layout.tiling}" if shape.layout.tiling else ""
+    return "{" + order + tiling + "}"

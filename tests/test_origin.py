@@ -1,0 +1,171 @@
+"""Where instructions come from: held against XLA's own texts, for three compilers."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from hlodiff.cli import run
+from hlodiff.differ.passes.dumps import Dump, ModuleKey, dumps_of
+from hlodiff.differ.passes.origin import History, Origin, origin_of
+from hlodiff.inspect.origin_report import headline
+from tests.pass_dumps import dump, steps, unpack
+
+
+@cache
+def history(name: str) -> History:
+    found = steps(name)
+    stages = (found[0].before, *(step.stage for step in found))
+    return History(stages, (found[0].diff.old, *(step.diff.new for step in found)), found)
+
+
+def origin(name: str, instruction: str) -> Origin:
+    state, places = history(name).find(instruction)
+    assert places, instruction
+    return origin_of(history(name), state, places[0])
+
+
+# Read by hand in the texts of each dump.
+HEADLINES = [
+    ("matmul-cpu", "multiply_add_fusion", "added by fusion (pass 14)"),
+    ("matmul-cpu", "ynn_fusion", "added by dot-library-rewriter (pass 11)"),
+    ("matmul-cpu", "tanh.0", "in the program before all passes as tanh %tanh.1"),
+    ("matmul-cpu", "sub.1", "in the program before all passes as broadcast %sub.2"),
+    ("matmul-cuda-h100", "loop_add_fusion", "added by priority-fusion (pass 26)"),
+    ("matmul-tpu-v5e-2x2", "convert", "added by float-type-correction (pass 46)"),
+    ("matmul-tpu-v5e-2x2", "multiply_add_fusion.1", "added by tpu_fusion (pass 29)"),
+    ("matmul-tpu-v5e-2x2", "convolution.2", "in the program before all passes as dot %dot_general.3"),
+    ("matmul-tpu-v5e-2x2", "fusion.4", "added by tpu_fusion (pass 35)"),
+    ("scatter-cuda-h100-jax-0.9.1", "transpose.8.1", "added by scatter_simplifier (pass 24)"),
+    ("scatter-cuda-h100-jax-0.9.2", "transpose.1.3", "added by scatter_simplifier (pass 20)"),
+    ("donated-cpu-jax-0.7.1", "call", "added by cpu-parallel-task-assigner (pass 29)"),
+    ("donated-cpu-jax-0.7.2", "copy.8", "added by copy-insertion (pass 34)"),
+]
+
+
+@pytest.mark.parametrize(("name", "instruction", "expected"), HEADLINES)
+def test_what_made_an_instruction(name: str, instruction: str, expected: str) -> None:
+    assert headline(origin(name, instruction)) == f"%{instruction}: {expected}"
+
+
+def test_reasons_are_what_two_texts_show() -> None:
+    fusion = origin("matmul-cpu", "multiply_add_fusion")
+    assert fusion.reasons == (
+        "it holds %sub.2, %tanh.1, %sub.3, %mul.1 and 1 more, which were outside of it before the pass",
+    )
+    convert = origin("matmul-tpu-v5e-2x2", "convert")
+    assert convert.reasons == ("its operand %add_any.2 is f32 since the same pass",)
+    copy = origin("donated-cpu-jax-0.7.2", "copy.8")
+    assert copy.reasons[0].startswith("it copies the constant %constant.14 into the state of the loop %while")
+    prefetch = origin("matmul-tpu-v5e-2x2", "copy-start")
+    assert prefetch.reasons == ("it moves %w.1 from memory device to fast memory",)
+
+
+def test_what_has_no_line_of_its_own_names_an_operand_that_has() -> None:
+    found = origin("matmul-tpu-v5e-2x2", "convert")
+    assert not found.op_name
+    assert found.near is not None
+    site, op_name, frames = found.near
+    assert (site.name, op_name, frames[0].line) == ("add_any.2", "jit(matmul)/transpose(jvp())/add_any", 5)
+
+
+def test_each_pass_that_touched_it_is_listed_in_order() -> None:
+    found = origin("matmul-tpu-v5e-2x2", "convolution.2")
+    numbers = [touch.step.stage.number for touch in found.touches]
+    assert numbers == sorted(number for number in numbers if number is not None) + [None] * numbers.count(None)
+    words = {touch.step.passed.name: [change.field for change in touch.changes] for touch in found.touches}
+    assert "layout" in words["layout-assignment"]
+    assert "opcode" in words["dot_canonicalizer"]
+    assert found.touches[0].kind == "changed"
+
+
+def test_an_instruction_that_a_pass_removed_has_an_end() -> None:
+    found = origin("scatter-cuda-h100-jax-0.9.1", "transpose.4")
+    assert found.fate is not None
+    assert found.made is not None
+    assert found.fate.index > found.made.step.index
+
+
+SUMMED = """HloModule m, entry_computation_layout={(f32[4]{0})->f32[4]{0}}
+ENTRY e {
+  p = f32[4]{0} parameter(0)
+  s = f32[4]{0} sine(p), metadata={op_name="jit(f)/sin"}
+  a = f32[4]{0} negate(s)
+  b = f32[4]{0} exponential(s)
+  ROOT t = f32[4]{0} add(a, b)
+}
+"""
+FUSED = """HloModule m, entry_computation_layout={(f32[4]{0})->f32[4]{0}}
+f {
+  q = f32[4]{0} parameter(0)
+  s.1 = f32[4]{0} sine(q), metadata={op_name="jit(f)/sin"}
+  ROOT a.1 = f32[4]{0} negate(s.1)
+}
+g {
+  q.1 = f32[4]{0} parameter(0)
+  s.2 = f32[4]{0} sine(q.1), metadata={op_name="jit(f)/sin"}
+  ROOT b.1 = f32[4]{0} exponential(s.2)
+}
+ENTRY e {
+  p = f32[4]{0} parameter(0)
+  x = f32[4]{0} fusion(p), kind=kLoop, calls=f
+  y = f32[4]{0} fusion(p), kind=kLoop, calls=g
+  ROOT t = f32[4]{0} add(x, y)
+}
+"""
+
+
+def test_a_pass_that_fuses_writes_an_instruction_more_than_once() -> None:
+    texts = {
+        "module_0000.jit_f.0000.late.after_pipeline-start.before_fusion.txt": SUMMED,
+        "module_0000.jit_f.0001.late.after_fusion.before_pipeline-end.txt": FUSED,
+    }
+    (found,) = dumps_of(texts, lambda name: texts[name].encode())
+    assert (type(found), found.key) == (Dump, ModuleKey("", "", 0, "jit_f"))
+    both = History.of(found)
+    origins = [origin_of(both, *(lambda at: (at[0], at[1][0]))(both.find(name))) for name in ("s.1", "s.2")]
+    assert [one.first.name if one.first else "" for one in origins] == ["s", "s"]
+    assert sorted(touch.kind for one in origins for touch in one.touches) == ["copied", "moved"]
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = run(["inspect", "origin", *words])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(unpack("matmul-tpu-v5e-2x2", tmp_path))
+    code, out, _ = said(capsys, folder, "%convolution.2")
+    assert code == 0
+    assert "%convolution.2: in the program before all passes as dot %dot_general.3" in out
+    assert "pass 22      dot_canonicalizer: opcode: dot -> convolution" in out
+    assert "fns.py:5 (matmul)" in out
+    code, out, _ = said(capsys, folder, "convert", "--format", "json")
+    (program,) = json.loads(out)["programs"]
+    assert (program["passes"][0]["pass"], program["passes"][0]["number"]) == ("float-type-correction", 46)
+    code, out, _ = said(capsys, folder, "convert", "--format", "markdown")
+    assert "**%convert: added by float-type-correction" in out.replace("\\", "")
+    code, out, _ = said(capsys, folder, "nothing.1")
+    assert code == 2
+    assert "holds no instruction `nothing.1`" in out
+
+
+def test_names_of_a_snapshot_are_understood(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from hlodiff.hlo import read_text
+    from hlodiff.normalizer import normalize, to_text
+
+    folder = unpack("matmul-cpu", tmp_path)
+    stored = read_text(to_text(normalize(history("matmul-cpu").modules[-1])))
+    tanh = next(it for body in stored.computations for it in body.instructions if it.opcode == "tanh")
+    assert tanh.name != "tanh.0"
+    code, out, _ = said(capsys, str(folder), tanh.name)
+    assert code == 0
+    assert "%tanh.0: in the program before all passes" in out
+
+
+def test_the_dump_of_the_tests_is_whole() -> None:
+    assert dump("matmul-cpu").is_whole
