@@ -33,6 +33,7 @@ from hlodiff.workflows.check import check
     show_default=True,
     help="`stablehlo` only lowers: XLA is never asked, and nothing is run.",
 )
+@click.option("--passes", is_flag=True, help="Say which of XLA's passes did it: compiles what changed once more.")
 @options.jobs
 @options.project
 def command(
@@ -46,6 +47,7 @@ def command(
     pending: Path | None,
     against: str | None,
     stage: str,
+    passes: bool,
     jobs: int | None,
     project: Path,
 ) -> int:
@@ -64,6 +66,9 @@ def command(
     the snapshot the compiled program is too, and where they are not the report says that nobody looked at it. Nothing
     is run or left pending then.
 
+    `--passes` compiles what changed once more with a text after each of XLA's passes, here and at REV (HEAD without
+    --against), and says after which pass the two differ. `hlodiff upgrade --passes` does so for another jax.
+
     Exits 0 where nothing changed, 1 where a program changed, has no snapshot or is registered no more, 2 where no
     verdict was possible: something is broken, or a recorded program could not be checked here.
     """
@@ -77,6 +82,7 @@ def command(
         timings=timings,
         pending=pending,
         everything=everything,
+        passes=passes,
     )
     emit_report(replace(result.report, stacks=stacks), form, output)
     return result.exit_code

@@ -22,6 +22,8 @@ from hlodiff.workflows.diff import diff_exit_code, diff_sides
 @options.detail
 @click.option("--exit-code", is_flag=True, help="Exit 1 where the programs differ.")
 @click.option("--verify", is_flag=True, help="Prove that the edits are all there is: carry them out and compare.")
+@click.option("--passes", is_flag=True, help="Say which of XLA's passes did it; OLD and NEW are folders of pass dumps.")
+@click.option("--module", "modules", multiple=True, metavar="REGEX", help="With --passes, only these modules.")
 @options.project
 def command(
     old: str,
@@ -34,6 +36,8 @@ def command(
     stacks: bool,
     exit_code: bool,
     verify: bool,
+    passes: bool,
+    modules: tuple[str, ...],
     project: Path,
 ) -> int:
     """Compare the programs of OLD with those of NEW.
@@ -47,9 +51,15 @@ def command(
       a range, as in git  main..HEAD, main...HEAD (since HEAD left main)
       a revision alone    main (against the snapshots as they are here)
 
+    With --passes both are folders that XLA wrote with --xla_dump_hlo_pass_re=.*, of two versions or two flags; the
+    passes of each module are aligned, and each edit says since which pass it is there.
+
     Programs in folders are paired by their relative names. Exits 0 whatever it finds (see --exit-code), and 2 where a
     program could not be read or the edits, carried out with --verify, do not give the new program.
     """
-    report = diff_sides(old, new, names, targets, project=project, verify=verify, everything=everything)
+    report = diff_sides(
+        old, new, names, targets,
+        project=project, verify=verify, everything=everything, passes=passes, modules=modules,
+    )  # fmt: skip
     emit_report(replace(report, stacks=stacks), form, output)
     return diff_exit_code(report, exit_code)

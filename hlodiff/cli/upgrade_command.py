@@ -20,6 +20,7 @@ from hlodiff.workflows.upgrade import compare_environments
 @click.option("--python", type=click.Path(path_type=Path), metavar="PATH", help="Use this interpreter's environment.")
 @click.option("--env", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Use this virtual environment.")
 @click.option("--details", is_flag=True, help="Tell every change below the table, as `check` does.")
+@click.option("--passes", is_flag=True, help="Say which of XLA's passes did it: compiles what changed once more.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True,
     help="Form of the report.",
@@ -34,6 +35,7 @@ def command(
     python: Path | None,
     folder: Path | None,
     details: bool,
+    passes: bool,
     form: str,
     output: str | None,
     jobs: int | None,
@@ -50,7 +52,7 @@ def command(
     """
     with messages():
         report = compare_environments(
-            requirements, names, targets, python=python, folder=folder, root=project, jobs=jobs
+            requirements, names, targets, python=python, folder=folder, root=project, jobs=jobs, passes=passes
         )
     report = replace(report, all=details, stacks=False)
     if form == "text":

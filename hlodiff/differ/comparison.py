@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.differ.classify import Class, classes_of
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.model import Module, Stage
+
+if TYPE_CHECKING:
+    from hlodiff.differ.passes.blame import PassBlame
 
 Status = Literal["identical", "changed", "added", "removed", "not_checked"]
 STATUSES: tuple[Status, ...] = ("identical", "changed", "added", "removed", "not_checked")
@@ -39,6 +42,7 @@ class ProgramComparison:
         module: the program of the only side there is, or of both where they are known to be the same, for policies.
         by_compiler: whether the StableHLO is the same and the toolchain is not, so that the compiler made the change.
         other_toolchain: whether it changed and both sides were not made by one toolchain.
+        passes: which of XLA's passes made both sides differ; None where nobody asked.
         memo: what others worked out of it and ask for again.
         donated: entry parameters that the case donates. JAX leaves the mark out of the program where no result fits.
     """
@@ -62,6 +66,7 @@ class ProgramComparison:
     other_toolchain: bool = False
     donated: tuple[int, ...] = ()
     module: Module | None = field(default=None, repr=False, compare=False)
+    passes: PassBlame | None = field(default=None, repr=False, compare=False)
     memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     # Every report and every policy asks for the classes, and thousands of edits are looked at to tell them.
     _known: list[tuple[ModuleDiff, tuple[Class, ...]]] = field(default_factory=list, repr=False, compare=False)

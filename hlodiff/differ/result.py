@@ -105,6 +105,7 @@ class Edit:
         is_weak: whether its sides are a pair on weak evidence alone (another opcode or literal where all around is
             other too): the script keeps the pair, and reports show it as removed and added.
         region: the number of the region that it belongs to, where one subgraph was replaced by another, else None.
+        passes: since which pass of XLA it is there, in words; "" where that was not asked for.
     """
 
     kind: Kind
@@ -119,6 +120,7 @@ class Edit:
     cost: tuple[Cost | None, Cost | None] | None = None
     is_weak: bool = False
     region: int | None = None
+    passes: str = ""
 
     @property
     def old(self) -> Site | None:
@@ -132,21 +134,25 @@ class Edit:
 
     def to_json(self) -> dict[str, Any]:
         """The edit as DESIGN.md section 8 spells it, plus `changes`, `matcher` and what it `follows`."""
-        return {
-            "kind": self.kind,
-            "fields": list(self.fields),
-            "count": self.count,
-            "old": self.old.to_json() if self.old else None,
-            "new": self.new.to_json() if self.new else None,
-            "changes": [{"field": c.field, "old": c.old, "new": c.new} for c in self.changes],
-            "op_name": self.op_name,
-            "source": [{"file": f.file, "line": f.line, "function": f.function} for f in self.source],
-            "matcher": self.matcher,
-            "follows": self.cause,
-            "cost": dict(zip(("old", "new"), (cost.to_json() if cost else None for cost in self.cost), strict=True))
-            if self.cost
-            else None,
-        } | ({"weak": True} if self.is_weak else {})
+        return (
+            {
+                "kind": self.kind,
+                "fields": list(self.fields),
+                "count": self.count,
+                "old": self.old.to_json() if self.old else None,
+                "new": self.new.to_json() if self.new else None,
+                "changes": [{"field": c.field, "old": c.old, "new": c.new} for c in self.changes],
+                "op_name": self.op_name,
+                "source": [{"file": f.file, "line": f.line, "function": f.function} for f in self.source],
+                "matcher": self.matcher,
+                "follows": self.cause,
+                "cost": dict(zip(("old", "new"), (cost.to_json() if cost else None for cost in self.cost), strict=True))
+                if self.cost
+                else None,
+            }
+            | ({"weak": True} if self.is_weak else {})
+            | ({"passes": self.passes} if self.passes else {})
+        )
 
 
 @dataclass(frozen=True, slots=True)

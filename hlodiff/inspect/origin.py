@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hlodiff.differ.edits import Place, text_of
+from hlodiff.differ.computation_matches import Place
+from hlodiff.differ.edits import text_of
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.passes.origin import History, Origin, origin_of

@@ -10,9 +10,8 @@ from hlodiff.differ.passes.origin import Origin, Touch, pass_words
 from hlodiff.differ.result import Site
 from hlodiff.hlo.model import Frame
 from hlodiff.report.edits import format_change
-from hlodiff.report.escape import code, escape_markdown, json_text
-from hlodiff.report.lines import Line, lay_out
-from hlodiff.report.places import place, shown_stack
+from hlodiff.report.lines import Line, code, escape_markdown, json_text, lay_out
+from hlodiff.report.wording import place, shown_stack
 
 _UNTOLD = frozenset(["computation", "attribute:root"])
 

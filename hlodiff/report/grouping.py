@@ -56,6 +56,7 @@ class EditGroup:
         weight: what a reviewer wants to see first is 0.
         group: equal for edit groups that a digest merges: kind, opcode and names of the changed fields.
         edits: (number of the program, index of the edit) for each edit that has no cause.
+        passes: since which pass of XLA it is there, where that was asked for.
     """
 
     key: Key
@@ -69,6 +70,7 @@ class EditGroup:
     weight: int = 1
     group: Key = ()
     edits: tuple[tuple[int, int], ...] = ()
+    passes: str = ""
 
     @property
     def id(self) -> str:
@@ -180,7 +182,13 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "") -> E
         min(map(weight_of, edits)),
         (first.kind, *_opcodes(first), listed_fields(first)),
         tuple((member.program, member.index) for member in members),
+        passes=_passes(edits),
     )
+
+
+def _passes(edits: Sequence[Edit]) -> str:
+    """Since which passes edits are there; the first few."""
+    return " | ".join(list(dict.fromkeys(edit.passes for edit in edits if edit.passes))[:_MOST_SHAPES])
 
 
 def _replaced(key: Key, members: Sequence[GroupMember], followers: Sequence[Edit], cost: Sides, root: str) -> EditGroup:
@@ -202,6 +210,7 @@ def _replaced(key: Key, members: Sequence[GroupMember], followers: Sequence[Edit
         min(map(weight_of, edits)),
         key,
         tuple((member.program, member.index) for member in members),
+        passes=_passes(edits),
     )
 
 

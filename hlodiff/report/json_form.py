@@ -13,6 +13,7 @@ from hlodiff.policy import SCENARIO_RULES
 from hlodiff.report.counts import scenario_json
 from hlodiff.report.grouping import EditGroup, share_of
 from hlodiff.report.lines import json_text
+from hlodiff.report.passes import blame_json
 from hlodiff.report.programs import ReportTexts, texts_of
 from hlodiff.report.report import Report
 from hlodiff.report.text import lines_of
@@ -102,6 +103,8 @@ def _program(program: ProgramComparison, root: str) -> dict[str, Any]:
     result |= {"per": ONE_TURN if turns.old or turns.new else None}
     result |= {"loops": {"old": turns.old, "new": turns.new, "same": turns.same}}
     result |= {"class": classes[0] if classes else None, "classes": list(classes), "replayed": program.replayed}
+    if program.passes is not None:
+        result |= {"passes": blame_json(program.passes)}
     if program.reason:
         result |= {"reason": program.reason, "advice": program.advice, "broken": program.broken, "log": program.log}
     return result

@@ -77,10 +77,19 @@ def sections(program: ProgramComparison) -> list[Section]:
         ("other", [_counted(metrics, _OTHERS), _pairs(_prefixed(metrics, "custom_calls."), str)]),
         ("memory", [_pairs(_prefixed(metrics, "memory."), format_bytes)]),
         ("cost", [_per_turn(_pairs(_costs(metrics), comparable=turns.same), turns)]),
+        ("passes", _passes(program)),
         ("limits", list(diff.limits)),
     ]
     kept = [(title, [line for line in lines if line]) for title, lines in found]
     return [(title, lines) for title, lines in kept if lines]
+
+
+def _passes(program: ProgramComparison) -> list[str]:
+    if program.passes is None:
+        return []
+    from hlodiff.report.passes import blame_lines
+
+    return blame_lines(program.passes)
 
 
 def _per_turn(words: str, turns: Turns) -> str:

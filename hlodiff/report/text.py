@@ -252,6 +252,8 @@ def _edit_group_lines(edit_group: EditGroup, report: Report, mark: str = "") -> 
     )
     if edit_group.follows:
         yield Line(_BELOW, format_follows(edit_group), wrap=True)
+    if edit_group.passes:
+        yield Line(_BELOW, edit_group.passes, wrap=True)
     for frame in edit_group.stack if report.stacks else ():
         yield Line(_BELOW + 2, f"at {frame}")
 

@@ -235,7 +235,7 @@ def _change(edit_group: EditGroup, report: Report, mark: str = "", of: str = "")
         count=edit_group.count,
         what=edit_group.what,
         mark=mark,
-        follows=format_follows(edit_group),
+        follows="; ".join(filter(None, (format_follows(edit_group), edit_group.passes))),
         of=of,
         cost=format_cost(*edit_group.cost),
         where=tuple(filter(None, frames)),

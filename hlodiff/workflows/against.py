@@ -26,6 +26,7 @@ from hlodiff.workflows.configuration import load_if_any
 from hlodiff.workflows.growth import GrowthSeries, growing_keys, grown_words, measure_growth
 from hlodiff.workflows.notes import renamed
 from hlodiff.workflows.parity import check_parity
+from hlodiff.workflows.passes import blame_passes, dump_all
 from hlodiff.workflows.revision import Checkout, checked_out
 from hlodiff.workflows.scenarios import ChosenScenarios, chosen_scenarios, compared_records, run_scenarios
 from hlodiff.workflows.select import ChosenFunctions, select, with_budgets
@@ -196,7 +197,35 @@ _PLAIN = re.compile(r"[\w./@:+~^-]+")  # what a shell takes as it is, inside of 
 _MODULES = ("modules", "path", "targets", "root")
 
 
-def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequence[str], jobs: int | None) -> Report:
+def blame_at(
+    config: Config, spec: str, programs: Sequence[ProgramComparison], jobs: int | None
+) -> tuple[ProgramComparison, ...]:
+    """Compared programs, with the passes to blame: a revision and the work tree are compiled once more, with dumps.
+
+    Args:
+        config: the work tree's.
+        spec: the revision whose code made the old programs.
+        programs: both stages of registered functions.
+        jobs: how many workers.
+    """
+    with checked_out(spec, config.root) as checkout:
+        there = _config_of(checkout, config)
+        return blame_passes(
+            programs,
+            lambda folders: dump_all(there, folders, jobs),
+            lambda folders: dump_all(config, folders, jobs),
+            Limits(**dict(config.limits)),
+        )
+
+
+def check_against(
+    config: Config,
+    spec: str,
+    names: Sequence[str],
+    targets: Sequence[str],
+    jobs: int | None,
+    passes: bool = False,
+) -> Report:
     """Capture a revision and the work tree in one run and compare them.
 
     Nothing is written: neither snapshots nor pending programs.
@@ -206,6 +235,7 @@ def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequ
         spec: the revision.
         names, targets: patterns; all where empty.
         jobs: how many workers.
+        passes: whether to say which of XLA's passes did it: what changed is compiled once more on each side.
 
     Returns:
         the report; a function that only one side has is reported and does not fail.
@@ -225,8 +255,16 @@ def check_against(config: Config, spec: str, names: Sequence[str], targets: Sequ
         after = ProjectSide(config, here, new_keys, "in this work tree")
         old = capture_side(there_config, old_keys, jobs, label=checkout.label, called=before.called)
         new = capture_side(config, new_keys, jobs, snapshots_of(old), label="this work tree", called=after.called)
-        compared = compare_sides(old, new, Limits(**dict(config.limits)))
+        limits = Limits(**dict(config.limits))
+        compared = compare_sides(old, new, limits)
         programs = compared.programs
+        if passes:
+            programs = blame_passes(
+                programs,
+                lambda folders: dump_all(there_config, folders, jobs),
+                lambda folders: dump_all(config, folders, jobs),
+                limits,
+            )
         scenarios = compared_scenarios(before, after, names, targets, jobs)
         grown = judged_growth(before, after, jobs, spec)
         settings = _settings(there_config, config, checkout.label)

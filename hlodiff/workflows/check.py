@@ -18,7 +18,7 @@ from hlodiff.policy.growth import RULE as GROWTH_RULE
 from hlodiff.report.report import Report, toolchain_changes
 from hlodiff.report.timings import Timing
 from hlodiff.snapshots import FutureFormatError, Key, is_unfinished, writing
-from hlodiff.workflows.against import check_against
+from hlodiff.workflows.against import blame_at, check_against
 from hlodiff.workflows.build_snapshot import ParsedSnapshot
 from hlodiff.workflows.capture_side import capture_programs, captured_programs, instructions
 from hlodiff.workflows.compare_sides import compare_sides
@@ -75,6 +75,7 @@ def check(
     timings: bool = False,
     pending: str | Path | None = None,
     everything: bool = False,
+    passes: bool = False,
     on_progress: OnProgress | None = None,
 ) -> CheckResult:
     """Compile registered functions, compare them with their snapshots and judge the differences.
@@ -92,6 +93,8 @@ def check(
         timings: whether to compile everything, also what did not change, and report how long each program took.
         pending: the folder for what is new or changed; None for `.hlodiff/pending` of the project.
         everything: whether the report lists every change, where it would show the largest of many.
+        passes: whether to say which of XLA's passes did it: what changed is compiled once more, and so is the code of
+            `against`, or of HEAD where the snapshots are compared.
         on_progress: called with a `hlodiff.Progress` whenever a program is begun or finished.
 
     Returns:
@@ -109,14 +112,14 @@ def check(
     """
     config = load(Path(root))
     names, targets = as_patterns(names), as_patterns(targets)
-    if stage == "stablehlo" and (timings or pending or against is not None):
+    if stage == "stablehlo" and (timings or pending or passes or against is not None):
         what = "--stage stablehlo only lowers: it leaves nothing pending, times nothing and looks at no revision"
         raise UsageError(what, hint="leave out one of the options")
     if against is not None and (timings or pending):
         raise UsageError("--against leaves nothing pending and times nothing", hint="leave out one of the options")
     with reporting_to(on_progress), worker_reuse():
         if against is not None:
-            report = check_against(config, against, names, targets, jobs)
+            report = check_against(config, against, names, targets, jobs, passes)
         else:
             lower_only = stage == "stablehlo"
             writer = NullPendingWriter if lower_only else PendingWriter
@@ -124,6 +127,8 @@ def check(
             kept = writer(folder, config.max_file_bytes, settings_of(config))
             run = CheckRun(config, kept, timed={} if timings else None, lower_only=lower_only)
             report = check_snapshots(run, names, targets, everything, jobs)
+            if passes:
+                report = replace(report, programs=blame_at(config, "HEAD", report.programs, jobs))
     return CheckResult(replace(report, all=everything), exit_code(report.findings))
 
 

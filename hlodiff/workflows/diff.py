@@ -15,6 +15,7 @@ from hlodiff.normalizer.constants import format_elided
 from hlodiff.report.report import Report, toolchain_changes
 from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load_if_any
+from hlodiff.workflows.passes import dump_sides, pass_dumps, with_passes
 from hlodiff.workflows.progress import progress
 from hlodiff.workflows.sides import Pair, Side, open_sides, pair
 
@@ -35,6 +36,8 @@ def diff_sides(
     project: Path = Path(),
     verify: bool = False,
     everything: bool = False,
+    passes: bool = False,
+    modules: Sequence[str] = (),
 ) -> Report:
     """Compare what two names stand for: see `open_sides`.
 
@@ -44,16 +47,19 @@ def diff_sides(
         project: where the configuration is looked for; two files can be compared without any.
         verify: whether to carry the edits out and to see that they give the new program.
         everything: whether the report lists every change.
+        passes: whether to say which of XLA's passes made programs differ; both sides are folders with pass dumps.
+        modules: regular expressions for the modules of pass dumps that are compared; all where empty.
 
     Returns:
         the report.
 
     Raises:
-        UsageError: a side is nothing that can be compared, or no program matches.
+        UsageError: a side is nothing that can be compared, or no program matches, or has no pass dump.
         StoreError: a revision cannot be read.
     """
     config = load_if_any(project)
-    sides = open_sides(old, new, project)
+    dumps = pass_dumps(old, new, modules) if passes else ({}, {})
+    sides = dump_sides(dumps, (old, new or "")) if passes else open_sides(old, new, project)
     chosen = [one for one in pair(*sides, in_order=True) if _is_chosen(one, names, targets)]
     scenarios = _scenarios(sides[0].tree, sides[1].tree, names) if not targets else ()
     _check_sides(sides, chosen, bool(scenarios), bool(names or targets))
@@ -63,6 +69,8 @@ def diff_sides(
             *sides, limits, pairs=chosen, verify=verify, on_compared=lambda program: step(program.label, 1)
         )
     programs = tuple(replace(one, advice=one.advice or _WHOLE) if one.broken else one for one in compared.programs)
+    if passes:
+        programs = tuple(with_passes(one, dumps[0].get(one.name), dumps[1].get(one.name), limits) for one in programs)
     return Report(
         "diff", sides[0].label, sides[1].label, programs,
         toolchain=toolchain_changes(compared.toolchains),

@@ -14,7 +14,7 @@ import sys
 import sysconfig
 import tempfile
 import venv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,6 +25,7 @@ from hlodiff.errors import CaptureError, HlodiffError, UsageError
 from hlodiff.snapshots import FolderTree, Key, list_snapshots, read_snapshot, write_snapshot
 from hlodiff.workflows.capture_side import capture_side, snapshots_of
 from hlodiff.workflows.configuration import load
+from hlodiff.workflows.passes import dump_all
 from hlodiff.workflows.select import selected
 from hlodiff.workflows.sides import Side, SideFailure, failed_programs, snapshot_programs
 
@@ -256,23 +257,51 @@ def capture_elsewhere(
     """
     with tempfile.TemporaryDirectory(prefix="hlodiff-") as folder:
         job = {"project": str(config.root), "names": list(names), "targets": list(targets), "jobs": jobs, "out": folder}
-        # -P: the folder in which the command was typed decides nothing; PYTHONPATH leads to this very hlodiff.
-        done = subprocess.run(
-            [str(other.python), "-P", "-c", _START],
-            input=json.dumps(job), env=other.env, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        answer = Path(folder, _ANSWER)
-        if not answer.is_file():
-            tail = "\n".join(done.stderr.strip().splitlines()[-12:])
-            raise CaptureError(f"hlodiff could not run with {other.label}; the end of what it said:\n{tail}")
-        return _answered(json.loads(answer.read_text()), Path(folder), other)
+        return _answered(_asked(job, other), Path(folder), other)
 
 
-def _answered(answer: dict[str, Any], folder: Path, other: OtherEnvironment) -> Side:
+def dump_elsewhere(config: Config, other: OtherEnvironment, folders: Mapping[Key, Path], jobs: int | None) -> None:
+    """Compile programs in another environment, each with a text after each of XLA's passes.
+
+    Args:
+        config: the project's.
+        other: the environment.
+        folders: an empty folder for each program.
+        jobs: how many workers.
+
+    Raises:
+        CaptureError: hlodiff could not run there, or the project cannot be imported there.
+    """
+    with tempfile.TemporaryDirectory(prefix="hlodiff-") as folder:
+        dumps = [[_parts(key), str(place)] for key, place in folders.items()]
+        job = {"project": str(config.root), "dumps": dumps, "jobs": jobs, "out": folder}
+        _check_answer(_asked(job, other), other)
+
+
+def _asked(job: Mapping[str, Any], other: OtherEnvironment) -> dict[str, Any]:
+    """What hlodiff answers in another environment."""
+    # -P: the folder in which the command was typed decides nothing; PYTHONPATH leads to this very hlodiff.
+    done = subprocess.run(
+        [str(other.python), "-P", "-c", _START],
+        input=json.dumps(job), env=other.env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    answer = Path(job["out"], _ANSWER)
+    if not answer.is_file():
+        tail = "\n".join(done.stderr.strip().splitlines()[-12:])
+        raise CaptureError(f"hlodiff could not run with {other.label}; the end of what it said:\n{tail}")
+    found: dict[str, Any] = json.loads(answer.read_text())
+    return found
+
+
+def _check_answer(answer: Mapping[str, Any], other: OtherEnvironment) -> None:
     if "error" in answer:
         error = answer["error"]
         where = f"with {other.label}" + (f", {error['where']}" if error["where"] else "")
         raise CaptureError(error["what"], where=where, hint=error["hint"])
+
+
+def _answered(answer: dict[str, Any], folder: Path, other: OtherEnvironment) -> Side:
+    _check_answer(answer, other)
     tree = FolderTree(folder)
     there = dict.fromkeys(list_snapshots(tree).keys)
     order = [Key(*parts) for parts in answer["keys"]]
@@ -301,6 +330,9 @@ def _answer(job: dict[str, Any], out: Path) -> dict[str, Any]:
     from hlodiff.capture import discover, worker_reuse
 
     config = load(Path(job["project"]))
+    if "dumps" in job:
+        dump_all(config, {Key(*parts): Path(folder) for parts, folder in job["dumps"]}, job["jobs"])
+        return {}
     with worker_reuse():
         keys = [Key(r.function, r.case, r.target) for r in discover(config).requests()]
         chosen = [key for key in keys if selected(key, job["names"], job["targets"])]

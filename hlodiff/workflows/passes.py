@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from hlodiff.capture import CapturedProgram, CaptureFailure, NotChecked, Request, capture
 from hlodiff.config import Config
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.limits import Limits
+from hlodiff.differ.passes.blame import blame
 from hlodiff.differ.passes.dumps import Dump, dumps_of, is_pass_dump, without_repeats
+from hlodiff.differ.result import Edit
 from hlodiff.errors import CaptureError, StoreError, UsageError
+from hlodiff.hlo.files import read_bytes
+from hlodiff.hlo.model import Module
+from hlodiff.report.passes import edit_words
 from hlodiff.snapshots import FolderTree, Key
-from hlodiff.workflows.sides import SideFailure
+from hlodiff.workflows.capture_side import capture_programs
+from hlodiff.workflows.sides import Side, SideFailure, SideProgram
 
 _NAME = re.compile(r"HloModule\s+([^\s,]+)")
 _FLAGS = 'XLA_FLAGS="--xla_dump_to=DIR --xla_dump_hlo_pass_re=.* --xla_dump_hlo_as_text"'
@@ -128,13 +137,152 @@ def dumped_in(folder: Path, key: Key, captured: CapturedProgram) -> DumpedProgra
         CaptureError: its compiler wrote no pass dump.
     """
     name = _NAME.match(captured.compiled or "")
+    found = own_dump(folder, name[1] if name else "")
+    if found is None:
+        hint = "compilers of attached devices may ignore the request; dump with XLA_FLAGS there and give the folder"
+        raise CaptureError(f"the compiler for {key.target} wrote no pass dump", where=key.name, hint=hint)
+    return DumpedProgram(key.name, key.target, found, captured.stablehlo, captured.compiled or "")
+
+
+def own_dump(folder: Path, name: str = "") -> Dump | None:
+    """The dump of the one program that was compiled with this folder; None where XLA wrote none.
+
+    Args:
+        folder: where XLA wrote.
+        name: the module's name, where it is known.
+    """
     tree = FolderTree(folder)
     found = dumps_of(_files(folder), lambda file: tree.read([file], _MOST_BYTES).get(file, b""))
     whole = [dump for dump in found if dump.is_whole]
-    own = [dump for dump in whole if name and dump.key.name == name[1]] or whole
-    if not own:
-        hint = "compilers of attached devices may ignore the request; dump with XLA_FLAGS there and give the folder"
-        raise CaptureError(f"the compiler for {key.target} wrote no pass dump", where=key.name, hint=hint)
+    own = [dump for dump in whole if name and dump.key.name == name] or whole
     # Of several modules of one name, the last is the program itself: what it needs is compiled before.
-    dump = without_repeats(max(own, key=lambda dump: dump.key.number))
-    return DumpedProgram(key.name, key.target, dump, captured.stablehlo, captured.compiled or "")
+    return without_repeats(max(own, key=lambda dump: dump.key.number)) if own else None
+
+
+DumpFolders = dict[Key, Path]
+"""Where XLA writes the texts of each program."""
+
+
+def dump_all(config: Config, folders: DumpFolders, jobs: int | None) -> None:
+    """Compile programs once more, each with a dump in its folder; what fails leaves its folder empty.
+
+    Args:
+        config: of the project they are registered in.
+        folders: an empty folder for each.
+        jobs: how many workers; None for the configuration's.
+    """
+    requests = [Request(key.function, key.case, key.target, dump=str(folder)) for key, folder in folders.items()]
+    with closing(capture_programs(config, requests, jobs, "dumping")) as outcomes:
+        for _ in outcomes:
+            pass
+
+
+def blame_passes(
+    programs: Sequence[ProgramComparison],
+    old: Callable[[DumpFolders], None],
+    new: Callable[[DumpFolders], None],
+    limits: Limits,
+) -> tuple[ProgramComparison, ...]:
+    """Compared programs, with the passes to blame for those that XLA compiles to something else.
+
+    Args:
+        programs: both stages of registered functions.
+        old, new: compile programs of that side with dumps into the folders they are given.
+        limits: how much may be tried where two compiles part.
+
+    Returns:
+        the programs in their order. The folders are gone afterwards.
+    """
+    chosen = [one for one in programs if one.stage == "compiled" and one.status == "changed" and one.target]
+    if not chosen:
+        return tuple(programs)
+    with tempfile.TemporaryDirectory(prefix="hlodiff-passes-", ignore_cleanup_errors=True) as place:
+        dumps: list[dict[Key, Dump | None]] = []
+        for side, dump_side in (("old", old), ("new", new)):
+            folders = {_key_of(one): Path(place, side, str(number)) for number, one in enumerate(chosen)}
+            for folder in folders.values():
+                folder.mkdir(parents=True)
+            dump_side(folders)
+            dumps.append({key: own_dump(folder) for key, folder in folders.items()})
+        found = {
+            (one.name, one.target): with_passes(one, dumps[0][_key_of(one)], dumps[1][_key_of(one)], limits)
+            for one in chosen
+        }
+    return tuple(found.get((one.name, one.target), one) if one in chosen else one for one in programs)
+
+
+def _key_of(program: ProgramComparison) -> Key:
+    function, _, case = program.name.partition("/")
+    return Key(function, case, program.target or "")
+
+
+def pass_dumps(old: str, new: str | None, modules: Sequence[str] = ()) -> tuple[dict[str, Dump], dict[str, Dump]]:
+    """The pass dumps of two folders, by the name of the module.
+
+    Args:
+        old, new: the folders.
+        modules: regular expressions for modules; all that went through the passes where empty.
+
+    Raises:
+        UsageError: one of them is no folder with a pass dump.
+    """
+    found = []
+    for spec in (old, new or ""):
+        path = Path(spec)
+        if not spec or not path.is_dir():
+            hint = "for registered functions: hlodiff upgrade --passes, hlodiff check --against REV --passes"
+            raise UsageError("--passes compares two folders of pass dumps", where=spec or "NEW", hint=hint)
+        by_name: dict[str, Dump] = {}
+        for one in folder_dumps(path, modules):
+            name = one.dump.key.name
+            count = sum(known == name or known.startswith(f"{name} (") for known in by_name)
+            by_name[f"{name} ({count + 1})" if count else name] = without_repeats(one.dump)
+        found.append(by_name)
+    return found[0], found[1]
+
+
+def dump_sides(dumps: tuple[dict[str, Dump], dict[str, Dump]], labels: tuple[str, str]) -> tuple[Side, Side]:
+    """The programs that pass dumps end with, as two sides.
+
+    Args:
+        dumps: what `pass_dumps` gives.
+        labels: what the sides are called.
+    """
+    sides = []
+    for by_name, label in zip(dumps, labels, strict=True):
+        programs = [
+            SideProgram(name, None, "compiled", partial(last_module, dump), dump.path(dump.stages[-1]))
+            for name, dump in by_name.items()
+        ]
+        sides.append(Side(label, programs))
+    return sides[0], sides[1]
+
+
+def last_module(dump: Dump) -> Module:
+    """The program of the last text of a dump."""
+    stage = dump.stages[-1]
+    return read_bytes(dump.read(stage.file), path=dump.path(stage))
+
+
+def with_passes(program: ProgramComparison, old: Dump | None, new: Dump | None, limits: Limits) -> ProgramComparison:
+    """A compared program, and which of XLA's passes made it differ.
+
+    Args:
+        program: both sides compared.
+        old, new: the dumps of both compiles; None where there is none.
+        limits: how much may be tried where the compiles part.
+
+    Returns:
+        the program with the passes to blame, and each edit with the pass since which it is there; the program as it was
+        where it does not differ or a side has no dump.
+    """
+    found = program.diff
+    if old is None or new is None or found is None or not (found.edits or found.schedule or found.tuning):
+        return program
+    blamed = blame(old, new, limits)
+    sides = (found.old, found.new)
+
+    def told(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+        return tuple(replace(edit, passes=edit_words(blamed, edit, sides)) for edit in edits)
+
+    return replace(program, diff=replace(found, edits=told(found.edits), reported=told(found.reported)), passes=blamed)

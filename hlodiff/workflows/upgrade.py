@@ -15,7 +15,8 @@ from hlodiff.snapshots import Key
 from hlodiff.workflows.capture_side import capture_side
 from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load
-from hlodiff.workflows.environments import capture_elsewhere, other_environment, with_plugins
+from hlodiff.workflows.environments import capture_elsewhere, dump_elsewhere, other_environment, with_plugins
+from hlodiff.workflows.passes import blame_passes, dump_all
 from hlodiff.workflows.select import intact_snapshots, load_stored, select
 
 _LOG = logging.getLogger(__name__)
@@ -30,6 +31,7 @@ def compare_environments(
     folder: Path | None = None,
     root: Path = Path(),
     jobs: int | None = None,
+    passes: bool = False,
 ) -> Report:
     """Compile registered functions here and with other versions, and compare; snapshots are neither needed nor written.
 
@@ -40,6 +42,7 @@ def compare_environments(
         folder: the folder of a virtual environment that exists.
         root: the project.
         jobs: number of worker processes on each side; None for that of the configuration.
+        passes: whether to say which of XLA's passes did it: what changed is compiled once more on each side.
 
     Returns:
         the report; a program that is broken on a side is not checked.
@@ -62,12 +65,21 @@ def compare_environments(
             old = capture_side(config, keys, jobs, intact_snapshots(stored), label=here, called=f"with {here}")
             _LOG.info("capturing them with %s", other.label)
             new = capture_elsewhere(config, other, names, targets, jobs)
-            compared = compare_sides(old, new, Limits(**dict(config.limits)))
+            limits = Limits(**dict(config.limits))
+            compared = compare_sides(old, new, limits)
+            programs = compared.programs
+            if passes:
+                programs = blame_passes(
+                    programs,
+                    lambda folders: dump_all(config, folders, jobs),
+                    lambda folders: dump_elsewhere(config, other, folders, jobs),
+                    limits,
+                )
     return Report(
         command="diff",
         old=old.label,
         new=new.label,
-        programs=compared.programs,
+        programs=programs,
         toolchain=toolchain_changes(compared.toolchains),
         root=str(config.root),
         same_code=True,

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from hlodiff.differ.edits import Place, text_of
+from hlodiff.differ.computation_matches import Place
+from hlodiff.differ.edits import text_of
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.moves import InlinedView, inlined_view
 from hlodiff.differ.passes.dumps import Dump, Stage

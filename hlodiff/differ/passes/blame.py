@@ -1,0 +1,332 @@
+"""Which pass made two programs differ: the texts of both compiles aligned by pass, and compared in order.
+
+Texts are compared by content fingerprints, which see what the differ sees. A diff is made only where equality ends.
+Nothing is searched by halves: two compiles may part and meet again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+
+from hlodiff.differ.limits import DEFAULTS, Limits
+from hlodiff.differ.passes.dumps import Dump, PassName, Stage
+from hlodiff.differ.passes.steps import Texts, at, same_program
+from hlodiff.differ.pipeline import diff
+from hlodiff.differ.prepare import without_channels
+from hlodiff.differ.result import Edit, ModuleDiff, Site
+from hlodiff.hlo.fingerprint import computation_hashes, shape_text
+from hlodiff.hlo.model import Instruction, Module
+from hlodiff.normalizer.fusion_parameters import fusion_parameters
+from hlodiff.normalizer.passes import PASSES
+
+# What of the header is compared; the rest is noise, or the schedule.
+_HEADER = ("entry_computation_layout", "input_output_alias", "buffer_donor")
+_FIELDS_OF_LAYOUT = frozenset(["layout", "memory_space"])
+
+Label = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PassPoint:
+    """One place in the aligned sequence: a pass that both sides have, or passes that only one has.
+
+    Args:
+        old, new: the stages that it leads to, as indices into the states of each side.
+        passes: the passes in between that changed a side: (0 old, 1 new; the stage).
+        both: whether both sides have a text of the same pass here.
+    """
+
+    old: int
+    new: int
+    passes: tuple[tuple[int, Stage], ...]
+    both: bool
+
+    @property
+    def name(self) -> PassName:
+        """The pass; of several the first one."""
+        return self.passes[0][1].follows
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """Where two compiles stop being the same.
+
+    Args:
+        point: after which pass; None where they differ from the start.
+        diff: the two texts after it, compared.
+        joined: after which pass they are the same again; None where they are not.
+    """
+
+    point: PassPoint | None
+    diff: ModuleDiff
+    joined: PassPoint | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PassBlame:
+    """Which passes made two compiles of one program differ.
+
+    Args:
+        partings: in order; none where they are the same to the end.
+        alone: passes that changed the program on one side and have no text on the other: (0 old, 1 new; the stage).
+        last: the highest number of a text on each side, for "pass 14 of 21".
+        appeared: for each label that one side has more of in the end, the point since which it has.
+    """
+
+    partings: tuple[Parting, ...]
+    alone: tuple[tuple[int, Stage], ...]
+    last: tuple[int, int]
+    appeared: dict[tuple[int, Label], PassPoint | None] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def parted(self) -> Parting | None:
+        """The parting that the final difference goes back to: the last one; None where the ends are the same."""
+        return self.partings[-1] if self.partings and self.partings[-1].joined is None else None
+
+    def since(self, edit: Edit, modules: tuple[Module, Module]) -> tuple[bool, PassPoint | None]:
+        """Since which pass an edit of the final programs is there.
+
+        Args:
+            edit: of the final difference.
+            modules: the final programs that it is about.
+
+        Returns:
+            whether that is known, and the point; None for the start.
+        """
+        is_layout = bool(edit.fields) and _FIELDS_OF_LAYOUT.issuperset(edit.fields)
+        for side, site in ((1, edit.new), (0, edit.old)):
+            if site is None:
+                continue
+            it = _at_site(modules[side], site)
+            for with_layout in (True,) if is_layout else (False, True):
+                key = side, label_of(it, with_layout)
+                if key in self.appeared:
+                    return True, self.appeared[key]
+        return False, None
+
+
+def _at_site(module: Module, site: Site) -> Instruction:
+    body = module.computations[site.computation].instructions
+    if site.instruction < len(body) and body[site.instruction].name == site.name:
+        return body[site.instruction]
+    return next((it for it in body if it.name == site.name), at(module, (site.computation, site.instruction)))
+
+
+def label_of(it: Instruction, with_layout: bool) -> Label:
+    """What an instruction is, without its neighbours."""
+    attributes = tuple(sorted((name, value) for name, value in it.attributes if name != "backend_config"))
+    return it.opcode, shape_text(it.shape, with_layout), it.literal, attributes, with_layout
+
+
+def clean(module: Module) -> Module:
+    """A program without the noise that the differ ignores, tuning and channel numbers."""
+    for rule in PASSES:
+        if module.stage in rule.stages and rule.affects_diff:
+            if rule.name == "fusion_parameters":
+                module, _ = fusion_parameters(module, frozenset(), see_callers=False)
+            else:
+                module, _ = rule.apply(module)
+    return without_channels(module)
+
+
+@dataclass(slots=True)
+class _State:
+    """One text that differs from the one before it, and what is known of its program."""
+
+    stage: Stage
+    texts: Texts
+    data: bytes
+
+    def module(self) -> Module:
+        return self.texts.module(self.stage, self.data)
+
+
+class _Side:
+    """The texts of one side, and fingerprints of those that differ from the one before."""
+
+    def __init__(self, dump: Dump) -> None:
+        self.dump = dump
+        self.stages = dump.stages
+        self._texts = Texts(dump)
+        self._states: dict[int, _State] = {}
+        self._prints: dict[int, tuple[object, ...]] = {}
+        self._labels: dict[int, Counter[Label]] = {}
+        self._same: dict[int, int] = {}
+
+    def state(self, index: int) -> int:
+        """The first stage with the same bytes as this one, of those right before it."""
+        if index not in self._same:
+            own = self.data(index)
+            before = self.state(index - 1) if index else -1
+            self._same[index] = before if before >= 0 and same_program(self.data(before), own) else index
+            if self._same[index] != index:
+                del self._states[index]  # its bytes are those of the other
+        return self._same[index]
+
+    def data(self, index: int) -> bytes:
+        if index not in self._states:
+            stage = self.stages[index]
+            self._states[index] = _State(stage, self._texts, self._texts.data(stage))
+        return self._states[index].data
+
+    def module(self, index: int) -> Module:
+        state = self.state(index)
+        self.data(state)
+        return self._states[state].module()
+
+    def fingerprint(self, index: int) -> tuple[object, ...]:
+        state = self.state(index)
+        if state not in self._prints:
+            self._work(state)
+        return self._prints[state]
+
+    def labels(self, index: int) -> Counter[Label]:
+        """How often each label occurs, with and without layouts."""
+        state = self.state(index)
+        if state not in self._labels:
+            self._work(state)
+        return self._labels[state]
+
+    def _work(self, state: int) -> None:
+        module = clean(self.module(state))
+        header = tuple(module.attribute(name) or "" for name in _HEADER)
+        self._prints[state] = (computation_hashes(module)[module.entry], *header)
+        counts: Counter[Label] = Counter()
+        for body in module.computations:
+            for it in body.instructions:
+                if it.opcode != "parameter":
+                    counts[label_of(it, False)] += 1
+                    counts[label_of(it, True)] += 1
+        self._labels[state] = counts
+
+
+def points_of(old: Dump, new: Dump) -> list[PassPoint]:
+    """The passes of two compiles, aligned by pipeline and name, in order.
+
+    Args:
+        old, new: the dumps of both sides.
+
+    Returns:
+        one point for each text that both have, and one for each run of texts that only one has. The texts before all
+        passes are aligned with each other, and so are the last ones.
+    """
+    keys = [[_key(stage) for stage in dump.stages] for dump in (old, new)]
+    found: list[PassPoint] = []
+    # The first texts are those before all passes, and the last ones the results: they correspond whatever their names.
+    matcher = SequenceMatcher(None, keys[0][1:], keys[1][1:], autojunk=False)
+    for what, a, b, c, d in matcher.get_opcodes():
+        if what == "equal":
+            found += [
+                PassPoint(n + 1, m + 1, ((0, old.stages[n + 1]), (1, new.stages[m + 1])), True)
+                for n, m in zip(range(a, b), range(c, d), strict=True)
+            ]
+        else:
+            alone = [(0, stage) for stage in old.stages[a + 1 : b + 1]]
+            alone += [(1, stage) for stage in new.stages[c + 1 : d + 1]]
+            found.append(PassPoint(b, d, tuple(alone), False))
+    return found
+
+
+def _key(stage: Stage) -> tuple[str, str, str]:
+    """What texts of two compiles are aligned by; those of the whole have no name of a target in them."""
+    if stage.number is None:
+        return ("", "", "after" if "after" in stage.follows.step else "before")
+    return stage.follows.pipeline, stage.follows.name, stage.follows.step
+
+
+def blame(old: Dump, new: Dump, limits: Limits = DEFAULTS) -> PassBlame:
+    """Walk two compiles in order and find where they part, where they meet again, and since when what differs is there.
+
+    Args:
+        old, new: the dumps of both sides.
+        limits: how much may be tried for the shortest list of edits where they part.
+
+    Returns:
+        the passes to blame.
+
+    Raises:
+        ReadError: a text cannot be read.
+    """
+    sides = _Side(old), _Side(new)
+    walk = _Walk(sides, limits)
+    points = [_without_idle(sides, point, before) for before, point in _with_before(points_of(old, new))]
+    for point in points:
+        walk.go(point)
+    alone = tuple(one for point in points if not point.both for one in point.passes)
+    return PassBlame(tuple(walk.partings), alone, (old.last, new.last), walk.appeared)
+
+
+def _with_before(points: Sequence[PassPoint]) -> Iterator[tuple[tuple[int, int], PassPoint]]:
+    place = (0, 0)
+    for point in points:
+        yield place, point
+        place = (point.old, point.new)
+
+
+def _without_idle(sides: tuple[_Side, _Side], point: PassPoint, before: tuple[int, int]) -> PassPoint:
+    """A run of texts of one side without those that are what the text before them was."""
+    if point.both:
+        return point
+    kept = []
+    last = list(before)
+    for side, stage in point.passes:
+        index = last[side] + 1
+        if sides[side].fingerprint(index) != sides[side].fingerprint(last[side]):
+            kept.append((side, stage))
+        last[side] = index
+    return PassPoint(point.old, point.new, tuple(kept), False)
+
+
+class _Walk:
+    """Both compiles, from the first texts on."""
+
+    def __init__(self, sides: tuple[_Side, _Side], limits: Limits) -> None:
+        self.sides, self.limits = sides, limits
+        self.partings: list[Parting] = []
+        self.appeared: dict[tuple[int, Label], PassPoint | None] = {}
+        self._equal: set[tuple[object, object]] = set()
+        self._seen: dict[tuple[int, int], bool] = {}
+        self._part(0, 0, None)
+
+    def go(self, point: PassPoint) -> None:
+        """Look at the texts after one pass."""
+        parted = bool(self.partings) and self.partings[-1].joined is None
+        if self._same(point.old, point.new):
+            if parted:
+                last = self.partings[-1]
+                self.partings[-1] = Parting(last.point, last.diff, point)
+                self.appeared.clear()
+            return
+        if not parted:
+            self._part(point.old, point.new, point)
+        else:
+            self._note(point.old, point.new, point)
+
+    def _part(self, old: int, new: int, point: PassPoint | None) -> None:
+        if self._same(old, new):
+            return
+        found = diff(self.sides[0].module(old), self.sides[1].module(new), limits=self.limits)
+        if found.identical:  # what only a fingerprint sees
+            self._equal.add((self.sides[0].fingerprint(old), self.sides[1].fingerprint(new)))
+            return
+        self.partings.append(Parting(point, found))
+        self._note(old, new, point)
+
+    def _same(self, old: int, new: int) -> bool:
+        key = self.sides[0].state(old), self.sides[1].state(new)
+        if key not in self._seen:
+            same = same_program(self.sides[0].data(key[0]), self.sides[1].data(key[1]))
+            self._seen[key] = same or self.sides[0].fingerprint(old) == self.sides[1].fingerprint(new)
+        return self._seen[key] or (self.sides[0].fingerprint(old), self.sides[1].fingerprint(new)) in self._equal
+
+    def _note(self, old: int, new: int, point: PassPoint | None) -> None:
+        """Remember since when one side has more of something; what is even again is forgotten."""
+        counts = self.sides[0].labels(old), self.sides[1].labels(new)
+        more = {(0, label) for label in counts[0] - counts[1]} | {(1, label) for label in counts[1] - counts[0]}
+        for key in [key for key in self.appeared if key not in more]:
+            del self.appeared[key]
+        for key in more:
+            self.appeared.setdefault(key, point)
