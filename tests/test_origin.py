@@ -10,19 +10,19 @@ import pytest
 
 from hlodiff.cli import run
 from hlodiff.differ.passes.dumps import Dump, ModuleKey, dumps_of
-from hlodiff.differ.passes.origin import History, Origin, origin_of
+from hlodiff.differ.passes.origin import InstructionOrigin, PassHistory, origin_of
 from hlodiff.inspect.origin_report import headline
 from tests.pass_dumps import dump, steps, unpack
 
 
 @cache
-def history(name: str) -> History:
+def history(name: str) -> PassHistory:
     found = steps(name)
     stages = (found[0].before, *(step.stage for step in found))
-    return History(stages, (found[0].diff.old, *(step.diff.new for step in found)), found)
+    return PassHistory(stages, (found[0].diff.old, *(step.diff.new for step in found)), found)
 
 
-def origin(name: str, instruction: str) -> Origin:
+def origin(name: str, instruction: str) -> InstructionOrigin:
     state, places = history(name).find(instruction)
     assert places, instruction
     return origin_of(history(name), state, places[0])
@@ -125,7 +125,7 @@ def test_a_pass_that_fuses_writes_an_instruction_more_than_once() -> None:
     }
     (found,) = dumps_of(texts, lambda name: texts[name].encode())
     assert (type(found), found.key) == (Dump, ModuleKey("", "", 0, "jit_f"))
-    both = History.of(found)
+    both = PassHistory.of(found)
     origins = [origin_of(both, *(lambda at: (at[0], at[1][0]))(both.find(name))) for name in ("s.1", "s.2")]
     assert [one.first.name if one.first else "" for one in origins] == ["s", "s"]
     assert sorted(touch.kind for one in origins for touch in one.touches) == ["copied", "moved"]
@@ -169,3 +169,11 @@ def test_names_of_a_snapshot_are_understood(tmp_path: Path, capsys: pytest.Captu
 
 def test_the_dump_of_the_tests_is_whole() -> None:
     assert dump("matmul-cpu").is_whole
+
+
+def test_an_operation_that_got_another_type_is_the_same_one() -> None:
+    found = origin("matmul-tpu-v5e-2x2", "add_any.2")
+    assert headline(found) == "%add_any.2: in the program before all passes as add %add_any.1"
+    changed = {touch.step.passed.name: [change.field for change in touch.changes] for touch in found.touches}
+    assert "element_type" in changed["float-type-correction"]
+    assert found.fate is None

@@ -10,7 +10,7 @@ import click
 from hlodiff.cli import options
 from hlodiff.cli.output import color, emit, width
 from hlodiff.errors import UsageError
-from hlodiff.inspect.passes import dumped_programs, limits_of, passes_view
+from hlodiff.inspect.passes import dumped_programs, limits_of, passes_page, passes_view
 from hlodiff.inspect.passes_report import passes_json, passes_markdown, passes_text
 
 
@@ -21,7 +21,12 @@ from hlodiff.inspect.passes_report import passes_json, passes_markdown, passes_t
 @click.option("--pass", "pattern", metavar="REGEX", help="List the edits of passes whose name or pipeline matches.")
 @click.option("--all", "everything", is_flag=True, help="List texts without an edit too, and every edit.")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True, help="Form."
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "markdown", "html"]),
+    default="text",
+    show_default=True,
+    help="Form.",
 )
 @options.output
 @options.project
@@ -43,8 +48,9 @@ def command(
     \b
       XLA_FLAGS="--xla_dump_to=DUMP --xla_dump_hlo_pass_re=.* --xla_dump_hlo_as_text"
 
-    Numbers are those of XLA's files. Bytes are what one call reads and writes, computed from shapes. No snapshot is
-    read or written. Exits 0, or 2 where a program could not be compiled or a text not be read.
+    `--format html` makes a page with a slider over the passes. Numbers are those of XLA's files. Bytes are what one
+    call reads and writes, computed from shapes. No snapshot is read or written. Exits 0, or 2 where a program could not
+    be compiled or a text not be read.
     """
     found = None
     if pattern is not None:
@@ -56,6 +62,8 @@ def command(
     views = [passes_view(*one, limits) for one in dumped_programs(names, targets, modules, project)]
     if form == "json":
         emit(passes_json(views), output)
+    elif form == "html":
+        emit(passes_page(views, root), output, commands=True)
     elif form == "markdown":
         emit(passes_markdown(views, found, everything, root), output)
     else:

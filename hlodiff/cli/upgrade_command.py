@@ -54,6 +54,7 @@ def command(
         report = compare_environments(
             requirements, names, targets, python=python, folder=folder, root=project, jobs=jobs, passes=passes
         )
+    details = details or passes  # which pass did it stands with each change
     report = replace(report, all=details, stacks=False)
     if form == "text":
         to_file = output not in (None, "-")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.differ.classify import Class, classes_of
+from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.model import Module, Stage
 
@@ -43,6 +44,7 @@ class ProgramComparison:
         by_compiler: whether the StableHLO is the same and the toolchain is not, so that the compiler made the change.
         other_toolchain: whether it changed and both sides were not made by one toolchain.
         passes: which of XLA's passes made both sides differ; None where nobody asked.
+        remarks: what a page says of an instruction that is chosen, by side (0 old, 1 new) and place; None for nothing.
         memo: what others worked out of it and ask for again.
         donated: entry parameters that the case donates. JAX leaves the mark out of the program where no result fits.
     """
@@ -67,6 +69,7 @@ class ProgramComparison:
     donated: tuple[int, ...] = ()
     module: Module | None = field(default=None, repr=False, compare=False)
     passes: PassBlame | None = field(default=None, repr=False, compare=False)
+    remarks: Callable[[int, Place], str] | None = field(default=None, repr=False, compare=False)
     memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     # Every report and every policy asks for the classes, and thousands of edits are looked at to tell them.
     _known: list[tuple[ModuleDiff, tuple[Class, ...]]] = field(default_factory=list, repr=False, compare=False)

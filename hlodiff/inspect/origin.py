@@ -8,7 +8,7 @@ from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.edits import text_of
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.limits import Limits
-from hlodiff.differ.passes.origin import History, Origin, origin_of
+from hlodiff.differ.passes.origin import InstructionOrigin, PassHistory, origin_of
 from hlodiff.differ.passes.steps import at, followed
 from hlodiff.errors import expected_error
 from hlodiff.hlo import read_text
@@ -45,7 +45,7 @@ def origin_views(
     if isinstance(found, SideFailure):
         return [OriginView(name, target, asked, problem=found.reason, advice=found.advice, broken=found.broken)]
     try:
-        history = History.of(found.dump, limits)
+        history = PassHistory.of(found.dump, limits)
         state, places = _found(history, asked)
         if not places:
             return [OriginView(name, target, asked, problem=f"holds no instruction `{asked}`", advice=_near(history))]
@@ -60,7 +60,7 @@ def origin_views(
     ]
 
 
-def _found(history: History, asked: str) -> tuple[int, list[Place]]:
+def _found(history: PassHistory, asked: str) -> tuple[int, list[Place]]:
     """The instructions of a name: in the last text that has one, or as a snapshot of the last text names them."""
     state, places = history.find(asked)
     if places:
@@ -80,7 +80,7 @@ def _found(history: History, asked: str) -> tuple[int, list[Place]]:
     return len(history.steps), sorted(old for old, new in partners.items() if new in named)
 
 
-def _near(history: History) -> str:
+def _near(history: PassHistory) -> str:
     """Names that there are: those that a question is most likely about."""
     body = history.modules[-1].entry_computation.instructions
     names = [f"%{it.name}" for it in body if it.opcode not in ("parameter", "constant", "tuple", "bitcast")]
@@ -102,7 +102,7 @@ class _Operations:
                     (c, n)
                 )
 
-    def of(self, first: Module, origin: Origin) -> str:
+    def of(self, first: Module, origin: InstructionOrigin) -> str:
         """The operation that an instruction of the first text was made of; "" where several may be meant."""
         if origin.first is None:
             return ""

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hlodiff.differ.passes.origin import Origin, Touch, pass_words
+from hlodiff.differ.passes.origin import InstructionOrigin, PassTouch, pass_words
 from hlodiff.differ.result import Site
 from hlodiff.hlo.model import Frame
 from hlodiff.report.edits import format_change
-from hlodiff.report.lines import Line, code, escape_markdown, json_text, lay_out
+from hlodiff.report.lines import Line, clip, code, escape_markdown, json_text, lay_out
 from hlodiff.report.wording import place, shown_stack
 
+_LONGEST, _LONGEST_LINE = 120, 240
 _UNTOLD = frozenset(["computation", "attribute:root"])
 
 
@@ -32,7 +33,7 @@ class OriginView:
     name: str
     target: str | None
     asked: str
-    origin: Origin | None = None
+    origin: InstructionOrigin | None = None
     stablehlo: str = ""
     problem: str = ""
     advice: str = ""
@@ -44,7 +45,7 @@ class OriginView:
         return f"{self.name} on {self.target}" if self.target else self.name
 
 
-def headline(origin: Origin) -> str:
+def headline(origin: InstructionOrigin) -> str:
     """One sentence: `%copy.3: added by copy-insertion (pass 17)`."""
     who = f"%{origin.site.name}"
     copied = [touch for touch in origin.touches if touch.kind == "copied"]
@@ -58,14 +59,14 @@ def headline(origin: Origin) -> str:
     return f"{who}: in the program before all passes{before}{more}"
 
 
-def touch_words(touch: Touch) -> str:
+def touch_words(touch: PassTouch) -> str:
     """What one pass did: `layout: {1,0} -> {0,1}`."""
     renamed = f" (it was %{touch.was})" if touch.was and touch.was != touch.name else ""
     if touch.kind == "added":
         return f"adds it as {touch.opcode} %{touch.name}"
     if touch.kind == "copied":
         return f"writes one more like %{touch.was}"
-    words = [format_change(change) for change in touch.changes if change.field not in _UNTOLD]
+    words = [clip(format_change(change), _LONGEST) for change in touch.changes if change.field not in _UNTOLD]
     moved = next((change for change in touch.changes if change.field == "computation"), None)
     if touch.kind == "moved":
         words.insert(0, f"moved from %{moved.old} to %{moved.new}" if moved else "moved to another computation")
@@ -103,7 +104,7 @@ def rows(view: OriginView, root: str) -> Iterator[tuple[str, str]]:
     """Titles and words: the instruction, its line of Python, StableHLO, each pass."""
     found = view.origin
     assert found is not None
-    yield "instruction", f"{found.site.text}, in %{found.site.computation_name}"
+    yield "instruction", f"{clip(found.site.text, _LONGEST_LINE)}, in %{found.site.computation_name}"
     scope = place_words(found.op_name, found.source, root)
     if scope:
         yield "comes from", scope
@@ -127,7 +128,7 @@ def rows(view: OriginView, root: str) -> Iterator[tuple[str, str]]:
         yield "note", f"{found.repeats} more of that name are in that text"
 
 
-def _title(touch: Touch) -> str:
+def _title(touch: PassTouch) -> str:
     number = touch.step.stage.number
     return "pass" if number is None else f"pass {number}"
 
@@ -166,7 +167,7 @@ def _json(view: OriginView) -> dict[str, Any]:
     return {**head, "status": "found", **origin_json(view.origin), "stablehlo": view.stablehlo or None}
 
 
-def origin_json(found: Origin) -> dict[str, Any]:
+def origin_json(found: InstructionOrigin) -> dict[str, Any]:
     """One answer as plain values."""
     return {
         "instruction": found.site.to_json(),

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from hlodiff.capture import discover
 from hlodiff.config import Config
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.limits import DEFAULTS, Limits
+from hlodiff.differ.passes.origin import PassHistory, origin_of, pass_words
 from hlodiff.differ.passes.steps import Numbers, first_module, pass_steps
 from hlodiff.errors import UsageError, expected_error
+from hlodiff.inspect.origin_report import headline, touch_words
 from hlodiff.inspect.passes_report import PassesView
+from hlodiff.report.report import Report
+from hlodiff.report.wording import many
 from hlodiff.snapshots import Key
 from hlodiff.workflows.configuration import load, load_if_any
 from hlodiff.workflows.passes import DumpedProgram, dumped_program, folder_dumps, is_dump_folder
 from hlodiff.workflows.progress import progress
 from hlodiff.workflows.select import select
 from hlodiff.workflows.sides import SideFailure
-
-Show = Callable[[DumpedProgram | SideFailure, str, str | None], None]
 
 
 def dumped_programs(
@@ -84,3 +89,54 @@ def passes_view(name: str, target: str | None, found: DumpedProgram | SideFailur
         known = expected_error(error)
         return PassesView(name, target, problem=str(known), advice=known.hint, broken=True)
     return PassesView(name, target, found.dump.texts, found.dump.last, steps, first)
+
+
+# Origins of more instructions than these take longer to work out than a page is worth.
+_MOST_REMARKS = 60_000
+_MOST_REASONS = 6_000
+
+
+def passes_page(views: Sequence[PassesView], root: str) -> str:
+    """One HTML file with a slider over the passes: the program before and after each, and where its lines come from.
+
+    Args:
+        views: what each pass did to each program.
+        root: the project's folder.
+    """
+    from hlodiff.report.html import to_page
+
+    programs = tuple(program for view in views for program in _page_programs(view, len(views) > 1))
+    problems = tuple(f"{view.label}: {view.problem}" for view in views if view.problem)
+    title = ", ".join(view.label for view in views[:3])
+    report = Report("diff", "before all passes", "after all passes", programs, notes=problems, root=root)
+    return to_page(report, passes=f"{title}: {many(len(programs), 'pass', 'passes')} with edits")
+
+
+def _page_programs(view: PassesView, with_label: bool) -> Iterator[ProgramComparison]:
+    if not view.steps:
+        return
+    history = PassHistory.of_steps(view.steps)
+    lines = sum(step.diff.old.instruction_count() + step.diff.new.instruction_count() for step in view.edited)
+    for state, step in enumerate(view.steps, 1):
+        if not step.has_edits:
+            continue
+        number = "" if step.stage.number is None else f"{step.stage.number:04d} "
+        name = f"{number}{step.passed.label}" + (f" ({view.name})" if with_label else "")
+        remarks = partial(_remark, history, state, lines <= _MOST_REASONS) if lines <= _MOST_REMARKS else None
+        yield ProgramComparison(name, view.target, "compiled", "changed", step.diff, remarks=remarks)
+
+
+def _remark(history: PassHistory, state: int, with_reasons: bool, side: int, place: Place) -> str:
+    """Where an instruction comes from, in a few lines."""
+    state = state if side else state - 1
+    if with_reasons:
+        found = origin_of(history, state, place)
+        words = [headline(found), *found.reasons]
+    else:
+        touches = history.touches(state, place)
+        made = touches[0] if touches and touches[0].kind == "added" else None
+        words = [f"added by {pass_words(made.step)}" if made else "in the program before all passes"]
+    for touch in history.touches(state, place):
+        if touch.kind != "added":
+            words.append(f"{pass_words(touch.step)}: {touch_words(touch)}")
+    return "\n".join(words)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import DEFAULTS, Limits
+from hlodiff.differ.passes.dumps import Dump
 from hlodiff.errors import UsageError
 from hlodiff.normalizer.constants import format_elided
 from hlodiff.report.report import Report, toolchain_changes
 from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load_if_any
-from hlodiff.workflows.passes import dump_sides, pass_dumps, with_passes
 from hlodiff.workflows.progress import progress
 from hlodiff.workflows.sides import Pair, Side, open_sides, pair
 
@@ -58,8 +58,14 @@ def diff_sides(
         StoreError: a revision cannot be read.
     """
     config = load_if_any(project)
-    dumps = pass_dumps(old, new, modules) if passes else ({}, {})
-    sides = dump_sides(dumps, (old, new or "")) if passes else open_sides(old, new, project)
+    dumps: tuple[dict[str, Dump], dict[str, Dump]] = {}, {}
+    if passes:
+        from hlodiff.workflows.passes import dump_sides, pass_dumps, with_passes  # all that captures programs
+
+        dumps = pass_dumps(old, new, modules)
+        sides = dump_sides(dumps, (old, new or ""))
+    else:
+        sides = open_sides(old, new, project)
     chosen = [one for one in pair(*sides, in_order=True) if _is_chosen(one, names, targets)]
     scenarios = _scenarios(sides[0].tree, sides[1].tree, names) if not targets else ()
     _check_sides(sides, chosen, bool(scenarios), bool(names or targets))

@@ -251,7 +251,7 @@ def blame(old: Dump, new: Dump, limits: Limits = DEFAULTS) -> PassBlame:
         ReadError: a text cannot be read.
     """
     sides = _Side(old), _Side(new)
-    walk = _Walk(sides, limits)
+    walk = _AlignedWalk(sides, limits)
     points = [_without_idle(sides, point, before) for before, point in _with_before(points_of(old, new))]
     for point in points:
         walk.go(point)
@@ -280,7 +280,7 @@ def _without_idle(sides: tuple[_Side, _Side], point: PassPoint, before: tuple[in
     return PassPoint(point.old, point.new, tuple(kept), False)
 
 
-class _Walk:
+class _AlignedWalk:
     """Both compiles, from the first texts on."""
 
     def __init__(self, sides: tuple[_Side, _Side], limits: Limits) -> None:
@@ -306,14 +306,24 @@ class _Walk:
             self._note(point.old, point.new, point)
 
     def _part(self, old: int, new: int, point: PassPoint | None) -> None:
+        whole, reached = (old, new), point
         if self._same(old, new):
             return
+        if point is not None and not point.both and len({side for side, _ in point.passes}) == 1:
+            # One side alone went on: the first pass that changed it is the one, and the other side waits.
+            side, stage = point.passes[0]
+            place = [point.old, point.new]
+            place[side] = self.sides[side].stages.index(stage)
+            point = PassPoint(place[0], place[1], point.passes[:1], False)
+            old, new = place
         found = diff(self.sides[0].module(old), self.sides[1].module(new), limits=self.limits)
         if found.identical:  # what only a fingerprint sees
             self._equal.add((self.sides[0].fingerprint(old), self.sides[1].fingerprint(new)))
             return
         self.partings.append(Parting(point, found))
         self._note(old, new, point)
+        if (old, new) != whole:
+            self._note(*whole, reached)
 
     def _same(self, old: int, new: int) -> bool:
         key = self.sides[0].state(old), self.sides[1].state(new)

@@ -9,11 +9,12 @@ from typing import Literal
 
 from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.edits import text_of
+from hlodiff.differ.fields import told_changes
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.moves import InlinedView, inlined_view
 from hlodiff.differ.passes.dumps import Dump, Stage
 from hlodiff.differ.passes.steps import PassStep, at, first_module, pass_steps
-from hlodiff.differ.placement import format_memory_space
+from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import FieldChange, Site
 from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.hlo.fingerprint import computation_hashes, shape_text
@@ -28,7 +29,7 @@ _MOST_CANDIDATES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class PassTouch:
     """What one pass did to an instruction.
 
     Args:
@@ -49,7 +50,7 @@ class Touch:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class InstructionOrigin:
     """Where one instruction comes from.
 
     Args:
@@ -67,7 +68,7 @@ class Origin:
 
     site: Site
     stage: Stage
-    touches: tuple[Touch, ...]
+    touches: tuple[PassTouch, ...]
     first: Site | None
     op_name: str
     source: tuple[Frame, ...]
@@ -78,13 +79,13 @@ class Origin:
     repeats: int = 0
 
     @property
-    def made(self) -> Touch | None:
+    def made(self) -> PassTouch | None:
         """The pass that made it; None where the first text holds it."""
         return self.touches[0] if self.touches and self.touches[0].kind == "added" else None
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class PassHistory:
     """All texts of a module that differ, and which instruction is which from one to the next.
 
     Args:
@@ -96,16 +97,20 @@ class History:
     stages: tuple[Stage, ...]
     modules: tuple[Module, ...]
     steps: tuple[PassStep, ...]
-    _known: dict[tuple[int, Place], tuple[Touch, ...]] = field(default_factory=dict, compare=False, repr=False)
+    _known: dict[tuple[int, Place], tuple[PassTouch, ...]] = field(default_factory=dict, compare=False, repr=False)
     _equals: dict[int, EqualValues] = field(default_factory=dict, compare=False, repr=False)
 
     @staticmethod
-    def of(dump: Dump, limits: Limits = DEFAULTS) -> History:
+    def of(dump: Dump, limits: Limits = DEFAULTS) -> PassHistory:
         """Read a dump and compare all of its texts."""
         steps = tuple(pass_steps(dump, limits))
-        first = steps[0].diff.old if steps else first_module(dump)
-        stages = (steps[0].before if steps else dump.stages[0], *(step.stage for step in steps))
-        return History(stages, (first, *(step.diff.new for step in steps)), steps)
+        return PassHistory.of_steps(steps) if steps else PassHistory(dump.stages[:1], (first_module(dump),), ())
+
+    @staticmethod
+    def of_steps(steps: Sequence[PassStep]) -> PassHistory:
+        """The texts between which steps are that follow each other."""
+        stages = (steps[0].before, *(step.stage for step in steps))
+        return PassHistory(stages, (steps[0].diff.old, *(step.diff.new for step in steps)), tuple(steps))
 
     def find(self, name: str) -> tuple[int, list[Place]]:
         """The last text that holds an instruction of this name, and its places there; none where no text has it."""
@@ -121,7 +126,7 @@ class History:
                 return state, places
         return -1, []
 
-    def touches(self, state: int, place: Place) -> tuple[Touch, ...]:
+    def touches(self, state: int, place: Place) -> tuple[PassTouch, ...]:
         """What passes did to an instruction, in order, until a text.
 
         Args:
@@ -133,21 +138,21 @@ class History:
             self._known[key] = tuple(self._touches(state, place))[::-1]
         return self._known[key]
 
-    def _touches(self, state: int, place: Place) -> Iterator[Touch]:
+    def _touches(self, state: int, place: Place) -> Iterator[PassTouch]:
         while state > 0:
             step = self.steps[state - 1]
             it = at(step.diff.new, place)
             before = self.before(state, place)
-            changes = tuple(change for edit in step.edits.get(place, ()) for change in edit.changes)
+            changes = self.changes(state, place)
             if before is None:
-                yield Touch(step, "added", (), it.name, it.opcode)
+                yield PassTouch(step, "added", (), it.name, it.opcode)
                 return
             was = at(step.diff.old, before)
-            if step.partners.get(before) not in (None, place):
-                yield Touch(step, "copied", (), it.name, it.opcode, was.name)
+            if step.back.get(place) != before and step.partners.get(before) not in (None, place) and not changes:
+                yield PassTouch(step, "copied", (), it.name, it.opcode, was.name)
             elif changes or (before[0] != place[0] and any(e.kind == "moved" for e in step.edits.get(place, ()))):
-                moved = any(edit.kind == "moved" for edit in step.edits[place])
-                yield Touch(step, "moved" if moved else "changed", changes, it.name, it.opcode, was.name)
+                moved = any(edit.kind == "moved" for edit in step.edits.get(place, ()))
+                yield PassTouch(step, "moved" if moved else "changed", changes, it.name, it.opcode, was.name)
             state, place = state - 1, before
 
     def before(self, state: int, place: Place) -> Place | None:
@@ -162,14 +167,29 @@ class History:
         step = self.steps[state - 1]
         found = step.back.get(place)
         if found is None:
-            if state not in self._equals:
-                self._equals[state] = EqualValues(step)
-            return self._equals[state].find(place)
+            return self._equal(state).find(place) or self._equal(state).find_changed(place)
         new, old = at(step.diff.new, place), at(step.diff.old, found)
-        if new.opcode == old.opcode:
+        is_weak = any(edit.is_weak for edit in step.edits.get(place, ()))
+        if new.opcode == old.opcode and (not is_weak or new.opcode == "constant"):
             return None if new.opcode == "constant" and new.literal != old.literal else found
-        same = new.op_name == old.op_name and stack(step.diff.new, new) == stack(step.diff.old, old)
-        return found if same and new.op_name else None
+        if came_from_one_operation(step, found, place):
+            return found
+        return self._equal(state).find_changed(place)
+
+    def _equal(self, state: int) -> EqualValues:
+        if state not in self._equals:
+            self._equals[state] = EqualValues(self.steps[state - 1])
+        return self._equals[state]
+
+    def changes(self, state: int, place: Place) -> tuple[FieldChange, ...]:
+        """The fields that the pass before a text changed in an instruction."""
+        step = self.steps[state - 1]
+        before = self.before(state, place)
+        if before is None:
+            return ()
+        if step.back.get(place) != before:
+            return tuple(told_changes(at(step.diff.old, before), at(step.diff.new, place), platform_of(step.diff.new)))
+        return tuple(change for edit in step.edits.get(place, ()) for change in edit.changes)
 
     def first_place(self, state: int, place: Place) -> Place | None:
         """The same instruction in the first text; None where a pass made it."""
@@ -183,11 +203,32 @@ class History:
     def after(self, state: int, place: Place) -> tuple[int, Place]:
         """The last text that still holds an instruction, and its place there."""
         while state < len(self.steps):
-            follower = self.steps[state].partners.get(place)
-            if follower is None or self.before(state + 1, follower) != place:
-                return state, place
+            follower = self._follower(state, place)
+            if follower is None:
+                break
             state, place = state + 1, follower
         return state, place
+
+    def _follower(self, state: int, place: Place) -> Place | None:
+        step = self.steps[state]
+        follower = step.partners.get(place)
+        if follower is not None and self.before(state + 1, follower) == place:
+            return follower
+        it = at(step.diff.old, place)
+        alike = (
+            (c, n)
+            for c, body in enumerate(step.diff.new.computations)
+            for n, one in enumerate(body.instructions)
+            if (one.opcode, one.op_name) == (it.opcode, it.op_name)
+        )
+        return next((one for one in alike if self.before(state + 1, one) == place), None)
+
+
+def came_from_one_operation(step: PassStep, old: Place, new: Place) -> bool:
+    """Whether the metadata of two instructions name one operation of JAX, and its line."""
+    one, other = at(step.diff.old, old), at(step.diff.new, new)
+    same = one.op_name == other.op_name and stack(step.diff.old, one) == stack(step.diff.new, other)
+    return same and bool(one.op_name)
 
 
 def stack(module: Module, it: Instruction) -> tuple[tuple[str, int, str], ...]:
@@ -195,7 +236,7 @@ def stack(module: Module, it: Instruction) -> tuple[tuple[str, int, str], ...]:
     return tuple((frame.file, frame.line, frame.function) for frame in module.stack(it.frame))
 
 
-def origin_of(history: History, state: int, place: Place, repeats: int = 0) -> Origin:
+def origin_of(history: PassHistory, state: int, place: Place, repeats: int = 0) -> InstructionOrigin:
     """Where an instruction comes from.
 
     Args:
@@ -210,7 +251,7 @@ def origin_of(history: History, state: int, place: Place, repeats: int = 0) -> O
     start = history.first_place(state, place)
     first = site_of(history.modules[0], start) if start else None
     last, end = history.after(state, place)
-    return Origin(
+    return InstructionOrigin(
         site_of(module, place),
         history.stages[state],
         touches,
@@ -243,7 +284,7 @@ def _near(module: Module, place: Place) -> tuple[Site, str, tuple[Frame, ...]] |
     return None
 
 
-def _reasons(history: History, state: int, place: Place) -> Iterator[str]:
+def _reasons(history: PassHistory, state: int, place: Place) -> Iterator[str]:
     """What the texts before and after the pass that made an instruction show; nothing is guessed."""
     touches = history.touches(state, place)
     if not touches or touches[0].kind != "added":
@@ -282,7 +323,7 @@ def _of_fusion(made: PassStep, place: Place) -> Iterator[str]:
         yield f"it holds {words}{more}, which {verb} outside of it before the pass"
 
 
-def _of_copy(history: History, state: int, place: Place) -> Iterator[str]:
+def _of_copy(history: PassHistory, state: int, place: Place) -> Iterator[str]:
     module = history.modules[state]
     body = module.computations[place[0]]
     it = body.instructions[place[1]]
@@ -348,7 +389,7 @@ def _taken(module: Module, place: Place, users: Sequence[int]) -> str:
     return ""
 
 
-def _of_convert(history: History, state: int, place: Place) -> Iterator[str]:
+def _of_convert(history: PassHistory, state: int, place: Place) -> Iterator[str]:
     body = history.modules[state].computations[place[0]].instructions
     it = body[place[1]]
     if not it.operands:
@@ -366,7 +407,7 @@ def _of_convert(history: History, state: int, place: Place) -> Iterator[str]:
             )
 
 
-def _since(history: History, state: int, place: Place, name: str) -> str:
+def _since(history: PassHistory, state: int, place: Place, name: str) -> str:
     """`, since layout-assignment (pass 9)`: the last pass that gave an instruction a field, where one did."""
     touches = history.touches(state, place)
     last = next((one for one in reversed(touches) if any(change.field == name for change in one.changes)), None)
@@ -468,6 +509,35 @@ class EqualValues:
         ]
         found.sort(key=lambda one: (one in self.step.partners, at(self.step.diff.old, one).op_name != it.op_name))
         return found[0] if found else None
+
+    def find_changed(self, place: Place) -> Place | None:
+        """The instruction of the earlier text that became this one although the differ says that another one did.
+
+        The shortest list of edits may turn a root into the convert behind it, and add the root again. The same
+        operation of JAX, computed from the same operands, is the same instruction with another type.
+        """
+        step = self.step
+        it = at(step.diff.new, place)
+        if not it.op_name or not it.operands:
+            return None
+        operands = [step.back.get((place[0], operand)) for operand in it.operands]
+        body = {one[0] for one in operands if one}
+        found = [
+            (c, n)
+            for c in sorted(body)
+            for n, one in enumerate(step.diff.old.computations[c].instructions)
+            if one.opcode == it.opcode
+            and one.shape.dimensions == it.shape.dimensions
+            and [(c, operand) for operand in one.operands] == operands
+            and came_from_one_operation(step, (c, n), place)
+            and self._is_free((c, n))
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def _is_free(self, place: Place) -> bool:
+        """Whether an instruction of the earlier text became none, or another operation."""
+        partner = self.step.partners.get(place)
+        return partner is None or at(self.step.diff.new, partner).opcode != at(self.step.diff.old, place).opcode
 
     def _are_equal(self, one: Place, other: Place, depth: int) -> bool:
         if self.step.partners.get(one) == other:

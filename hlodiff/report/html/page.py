@@ -34,7 +34,12 @@ _SCRIPTS = ("dom", "table", "tokens", "rows", "folds", "listing", "changes", "dr
 
 
 def to_page(
-    report: Report, folder: str = "", limits: PageLimits = PAGE_LIMITS, *, view: ReportView | None = None
+    report: Report,
+    folder: str = "",
+    limits: PageLimits = PAGE_LIMITS,
+    *,
+    view: ReportView | None = None,
+    passes: str = "",
 ) -> str:
     """The whole result as one HTML file that needs no other, no network and no server.
 
@@ -43,6 +48,8 @@ def to_page(
         folder: the project's folder below the top of the repository, see `ReportView`.
         limits: how much goes into the page; the page says what does not.
         view: what the report says, where that is known already.
+        passes: the title, where the programs of the report are one program after each of XLA's passes: there is a
+            slider over them, and a chosen instruction says where it comes from.
 
     Returns:
         HTML; the same bytes for the same report.
@@ -53,7 +60,7 @@ def to_page(
     """
     view = view or build_view(report, folder)
     bodies = bodies_of(report, limits)
-    style, script = _style(), _script()
+    style, script = _style(), _script(bool(passes))
     page = (
         _environment()
         .get_template("page.html.jinja")
@@ -62,6 +69,7 @@ def to_page(
             style=Markup(style),  # our own files
             script=Markup(script),
             bodies=[(one.type, Markup(one.text)) for one in bodies.stored],
+            passes=passes,
             **_values(report, view, bodies, limits),
         )
     )
@@ -107,8 +115,9 @@ def _style() -> str:
 
 
 @cache
-def _script() -> str:
-    text = "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
+def _script(with_passes: bool = False) -> str:
+    names = (*_SCRIPTS[:-1], "passes", _SCRIPTS[-1]) if with_passes else _SCRIPTS
+    text = "\n".join(_asset(f"{name}.js") for name in names)
     return f'\n(() => {{\n"use strict";\n{text}}})();\n'
 
 

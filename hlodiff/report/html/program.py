@@ -275,7 +275,24 @@ def _with_both_sides(
         notes = list(shown.left_out) if shown else [words]
         notes += [f"{many(missing, 'drawing')} left out: there is no room for more in the page."] if missing else []
         value = bare | {"left_out": notes, "changes": _changes(subject, diff, shown), "drawings": drawings}
-        yield value | ({"cut": shown.cut, "listing": shown.value} if shown else {})
+        yield value | ({"cut": shown.cut, "listing": shown.value | _remarks(subject.program, shown)} if shown else {})
+
+
+def _remarks(program: ProgramComparison, listing: Listing) -> dict[str, Any]:
+    """What is said of each line when it is chosen, equal words once; nothing where nobody says anything."""
+    if program.remarks is None:
+        return {}
+    texts: dict[str, int] = {}
+    found = []
+    for side in (0, 1):
+        places = {number: place for place, numbers in listing.lines[side].items() for number in numbers}
+        numbers = []
+        for number in range(max(places, default=-1) + 1):
+            words = program.remarks(side, places[number]) if number in places else ""
+            text = "\n".join(_plain(line) for line in words.split("\n"))
+            numbers.append(texts.setdefault(text, len(texts)) if words else -1)
+        found.append(numbers)
+    return {"remarks": {"texts": list(texts), "of": found}}
 
 
 def _changes(subject: Subject, diff: ModuleDiff, listing: Listing | None) -> dict[str, Any]:
