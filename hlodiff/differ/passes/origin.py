@@ -505,10 +505,20 @@ class EqualValues:
         if it.opcode == "parameter" or it.opcode in _COPIES:  # a copy is made for its own sake
             return None
         found = [
-            one for one in self._places.get(self._label(1, it), ())[:_MOST_CANDIDATES] if self._are_equal(one, place, 0)
+            one
+            for one in self._places.get(self._label(1, it), ())[:_MOST_CANDIDATES]
+            if at(self.step.diff.old, one).op_name == it.op_name and self._are_equal(one, place, 0)
         ]
-        found.sort(key=lambda one: (one in self.step.partners, at(self.step.diff.old, one).op_name != it.op_name))
+        # Of several equal ones that which the same user read, then one that is there no longer.
+        read = self._read_before(place)
+        found.sort(key=lambda one: (one not in read, one in self.step.partners))
         return found[0] if found else None
+
+    def _read_before(self, place: Place) -> set[Place]:
+        """What the users of an instruction of the later text read in the earlier one."""
+        users = (user for user, _ in self._views[1].users.get(place, ()))
+        before = (one for user in users if (one := self.step.back.get(user)) is not None)
+        return {operand for user in before for operand, _ in self._views[0].operands.get(user, ())}
 
     def find_changed(self, place: Place) -> Place | None:
         """The instruction of the earlier text that became this one although the differ says that another one did.
