@@ -116,7 +116,7 @@ _HANDING_ON = frozenset(
     ["parameter", "get-tuple-element", "get_tuple_element", "tuple", "return", "sdy.return", "while", "conditional",
      "case", "if", "call", "func.call", "fusion", "optimization-barrier", "optimization_barrier"]
 )  # fmt: skip
-_HANDED_ON = frozenset(["shape", "operands", "layout", "index", "attribute:index", "attribute:root"])
+_HANDED_ON = frozenset(["shape", "element_type", "operands", "layout", "index", "attribute:index", "attribute:root"])
 
 
 def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
@@ -144,10 +144,18 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
                     elif roots[other] not in handing and _is_of_work(edits[other]):
                         graph.add_edge(_START, other)
                         graph.add_edge(other, index)
-    if _START in graph:
-        for cause, follower in list(nx.bfs_edges(graph, _START)):
-            if follower in handing:
-                edits[follower].cause = cause
+    for cause, follower in list(nx.bfs_edges(graph, _START)) if _START in graph else ():
+        if follower in handing:
+            edits[follower].cause = cause
+            handing.discard(follower)
+    # What a loop no longer saves or slices, though nothing else came or went near it, is where the rest follows from.
+    left = graph.subgraph(handing).copy()
+    left.add_edges_from(
+        (_START, index) for index in sorted(handing) if index in left and edits[index].kind != "changed"
+    )
+    for cause, follower in list(nx.bfs_edges(left, _START)) if _START in left else ():
+        if cause != _START:
+            edits[follower].cause = cause
 
 
 def _is_of_work(edit: RawEdit) -> bool:
@@ -183,10 +191,18 @@ def _is_renumbered(sides: _Sides, edit: RawEdit, handing: set[int]) -> bool:
     return False
 
 
+_FEEDS_LOOPS = ("constant", "broadcast", "broadcast_in_dim")  # with zeros a loop begins
+
+
 def _is_of_loop(sides: _Sides, edit: RawEdit, handing: set[int]) -> bool:
     """Whether something came or went beside an edited loop or call, by that one's own line."""
     place = edit.new or edit.old
-    if edit.kind not in ("added", "removed") or edit.cause is not None or place is None:
+    if edit.cause is not None or place is None:
+        return False
+    fields = {change.field for change in edit.changes}
+    if edit.kind not in ("added", "removed") and not (edit.kind == "changed" and fields <= {*_TYPES, "literal"}):
+        return False
+    if edit.kind == "changed" and sides[1].instruction(place).opcode not in (*_FEEDS_LOOPS, "func.call"):
         return False
     side = sides[1] if edit.new else sides[0]
     line = _line(side, place)
@@ -201,17 +217,36 @@ def _line(side: _ProgramEdits, place: Place) -> tuple[str, int] | None:
     return (frame.file, frame.line) if frame else None
 
 
+def _calls_around(side: _ProgramEdits, computation: int, depth: int = 4) -> Iterator[Place]:
+    """Who calls a computation, and where that is no edit and returns what it gets, who calls the caller."""
+    for caller, position, _, _ in side.callers.get(computation, ()):
+        yield caller, position
+        if depth and (caller, position) not in side.at and side.root(caller) in side.users((caller, position)):
+            yield side.root(caller)
+            yield from _calls_around(side, caller, depth - 1)
+
+
+def _results(side: _ProgramEdits, computation: int, depth: int = 4) -> Iterator[Place]:
+    """What a computation returns, and where that is the result of a call that is no edit, what this returns."""
+    root = side.root(computation)
+    yield root
+    for operand in side.instruction(root).operands:
+        place = (computation, operand)
+        yield place
+        if depth and place not in side.at:
+            for callee in side.instruction(place).called:
+                yield from _results(side, callee, depth - 1)
+
+
 def _near(side: _ProgramEdits, place: Place) -> Iterator[Place]:
     """Operands and users; across the border of a computation what is handed in and out."""
     it, computation = side.instruction(place), place[0]
     yield from ((computation, operand) for operand in it.operands)
     yield from side.users(place)
-    if it.opcode == "parameter" or side.root(computation) == place or side.root(computation) in side.users(place):
-        yield from (caller[:2] for caller in side.callers.get(computation, ()))
+    if it.opcode == "parameter" or side.root(computation) in (place, *side.users(place)):
+        yield from _calls_around(side, computation)
     for callee in it.called:
-        root = side.root(callee)
-        yield root
-        yield from ((callee, operand) for operand in side.instruction(root).operands)
+        yield from _results(side, callee)
 
 
 def roots_of(edits: Sequence[RawEdit]) -> list[int]:

@@ -44,8 +44,19 @@ def jitted_in(op_name: str | None) -> str:
     return str(names[-1])
 
 
-def named(site: Site | None) -> str:
+def _path_of(edit: Edit) -> str:
+    """The path that JAX has for an argument: `params['w']`; "" for what is none."""
+    site = edit.new or edit.old
+    is_path = site is not None and site.opcode == "parameter" and edit.op_name and "/" not in edit.op_name
+    return edit.op_name or "" if is_path else ""
+
+
+def named(site: Site | None, path: str = "") -> str:
     """What a changed instruction is called: `multiply %multiply.c482 f32[32,64]`.
+
+    Args:
+        site: the instruction.
+        path: of an argument, which says more than its name.
 
     Example:
         >>> named(Site(0, 0, "main", "t", "tanh", "%t = f32[8]{0} tanh(%p)"))
@@ -53,11 +64,15 @@ def named(site: Site | None) -> str:
     """
     if site is None:
         return ""
-    return " ".join(filter(None, (site.opcode, f"%{site.name}", _shape(site))))
+    return " ".join(filter(None, (site.opcode, path or f"%{site.name}", _shape(site))))
 
 
-def format_added(site: Site) -> str:
+def format_added(site: Site, path: str = "") -> str:
     """An added or removed instruction: its opcode, shape and attributes.
+
+    Args:
+        site: the instruction.
+        path: of an argument.
 
     Example:
         >>> text = "%a = f32[4]{0} all-gather(%p), channel_id=1, replica_groups={{0,1}}, dimensions={0}"
@@ -68,7 +83,7 @@ def format_added(site: Site) -> str:
     """
     operands, _ = _parts(site)
     literal = f" ({operands})" if site.opcode in ("constant", "parameter") and operands else ""
-    return ", ".join([named(site) + literal, *format_attributes(site)])
+    return ", ".join([named(site, path) + literal, *format_attributes(site)])
 
 
 def format_attributes(site: Site) -> list[str]:
@@ -281,7 +296,7 @@ def format_edit(edit: Edit) -> str:
     """
     site = edit.new or edit.old
     if edit.kind in ("added", "removed"):
-        return format_added(site) if site else "; ".join(map(format_change, edit.changes))
+        return format_added(site, _path_of(edit)) if site else "; ".join(map(format_change, edit.changes))
     words = [_format_listed(change, edit) for change in listed_changes(edit)]
     if edit.fields == ("alias",):
         return "; ".join(words)
@@ -290,7 +305,7 @@ def format_edit(edit: Edit) -> str:
     if not words and not edit.changes:
         words = [field.replace("_", " ") for field in edit.fields if field != "opcode"]
     opcode = next((change for change in edit.changes if change.field == "opcode"), None)
-    head = format_pair(opcode.old, opcode.new) if opcode else named(site)
+    head = format_pair(opcode.old, opcode.new) if opcode else named(site, _path_of(edit))
     return f"{head}: {'; '.join(words)}" if head and words else head or "; ".join(words)
 
 

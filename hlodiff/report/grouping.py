@@ -207,7 +207,7 @@ def _replaced(key: Key, members: Sequence[GroupMember], followers: Sequence[Edit
         shown_stack(first.source, root),
         _follows("", followers),
         cost,
-        min(map(weight_of, edits)),
+        0,
         key,
         tuple((member.program, member.index) for member in members),
         passes=_passes(edits),

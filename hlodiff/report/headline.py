@@ -81,10 +81,10 @@ def headline(program: ProgramComparison) -> str:
 def _sentences(diff: ModuleDiff, metrics: Metrics, turns: Turns) -> Iterator[str]:
     """What matters, most important first."""
     yield from stories(diff)
-    yield from _replaced(diff)
     yield from _moves(diff)
     yield from _constraints(diff, turns)
     yield from _collectives(metrics, turns)
+    yield from _replaced(diff)
     yield from _element_types(diff)
     yield from format_unrolled(diff, metrics.get("loops", (0, 0)))
     for name, one, several, size in _COUNTED:
