@@ -1,6 +1,6 @@
 """The exact minimum number of edits between two small computations, by integer programming.
 
-A pairing of instructions is chosen; its price is counted by DESIGN.md section 7: one for each instruction without
+A pairing of instructions is chosen; its cost counts one for each instruction without
 partner, one for each pair that differs in a field or whose operands are not each other's partners, where an operand
 that only stands behind something inserted or removed counts as unchanged. The differ is measured against it.
 """

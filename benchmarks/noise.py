@@ -1,4 +1,4 @@
-"""All legal noise: what may differ between two captures of the same program without meaning anything (see NOISE.md)."""
+"""All legal noise: what may differ between two captures of the same program without meaning anything."""
 
 from __future__ import annotations
 

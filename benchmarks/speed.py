@@ -29,7 +29,7 @@ from hlodiff.differ import diff
 from hlodiff.hlo.model import Instruction, Module, Shape
 from hlodiff.hlo.parser import read_hlo
 
-# DESIGN.md section 10.
+# The bounds that `make bench` holds.
 MOST_ONE_EDIT = 0.5
 MOST_EXPONENT = 1.15
 MOST_MEMORY = 10.0

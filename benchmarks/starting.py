@@ -18,7 +18,7 @@ from benchmarks.speed import noisy_edit
 from benchmarks.writer import write
 from hlodiff.hlo.parser import read_hlo
 
-# DESIGN.md section 10: milliseconds, those of `diff` over a bare interpreter; capture over bare lower().compile().
+# Milliseconds, those of `diff` over a bare interpreter; capture over bare lower().compile().
 MOST_HELP, MOST_DIFF = 120, 350
 MOST_CAPTURE = 1.05
 _PROGRAM = "mlp_gradient"  # of the examples; its compiled program has about 200 lines

@@ -70,13 +70,13 @@ def test_a_branch_that_takes_something_else_replays() -> None:
     ]
 
 
-@pytest.mark.parametrize("closed", [True, False])
-def test_both_ways_of_looking_at_it_agree(closed: bool) -> None:
+@pytest.mark.parametrize("pruning", [True, False])
+def test_both_ways_of_looking_at_it_agree(pruning: bool) -> None:
     old = OLD.replace("conditional(which, p, p)", "conditional(which, first, second)").replace(
         "  ROOT out", "  first = f32[8]{0} abs(p)\n  second = f32[8]{0} abs(p)\n  ROOT out"
     )
     new = old.replace("{bends, turns}", "{turns, bends}")
-    assert lines(diff(module(old), module(new), closed=closed)) == [ORDER]
+    assert lines(diff(module(old), module(new), pruning=pruning)) == [ORDER]
 
 
 STABLEHLO = """

@@ -18,8 +18,8 @@ from hlodiff.capture.targets import parse
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError, ConfigError, HlodiffError, RegistryError
 from hlodiff.registry import Case, Registration
-from tests.captured import ABSENT, THREE, Project, only, outcomes
-from tests.captured import project as project
+from tests.captured_programs import ABSENT, THREE, Project, only, outcomes
+from tests.captured_programs import project as project
 
 # --- discovering ----------------------------------------------------------------------------------------------------
 

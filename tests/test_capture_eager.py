@@ -20,8 +20,8 @@ from hlodiff.capture.program import refusal
 from hlodiff.capture.targets import parse
 from hlodiff.config import Config
 from hlodiff.registry import Case, abstract
-from tests.captured import ABSENT, Project, outcomes
-from tests.captured import project as project
+from tests.captured_programs import ABSENT, Project, outcomes
+from tests.captured_programs import project as project
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # before JAX looks for other devices
 

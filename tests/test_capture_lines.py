@@ -14,8 +14,8 @@ import pytest
 from hlodiff.capture import CapturedProgram, Request
 from hlodiff.config import Config
 from hlodiff.workflows.build_snapshot import build_snapshot
-from tests.captured import HEAD, Project, outcomes
-from tests.captured import project as project
+from tests.captured_programs import HEAD, Project, outcomes
+from tests.captured_programs import project as project
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # before JAX looks for other devices
 

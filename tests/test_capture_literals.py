@@ -13,8 +13,8 @@ from hlodiff.capture import CapturedProgram
 from hlodiff.capture.literals import PRINTED_BYTES, compiled_text
 from hlodiff.hlo import Module, read_text
 from hlodiff.normalizer import normalize, to_text
-from tests.captured import ABSENT, THREE, Project, outcomes
-from tests.captured import project as project
+from tests.captured_programs import ABSENT, THREE, Project, outcomes
+from tests.captured_programs import project as project
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # before JAX looks for other devices
 

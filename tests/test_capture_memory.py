@@ -7,8 +7,8 @@ import pytest
 
 from hlodiff.capture import CapturedProgram, NotChecked, availability
 from hlodiff.capture.targets import parse
-from tests.captured import Project, outcomes
-from tests.captured import project as project
+from tests.captured_programs import Project, outcomes
+from tests.captured_programs import project as project
 
 # The plugin of JAX 0.9.2 ignores them where no GPU is attached, that of 0.10.2 does not.
 HONOURED = tuple(map(int, jax.__version__.split(".")[:2])) >= (0, 10)

@@ -58,7 +58,7 @@ def fast(old: str, new: str) -> ModuleDiff:
 
 
 def slow(old: str, new: str) -> ModuleDiff:
-    return diff(read_hlo(old, at_once=True), read_hlo(new, at_once=True), closed=False)
+    return diff(read_hlo(old, at_once=True), read_hlo(new, at_once=True), pruning=False)
 
 
 def said(found: ModuleDiff) -> Counter[object]:

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from hlodiff.cli import run as command_line
-from tests.forge_server import COMMIT, TOKEN, Forge, served, workflow_run, zipped
+from tests.code_host_server import COMMIT, TOKEN, CodeHost, served, workflow_run, zipped
 from tests.test_docs import blocks, played
 from tests.workflows import ROOT, Runner, read
 
@@ -158,8 +158,8 @@ def write_step(path: Path, inputs: dict[str, str]) -> None:
 
 def test_what_a_pull_request_left_behind_is_not_run_beside_the_token(project: Path, tmp_path: Path) -> None:
     """A runner that is kept has the files of the last job: those of the pull request."""
-    with served(Forge(archive=None)) as forge:
-        runner = commenting(tmp_path / "ci", forge)
+    with served(CodeHost(archive=None)) as code_host:
+        runner = commenting(tmp_path / "ci", code_host)
         for name in ("pip.py", "click.py", "hlodiff.py", "venv.py"):
             (runner.home / "workspace" / name).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
         (runner.home / "workspace/pyproject.toml").write_text("no TOML")
@@ -204,16 +204,18 @@ def test_runs_of_no_pull_request_are_not_commented(project: Path, tmp_path: Path
 
 
 def test_a_hostile_artifact_fails_the_comment_and_writes_nothing(project: Path, tmp_path: Path) -> None:
-    with served(Forge(archive=zipped({"hlodiff.json": "{}", "../../../evil": "x", "pull-request": "7"}))) as forge:
-        runner = commenting(tmp_path / "ci", forge)
+    with served(
+        CodeHost(archive=zipped({"hlodiff.json": "{}", "../../../evil": "x", "pull-request": "7"}))
+    ) as code_host:
+        runner = commenting(tmp_path / "ci", code_host)
         assert not runner.play(project / COMMENT)
     assert "not a result of hlodiff" in runner.output
-    assert forge.writes() == []
+    assert code_host.writes() == []
     assert not list(tmp_path.rglob("evil"))
 
 
-def commenting(home: Path, forge: Forge) -> Runner:
-    env = {"GITHUB_API_URL": forge.address, "GITHUB_SERVER_URL": "https://forge.example", "TOKEN_OF_JOB": TOKEN}
+def commenting(home: Path, code_host: CodeHost) -> Runner:
+    env = {"GITHUB_API_URL": code_host.address, "GITHUB_SERVER_URL": "https://forge.example", "TOKEN_OF_JOB": TOKEN}
     runner = Runner(home, workflow_run(), "workflow_run", env=env)
     assert not any((home / "workspace").iterdir()), "nothing of the pull request is there"
     return runner
@@ -252,16 +254,16 @@ def test_green_then_red_then_accepted(project: Path, tmp_path: Path) -> None:
     ]
 
     red_body = ""
-    with served(Forge()) as forge:
+    with served(CodeHost()) as code_host:
         for runner in (red, green):
-            forge.archive = zipped({p.name: p.read_bytes() for p in (runner.home / "artifacts/hlodiff").iterdir()})
-            assert commenting(tmp_path / f"comment on {runner.home.name}", forge).play(project / COMMENT)
-            red_body = red_body or forge.bodies()[0]
-    assert [line.split("?")[0] for line in forge.writes()] == [
+            code_host.archive = zipped({p.name: p.read_bytes() for p in (runner.home / "artifacts/hlodiff").iterdir()})
+            assert commenting(tmp_path / f"comment on {runner.home.name}", code_host).play(project / COMMENT)
+            red_body = red_body or code_host.bodies()[0]
+    assert [line.split("?")[0] for line in code_host.writes()] == [
         "POST /repos/owner/project/issues/7/comments",
         "PATCH /repos/owner/project/issues/comments/500",
     ]
-    assert "1 unchanged" in forge.bodies()[0]
+    assert "1 unchanged" in code_host.bodies()[0]
 
     (command,) = re.findall(r"`(gh run download .*)`", red_body)
     assert command.endswith(" -D hlodiff-123 && hlodiff accept --from hlodiff-123")
@@ -284,10 +286,10 @@ def test_the_jobs_of_gitlab(tmp_path: Path) -> None:
     runner = Runner(tmp_path / "bin of", {}, "")
     runner.program("python", f'case "$*" in "-I -m venv"*) {runner.environment()};; *) echo "$@";; esac')
     left = "import sys; sys.exit('this ran beside the token')"
-    with served(Forge()) as forge:
+    with served(CodeHost()) as code_host:
         env = {
             "PATH": f"{runner.home / 'bin'}:/usr/bin:/bin", "PYTHONPATH": str(ROOT), "HOME": str(tmp_path),
-            "GITLAB_CI": "true", "CI": "true", "CI_PROJECT_DIR": str(tmp_path), "CI_API_V4_URL": forge.address,
+            "GITLAB_CI": "true", "CI": "true", "CI_PROJECT_DIR": str(tmp_path), "CI_API_V4_URL": code_host.address,
             "CI_PROJECT_ID": "42", "CI_MERGE_REQUEST_IID": "6", "CI_PIPELINE_URL": "https://forge.example/p/9",
             "HLODIFF_GITLAB_TOKEN": TOKEN,
         }  # fmt: skip
@@ -309,7 +311,7 @@ def test_the_jobs_of_gitlab(tmp_path: Path) -> None:
         assert play("hlodiff") == 1, "nothing is recorded yet"
         assert printed[-1].startswith("-m pip install hlodiff @ git+")
         assert play("hlodiff-comment") == 0, "a fork has no token"
-        assert (printed[-1], forge.writes()) == ("HLODIFF_GITLAB_TOKEN is not set, so no note is posted.\n", [])
+        assert (printed[-1], code_host.writes()) == ("HLODIFF_GITLAB_TOKEN is not set, so no note is posted.\n", [])
         env["HLODIFF_GITLAB_TOKEN"] = TOKEN
         for name in ("pip.py", "click.py", "hlodiff.py", "sitecustomize.py"):
             (tmp_path / name).write_text(left)
@@ -321,5 +323,5 @@ def test_the_jobs_of_gitlab(tmp_path: Path) -> None:
     (finding,) = json.loads((tmp_path / reports["codequality"]).read_text())
     assert finding["location"] == {"path": "hlodiff_programs.py", "lines": {"begin": 15}}
     assert all((tmp_path / path).exists() for path in jobs["hlodiff"]["artifacts"]["paths"])
-    assert forge.writes() == ["POST /projects/42/merge_requests/6/notes"]
-    assert COMMIT not in forge.bodies()[0]
+    assert code_host.writes() == ["POST /projects/42/merge_requests/6/notes"]
+    assert COMMIT not in code_host.bodies()[0]

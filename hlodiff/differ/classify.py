@@ -171,7 +171,7 @@ _ACCUMULATING = frozenset(
      "all-reduce-start", "all_reduce", "reduce-scatter", "reduce_scatter", "select-and-scatter", "select_and_scatter"]
 )  # fmt: skip
 
-_Told = tuple[Class, bool]
+_Classification = tuple[Class, bool]
 """A class, and whether the edit merely follows another one."""
 
 
@@ -192,12 +192,12 @@ def classes_of(diff: ModuleDiff) -> tuple[Class, ...]:
     if not diff.edits:
         return ("schedule",) if diff.schedule or diff.tuning else ("identical",)
     by_edit = [_classes(edit, diff) for edit in diff.reported]
-    _settle_casts(diff, by_edit)
-    doubtful = [n for n, told in enumerate(by_edit) if any(name == "structure" for name, _ in told)]
+    _reclassify_casts(diff, by_edit)
+    doubtful = [n for n, classified in enumerate(by_edit) if any(name == "structure" for name, _ in classified)]
     for n in rounded_alone(diff, doubtful):
         by_edit[n] = [("numerics" if name == "structure" else name, follows) for name, follows in by_edit[n]]
-    told = [one for several in by_edit for one in several]
-    chosen = {name for name, follows in told if not follows} or {name for name, _ in told}
+    classified = [one for several in by_edit for one in several]
+    chosen = {name for name, follows in classified if not follows} or {name for name, _ in classified}
     if signature(diff.old) != signature(diff.new):
         chosen.add("interface")
     if "placement" not in chosen and relocations(diff):
@@ -205,7 +205,7 @@ def classes_of(diff: ModuleDiff) -> tuple[Class, ...]:
     return tuple(name for name in CLASSES if name in chosen)
 
 
-def _settle_casts(diff: ModuleDiff, by_edit: list[list[_Told]]) -> None:
+def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) -> None:
     """Casts that only came or went with an operation say what that says; one in two types says something of its own.
 
     Where a target has no arithmetic in a type, the compiler casts to another one and back around each operation.
@@ -304,7 +304,7 @@ def _is_entry_parameter(site: Site, entry: int) -> bool:
     return site.opcode == "parameter" and site.computation == entry
 
 
-def _classes(edit: Edit, diff: ModuleDiff) -> list[_Told]:
+def _classes(edit: Edit, diff: ModuleDiff) -> list[_Classification]:
     """Classes of one edit."""
     site = edit.new or edit.old
     follows = site is not None and (site.opcode in _FOLLOWERS or site.opcode.endswith("-done"))
@@ -321,7 +321,9 @@ def _classes(edit: Edit, diff: ModuleDiff) -> list[_Told]:
         changes = [c for c in changes if not c.field.startswith("attribute:")]
     if typed:
         changes = [c for c in changes if not _is_type_note(c)]
-    found: list[_Told] = [one for c in changes if c.field not in dropped for one in _of_change(c, edit, diff, follows)]
+    found: list[_Classification] = [
+        one for c in changes if c.field not in dropped for one in _of_change(c, edit, diff, follows)
+    ]
     if edit.kind == "moved" and not elsewhere:
         found.append(("structure" if _runs_otherwise(edit) else "cost", follows))
     return found
@@ -333,7 +335,7 @@ def _runs_otherwise(edit: Edit) -> bool:
     return old is not None and new is not None and old.runs != new.runs
 
 
-def _of_whole(site: Site | None, follows: bool) -> _Told:
+def _of_whole(site: Site | None, follows: bool) -> _Classification:
     """What came or went as a whole."""
     if site is None:
         return "structure", follows
@@ -346,7 +348,7 @@ def _of_whole(site: Site | None, follows: bool) -> _Told:
     return "structure", follows
 
 
-def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool) -> list[_Told]:
+def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool) -> list[_Classification]:
     """One field; the type of an argument is both the caller's affair and a matter of rounding."""
     field, (old, new) = change.field, (change.old, change.new)
     site = edit.new or edit.old
@@ -378,7 +380,7 @@ def _is_type_note(change: FieldChange) -> bool:
     return bool(keys) and all(key.startswith(TYPE_NOTE) for key in keys)
 
 
-def _told(name: Class, holds: bool) -> list[_Told]:
+def _told(name: Class, holds: bool) -> list[_Classification]:
     return [(name, False)] if holds else []
 
 

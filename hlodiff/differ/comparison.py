@@ -1,4 +1,4 @@
-"""One program on both sides, and what came of comparing them: what policies judge and reports print."""
+"""One program on both sides and how they differ: the record that policies judge and reports print."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Graph matching, one pair of computations at a time: from the entries along paired calls, callers first.
+"""Matches computations top-down through the call graph: from the entries along matched calls, callers first.
 
 Computations of equal content are never opened. A computation reached through two calls is paired once for each
-different partner; how often it is really called counts its edits (`PairedComputations.count`), so that a program in
+different partner; how often it is really called counts its edits (`ComputationMatch.count`), so that a program in
 which equal computations are stored once and one in which they are printed many times give the same numbers.
 """
 
@@ -131,10 +131,10 @@ class ProgramSide:
     def _cannot_tell(self, callee: int, order: Sequence[int]) -> bool:
         key = (callee, tuple(order))
         if key not in self._operand_symmetric:
-            self._operand_symmetric[key] = self._is_blind(*key)
+            self._operand_symmetric[key] = self._is_operand_symmetric(*key)
         return self._operand_symmetric[key]
 
-    def _is_blind(self, callee: int, order: Sequence[int]) -> bool:
+    def _is_operand_symmetric(self, callee: int, order: Sequence[int]) -> bool:
         body = self.module.computations[callee]
         if len(body.parameters()) != len(order):  # it was not opened: in doubt, until it is
             return False

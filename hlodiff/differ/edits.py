@@ -1,4 +1,4 @@
-"""From paired programs to edits: what was added, removed, changed, one instruction at a time."""
+"""From matched programs to edits: one pass over instructions says what was added, removed or changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hlodiff.differ.computation_matches import (
     matched_calls,
 )
 from hlodiff.differ.computation_matches import through as through_call
-from hlodiff.differ.fields import in_order, told_changes
+from hlodiff.differ.fields import in_order, reported_changes
 from hlodiff.differ.operands import operands_changed, root_changed, with_elements
 from hlodiff.differ.placement import donated_parts, platform_of
 from hlodiff.differ.result import Cost, FieldChange, Kind
@@ -125,7 +125,7 @@ def _inside(
                 yield RawEdit("removed", place, None, count=pair.count)
             continue
         other = pair.new_side.computation.instructions[partner]
-        changes = told_changes(one, other, platform) + numbers.get(position, [])
+        changes = reported_changes(one, other, platform) + numbers.get(position, [])
         if pair.elements and one.operands and one.operands[0] in pair.elements:
             changes = with_elements(changes, one, other, pair.elements[one.operands[0]])
         changes += _called_changes(old, new, one, other)

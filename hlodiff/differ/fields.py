@@ -1,4 +1,4 @@
-"""Which fields of two paired instructions differ, in DESIGN's words, with both values."""
+"""Which fields of two matched instructions differ, with both values. A field has one name on every target and stage."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ _OF_ANY = frozenset(["sharding", "compute_type"])
 _COMPUTE_TYPE = "_xla_compute_type"
 
 
-def told_changes(old: Instruction, new: Instruction, platform: str = "") -> list[FieldChange]:
+def reported_changes(old: Instruction, new: Instruction, platform: str = "") -> list[FieldChange]:
     """What an edit says: `field_changes` without fields that only one of two different opcodes has.
 
     Example:
         >>> iota = Instruction("a", "iota", Shape("f32"), attributes=(("iota_dimension", "0"),))
         >>> tanh = Instruction("a", "tanh", Shape("f32"))
-        >>> [change.field for change in told_changes(iota, tanh)]
+        >>> [change.field for change in reported_changes(iota, tanh)]
         ['opcode']
     """
     changes = field_changes(old, new, platform)

@@ -1,4 +1,4 @@
-"""Equal edits are one entry with a count, whichever layer, computation or call site they are in."""
+"""Equal edits are one entry with a count, in whichever layer, computation or call site: a dictionary by signature."""
 
 from __future__ import annotations
 

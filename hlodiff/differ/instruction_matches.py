@@ -1,4 +1,6 @@
-"""Which instruction of the old computation is which of the new one: refinement, then assignment of what is left."""
+"""Matches instructions of two computations: colour refinement (Weisfeiler and Leman 1968) from strong to weak labels
+as in GumTree (Falleri et al. 2014), then a linear sum assignment of what is left.
+"""
 
 from __future__ import annotations
 

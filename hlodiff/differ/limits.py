@@ -1,4 +1,4 @@
-"""How much the differ may try, and what it says where that was not enough."""
+"""How much work the differ may spend on each step, and how a result names a limit that was hit."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def hits_of(limits: Limits, computations: Mapping[str, int]) -> tuple[LimitHit, 
         ['search']
     """
     return tuple(
-        LimitHit(name, getattr(limits, name), count, _in_words(name, getattr(limits, name), count))
+        LimitHit(name, getattr(limits, name), count, _format_hit(name, getattr(limits, name), count))
         for name in _WORDS
         if (count := computations.get(name, 0))
     )
 
 
-def _in_words(name: str, value: int, count: int) -> str:
+def _format_hit(name: str, value: int, count: int) -> str:
     verb, what, so = _WORDS[name]
     who = f"1 computation {verb}s" if count == 1 else f"{count:,} computations {verb}"
     return f"{who} {what}; {so}; raise limits.{name} (now {value}) in [tool.hlodiff]"

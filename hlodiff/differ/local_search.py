@@ -1,4 +1,7 @@
-"""Local search for a cheaper matching, on a cost model that counts the edits a matching needs."""
+"""Local search for a cheaper matching: ejection chains (Glover 1996) on a cost model that counts the edits it needs.
+
+Why: the shortest edit script between graphs with sharing is NP-hard, and an early match may block a better one.
+"""
 
 from __future__ import annotations
 
@@ -192,26 +195,26 @@ class CostModel:
         """Of an old instruction with its partner, what is inside of what they call included."""
         self._priced += 1
         if position >= self._size:
-            return self._price_of_root() if position == self._size else self._price_of_call()
+            return self._cost_of_root() if position == self._size else self._cost_of_call()
         partner = self.pairing.old[position]
         if partner < 0:
-            return self._price_alone(self.old, position, 0)
+            return self._cost_alone(self.old, position, 0)
         inside, own = self._pair(position, partner)
         if self._is_parameter[position]:
-            return own if self._expected.fits(position, partner) else own + self._price_of_misfit()
+            return own if self._expected.fits(position, partner) else own + self._cost_of_misfit()
         if self.is_rewired(position):
             own = max(own, EDIT) + _FIELD
         return inside + own
 
-    def _price_of_root(self) -> int:
+    def _cost_of_root(self) -> int:
         """Counted as one more user of the root: another instruction is the result now."""
         roots = (self.old.computation.root, 0), (self.new.computation.root, 0)
         return 0 if same_value(self.old, self.new, self.pairing, *roots) else EDIT
 
-    def _price_of_misfit(self) -> int:
+    def _cost_of_misfit(self) -> int:
         return 2 * _FIELD + (EDIT if self._expected.edits is None else 0)
 
-    def _price_of_call(self) -> int:
+    def _cost_of_call(self) -> int:
         """One edit of the call tells of all parameters that are not what they were."""
         edits = self._expected.edits or 0
         pairs = ((one, self.pairing.old[one]) for one in self._parameters if edits)
@@ -219,7 +222,7 @@ class CostModel:
 
     def cost_of_new(self, position: int) -> int:
         """Of a new instruction that has no partner."""
-        return self._price_alone(self.new, position, 1) if self.pairing.new[position] < 0 else 0
+        return self._cost_alone(self.new, position, 1) if self.pairing.new[position] < 0 else 0
 
     def is_least(self) -> bool:
         """True where no pairing of the two computations that a search may find can cost less than this one.
@@ -241,7 +244,7 @@ class CostModel:
                 n for n in range(size) if n == partner or new.labels[ANY][n] == call or new.labels[STRUCTURE][n] == kind
             ]
             cheapest = [sum(self._pair(position, n)) for n in likely]
-            bound += min([*cheapest, self._price_alone(old, position, 0) + alone])
+            bound += min([*cheapest, self._cost_alone(old, position, 0) + alone])
         return self.total <= bound
 
     def is_rewired(self, position: int) -> bool:
@@ -295,7 +298,7 @@ class CostModel:
             bodies[n].total() for it, bodies in ((one, self.bodies[0]), (other, self.bodies[1])) for n in it.called
         )
 
-    def _price_alone(self, side: MatchGraph, position: int, which: int) -> int:
+    def _cost_alone(self, side: MatchGraph, position: int, which: int) -> int:
         """Of an instruction that came or went, with all it calls."""
         found = self._costs_alone[which].get(position)
         if found is None:
@@ -609,11 +612,11 @@ class _LocalSearch:
         start = model.total
         fixed: tuple[set[int], set[int]] = (set(), set())
         move: Move | None = (one, other)
-        loose: list[Move] = []
+        displaced: list[Move] = []
         made: list[Move] = []
         reach = _LONG if depth == _LONG else 1
         while move is not None:
-            loose = self._apply(move, fixed) + loose
+            displaced = self._apply(move, fixed) + displaced
             made.insert(0, move)
             total = model.update()
             if total < start:
@@ -622,12 +625,12 @@ class _LocalSearch:
             if depth == 0 or total > start + _DEAREST:
                 break
             depth -= 1
-            move = self._best(made[:reach], loose, fixed)
+            move = self._best(made[:reach], displaced, fixed)
         model.rollback(checkpoint)
         return False
 
     def _apply(self, move: Move, fixed: tuple[set[int], set[int]]) -> list[Move]:
-        """Make a move; what it displaced goes together where that is cheaper. Returns what is loose then."""
+        """Make a move; what it displaced goes together where that is cheaper. Returns what it displaced."""
         model, pairing = self.model, self.model.pairing
         one, other = move
         fixed[0].add(one)
@@ -647,12 +650,12 @@ class _LocalSearch:
             model.rollback(checkpoint)
         return [(a, b)] if max(a, b) >= 0 else []
 
-    def _best(self, made: Iterable[Move], loose: Iterable[Move], fixed: tuple[set[int], set[int]]) -> Move | None:
+    def _best(self, made: Iterable[Move], displaced: Iterable[Move], fixed: tuple[set[int], set[int]]) -> Move | None:
         """The cheapest next step of a chain; None where there is none."""
         model = self.model
         found: tuple[int, Move] | None = None
         tried: set[Move] = set()
-        for move in self._followers(made, loose):
+        for move in self._followers(made, displaced):
             one, other = move
             if move in tried or one in fixed[0] or other in fixed[1]:
                 continue
@@ -667,10 +670,10 @@ class _LocalSearch:
                 found = total, move
         return found[1] if found else None
 
-    def _followers(self, made: Iterable[Move], loose: Iterable[Move]) -> Iterator[Move]:
-        """New partners for what is loose, and pairs of neighbours of what moved, the last first."""
+    def _followers(self, made: Iterable[Move], displaced: Iterable[Move]) -> Iterator[Move]:
+        """New partners for what was displaced, and pairs of neighbours of what moved, the last first."""
         pairing = self.model.pairing
-        for one, other in loose:
+        for one, other in displaced:
             if one >= 0:
                 yield from ((one, n) for n in self.olds.get(one, ()) if pairing.old[one] != n)
             if other >= 0:

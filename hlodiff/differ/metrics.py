@@ -106,8 +106,8 @@ def metrics_by_kind(counts: Counts) -> dict[str, dict[str, float]]:
     """
     found: dict[str, dict[str, float]] = {}
     for kind, part in counts.kinds.items():
-        told = {n: v for n, v in metrics_of(part).items() if v and not n.startswith("ops.")}
-        found[kind] = {**told, **{f"op.{opcode}": number for opcode, number in sorted(part.ops.items())}}
+        shown = {n: v for n, v in metrics_of(part).items() if v and not n.startswith("ops.")}
+        found[kind] = {**shown, **{f"op.{opcode}": number for opcode, number in sorted(part.ops.items())}}
     return found
 
 

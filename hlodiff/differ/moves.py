@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from hlodiff.differ.computation_matches import Place, ProgramMatch, ProgramSide, at, equal_below, paired_places
 from hlodiff.differ.edits import RawEdit
-from hlodiff.differ.fields import in_order, told_changes
+from hlodiff.differ.fields import in_order, reported_changes
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.placement import compute_place, platform_of
@@ -320,7 +320,7 @@ def _replaced(
 def _move(sides: tuple[_Side, _Side], platform: str, source: Place, target: Place, count: int) -> RawEdit:
     (old, ours), (new, theirs) = sides
     names = old.computations[source[0]].name, new.computations[target[0]].name
-    changes = told_changes(at(old, source), at(new, target), platform)
+    changes = reported_changes(at(old, source), at(new, target), platform)
     threads = ours.get(source[0], "device"), theirs.get(target[0], "device")
     if threads[0] != threads[1]:
         changes = in_order([*changes, FieldChange("compute_type", *threads)])
@@ -370,12 +370,12 @@ def relocations(diff: ModuleDiff) -> tuple[Relocation, ...]:
         >>> relocations(ModuleDiff(Module("m", "stablehlo", (), 0), Module("m", "stablehlo", (), 0)))
         ()
     """
-    came: dict[tuple[str, str], list[tuple[Edit, str]]] = {}
+    candidates: dict[tuple[str, str], list[tuple[Edit, str]]] = {}
     for edit, kind, place in _whole(diff, "added"):
-        came.setdefault(kind, []).append((edit, place))
+        candidates.setdefault(kind, []).append((edit, place))
     found = []
     for edit, kind, place in _whole(diff, "removed"):
-        partners = came.get(kind, [])
+        partners = candidates.get(kind, [])
         number = next((n for n, (_, there) in enumerate(partners) if there != place), None)
         if number is not None:
             added, there = partners.pop(number)

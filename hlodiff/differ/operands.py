@@ -1,4 +1,4 @@
-"""Did an instruction's operands change, or did something come or go on the way to them?"""
+"""Whether the operands of matched instructions changed, or something was only added or removed on the way to them."""
 
 from __future__ import annotations
 
@@ -90,33 +90,33 @@ def same_operands_in_any_order(old: MatchGraph, new: MatchGraph, pairing: Instru
     below, above = pairing.reach(sides, which), pairing.reach(sides, 1 - which)
     pairing.steps += len(ours) + len(theirs)
     places: dict[Slot, list[int]] = {}
-    loose: dict[int, int] = {}
+    unpaired: dict[int, int] = {}
     for n in range(len(more) - 1, -1, -1):
         if back[more[n][0]] >= 0:
             places.setdefault(more[n], []).append(n)
         else:
-            loose[n] = above.below(more[n][0])
+            unpaired[n] = above.below(more[n][0])
     found = 0  # by any operand without partner
-    for bits in loose.values():
+    for bits in unpaired.values():
         found |= bits
     for one, result in fewer:
         partner = there[one]
         first: list[int] | None
         if partner >= 0:
             first = places.get((partner, result))
-            free = (n for n, bits in loose.items() if bits >> partner & 1) if found >> partner & 1 else ()
+            free = (n for n, bits in unpaired.items() if bits >> partner & 1) if found >> partner & 1 else ()
         else:
             bits = below.below(one)
             first = min(
                 (each for slot, each in places.items() if each and bits >> back[slot[0]] & 1), key=_last, default=None
             )
-            free = (n for n in loose if not (names[0][one] and names[1][more[n][0]]))
+            free = (n for n in unpaired if not (names[0][one] and names[1][more[n][0]]))
             pairing.steps += len(places)
         place = min(free, default=None)
         if first and (place is None or first[-1] < place):
             first.pop()
         elif place is not None:
-            del loose[place]
+            del unpaired[place]
         else:
             return False
     return True
@@ -351,33 +351,33 @@ def _exchange(
 
 def _alike(modules: tuple[Module, Module], one: Instruction, other: Instruction) -> Callable[[int, int], int]:
     """How much elements have in common, by their numbers: what a loop does with them."""
-    roles: list[dict[int, Counter[object]]] = []
+    inner_uses: list[dict[int, Counter[object]]] = []
 
     def alike(a: int, b: int) -> int:
-        if not roles:
-            roles.extend(_roles(module, it) for module, it in zip(modules, (one, other), strict=True))
-        ours, theirs = roles[0].get(a, Counter()), roles[1].get(b, Counter())
+        if not inner_uses:
+            inner_uses.extend(_inner_uses(module, it) for module, it in zip(modules, (one, other), strict=True))
+        ours, theirs = inner_uses[0].get(a, Counter()), inner_uses[1].get(b, Counter())
         return min((ours & theirs).total(), _MOST)
 
     return alike
 
 
-def _roles(module: Module, it: Instruction) -> dict[int, Counter[object]]:
+def _inner_uses(module: Module, it: Instruction) -> dict[int, Counter[object]]:
     """For each element what reads it in what is called, and what is returned in its place."""
-    roles: dict[int, Counter[object]] = {}
+    inner_uses: dict[int, Counter[object]] = {}
     for rank, callee in enumerate(it.called):
         owner = module.computations[callee]
         root = owner.instructions[owner.root]
         if root.opcode == "while":
-            for number, inner in _roles(module, root).items():
-                roles.setdefault(number, Counter()).update(inner)
+            for number, inner in _inner_uses(module, root).items():
+                inner_uses.setdefault(number, Counter()).update(inner)
         for number, role in _used(owner):
-            roles.setdefault(number, Counter())[rank, *role] += 1
+            inner_uses.setdefault(number, Counter())[rank, *role] += 1
         for number, operand in enumerate(root.operands if root.opcode == "tuple" else ()):
             returned = owner.instructions[operand]
             what = returned.opcode, shape_text(returned.shape, False), element_of(returned) == number
-            roles.setdefault(number, Counter())["returned", *what] += 1
-    return roles
+            inner_uses.setdefault(number, Counter())["returned", *what] += 1
+    return inner_uses
 
 
 def _used(owner: Computation) -> list[tuple[int, tuple[object, ...]]]:

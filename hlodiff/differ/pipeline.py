@@ -1,4 +1,4 @@
-"""diff(old, new): noise off, pair, say what was done; each step is a function of its own file."""
+"""diff(old, new) from top to bottom: prune, drop noise, match, list the edits, explain them. Each step has a file."""
 
 from __future__ import annotations
 
@@ -97,13 +97,13 @@ class PairMetrics:
         return found
 
 
-def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, closed: bool = True) -> ModuleDiff:
+def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool = True) -> ModuleDiff:
     """What someone had to do to the old program to get the new one, in as few edits as possible.
 
     Args:
         old, new: two programs of one stage, as read; noise is taken off here, names and order are not looked at.
         limits: how much may be tried; those that were hit are said in `limit_hits`.
-        closed: whether computations that both programs hold as they are stay unread. Of several equals another may be
+        pruning: whether computations that both programs hold as they are stay unread. Of several equals another may be
             named then, a search that ends early may end elsewhere, and `ignored` counts the noise in the others only.
 
     Returns:
@@ -123,7 +123,7 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, closed: bool = 
             f"a {old.stage} program and a {new.stage} program cannot be compared",
             hint="compare two compiled programs (.hlo) or two StableHLO programs (.mlir)",
         )
-    pruned = _pruned(old, new) if closed else None
+    pruned = _pruned(old, new) if pruning else None
     while True:
         opened = pruned.modules if pruned else (old, new)
         ready = prepare_pair(*opened)
@@ -146,7 +146,7 @@ def diff_with_matches(
         limits: how much may be tried.
 
     Returns:
-        what `diff` gives with `closed=False`, the programs without noise, and the matches that the edits rest on.
+        what `diff` gives with `pruning=False`, the programs without noise, and the matches that the edits rest on.
     """
     ready = prepare_pair(old, new)
     worked = diff_in_canonical_direction(ready, limits)

@@ -286,8 +286,8 @@ def copies_of(
                     found.append(_repeat(module, loop, weight.total, computed(first, its_labels, module, labels)))
     except TooLarge:
         return ()
-    told = _merged([one for one in found if one is not None])
-    return tuple(sorted(told, key=lambda r: (-r.operations, r.where.file, r.where.first, r.where.function)))
+    merged = _merged([one for one in found if one is not None])
+    return tuple(sorted(merged, key=lambda r: (-r.operations, r.where.file, r.where.first, r.where.function)))
 
 
 @dataclass(frozen=True, slots=True)

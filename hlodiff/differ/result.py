@@ -1,4 +1,4 @@
-"""What a diff says: frozen records, the same for every report. Words are those of DESIGN.md sections 7 and 8."""
+"""What a diff says: frozen records, the same for every report. JSON fields keep name, type and meaning."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Edit:
         return self.sites[0][1] if self.sites else None
 
     def to_json(self) -> dict[str, Any]:
-        """The edit as DESIGN.md section 8 spells it, plus `changes`, `matcher` and what it `follows`."""
+        """The edit in JSON, with `changes`, `matcher` and what it `follows`."""
         return (
             {
                 "kind": self.kind,
@@ -268,7 +268,7 @@ class ModuleDiff:
         return replay(self.script, self.elided)
 
     def to_json(self) -> dict[str, Any]:
-        """The members of one `programs` entry that the two programs alone decide (DESIGN.md section 8)."""
+        """The members of one `programs` entry that the two programs alone decide."""
         return {
             "status": "identical" if self.identical else "changed",
             "summary": self.summary,

@@ -153,8 +153,8 @@ class InstructionPair:
         old, new: indices into the modules' computations; -1 where only one side has it.
         partners: for each old instruction its new place, -1 for none.
         calls: for each surviving caller, by its new place, what it calls now.
-        came: parameters that came with a reader, by their new places.
-        went: parameters that went with their readers, by their old places.
+        added: parameters that came with a reader, by their new places.
+        removed: parameters that went with their readers, by their old places.
         arguments: operands of survivors that came or went with a parameter of what they call.
         count: how many call sites lead here.
         root: the new place of the root of a computation that is new as a whole.
@@ -166,8 +166,8 @@ class InstructionPair:
     new: int
     partners: tuple[int, ...] = ()
     calls: tuple[tuple[int, Calls], ...] = ()
-    came: tuple[tuple[int, Instruction], ...] = ()
-    went: tuple[int, ...] = ()
+    added: tuple[tuple[int, Instruction], ...] = ()
+    removed: tuple[int, ...] = ()
     arguments: tuple[OperandRewiring, ...] = ()
     count: int = 1
     root: int = -1

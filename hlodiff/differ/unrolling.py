@@ -53,13 +53,13 @@ def unrolling(looped: Module, unrolled: Module) -> Unrolling | None:
         return None
     before, after = labels_of(looped), labels_of(unrolled)
     kept = Counter(loop.content for loop in _loops(unrolled, after))
-    gone: dict[tuple[FrameTree, int], Counter[bytes]] = {}
+    removed: dict[tuple[FrameTree, int], Counter[bytes]] = {}
     for loop in _loops(looped, before):
         if kept[loop.content]:
             kept[loop.content] -= 1
         else:  # a forward and a backward loop of one line are one loop of Python
-            gone.setdefault((loop.where, loop.turns), Counter()).update(loop.body)
-    for (where, turns), body in gone.items():
+            removed.setdefault((loop.where, loop.turns), Counter()).update(loop.body)
+    for (where, turns), body in removed.items():
         for function in _functions(where, unrolled):
             own = [
                 one

@@ -274,7 +274,7 @@ def _apply_steps(script: EditScript, index: int, steps: Sequence[Step]) -> _Repl
     new = script.new.computations[pair.new] if pair.new >= 0 else None
     made = _ReplayedComputation(index, pair, steps, old, new)
     # The entry is always opened, because the header speaks of its parameters.
-    touched = steps or pair.came or pair.went or pair.arguments or pair.elements
+    touched = steps or pair.added or pair.removed or pair.arguments or pair.elements
     if index > 0 and old and new and not touched and _is_unchanged(script, pair, old, new):
         made.is_opened = False
         return made
@@ -352,7 +352,7 @@ def _new_calls(script: EditScript, calls: Calls) -> Calls:
 
 def _add(script: EditScript, made: _ReplayedComputation) -> None:
     """Add instructions: parameters that come with a reader, new instructions, and those from other computations."""
-    for place, it in made.pair.came:
+    for place, it in made.pair.added:
         _put(made, place, _fields(it) | {"calls": ()}, (), (), _Record())
     for step in made.steps:
         if not isinstance(step, AddStep | ArriveStep):
@@ -402,16 +402,16 @@ def _rearrange(script: EditScript, made: _ReplayedComputation, place: int, wires
     placed: dict[int, tuple[int | None, Value]] = {
         wire.place: (wire.slot, wire.reads) for wire in wires if wire.place is not None and wire.reads is not None
     }
-    loose: list[tuple[int | None, Value]] = []
+    unplaced: list[tuple[int | None, Value]] = []
     for slot, value in enumerate(values):
         if slot in cut:
             continue
         if bound is None:
-            loose.append((slot, value))
+            unplaced.append((slot, value))
         else:  # a position behind all others where the parameter is gone: the comparison sees one operand too many
             placed[bound.get(slot, len(values) + slot)] = (slot, value)
-    free = (n for n in range(len(placed) + len(loose)) if n not in placed)
-    placed |= dict(zip(free, loose, strict=False))
+    free = (n for n in range(len(placed) + len(unplaced)) if n not in placed)
+    placed |= dict(zip(free, unplaced, strict=False))
     ordered = [placed[n] for n in sorted(placed)]
     _set_operands(made.graph, place, [value for _, value in ordered])
     record.positions = {slot: n for n, (slot, _) in enumerate(ordered) if slot is not None}
@@ -438,7 +438,7 @@ def _parameter_numbers(script: EditScript, pair: InstructionPair) -> dict[int, i
 def _remove(made: _ReplayedComputation) -> None:
     """Remove instructions; one that is still read stays as a node that the new computation does not have."""
     removed = [~step.old for step in made.steps if isinstance(step, RemoveStep)]
-    removed += [~place for place in made.pair.went]
+    removed += [~place for place in made.pair.removed]
     removed = [node for node in removed if node in made.graph]
     made.graph.remove_edges_from([edge for node in removed for edge in made.graph.in_edges(node, keys=True)])
     made.graph.remove_nodes_from([node for node in removed if made.graph.out_degree(node) == 0])
@@ -587,11 +587,11 @@ def _compare(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[
 
 def _check_accounted(made: _ReplayedComputation) -> Iterator[str]:
     """Each old instruction is kept, or an edit removes it, or it is a parameter that went with its readers."""
-    gone = {step.old for step in made.steps if isinstance(step, RemoveStep)} | set(made.pair.went)
+    removed = {step.old for step in made.steps if isinstance(step, RemoveStep)} | set(made.pair.removed)
     for node in made.graph:
-        if node < 0 and ~node not in gone:
+        if node < 0 and ~node not in removed:
             yield f"{_name(made.old, ~node)} is not in the new program, and no edit removes it"
-    for place in made.pair.went:
+    for place in made.pair.removed:
         if made.old and (made.index == 0 or made.old.instructions[place].opcode != "parameter"):
             yield f"{_name(made.old, place)} went without an edit"
 
@@ -753,8 +753,10 @@ def _check_calls(
             yield f"{where} calls another computation through {name}, {_SILENT}"
         kept_opcode = made.opcode(place) == before.opcode and "opcode" not in record.settings
         if len(refs) < len(group) and kept_opcode:
-            gone = [each for each in program.computations if each.new is None and each.pair.old in group[len(refs) :]]
-            if not any(isinstance(step, RemoveStep) for each in gone for step in each.steps):
+            removed = [
+                each for each in program.computations if each.new is None and each.pair.old in group[len(refs) :]
+            ]
+            if not any(isinstance(step, RemoveStep) for each in removed for step in each.steps):
                 yield f"{where} calls less than it did through {name}, {_SILENT}"
     for name, refs in record.calls:
         for inner in (program.computations[ref] for ref in refs):
@@ -858,8 +860,8 @@ def _is_bound(inner: _ReplayedComputation, wire: OperandRewiring) -> bool:
     if inner.old is None or inner.new is None:
         return False
     if wire.reads is None:
-        return any(inner.old.instructions[place].literal == str(wire.slot) for place in inner.pair.went)
-    return any(it.literal == str(wire.place) for _, it in inner.pair.came)
+        return any(inner.old.instructions[place].literal == str(wire.slot) for place in inner.pair.removed)
+    return any(it.literal == str(wire.place) for _, it in inner.pair.added)
 
 
 def _check_parameters(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
@@ -867,13 +869,13 @@ def _check_parameters(program: _ReplayedProgram, made: _ReplayedComputation) -> 
     assert made.old is not None
     if any(record.is_rewired for _, _, record in program.callers(made.index)):
         return  # an edit gives a caller other operands, so parameters may come and go unread
-    for place, it in made.pair.came:
+    for place, it in made.pair.added:
         if place != made.graph.graph["root"] and not any(
             key >= 0 for *_, key in made.graph.out_edges(place, keys=True)
         ):
             yield f"parameter %{it.name} of %{made.old.name} came and nothing reads it, {_SILENT}"
-    read = {made.old.root, *(n for it in made.old.instructions for n in it.operands)} if made.pair.went else set()
-    for place in made.pair.went:
+    read = {made.old.root, *(n for it in made.old.instructions for n in it.operands)} if made.pair.removed else set()
+    for place in made.pair.removed:
         if place not in read:
             yield f"{_name(made.old, place)}, which nothing read, went, {_SILENT}"
 

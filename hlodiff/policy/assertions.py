@@ -129,7 +129,7 @@ class Program:
         """
         __tracebackhide__ = True
         if kind and kind not in FAMILIES:
-            raise ConfigError(f"unknown collective `{kind}`", hint=_meant(kind, FAMILIES))
+            raise ConfigError(f"unknown collective `{kind}`", hint=_suggestion(kind, FAMILIES))
         found = [one for one in self._collectives(kind) if self._is_over(one, min_dimension, min_bytes)]
         if axis and found:
             found, unknown = over_axis(found, self.stablehlo, axis)
@@ -159,10 +159,12 @@ class Program:
         total = self.facts.get("memory.alias", sum(sizes.values()))
         if total >= at_least:
             return
-        told = f"{format_metric('alias_bytes', total)} are aliased; at least {format_metric('alias_bytes', at_least)}"
+        total_text = (
+            f"{format_metric('alias_bytes', total)} are aliased; at least {format_metric('alias_bytes', at_least)}"
+        )
         arguments = ", ".join(map(str, sizes)) or "none"
         lost = list(DonationAliases().violations(self._both()))
-        self._fail_for([Hit(f"{told}. Aliased arguments: {arguments}", ""), *lost])
+        self._fail_for([Hit(f"{total_text}. Aliased arguments: {arguments}", ""), *lost])
 
     def assert_no_copy_in_loop(self, *, min_bytes: int = 0) -> None:
         """No copy inside a while, also inside its fusions: it would be made in every turn.
@@ -299,6 +301,6 @@ def _typed(read: Callable[[], T], call: str) -> T:
     raise ConfigError(what, where=f"{call}: {of}" if of else call, hint=hint)
 
 
-def _meant(word: str, known: Iterable[str]) -> str:
+def _suggestion(word: str, known: Iterable[str]) -> str:
     near = closest(word, known)
     return f"did you mean `{near}`?" if near else f"known: {', '.join(known)}"

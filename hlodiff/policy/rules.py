@@ -295,8 +295,8 @@ class NoWidenedType(Rule):
 
 def _widened(edit: Edit, diff: ModuleDiff) -> Iterator[Hit]:
     for change in edit.changes:
-        told_inside = edit.new is None or edit.new.opcode in _CARRIERS
-        if change.field == "element_type" and is_wider(change.old, change.new) and edit.new and not told_inside:
+        is_carrier = edit.new is None or edit.new.opcode in _CARRIERS
+        if change.field == "element_type" and is_wider(change.old, change.new) and edit.new and not is_carrier:
             yield hit_of(edit, f"{edit.new.opcode} %{edit.new.name} is {change.new}, it was {change.old}")
     if edit.kind == "added" and edit.new and edit.new.opcode == "convert" and edit.new.computation >= 0:
         old, new = _cast(diff.new, edit.new.computation, edit.new.instruction)

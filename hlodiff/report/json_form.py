@@ -1,4 +1,4 @@
-"""JSON as DESIGN.md section 8 spells it, for machines: everything, nothing cut."""
+"""JSON for machines: everything, nothing cut."""
 
 from __future__ import annotations
 

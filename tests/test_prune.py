@@ -48,7 +48,7 @@ def _kinds(edits: Iterable[Edit]) -> Counter[object]:
 
 def _both_ways(old: str, new: str) -> tuple[dict[str, object], dict[str, object]]:
     fast = diff(read_hlo(old, at_once=False), read_hlo(new, at_once=False))
-    slow = diff(read_hlo(old, at_once=True), read_hlo(new, at_once=True), closed=False)
+    slow = diff(read_hlo(old, at_once=True), read_hlo(new, at_once=True), pruning=False)
     return _answer(fast), _answer(slow)
 
 

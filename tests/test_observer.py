@@ -58,12 +58,12 @@ def test_a_trace_and_its_program() -> None:
         double(x)  # answered by JAX's cache
     (trace,), (program,) = seen.traces, seen.programs
     assert trace.call.function.name.endswith("<locals>.double") and not trace.nested and not trace.ahead
-    assert trace.call.function.place.startswith("tests/test_observing.py:")
-    assert trace.call.place.startswith("tests/test_observing.py:")
+    assert trace.call.function.place.startswith("tests/test_observer.py:")
+    assert trace.call.place.startswith("tests/test_observer.py:")
     assert leaf(trace, "x").text == "f32[3,4]" and not leaf(trace, "x").weak
     assert (program.name, program.traced, program.eager, program.platform) == ("jit_double", True, False, "cpu")
     assert program.call == trace.call and program.seconds["lower"] > 0 < program.seconds["compile"]
-    assert "stablehlo.select" in program.stablehlo() and "test_observing.py" in program.stablehlo()
+    assert "stablehlo.select" in program.stablehlo() and "test_observer.py" in program.stablehlo()
     assert program.hlo().startswith("HloModule jit_double")
     program.forget()
     assert program.stablehlo() and not program.hlo()

@@ -37,7 +37,7 @@ def pull(number: int, commit: str = COMMIT, head: str = "guest/project", base: s
 
 
 @dataclass
-class Forge:
+class CodeHost:
     """What the server knows and what it was asked.
 
     `comments` are those of every request: id, body, and whose. `archive` is the artifact, `said_size` what the list
@@ -87,23 +87,23 @@ class Forge:
         return {}
 
 
-def _handler(forge: Forge, storage: bool) -> type[BaseHTTPRequestHandler]:
+def _handler(code_host: CodeHost, storage: bool) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def _serve(self) -> None:
             split = urlsplit(self.path)
             length = int(self.headers["Content-Length"] or 0)
             body = json.loads(self.rfile.read(length)) if length else None
             token = self.headers["Authorization"] or self.headers["PRIVATE-TOKEN"] or ""
-            forge.tokens.append(("storage" if storage else "api", token))
-            forge.asked.append(f"{self.command} {self.path}")
+            code_host.tokens.append(("storage" if storage else "api", token))
+            code_host.asked.append(f"{self.command} {self.path}")
             if storage:
-                self._send(200, forge.archive or b"")
+                self._send(200, code_host.archive or b"")
             elif split.path.endswith("/zip"):
                 self.send_response(302)
-                self.send_header("Location", f"{forge.storage}/signed")
+                self.send_header("Location", f"{code_host.storage}/signed")
                 self.end_headers()
             else:
-                answer = forge.answer(self.command, split.path, parse_qs(split.query), body)
+                answer = code_host.answer(self.command, split.path, parse_qs(split.query), body)
                 status = answer if isinstance(answer, int) else 200
                 self._send(status, json.dumps(answer).encode())
 
@@ -122,15 +122,15 @@ def _handler(forge: Forge, storage: bool) -> type[BaseHTTPRequestHandler]:
 
 
 @contextmanager
-def served(forge: Forge) -> Iterator[Forge]:
-    """The forge at an address of its own, and the store of its artifacts at another one."""
-    servers = [ThreadingHTTPServer(("127.0.0.1", 0), _handler(forge, storage)) for storage in (False, True)]
-    forge.address, forge.storage = (f"http://127.0.0.1:{server.server_port}" for server in servers)
+def served(code_host: CodeHost) -> Iterator[CodeHost]:
+    """The code host at an address of its own, and the store of its artifacts at another one."""
+    servers = [ThreadingHTTPServer(("127.0.0.1", 0), _handler(code_host, storage)) for storage in (False, True)]
+    code_host.address, code_host.storage = (f"http://127.0.0.1:{server.server_port}" for server in servers)
     threads = [threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True) for server in servers]
     for thread in threads:
         thread.start()
     try:
-        yield forge
+        yield code_host
     finally:
         for server in servers:
             server.shutdown()
