@@ -499,7 +499,7 @@ def is_misbound(one: Instruction, other: Instruction, pairs: Pairs) -> bool:
     for inner in _opened(one, other, pairs):
         numbers = _numbers(inner)
         if _binds(one, other, inner):
-            if list(numbers.items()) != bound or any(map(_has_idle, *_free(inner))):
+            if list(numbers.items()) != bound or _has_idle(inner):
                 return True
         elif numbers != {n: n for n in range(max(len(side.computation.parameters()) for side in _sides(inner)))}:
             return True
@@ -533,15 +533,14 @@ def _numbers(inner: ComputationMatch) -> dict[int, int]:
     return {n: number[partners[p]] for n, p in enumerate(olds) if partners[p] in number}
 
 
-def _free(inner: ComputationMatch) -> tuple[tuple[MatchGraph, MatchGraph], tuple[list[int], list[int]]]:
+def _has_idle(inner: ComputationMatch) -> bool:
+    """Whether a parameter without a partner is read by nothing, on either side."""
     assert inner.pairing
-    return _sides(inner), (inner.pairing.old, inner.pairing.new)
-
-
-def _has_idle(side: MatchGraph, partners: list[int]) -> bool:
-    """Whether a parameter without a partner is read by nothing."""
-    root = side.computation.root
-    return any(partners[p] < 0 and not side.uses[p] and p != root for p in side.computation.parameters())
+    return any(
+        partners[p] < 0 and not side.uses[p] and p != side.computation.root
+        for side, partners in zip(_sides(inner), (inner.pairing.old, inner.pairing.new), strict=True)
+        for p in side.computation.parameters()
+    )
 
 
 # --- Walking what corresponds: instructions of paired computations, and pairs inside of equal ones.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from hlodiff.differ.causes import roots_of
-from hlodiff.differ.computation_matches import Place
+from hlodiff.differ.computation_matches import Place, at
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import RawEdit, text_of
 from hlodiff.differ.metrics import cycles_of
@@ -163,7 +163,14 @@ def group_edits(
         (_edit(old, new, origins, [edits[n] for n in members], regions[members[0]], printed_sides), members)
         for members in groups.values()
     ]
-    found.sort(key=lambda item: (roots[item[1][0]] != item[1][0], *_rank(item[0])))  # stable: else program order
+    found.sort(  # stable: else program order
+        key=lambda item: (
+            roots[item[1][0]] != item[1][0],
+            weight_of(item[0]),
+            -item[0].count,
+            KINDS.index(item[0].kind),
+        )
+    )
     places = {member: place for place, (_, members) in enumerate(found) for member in members}
     return tuple(
         edit if roots[members[0]] == members[0] else replace(edit, cause=places[roots[members[0]]])
@@ -176,10 +183,6 @@ def _line(origins: tuple[Origins, Origins], edit: RawEdit) -> tuple[tuple[str, i
     places = edit.old, edit.new
     frames = [own_frame(origin.stack(*at)) if at else None for origin, at in zip(origins, places, strict=True)]
     return tuple((frame.file, frame.line) if frame else None for frame in frames)
-
-
-def _rank(edit: Edit) -> tuple[int, int, int]:
-    return weight_of(edit), -edit.count, KINDS.index(edit.kind)
 
 
 def weight_of(edit: Edit) -> int:
@@ -209,13 +212,9 @@ def _signature(old: Module, new: Module, edit: RawEdit) -> tuple[object, ...]:
 def _identity(module: Module, place: Place | None) -> tuple[object, ...] | None:
     if place is None:
         return None
-    it = _instruction(module, place)
+    it = at(module, place)
     literal = it.literal if it.opcode == "constant" else None
     return (it.opcode, shape_text(it.shape), literal, tuple(sorted(it.attributes)))
-
-
-def _instruction(module: Module, place: Place) -> Instruction:
-    return module.computations[place[0]].instructions[place[1]]
 
 
 def _edit(
@@ -264,5 +263,5 @@ def _cut(text: str, limit: int = 500) -> str:
 def _site(module: Module, place: Place | None) -> Site | None:
     if place is None:
         return None
-    it = _instruction(module, place)
+    it = at(module, place)
     return Site(*place, module.computations[place[0]].name, it.name, it.opcode, text_of(module, place))

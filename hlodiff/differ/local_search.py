@@ -201,7 +201,11 @@ class CostModel:
             return self._cost_alone(self.old, position, 0)
         inside, own = self._pair(position, partner)
         if self._is_parameter[position]:
-            return own if self._expected.fits(position, partner) else own + self._cost_of_misfit()
+            return (
+                own
+                if self._expected.fits(position, partner)
+                else own + 2 * _FIELD + (EDIT if self._expected.edits is None else 0)
+            )
         if self.is_rewired(position):
             own = max(own, EDIT) + _FIELD
         return inside + own
@@ -210,9 +214,6 @@ class CostModel:
         """Counted as one more user of the root: another instruction is the result now."""
         roots = (self.old.computation.root, 0), (self.new.computation.root, 0)
         return 0 if same_value(self.old, self.new, self.pairing, *roots) else EDIT
-
-    def _cost_of_misfit(self) -> int:
-        return 2 * _FIELD + (EDIT if self._expected.edits is None else 0)
 
     def _cost_of_call(self) -> int:
         """One edit of the call tells of all parameters that are not what they were."""

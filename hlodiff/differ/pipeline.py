@@ -34,7 +34,6 @@ from hlodiff.hlo.parser import LazyComputations
 from hlodiff.normalizer.constants import elided_constants
 
 if TYPE_CHECKING:
-    from hlodiff.differ.prune import PrunedPair
     from hlodiff.differ.script import EditScript
 
 _Value = TypeVar("_Value")
@@ -123,12 +122,16 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
             f"a {old.stage} program and a {new.stage} program cannot be compared",
             hint="compare two compiled programs (.hlo) or two StableHLO programs (.mlir)",
         )
-    pruned = _pruned(old, new) if pruning else None
+    pruned = None
+    if pruning and all(isinstance(module.computations, LazyComputations) for module in (old, new)):
+        from hlodiff.differ.prune import expand, prune  # StableHLO and short texts are read whole and never load this
+
+        pruned = prune(old, new)
     while True:
         opened = pruned.modules if pruned else (old, new)
         ready = prepare_pair(*opened)
         found = _edits_of(diff_in_canonical_direction(ready, limits, pruned), ready, opened, limits)
-        wider = _expanded(pruned, found.edits) if pruned else None
+        wider = expand(pruned, found.edits) if pruned else None
         if wider is pruned:
             break
         pruned = wider
@@ -182,21 +185,6 @@ def _result(
         reported_from,
         _script_of,
     )
-
-
-def _pruned(old: Module, new: Module) -> PrunedPair | None:
-    """None where the programs were not read from text in XLA's own form."""
-    if not isinstance(old.computations, LazyComputations) or not isinstance(new.computations, LazyComputations):
-        return None
-    from hlodiff.differ.prune import prune
-
-    return prune(old, new)
-
-
-def _expanded(pruned: PrunedPair, edits: list[RawEdit]) -> PrunedPair | None:
-    from hlodiff.differ.prune import expand
-
-    return expand(pruned, edits)
 
 
 def _script_of(found: ModuleDiff) -> EditScript:

@@ -200,7 +200,11 @@ def prepare_pair(old: Module, new: Module) -> DiffInput:
 
 def _with_parameters(modules: Sequence[Module]) -> list[tuple[Module, int]]:
     fused = [
-        {n: _opcodes(module.computations[n]) for n, is_fused in enumerate(fused_only(module)) if is_fused}
+        {
+            n: tuple(sorted(it.opcode for it in module.computations[n].instructions))
+            for n, is_fused in enumerate(fused_only(module))
+            if is_fused
+        }
         for module in modules
     ]
     # Only what has as many of each operation on both sides can be equal: no other content is looked at.
@@ -212,10 +216,6 @@ def _with_parameters(modules: Sequence[Module]) -> list[tuple[Module, int]]:
     both = set(hashes[0]) & set(hashes[1]) - {""}
     kept = [frozenset(n for n, one in enumerate(some) if one in both) for some in hashes]
     return [fusion_parameters(module, those, see_callers=False) for module, those in zip(modules, kept, strict=True)]
-
-
-def _opcodes(computation: Computation) -> tuple[str, ...]:
-    return tuple(sorted(it.opcode for it in computation.instructions))
 
 
 def without_channels(module: Module) -> Module:

@@ -126,7 +126,7 @@ class AttributeReader:
         return Tail(tuple(attributes), tuple(calls), tuple(predecessors), metadata)
 
     def _called_names(self, value: str) -> list[str]:
-        """Names of computations; short forms leave out the `%`, and then only names that exist are ones."""
+        """Names of computations. Short forms omit the `%`; in those only names that exist are computations."""
         names = operand_names(value.strip().removeprefix("{").removesuffix("}"))
         return names if "%" in value or all(name in self.computations for name in names) else []
 
@@ -414,7 +414,9 @@ def _first(line: str) -> int:
 
 def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Match[str], number: int) -> Instruction:
     position = start.end()
-    end = closing(line, position) + 1 if line[position : position + 1] == "(" else _end_of_shape(line, position)
+    end = closing(line, position) + 1 if line[position : position + 1] == "(" else line.find(" ", position)
+    if end < 0:
+        end = len(line)
     opcode = OPCODE.match(line, end)
     if opcode is None:
         raise reader.error("expected `opcode(`", number, end + 1)
@@ -436,11 +438,6 @@ def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Ma
         start.group(2), opcode.group(1), shape, known, (), tail.attributes, tail.calls, before,
         arguments.strip() if verbatim else None, op_name, frame, rest, number + reader.lines_before,
     )  # fmt: skip
-
-
-def _end_of_shape(line: str, position: int) -> int:
-    end = line.find(" ", position)
-    return len(line) if end < 0 else end
 
 
 def _read_tail(reader: _TextReader, text: str, number: int, column: int) -> tuple[Tail, tuple[str, int, str]]:

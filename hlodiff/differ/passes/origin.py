@@ -9,7 +9,7 @@ from typing import Literal
 
 from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.edits import text_of
-from hlodiff.differ.fields import told_changes
+from hlodiff.differ.fields import reported_changes
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.moves import InlinedView, inlined_view
 from hlodiff.differ.passes.dumps import Dump, Stage
@@ -188,7 +188,9 @@ class PassHistory:
         if before is None:
             return ()
         if step.back.get(place) != before:
-            return tuple(told_changes(at(step.diff.old, before), at(step.diff.new, place), platform_of(step.diff.new)))
+            return tuple(
+                reported_changes(at(step.diff.old, before), at(step.diff.new, place), platform_of(step.diff.new))
+            )
         return tuple(change for edit in step.edits.get(place, ()) for change in edit.changes)
 
     def first_place(self, state: int, place: Place) -> Place | None:
