@@ -18,7 +18,7 @@ _SECONDS = 0.2
 
 
 def dump_options(folder: Path) -> dict[str, bool | str]:
-    """What `Lowered.compile` is told, so that XLA writes a text after each pass that changed the module.
+    """Options of `Lowered.compile` with which XLA writes a text after each pass that changed the module.
 
     As options of one compile they concern no other program of the process, and the toolchain stays what it is. CPU,
     GPU and TPU compilers take them.

@@ -648,14 +648,14 @@ class _ScriptBuilder:
                     self._left(before, self._target(said))
 
     def _dropped(self, before: Instruction, after: Instruction) -> None:
-        """A survivor that calls less than it did: what it called must be told too."""
+        """A survivor that calls less than it did: what it called must have an edit too."""
         theirs = dict(after.calls)
         for name, group in before.calls:
             for callee in group[len(theirs.get(name, ())) :]:
                 self._leave(before, name, callee)
 
     def _left(self, before: Instruction, along: Sequence[int]) -> None:
-        """What was called by what went must be told too, unless it moved `along` as it was."""
+        """What was called by what went must have an edit too, unless it moved `along` as it was."""
         for name, group in before.calls:
             for callee in group:
                 if not any(self.bodies.are_equal(callee, other) for other in along):

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 _KINDS: dict[Kind, Kind] = {"added": "removed", "removed": "added", "changed": "changed", "moved": "moved"}
 
-_STORIES = {
+_OPPOSITE = {
     "split": "merged",
     "merged": "split",
     "grew": "shrank",
@@ -128,10 +128,10 @@ def reversed_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:
 
 
 def reversed_fusions(changes: Iterable[FusionChange]) -> tuple[FusionChange, ...]:
-    """The story of fusions told backwards."""
+    """What happened to fusions, the other way round."""
     return tuple(
         FusionChange(
-            _STORIES.get(change.kind, change.kind),
+            _OPPOSITE.get(change.kind, change.kind),
             change.new,
             change.old,
             change.moved_out,

@@ -309,8 +309,8 @@ def _inside(
 ) -> _Known | None:
     """Where what is called takes a tuple of these elements, and returns one if it returns any; None where it does not.
 
-    An edit tells of a tuple that is made of other values; one of both, where the loop begins or here, must be told by
-    what came and went.
+    An edit reports a tuple that is made of other values. Where the loop begins or here, what was added and removed must
+    explain one of the two.
     """
     pair = pairs[key]
     if pair.pairing is None or pair.old_side is None or pair.new_side is None:

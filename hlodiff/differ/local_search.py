@@ -216,7 +216,7 @@ class CostModel:
         return 0 if same_value(self.old, self.new, self.pairing, *roots) else EDIT
 
     def _cost_of_call(self) -> int:
-        """One edit of the call tells of all parameters that are not what they were."""
+        """One edit of the call covers all parameters that are not what they were."""
         edits = self._expected.edits or 0
         pairs = ((one, self.pairing.old[one]) for one in self._parameters if edits)
         return EDIT * edits if any(other >= 0 and not self._expected.fits(one, other) for one, other in pairs) else 0

@@ -175,21 +175,21 @@ class DiffInput:
 
 
 def prepare_pair(old: Module, new: Module) -> DiffInput:
-    """Apply every rule that drops content to both programs; say what was dropped, by rule.
+    """Apply every pass that drops content to both programs, and count what each pass dropped.
 
-    Fusions that both programs hold as they are keep the order of their parameters: where two parameters are twins that
-    order hangs on what the callers pass, and an edit there must not turn it round.
+    Fusions that both programs hold keep the order of their parameters. The order of interchangeable parameters depends
+    on what the callers pass, and an edit there must not reverse it.
     """
     modules = [old, new]
     ignored: dict[str, int] = {}
-    for rule in passes_for(old, new):
-        if not rule.affects_diff:
+    for one in passes_for(old, new):
+        if not one.affects_diff:
             continue
-        with_parameters = rule.name == "fusion_parameters"
-        results = _with_parameters(modules) if with_parameters else [rule.apply(module) for module in modules]
+        with_parameters = one.name == "fusion_parameters"
+        results = _with_parameters(modules) if with_parameters else [one.apply(module) for module in modules]
         modules = [module for module, _ in results]
         if count := sum(count for _, count in results):
-            ignored[rule.name] = count
+            ignored[one.name] = count
     printed = (modules[0], modules[1])
     hashed = (HashedModule.of(printed[0]), HashedModule.of(printed[1]))
     ordered = in_one_order(printed, [[content.hash for content in side.contents] for side in hashed])
@@ -243,6 +243,6 @@ def bare_instruction(it: Instruction) -> Instruction:
 
 
 def tuning_of(it: Instruction) -> str:
-    """How a GPU is told to run the instruction, as JSON; "" where nothing is said."""
+    """How a GPU runs the instruction, as JSON; "" where nothing is said."""
     text = it.attribute("backend_config")
     return split_backend_config(text)[1] if text and is_of_xla(it) else ""

@@ -173,7 +173,7 @@ def computed_twice(module: Module) -> tuple[RepeatedComputation, ...]:
         module: a StableHLO program. XLA finds most of these itself; in a compiled program none is expected.
 
     Returns:
-        one record for each value that is used as such: what it is computed from is not told apart.
+        one record for each value that is used as such: what it is computed from is not distinguished.
     """
     sizes = dict(enumerate(sizes_of(module)))
     hashes = computation_hashes(module)

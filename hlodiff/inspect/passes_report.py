@@ -106,7 +106,7 @@ def _lines(view: PassesView, pattern: re.Pattern[str] | None, everything: bool, 
         yield Line(2, f"no text that differs follows a pass that matches {pattern.pattern}")
     for step in chosen:
         yield Line(0, "")
-        yield Line(0, f"{step_label(step)}: {_counts_in_words(step)}", style="bold")
+        yield Line(0, f"{step_label(step)}: {_format_counts(step)}", style="bold")
         yield Line(2, step.stage.file)
         yield from _edit_lines(step, everything, root)
     yield Line(0, "")
@@ -180,7 +180,7 @@ def _numbers(after: Numbers, before: Numbers | None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _counts_in_words(step: PassStep) -> str:
+def _format_counts(step: PassStep) -> str:
     words = [f"{count:,} {kind}" for kind in KINDS if (count := step.diff.summary[kind])]
     words += (
         [many(len(step.diff.schedule), "edit of the schedule", "edits of the schedule")] if step.diff.schedule else []
@@ -232,7 +232,7 @@ def _markdown(view: PassesView, pattern: re.Pattern[str] | None, everything: boo
     if not everything and view.folded:
         yield from ("", f"{many(view.folded, 'text')} without an edit {'is' if view.folded == 1 else 'are'} folded.")
     for step in matching(view, pattern):
-        yield from ("", f"**{escape_markdown(step_label(step))}**: {_counts_in_words(step)}", "")
+        yield from ("", f"**{escape_markdown(step_label(step))}**: {_format_counts(step)}", "")
         groups = edit_groups_of(step.diff.edits, "compiled", root)
         for group in groups if everything else groups[:_MOST_EDITS]:
             where = f" ({code(group.where)})" if group.where else ""

@@ -23,7 +23,7 @@ class Judgement:
 
     Args:
         severity: "error" fails, "broken" and a "warning" that something recorded was not checked leave no verdict; a
-            "warning" of a budget or rule (`warn` in the configuration) and an "info" are told and decide nothing.
+            "warning" of a budget or rule (`warn` in the configuration) and an "info" are reported and decide nothing.
         rule: a short fixed name: one of PROGRAM_RULES, or what else was looked at, such as "growth".
         program: function and case.
         target: what it is compiled for; None where that is not known.

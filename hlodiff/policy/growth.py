@@ -150,7 +150,7 @@ def judge_growth(
 
     Returns:
         findings: a class that got worse or exceeds its limit fails, and so does one that is not recorded. A better one
-        is told.
+        is reported.
     """
     update = f"hlodiff update {name}"
     for growth in growths:
@@ -178,7 +178,7 @@ def _against(
     recorded: Mapping[str, Class],
     record: Mapping[str, Any] | None,
     causes: Sequence[str],
-    told: bool,
+    is_repeated: bool,
 ) -> Iterator[Finding]:
     """One parameter against what is recorded."""
     pairs = [(s, recorded[s.name]) for s in growth.series if s.name in recorded]
@@ -186,7 +186,7 @@ def _against(
     down = [(s, old) for s, old in pairs if worse(old, s.fit.kind)]
     if up:
         said = "; ".join(f"{WORDS[s.name]} {s.fit.words}, recorded as {old}" for s, old in up)
-        details = () if told else (*_counts(growth, [s.name for s, _ in up], record), *causes)
+        details = () if is_repeated else (*_counts(growth, [s.name for s, _ in up], record), *causes)
         advice = f"hlodiff update {name}"
         yield Finding("error", RULE, name, None, f"with `{growth.parameter}`: {said}", advice, tuple(details))
     elif down:

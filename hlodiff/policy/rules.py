@@ -176,7 +176,7 @@ def over_axis(found: list[Collective], stablehlo: Module | None, axis: str) -> t
         axis: the name of the axis.
 
     Returns:
-        the collectives, and why nobody can tell ("" where it can be told).
+        the collectives, and why that is unknown ("" where it is known).
 
     Example:
         >>> over_axis([], None, "model")
@@ -270,7 +270,7 @@ def _arguments(module: Module) -> int:
     return len(module.entry_computation.parameters())
 
 
-# What they carry is told where it is computed.
+# What they carry is reported where it is computed.
 _CARRIERS = BOOKKEEPING | {"fusion", "while", "conditional"}
 _KINDS = (re.compile(r"(?:bf|f)\d"), re.compile(r"s\d"), re.compile(r"u\d"), re.compile(r"c\d"))
 
@@ -435,7 +435,7 @@ class NoDynamicShape(Rule):
 
 
 def _is_dynamic(it: Instruction) -> bool:
-    # A tuple is told where its parts are computed.
+    # A tuple is reported where its parts are computed.
     if it.opcode in ("tuple", "return", "get-tuple-element", "get_tuple_element"):
         return False
     return any(leaf.dynamic or -1 in leaf.dimensions for leaf in it.shape.leaves())

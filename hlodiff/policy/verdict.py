@@ -110,6 +110,6 @@ def _outcome(program: ProgramComparison) -> Finding:
         return Finding("error", "orphaned", name, target, what, "hlodiff update --prune")
     if program.broken:
         return Finding("broken", "broken", name, target, program.reason, program.advice)
-    # What has a snapshot and was not looked at is no pass; what never had one is only told.
+    # What has a snapshot and was not looked at is no pass; what never had one is only reported.
     severity: Severity = "warning" if program.recorded else "info"
     return Finding(severity, "not-checked", name, target, program.reason, program.advice)

@@ -1,4 +1,4 @@
-"""Retraces that differ only in a number told as one: forty lengths of an axis, twenty values of a static argument."""
+"""One entry for retraces that differ only in a number: forty lengths of an axis, twenty values of an argument."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from hlodiff.tracing.causes import ADVICE, Cause
 from hlodiff.tracing.retraces import Retrace
 
-_FEWEST = 4  # distinct causes of one kind; fewer are told one by one
+_FEWEST = 4  # distinct causes of one kind; fewer are reported one by one
 _LISTED = 6  # values that are listed one by one
 _KINDS = ("shape", "value", "field", "length")
 

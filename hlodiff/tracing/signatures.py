@@ -66,7 +66,7 @@ class ObjectIds:
             return self._kept.setdefault(id(value), (value, next(self._next) * 2 + 1))[1]
 
     def life(self, value: Any) -> int:
-        """The id of one object, whatever it is equal to; it is not kept alive. -1 where that cannot be told."""
+        """The id of one object, whatever it is equal to; it is not kept alive. -1 where that is unknown."""
         with self._lock:
             known = self._alive.get(id(value))
             if known is not None and known[0]() is value:

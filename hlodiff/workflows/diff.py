@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import DEFAULTS, Limits
-from hlodiff.differ.passes.dumps import Dump
 from hlodiff.errors import UsageError
 from hlodiff.normalizer.constants import format_elided
 from hlodiff.report.report import Report, toolchain_changes
@@ -20,6 +19,7 @@ from hlodiff.workflows.progress import progress
 from hlodiff.workflows.sides import Pair, Side, open_sides, pair
 
 if TYPE_CHECKING:
+    from hlodiff.differ.passes.dumps import Dump
     from hlodiff.policy.findings import Finding
     from hlodiff.snapshots.trees import Tree
     from hlodiff.tracing.compare import TraceComparison

@@ -10,7 +10,7 @@ from hlodiff.capture import CapturedProgram, NotChecked, Request
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError, UsageError
 from hlodiff.hlo.metadata import own_frame, shown_file
-from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.model import Module
 from hlodiff.snapshots import Key, attach_source, read_snapshot
 from hlodiff.snapshots.trees import Tree
 from hlodiff.workflows.build_snapshot import build_snapshot
@@ -133,14 +133,10 @@ def annotated(text: str, module: Module, root: str, origin: Module | None = None
     lines = text.splitlines()
     known = origin or module
     for computation, source in zip(module.computations, known.computations, strict=True):
-        for instruction, told in zip(computation.instructions, source.instructions, strict=True):
-            comment = _comment(known, told, root)
+        for instruction, with_source in zip(computation.instructions, source.instructions, strict=True):
+            frame = own_frame(known.stack(with_source.frame)) if with_source.frame >= 0 else None
+            where = f"{shown_file(frame.file, root)}:{frame.line}" if frame is not None else ""
+            comment = "  ".join(part for part in (with_source.op_name, where) if part)
             if comment and 0 < instruction.line <= len(lines) and "  // " not in lines[instruction.line - 1]:
                 lines[instruction.line - 1] += f"  // {comment}"
     return "\n".join(lines) + "\n"
-
-
-def _comment(module: Module, instruction: Instruction, root: str) -> str:
-    frame = own_frame(module.stack(instruction.frame)) if instruction.frame >= 0 else None
-    where = f"{shown_file(frame.file, root)}:{frame.line}" if frame is not None else ""
-    return "  ".join(part for part in (instruction.op_name, where) if part)

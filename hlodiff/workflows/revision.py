@@ -75,15 +75,10 @@ def checked_out(spec: str, start: Path) -> Iterator[Checkout]:
             notes = tuple(_submodules(top, folder, commit, spec, temporary / "index"))
             yield Checkout(commit, f"{spec} ({commit[:7]})", top, folder, notes)
         finally:
-            _remove(top, folder, temporary)
-
-
-def _remove(top: Path, folder: Path, temporary: Path) -> None:
-    """A second Ctrl-C must not leave the half of it."""
-    with _uninterrupted():
-        _run(top, ["worktree", "remove", "--force", "--force", str(folder)])
-        shutil.rmtree(temporary, ignore_errors=True)
-        _run(top, ["worktree", "prune"])
+            with _uninterrupted():  # a second Ctrl-C must not leave half of it
+                _run(top, ["worktree", "remove", "--force", "--force", str(folder)])
+                shutil.rmtree(temporary, ignore_errors=True)
+                _run(top, ["worktree", "prune"])
 
 
 def _commit(start: Path, spec: str) -> str:

@@ -280,7 +280,7 @@ def _culprit_lines(one: BisectResult, culprit: Culprit, width: int, root: str) -
         yield from wrapped(headline(program), width, _INDENT, f"{STAGE_NAMES[program.stage]:<{_TITLES}}")
         entries = _entries(program, root)
         for entry in entries[:_MOST_ENTRIES]:
-            yield from wrapped(_in_words(entry), width, _INDENT + 2)
+            yield from wrapped(_format_entry(entry), width, _INDENT + 2)
         if len(entries) > _MOST_ENTRIES:
             yield f"    ... and {len(entries) - _MOST_ENTRIES:,} more"
     yield f"{' ' * _INDENT}{'next':<{_TITLES}}{printable(culprit.next)}"  # whole, so that it can be copied
@@ -315,7 +315,7 @@ def _entries(program: ProgramComparison, root: str) -> tuple[EditGroup, ...]:
     return edit_groups_of(program.diff.reported, program.stage, root) if program.diff else ()
 
 
-def _in_words(entry: EditGroup) -> str:
+def _format_entry(entry: EditGroup) -> str:
     words = (f"{entry.kind} {entry.times}{entry.what}", format_cost(*entry.cost), format_follows(entry), entry.where)
     return "  ".join(filter(None, words))
 
@@ -352,7 +352,9 @@ def _markdown(one: BisectResult, root: str) -> Iterator[str]:
         yield from (f"- {title}: {escape_markdown(words)}" for title, words in _facts(one, culprit))
         for program in culprit.programs:
             yield f"- {STAGE_NAMES[program.stage]}: {escape_markdown(headline(program))}"
-            yield from (f"  - {escape_markdown(_in_words(entry))}" for entry in _entries(program, root)[:_MOST_ENTRIES])
+            yield from (
+                f"  - {escape_markdown(_format_entry(entry))}" for entry in _entries(program, root)[:_MOST_ENTRIES]
+            )
         yield f"- next: {code(culprit.next)}"
     if any(row.ends == "shallow" for row in one.history.rows):
         yield ""
