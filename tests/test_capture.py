@@ -140,6 +140,33 @@ def test_what_a_function_returns_wrongly_is_named_with_its_place(built: object, 
     assert says in str(caught.value)
 
 
+def test_what_stands_around_calls_of_a_plain_function_is_told(project: Project) -> None:
+    config = project(
+        """
+        @jax.jit
+        def inner(x): return x @ x
+
+        def plain(x):
+            with jax.default_matmul_precision("highest"):
+                return inner(x)
+
+        @jax.jit
+        def whole(x): return plain(x)
+
+        SQUARE = hlodiff.abstract((4, 4), "float32")
+
+        @hlodiff.register
+        def f(): return {"plain": hlodiff.Case(plain, SQUARE), "whole": hlodiff.Case(whole, SQUARE)}
+        """
+    )
+    captured = outcomes(config, [Request("f", "plain", "cpu"), Request("f", "whole", "cpu")])
+    around = {key[1]: outcome.around for key, outcome in captured.items() if isinstance(outcome, CapturedProgram)}
+    assert around == {
+        "plain": (("inner", "programs.py:5", "jax_default_matmul_precision", "highest"),),
+        "whole": (),
+    }
+
+
 def test_two_functions_of_one_name(project: Project) -> None:
     config = project("@hlodiff.register\ndef f(): ...\n@hlodiff.register(name='f')\ndef g(): ...\n")
     with pytest.raises(RegistryError, match=r"`f` \(.*programs.py:4\) and `f` \(.*programs.py:6\) have the same name"):

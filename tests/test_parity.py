@@ -11,17 +11,19 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import hlodiff
-from hlodiff.capture import CaptureFailure, DiscoveredFunction, availability
-from hlodiff.capture.parity_worker import LONGEST
+from hlodiff.capture import CaptureFailure, DiscoveredFunction, Discovery, availability
+from hlodiff.capture.parity_worker import LONGEST, _same_numbers
 from hlodiff.capture.targets import parse
 from hlodiff.policy.parity import Parity, ParityProgram, judge_parity
 from hlodiff.report import parity_markdown, parity_text
 from hlodiff.report.parity import explained
+from hlodiff.snapshots import Key
 from hlodiff.workflows.parity import _ENDED as LONGEST_SAID
-from hlodiff.workflows.parity import _why, running_target
+from hlodiff.workflows.parity import _why, running_target, warn_of_surroundings
 from tests.test_docs import blocks, played
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -56,6 +58,25 @@ def test_a_lost_compute_on_is_told_with_its_lines_its_cause_and_the_repair() -> 
         '    compute_on("device_host") stands around the call, and `.lower()` outside of it does not see it\n'
         "    put compute_on inside of the function that is jitted, and jax.jit outside\n"
     )
+
+
+def test_the_text_says_whether_the_numbers_differ() -> None:
+    worse = replace(LOST, numbers="with these arguments the numbers differ, by up to 1")
+    lines = parity_text([Parity("step", "cpu", (worse,))]).splitlines()
+    assert lines[2] == "    with these arguments the numbers differ, by up to 1"
+    assert _same_numbers([np.ones(3)], [np.ones(3)]) == "with these arguments the numbers are the same"
+    assert _same_numbers([np.ones(3)], [np.full(3, 3.5)]) == "with these arguments the numbers differ, by up to 2.5"
+    assert "shape" in _same_numbers([np.ones(3)], [np.ones(4)])
+
+
+def test_check_warns_of_what_tracing_alone_shows() -> None:
+    rows = (("update", "m.py:4", "compute_on", "device_host"), ("update", "m.py:4", "jax.set_mesh", "x=2"))
+    found = Discovery((DiscoveredFunction("f", "m", "m.py", 1, (("cpu", ("a", "b")),), parity=("b",)),))
+    around = {Key("f", case, target): rows for case in "ab" for target in ("cpu", "tpu-v5e-2x2")}
+    (finding,) = warn_of_surroundings(found, {**around, Key("g", "", "cpu"): ()})
+    assert (finding.severity, finding.rule, finding.program) == ("warning", "parity", "f/a")
+    assert finding.what.startswith('`update` (m.py:4) is called under compute_on("device_host"), jax.set_mesh (x=2): ')
+    assert finding.advice == "hlodiff parity f/a shows what the call compiles to"
 
 
 def test_equal_programs_are_no_finding() -> None:

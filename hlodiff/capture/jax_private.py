@@ -160,7 +160,7 @@ def jit_points() -> tuple[tuple[Any, str], ...]:
         from jax._src.interpreters import partial_eval
 
         points: tuple[tuple[Any, str], ...] = (
-            (pjit, "_infer_params"),
+            (pjit, infers(pjit)),
             (compiler, "compile_or_get_cached"),
             (pjit, "make_jit"),
             (partial_eval, "test_event"),
@@ -201,6 +201,50 @@ def emptying_points() -> tuple[tuple[Any, str], ...]:
     jitted = type(jax.jit(_nothing))  # `jax.jit` sets its `clear_cache` to `jit_evict_fn` each time
     points = ((util, "clear_all_caches"), (pjit, "jit_evict_fn"), (jitted, "clear_cache"))
     return tuple((module, name) for module, name in points if hasattr(module, name))
+
+
+def infers(pjit: Any) -> str:
+    """The name of the function that infers, and traces if needed, for a call: before jax 0.10 it always traced."""
+    return "_infer_params" if hasattr(pjit, "_infer_params") else "_trace_for_jit"
+
+
+@contextmanager
+def calls_from(fn: Any, on_call: Callable[[Any, tuple[Any, ...]], None]) -> Iterator[None]:
+    """Report the calls of jitted functions that a function makes while it is traced, not those inside of these.
+
+    Missing: a jaxpr does not tell what stood around the call of a jitted function that it holds.
+
+    Args:
+        fn: the function that is traced; None reports nothing.
+        on_call: called with the jitted function and its arguments, in the context of the call.
+    """
+    from jax._src import pjit
+
+    name = infers(pjit)
+    original = getattr(pjit, name, None)
+    if fn is None or original is None:
+        yield
+        return
+    thread, depth = threading.get_ident(), 0
+
+    @functools.wraps(original)
+    def reporting(fun: Any, info: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        nonlocal depth
+        if threading.get_ident() != thread:
+            return original(fun, info, args, kwargs)
+        if depth == 1 and not (getattr(fun, "__module__", "") or "").startswith("jax."):
+            on_call(fun, args)
+        depth += 1
+        try:
+            return original(fun, info, args, kwargs)
+        finally:
+            depth -= 1
+
+    setattr(pjit, name, reporting)
+    try:
+        yield
+    finally:
+        setattr(pjit, name, original)
 
 
 RAN_PYTHON = "trace_to_jaxpr"

@@ -7,7 +7,7 @@ import functools
 import inspect
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -17,6 +17,7 @@ from hlodiff.capture import jax_private
 from hlodiff.capture.arguments import is_array, join, module_type, split, without_numbers
 from hlodiff.errors import RegistryError
 from hlodiff.registry import Case, Donate
+from hlodiff.tracing.source_location import defined, name_of
 
 
 def jit_plain(
@@ -128,11 +129,14 @@ class TracedCase:
         traced: the `jax.stages.Traced`.
         names: a readable name of each flat argument, such as `model.layers[0].weight`.
         seconds: how long tracing took.
+        around: jitted functions that a plain function calls where something stands around the call: the name and the
+            place of each, and the name and the value of what stands there.
     """
 
     traced: Any
     names: tuple[str, ...]
     seconds: float
+    around: tuple[tuple[str, str, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +164,32 @@ def trace(case: Case, device: Any) -> TracedCase:
         Exception: whatever the function raises.
     """
     call = _call(case, device)
+    around = _Surroundings()
     start = time.perf_counter()
-    traced = call.fn.trace(*call.args, **call.kwargs)
+    with jax_private.calls_from(call.fn if is_plain(case) else None, around.note):
+        traced = call.fn.trace(*call.args, **call.kwargs)
     seconds = time.perf_counter() - start
     if not isinstance(traced, jax.stages.Traced):
         traced = getattr(traced, "traced", traced)  # `nnx.jit` wraps JAX's own
     names = jax_private.argument_names(traced) if call.names is None else call.names
-    return TracedCase(traced, names, seconds)
+    return TracedCase(traced, names, seconds, tuple(around.found))
+
+
+@dataclass(slots=True)
+class _Surroundings:
+    """What stands around the jitted functions that a plain function calls: `.lower()` of these does not see it."""
+
+    outside: dict[str, Any] = field(default_factory=jax_private.trace_context)
+    found: dict[tuple[str, str, str, str], None] = field(default_factory=dict)
+
+    def note(self, fun: Any, args: tuple[Any, ...]) -> None:
+        changed = [pair for pair in jax_private.trace_context().items() if pair[1] != self.outside.get(pair[0])]
+        if changed:
+            inner = jax_private.filter_jitted(fun, args)
+            fn = fun if inner is None else inner[0]
+            self.found |= dict.fromkeys(
+                (name_of(fn), defined(fn, ""), name, str(value)) for name, value in changed if name != "axis names"
+            )
 
 
 def lower(traced: TracedCase, device: Any) -> Any:

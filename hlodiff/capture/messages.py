@@ -52,6 +52,7 @@ class CapturedProgram:
         seconds: how long `trace`, `lower` and `compile` took.
         unchanged: whether the stored program is known to be the same, so that it need not be compiled.
         inputs: the files and packages it was captured from.
+        around: what stands around calls of jitted functions that a plain function makes, see `TracedCase`.
 
     Example:
         >>> CapturedProgram("f", "", "cpu", "module {}", "HloModule m", {}, {}).unchanged
@@ -67,6 +68,7 @@ class CapturedProgram:
     seconds: dict[str, float]
     unchanged: bool = False
     inputs: Inputs = field(default_factory=Inputs)
+    around: tuple[tuple[str, str, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,6 +401,7 @@ class CalledProgram:
         problem: why it cannot be lowered ahead of time.
         context: configuration and meshes of the call that `.lower()` does not have, as (name, value) pairs.
         compiled_called, compiled_ahead: compiled HLO of both for `compile_for`; "" where it was not asked for.
+        numbers: whether both ways gave the same numbers where they differ; "" where that is not known.
     """
 
     name: str
@@ -410,6 +413,7 @@ class CalledProgram:
     context: tuple[tuple[str, str], ...] = ()
     compiled_called: str = ""
     compiled_ahead: str = ""
+    numbers: str = ""
 
 
 @dataclass(frozen=True, slots=True)

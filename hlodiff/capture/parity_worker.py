@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
+import numpy as np
 from jax.tree_util import tree_map
 
 from hlodiff.capture import jax_private
@@ -21,7 +23,7 @@ from hlodiff.capture.program import Bench, cannot_open, refusal
 from hlodiff.capture.targets import parse
 from hlodiff.errors import HlodiffError
 from hlodiff.registry import Case, registrations
-from hlodiff.tracing.observer import CompiledProgram, forget_compiled, observing
+from hlodiff.tracing.observer import CompiledProgram, call_context, forget_compiled, observing
 from hlodiff.tracing.source_location import defined
 
 
@@ -66,11 +68,19 @@ def _called(bench: Bench, request: ParityRequest, target: Target, other: Target 
     where = (request.function, request.case, request.target)
     case = _case(bench, request, target)
     seen = _run(bench, case.fn, _arguments(case, target), other) if is_plain_call(case) else _CompiledInRun(other)
-    jitted_here = not seen.programs and is_plain(case)
+    jitted_here = not seen.programs and is_plain(case) and not isinstance(case.fn, jax.stages.Compiled)
     if jitted_here:
         fn, args, kwargs = jitted(case, lambda tree: concrete(tree, target.devices[0]))
-        seen = _run(bench, fn, (args, kwargs), other)
+        try:
+            seen = _run(bench, fn, (args, kwargs), other)
+        except TypeError as error:
+            if _COMPILED_OBJECT not in str(error):
+                raise
+            jitted_here = False  # it calls an object that `.lower().compile()` made: that is what runs, either way
     programs = [_compared(one) for one in seen.programs]
+    if not jitted_here and any(_differs(one) for one in programs):
+        numbers = _numbers(bench, case, target, {n for n, one in enumerate(programs) if _differs(one)})
+        programs = [replace(one, numbers=numbers.get(n, "")) for n, one in enumerate(programs)]
     if jitted_here:
         programs = [replace(one, place=defined(case.fn, str(bench.root))) for one in programs]
     return CallResult(*where, tuple(programs), tuple(seen.eager), jitted_here)
@@ -97,6 +107,79 @@ def _case(bench: Bench, request: ParityRequest, target: Target) -> Case:
 def _arguments(case: Case, target: Target) -> tuple[tuple[Any, ...], dict[str, Any]]:
     device = target.devices[0]
     return concrete(case.args, device), concrete(case.kwargs, device)
+
+
+_COMPILED_OBJECT = "Cannot apply JAX transformations to a function lowered and compiled"  # JAX's words
+
+
+def _differs(one: CalledProgram) -> bool:
+    from hlodiff.hlo.mlir import without_locations
+
+    return bool(one.called and one.ahead) and without_locations(one.called) != without_locations(one.ahead)
+
+
+def _numbers(bench: Bench, case: Case, target: Target, wanted: set[int]) -> dict[int, str]:
+    """Whether both ways give the same numbers: called once more, and the same arguments given to both programs.
+
+    Returns:
+        a sentence for each wanted program; none where that cannot be told.
+    """
+    kept: dict[int, tuple[Any, Any, Any]] = {}
+    number, busy = -1, False
+
+    def note(event: Any) -> None:
+        nonlocal number, busy
+        if busy or not isinstance(event, CompiledProgram) or event.failed or event.eager:
+            return
+        call = jax_private.call_in_progress()
+        number += call is not None
+        if call is None or number not in wanted:
+            return
+        busy = True
+        try:
+            given = tree_map(lambda leaf: np.array(leaf) if isinstance(leaf, jax.Array) else leaf, call[2:])
+            abstract = _abstract(call)
+            kept[number] = abstract, given, jax_private.lowered_again(*abstract)
+        except Exception:  # keys, for one, are no numbers
+            return
+        finally:
+            busy = False
+
+    args, kwargs = _arguments(case, target)
+    forget_compiled()
+    with observing(note, keep=False, executables=False, root=bench.root):
+        jax.block_until_ready(jax.tree.leaves(case.fn(*args, **kwargs)))
+    found = {}
+    for index, (call, given, lowered) in kept.items():
+        with contextlib.suppress(Exception):
+            ahead = jax_private.lowered_again(*call).compile()
+            old, new = (_result(program, call[1], given) for program in (lowered.compile(), ahead))
+            found[index] = _same_numbers(jax.tree.leaves(old), jax.tree.leaves(new))
+    return found
+
+
+def _result(program: Any, info: Any, given: Any) -> Any:
+    """What a compiled program gives for copies of the arguments, without those that are static."""
+    options = jax_private.jit_options(info)
+    args, kwargs = given
+    static = {number % len(args) for number in options["static_argnums"] if args}
+    names = options["static_argnames"]
+    positional = tuple(value for index, value in enumerate(args) if index not in static)
+    return program(*positional, **{name: value for name, value in kwargs.items() if name not in names})
+
+
+def _same_numbers(old: list[Any], new: list[Any]) -> str:
+    largest = 0.0
+    for one, other in zip(old, new, strict=True):
+        if one.shape != other.shape or one.dtype != other.dtype:
+            return "with these arguments the results differ in shape or type"
+        before, after = (np.asarray(value).astype(np.complex128) for value in (one, other))
+        if not np.array_equal(before, after, equal_nan=True):
+            largest = max(largest, float(np.nanmax(np.abs(before - after), initial=0.0)))
+            largest = largest or float("nan")
+    if largest:
+        return f"with these arguments the numbers differ, by up to {largest:.6g}"
+    return "with these arguments the numbers are the same"
 
 
 LONGEST = 600.0
@@ -150,7 +233,7 @@ def _note(seen: _CompiledInRun, event: Any) -> None:
         seen.eager.append(event.name.removeprefix("jit_"))
         return
     event.stablehlo()
-    one = _Lowering(event, _abstract(call), _context(), seen.other)
+    one = _Lowering(event, _abstract(call), call_context(), seen.other)
     seen.programs.append(one)
     if seen.other is not None and one.call is not None:
         seen.busy = True
@@ -171,23 +254,13 @@ def _abstract(call: tuple[Any, Any, tuple[Any, ...], dict[str, Any]]) -> Any:
     return fun, info, args, kwargs
 
 
-def _context() -> dict[str, str]:
-    names = (
-        "jax_default_matmul_precision",
-        "jax_enable_x64",
-        "jax_numpy_dtype_promotion",
-        "jax_threefry_partitionable",
-    )
-    return {name: str(getattr(jax.config, name, "")) for name in names} | jax_private.trace_context()
-
-
 _TRANSFORMED = "it is a part of a jax.grad or jax.vmap that ran outside of every jitted function: jit the whole of that"
 
 
 def _compared(one: _Lowering) -> CalledProgram:
     """The same function and arguments, lowered outside of any context."""
     program, function = one.program, one.program.function
-    outside = _context()
+    outside = call_context()
     context = tuple((name, value) for name, value in one.context.items() if value != outside.get(name))
     ahead, problem, compiled = "", "", ""
     try:

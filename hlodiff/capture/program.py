@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +179,13 @@ def _capture_with(bench: Bench, request: Request, find: Callable[[Target, bool],
         return CaptureFailure(*where, error.render(), "")
     except Exception as error:
         return failed(bench, request, error)
-    return NotChecked(*where, *dropped) if dropped else _compile(bench, request, name, target, traced)
+    if dropped:
+        return NotChecked(*where, *dropped)
+    outcome = _compile(bench, request, name, target, traced)
+    if not traced.around or not isinstance(outcome, CapturedProgram):
+        return outcome
+    around = tuple((fn, relative(place, bench.root), what, value) for fn, place, what, value in traced.around)
+    return replace(outcome, around=around)
 
 
 def find_case(bench: Bench, request: Request, target: Target, keep: bool = True) -> Case:

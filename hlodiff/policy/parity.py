@@ -23,6 +23,7 @@ class ParityProgram:
         problem: why it gives nothing.
         context: what stood around the call and not around `.lower()`, as (name, value) pairs.
         compiled: the same for what the compiler of another target made of both; None where it was not asked.
+        numbers: whether both ways gave the same numbers; "" where that is not known.
     """
 
     name: str
@@ -32,6 +33,7 @@ class ParityProgram:
     problem: str = ""
     context: tuple[tuple[str, str], ...] = ()
     compiled: ModuleDiff | None = None
+    numbers: str = ""
 
     @property
     def differs(self) -> bool:
@@ -75,3 +77,27 @@ def judge_parity(parity: Parity, details: Mapping[int, Sequence[str]]) -> Iterat
             at = f" ({program.place})" if program.place else ""
             what = f"`{program.name}`{at} compiles to one program when called and to another ahead of time"
             yield Finding("error", RULE, parity.name, None, what, "", tuple(details.get(number, ())))
+
+
+def judge_surroundings(
+    around: Mapping[tuple[str, str], Sequence[tuple[str, str, str, str]]], sentences: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Warn of calls whose program no snapshot holds: a plain function calls a jitted one where something stands around.
+
+    Args:
+        around: by program and target what tracing has met: function, place, name and value of what stands there.
+        sentences: texts of what stands there, by name, with a place for the value.
+
+    Returns:
+        one warning for each program and function, whatever the target.
+    """
+    told: dict[tuple[str, str, str], dict[str, None]] = {}
+    for (program, _), rows in around.items():
+        for fn, place, name, value in rows:
+            text = sentences.get(name, "{name} {value}").format(name=name.removeprefix("jax_"), value=value)
+            told.setdefault((program, fn, place), {})[text] = None
+    for (program, fn, place), texts in told.items():
+        at = f" ({place})" if place else ""
+        what = f"`{fn}`{at} is called under {', '.join(texts)}: `{fn}.lower()` does not see it, and the snapshot holds"
+        what += " jax.jit of the whole function"
+        yield Finding("warning", RULE, program, None, what, f"hlodiff parity {program} shows what the call compiles to")

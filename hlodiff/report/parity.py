@@ -34,6 +34,8 @@ def _text(parity: Parity, root: str) -> Iterator[str]:
         verdict = "differs" if program.differs else "has no counterpart" if program.diff is None else "the same"
         yield f"  {program.name}  {program.place}{at}: {verdict}"
         yield from (f"    {line}" for line in explained(program, parity, root))
+    if not parity.programs and not parity.eager:
+        yield "  what it calls was compiled before, by `.lower().compile()`, and runs as it is"
     if parity.jitted_here:
         yield "  the function jits nothing itself: called as jax.jit(function), which is what snapshots hold"
     if parity.eager:
@@ -64,6 +66,8 @@ def explained(program: ParityProgram, parity: Parity, root: str = "") -> Iterato
     """
     if program.problem:
         yield program.problem
+    if program.numbers and program.differs:
+        yield program.numbers
     if program.diff is not None:
         yield from _sentences(program.diff, root)
     if program.compiled is not None:
@@ -167,6 +171,7 @@ def _json(parity: Parity, root: str) -> dict[str, Any]:
                 "differs": program.differs,
                 "problem": program.problem,
                 "context": dict(program.context),
+                "numbers": program.numbers,
                 "what": list(explained(program, parity, root)),
                 "stablehlo": _diff_json(program.diff, root),
                 "compiled": _diff_json(program.compiled, root),

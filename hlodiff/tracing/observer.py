@@ -522,10 +522,12 @@ def _transformed(function: Function, now: jax_private.Compiling, root: str) -> C
         for index, (name, text) in enumerate(zip(names, now.of_what, strict=True))
         if text
     ]
-    return Call(function, caller(root)[0], (head, *given, *operands), (), tuple(_context().items()), _EMPTIED_ALL[0])
+    return Call(
+        function, caller(root)[0], (head, *given, *operands), (), tuple(call_context().items()), _EMPTIED_ALL[0]
+    )
 
 
-def _context() -> dict[str, str]:
+def call_context() -> dict[str, str]:
     """What is around a call, by name; all that JAX compares."""
     found = {name: getattr(jax.config, name, "") for name in _CONFIG} | jax_private.trace_context()
     return {name: value if isinstance(value, str) else _setting(value) for name, value in found.items()}
@@ -579,7 +581,7 @@ def _call(fun: Any, info: Any, args: Any, kwargs: Any, root: str) -> Call:
         where,
         found,
         tuple((name, text) for name, text in shown.items() if text),
-        tuple(_context().items()),
+        tuple(call_context().items()),
         _emptied(fun if inner is None else inner[0]),
     )
 

@@ -26,7 +26,7 @@ from hlodiff.workflows.configuration import load
 from hlodiff.workflows.growth import check_growth
 from hlodiff.workflows.next_command import following_all
 from hlodiff.workflows.notes import idle_patterns, renamed, skipped_notes
-from hlodiff.workflows.parity import check_parity
+from hlodiff.workflows.parity import check_parity, warn_of_surroundings
 from hlodiff.workflows.pending_writer import NullPendingWriter, PendingWriter, pending_folder
 from hlodiff.workflows.progress import OnProgress, reporting_to
 from hlodiff.workflows.scenarios import compare_scenarios
@@ -145,6 +145,7 @@ class CheckRun:
             are not compiled.
         lower_only: whether XLA is never asked, and StableHLO alone is compared where the compiled program is unknown.
         uncompiled: programs whose compiled HLO was not compared.
+        around: what stands around calls of jitted functions, by program.
     """
 
     config: Config
@@ -154,6 +155,7 @@ class CheckRun:
     timed: dict[Key, Timing] | None = None
     lower_only: bool = False
     uncompiled: list[Key] = field(default_factory=list)
+    around: dict[Key, tuple[tuple[str, str, str, str], ...]] = field(default_factory=dict)
 
     def compare_all(self, chosen: ChosenFunctions, jobs: int | None) -> None:
         """Capture the chosen programs and compare each as it comes."""
@@ -179,6 +181,7 @@ class CheckRun:
                 self.pending.forget(key)
             self._compare(key, before, new)
             return
+        self.around[key] = outcome.around
         if self.timed is not None and not any(one.failure for one in new):
             self.timed[key] = timing(key, outcome)
         if outcome.unchanged and old is not None:
@@ -273,6 +276,7 @@ def check_snapshots(
         *judge(programs, policy),
         *check_growth(config, discovery, chosen, names, jobs, run.pending),
         *(() if run.lower_only else check_parity(config, discovery, chosen, jobs)),
+        *warn_of_surroundings(discovery, {key: run.around[key] for key in chosen.registered if key in run.around}),
         *judge_scenarios(scenarios, everything=everything),
     )
     skipped = skipped_notes(run.uncompiled, discovery, chosen) if run.lower_only else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -21,7 +21,7 @@ from hlodiff.differ.limits import Limits
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.policy import Finding
 from hlodiff.policy.findings import Severity
-from hlodiff.policy.parity import RULE, Parity, ParityProgram, judge_parity
+from hlodiff.policy.parity import RULE, Parity, ParityProgram, judge_parity, judge_surroundings
 from hlodiff.report.parity import explained
 from hlodiff.snapshots import Key
 from hlodiff.workflows.capture_side import capture_programs
@@ -118,6 +118,7 @@ def _program(config: Config, key: Key, program: CalledProgram) -> ParityProgram:
         program.problem,
         program.context,
         _diff(config, label, program.compiled_called, program.compiled_ahead),
+        program.numbers,
     )
 
 
@@ -163,3 +164,29 @@ def _judged(config: Config, one: ParityRun) -> Iterator[Finding]:
             for number, program in enumerate(one.parity.programs)
         }
         yield from judge_parity(one.parity, words)
+
+
+_SENTENCES = {
+    "compute_on": 'compute_on("{value}")',
+    "jax_default_matmul_precision": 'jax.default_matmul_precision("{value}")',
+    "jax.set_mesh": "jax.set_mesh ({value})",
+    "with mesh": "a mesh ({value})",
+}
+
+
+def warn_of_surroundings(
+    discovery: Discovery, around: Mapping[Key, Sequence[tuple[str, str, str, str]]]
+) -> tuple[Finding, ...]:
+    """Warnings of what tracing has met around calls, for cases that are not run anyway.
+
+    Args:
+        discovery: what is registered.
+        around: what stands around calls, by program.
+    """
+    ran_anyway = {(found.name, case) for found in discovery.functions for case in found.parity}
+    rows = {
+        (key.name, key.target): found
+        for key, found in around.items()
+        if found and (key.function, key.case) not in ran_anyway
+    }
+    return tuple(judge_surroundings(rows, _SENTENCES))
