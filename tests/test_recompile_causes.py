@@ -389,6 +389,11 @@ def vmap_of_jit():
     !known"""
     f=jax.jit(lambda a:a+1)
     f(x); jax.vmap(f)(m) #@
+def vmap_of_jit_with_a_static():
+    """jax.vmap
+    !jitted with"""
+    f=jax.jit(lambda a,n:a*n,static_argnums=1)
+    f(x,2); jax.vmap(f,in_axes=(0,None))(m,2) #@
 def grad_of_jit():
     """grad|derivative
     !known"""

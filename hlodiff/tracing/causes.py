@@ -399,6 +399,8 @@ def _context(new: Call, old: Call) -> Iterator[Cause]:
             now, then = (one if one not in ("", "None") else "none" for one in (text, before[name]))
             what = f"{name.removeprefix('jax_')} is {now} around the call, before {then}"
             yield Cause("config", "", what, ADVICE["config"], now, then)
+    if any(leaf.kind == "transform" for call in (new, old) for leaf in call.leaves[:1]):
+        return  # the options of a run under a transformation are not known
     options, earlier = dict(new.options), dict(old.options)
     changed = [name for name in dict.fromkeys([*options, *earlier]) if options.get(name) != earlier.get(name)]
     for name in changed:
