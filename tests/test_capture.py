@@ -167,6 +167,25 @@ def test_what_stands_around_calls_of_a_plain_function_is_told(project: Project) 
     }
 
 
+def test_a_state_made_of_an_abstract_model_is_met_with_a_hint(project: Project) -> None:
+    config = project(
+        """
+        import equinox as eqx
+
+        def scaled(model, state):
+            return jax.tree.map(lambda w, s: w * s, model, state, is_leaf=lambda one: one is None)
+
+        @hlodiff.register
+        def f():
+            model = eqx.filter_eval_shape(eqx.nn.Linear, 2, 2, key=jax.random.key(0))
+            return hlodiff.Case(scaled, model, eqx.filter(model, eqx.is_inexact_array))
+        """
+    )
+    failed = only(config)
+    assert isinstance(failed, CaptureFailure)
+    assert "\nhint: one Linear of the case has abstract arrays and another one has none" in failed.what
+
+
 def test_two_functions_of_one_name(project: Project) -> None:
     config = project("@hlodiff.register\ndef f(): ...\n@hlodiff.register(name='f')\ndef g(): ...\n")
     with pytest.raises(RegistryError, match=r"`f` \(.*programs.py:4\) and `f` \(.*programs.py:6\) have the same name"):

@@ -117,6 +117,7 @@ EDITS = {  # file -> old line, new line
 HELPERS = {  # file -> a function that another function calls
     "attention": "causal_attention",
     "curve_fit": "misfit",
+    "equinox_training": "initial",
     "feed_forward": "feed_forward",
     "host_update": "update",
     "layer_stack": "layer",

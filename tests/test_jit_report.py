@@ -16,6 +16,7 @@ from hlodiff.capture.variants import Executable, VariantRun, VariantsResult
 from hlodiff.differ.fusion_borders import Calls, Kernel, inner_calls, kernels, part_of
 from hlodiff.errors import ConfigError, RegistryError
 from hlodiff.hlo import Frame, read_text
+from hlodiff.inspect.compare_variants import _comparison
 from hlodiff.inspect.variant_budgets import over_limits, variant_limits
 from hlodiff.inspect.variants_report import Comparison, Variant, variants_json, variants_markdown, variants_text
 from tests.test_cli_capture import hlodiff as run
@@ -108,7 +109,7 @@ OUTER = Variant(
 )  # fmt: skip
 BOTH = Variant(
     "both", executables=1, launches=1, again=1, kernels=OUTER.kernels, calls=Calls(("f",), 2, 0), same_as="outer",
-    compared_with="outer", edits=0,
+    compared_with="outer", edits=0, unknown=("XLA gives no estimate of flops for jit_g",),
 )  # fmt: skip
 BROKEN = Variant("inner", problem="m.py:3: TypeError: \x1b[31mno")
 
@@ -117,19 +118,19 @@ def test_the_report_in_a_terminal() -> None:
     assert variants_text([Comparison("g", "0.10.2", ("f",), (NONE, OUTER, BOTH, BROKEN))]) == (
         "g  cpu  jax 0.10.2\n"
         "  inner  not run: m.py:3: TypeError: \\x1b[31mno\n"
-        "                            none    outer     both\n"
-        "  executables        3 (3 eager)        1        1\n"
-        "  launches per call            5        1        1\n"
-        "  StableHLO ops                9        6        0\n"
-        "  instructions                 9        8        0\n"
-        "  fusions                      0        1        0\n"
-        "  bytes accessed            64 B     16 B\n"
-        "  flops                       40       40\n"
-        "  traces                       0        1        0\n"
-        "  trace time             0.00 ms  2.00 ms  0.00 ms\n"
-        "  compile time           0.00 ms   100 ms  0.00 ms\n"
-        "  first call             0.00 ms   150 ms  0.00 ms\n"
-        "  later call             0.00 ms  0.10 ms  0.00 ms\n"
+        "                            none    outer       both\n"
+        "  executables        3 (3 eager)        1          1\n"
+        "  launches per call            5        1          1\n"
+        "  StableHLO ops                9        6          0\n"
+        "  instructions                 9        8          0\n"
+        "  fusions                      0        1          0\n"
+        "  bytes accessed            64 B     16 B  not known\n"
+        "  flops                       40       40  not known\n"
+        "  traces                       0        1          0\n"
+        "  trace time             0.00 ms  2.00 ms    0.00 ms\n"
+        "  compile time           0.00 ms   100 ms    0.00 ms\n"
+        "  first call             0.00 ms   150 ms    0.00 ms\n"
+        "  later call             0.00 ms  0.10 ms    0.00 ms\n"
         "\n"
         "  across the border of f\n"
         "    none: nothing is fused, 5 launches: each operation runs by itself\n"
@@ -142,7 +143,61 @@ def test_the_report_in_a_terminal() -> None:
         "    both: the compiled program is the same as that of outer\n"
         "  look at\n"
         "    both: a second, equal call compiled 1 executable again\n"
+        "    both: XLA gives no estimate of flops for jit_g\n"
     )
+
+
+WHILE = """HloModule jit_f
+%body (p: (s32[], f32[8])) -> (s32[], f32[8]) {
+  %p = (s32[], f32[8]) parameter(0)
+  %i = s32[] get-tuple-element(%p), index=0
+  %x = f32[8] get-tuple-element(%p), index=1
+  %one = s32[] constant(1)
+  %next = s32[] add(%i, %one)
+  %sum = f32[8] add(%x, %x)
+  ROOT %t = (s32[], f32[8]) tuple(%next, %sum)
+}
+%condition (p.1: (s32[], f32[8])) -> pred[] {
+  %p.1 = (s32[], f32[8]) parameter(0)
+  %i.1 = s32[] get-tuple-element(%p.1), index=0
+  %n = s32[] constant(16)
+  ROOT %less = pred[] compare(%i.1, %n), direction=LT
+}
+ENTRY %main (a: f32[8]) -> f32[8] {
+  %a = f32[8] parameter(0)
+  %zero = s32[] constant(0)
+  %start = (s32[], f32[8]) tuple(%zero, %a)
+  %loop = (s32[], f32[8]) while(%start), condition=%condition, body=%body
+  ROOT %out = f32[8] get-tuple-element(%loop), index=1
+}
+"""
+UNROLLED = "HloModule jit_f\nENTRY %main (a: f32[8]) -> f32[8] {\n  %a = f32[8] parameter(0)\n" + "".join(
+    f"  {'ROOT ' * (n == 15)}%v{n} = f32[8] add(%{'a' if not n else f'v{n - 1}'}, %{'a' if not n else f'v{n - 1}'})\n"
+    for n in range(16)
+) + "}\n"  # fmt: skip
+
+
+def test_flops_are_counted_as_often_as_loops_run_them() -> None:
+    # XLA estimates one turn of the loop.
+    ran = [
+        VariantRun(name, (Executable("jit_f", False, STABLEHLO, text, 1, 9.0, flops, 0.1),), later=(0.1, 0.3, 0.2))
+        for name, text, flops in (("loop", WHILE, 8.0), ("unrolled", UNROLLED, 128.0), ("unknown", UNKNOWN, 8.0))
+    ]
+    loop, unrolled, unknown = _comparison(VariantsResult("g", tuple(ran), (), "0.10.2"), "").variants
+    assert loop.flops is not None and unrolled.flops == 16 * 8
+    assert unrolled.flops <= loop.flops <= unrolled.flops + 16 * 3  # the counter and its comparison
+    assert unknown.flops is None and unknown.unknown[-1] == "flops: how often the loop %loop turns is not known"
+    assert (loop.later, loop.least, loop.most) == (0.2, 0.1, 0.3)
+    text = variants_text([Comparison("g", "0.10.2", (), (loop, unrolled, unknown))])
+    assert "least to most" in text and "100 ms to 300 ms" in text and "across the border" not in text
+
+
+UNKNOWN = WHILE.replace("%n = s32[] constant(16)", "%n = s32[] get-tuple-element(%p.1), index=0")
+
+
+def test_eager_fusions_are_not_denied() -> None:
+    text = variants_text([Comparison("g", "0.10.2", (), (replace(NONE, fusions=8),))])
+    assert "5 launches: each operation runs by itself, and the 8 fusions are inside of single operations" in text
 
 
 def test_one_executable_that_is_launched_often_is_not_one_program() -> None:
@@ -213,9 +268,7 @@ def test_what_is_over_its_budget_is_told() -> None:
         "outer: 16 B bytes_accessed, at most 15 B allowed",
     ]
     unknown = replace(NONE, flops=None)
-    assert list(over_limits({"none": {"flops": 1}}, (unknown,), RAN[:1])) == [
-        "none: XLA does not tell flops, which is limited"
-    ]
+    assert list(over_limits({"none": {"flops": 1}}, (unknown,), RAN[:1])) == ["none: flops is limited and not known"]
     text = variants_text([Comparison("g", "0.10.2", ("f",), (NONE,), ("none: \x1b",))])
     assert text.endswith("  over budget\n    none: \\x1b\n")
     assert variant_limits(varied(None)) == {}

@@ -246,3 +246,36 @@ def _keys(leaf: jax.ShapeDtypeStruct) -> Any:
     raise RegistryError(
         f"no key of type {leaf.dtype} can be made up", hint="give the case a real one: jax.random.key(0)"
     )
+
+
+def dropped_leaves_hint(case: Any, error: BaseException) -> str:
+    """What to do where a case passes an optimizer state that was made from an abstract Equinox model.
+
+    `eqx.is_inexact_array` is false for abstract arrays, so `eqx.filter` drops them: the state has None in their place.
+
+    Args:
+        case: that failed to trace.
+        error: what it raised.
+
+    Returns:
+        the hint; "" where the error is another one.
+    """
+    kind = module_type()
+    if "NoneType" not in str(error) or not kind:
+        return ""
+    found: dict[type, set[bool]] = {}
+    pending: list[Any] = [case.args, case.kwargs]
+    while pending:
+        for node in tree_flatten(pending.pop(), is_leaf=lambda one: isinstance(one, kind))[0]:
+            if isinstance(node, kind):
+                leaves = jax.tree.leaves(node)
+                abstract = any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves)
+                found.setdefault(type(node), set()).add(abstract)
+    for model, states in found.items():
+        if states == {True, False}:
+            return (
+                f"one {model.__name__} of the case has abstract arrays and another one has none: "
+                "`eqx.filter(model, eqx.is_inexact_array)` drops abstract arrays. Make the model and the state of its "
+                "optimizer in one function, and give that to eqx.filter_eval_shape"
+            )
+    return ""

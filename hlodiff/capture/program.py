@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hlodiff.capture import facts, jax_private
+from hlodiff.capture.arguments import dropped_leaves_hint
 from hlodiff.capture.cases import BuiltCases, build_each_case
 from hlodiff.capture.devices import Target, TooFewDevices, open_target
 from hlodiff.capture.imports import message, one_line, relative, user_frame, user_traceback
@@ -167,6 +168,7 @@ def _capture_with(bench: Bench, request: Request, find: Callable[[Target, bool],
         target = bench.target(name)
     except Exception as error:
         return NotChecked(*where, *cannot_open(name, error))
+    case: Case | None = None
     try:
         with bench.fresh():
             case = find(target, True)
@@ -178,7 +180,9 @@ def _capture_with(bench: Bench, request: Request, find: Callable[[Target, bool],
     except HlodiffError as error:
         return CaptureFailure(*where, error.render(), "")
     except Exception as error:
-        return failed(bench, request, error)
+        failure = failed(bench, request, error)
+        hint = dropped_leaves_hint(case, error) if case is not None else ""
+        return replace(failure, what=f"{failure.what}\nhint: {hint}") if hint else failure
     if dropped:
         return NotChecked(*where, *dropped)
     outcome = _compile(bench, request, name, target, traced)

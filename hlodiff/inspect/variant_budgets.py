@@ -82,7 +82,7 @@ def over_limits(limits: Limits, variants: Sequence[Variant], ran: Sequence[Varia
         for count, most in () if variant.problem else limits.get(variant.name, {}).items():
             found = getattr(variant, count)
             if found is None:
-                yield f"{variant.name}: XLA does not tell {count}, which is limited"
+                yield f"{variant.name}: {count} is limited and not known"
             elif found > most:
                 what = f"{_format_amount(count, found)} {count}, at most {_format_amount(count, most)} allowed"
                 yield f"{variant.name}: {what}{_launched(each) if count in _LAUNCHED else ''}"

@@ -23,9 +23,12 @@ class Variant:
         launches: how many executables one later call runs.
         again: executables that a second, equal call compiled again.
         stablehlo, instructions, fusions: of all executables together, each counted once.
-        bytes_accessed, flops: of one later call, by XLA's estimate.
+        bytes_accessed, flops: of one later call: XLA's estimate, or counted as often as loops run them where a variant
+            has a loop.
         traces: how often Python code was traced.
+        unknown: why a figure is missing, one sentence each.
         trace, compile, first, later: seconds; `later` is a median.
+        least, most: seconds of the fastest and the slowest later call.
         kernels: of the programs, without eager operations.
         calls: of inner functions, where the variant is one program.
         same_as: an earlier variant whose compiled program is the same; "" where there is none.
@@ -52,6 +55,9 @@ class Variant:
     compile: float = 0.0
     first: float = 0.0
     later: float = 0.0
+    least: float = 0.0
+    most: float = 0.0
+    unknown: tuple[str, ...] = ()
     kernels: tuple[Kernel, ...] = ()
     calls: Calls | None = None
     same_as: str = ""
@@ -91,13 +97,14 @@ _ROWS: tuple[tuple[str, Callable[[Variant], str]], ...] = (
     ("StableHLO ops", lambda v: format_count(v.stablehlo)),
     ("instructions", lambda v: format_count(v.instructions)),
     ("fusions", lambda v: format_count(v.fusions)),
-    ("bytes accessed", lambda v: "" if v.bytes_accessed is None else format_bytes(v.bytes_accessed)),
-    ("flops", lambda v: "" if v.flops is None else format_count(v.flops)),
+    ("bytes accessed", lambda v: "not known" if v.bytes_accessed is None else format_bytes(v.bytes_accessed)),
+    ("flops", lambda v: "not known" if v.flops is None else format_count(v.flops)),
     ("traces", lambda v: str(v.traces)),
     ("trace time", lambda v: format_seconds(v.trace)),
     ("compile time", lambda v: format_seconds(v.compile)),
     ("first call", lambda v: format_seconds(v.first)),
     ("later call", lambda v: format_seconds(v.later)),
+    ("  least to most", lambda v: f"{format_seconds(v.least)} to {format_seconds(v.most)}" if v.most else ""),
 )
 
 
@@ -129,7 +136,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     wide = max(len(title) for title, _ in _ROWS)
     columns = [max(len(v.name), *(len(show(v)) for _, show in _ROWS)) + 2 for v in ran]
     yield f"  {'':<{wide}}" + "".join(f"{printable(v.name):>{w}}" for v, w in zip(ran, columns, strict=True))
-    for title, show in _ROWS:
+    for title, show in _shown_rows(ran):
         yield f"  {title:<{wide}}" + "".join(f"{show(v):>{w}}" for v, w in zip(ran, columns, strict=True))
     yield ""
     for title, lines in _sections(comparison, ran):
@@ -137,9 +144,15 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield from (f"    {printable(line)}" for line in lines)
 
 
+def _shown_rows(ran: Sequence[Variant]) -> list[tuple[str, Callable[[Variant], str]]]:
+    """The rows in which at least one variant has something."""
+    return [row for row in _ROWS if any(row[1](variant) for variant in ran)]
+
+
 def _sections(comparison: Comparison, ran: Sequence[Variant]) -> Iterator[tuple[str, list[str]]]:
     of = f" of {', '.join(comparison.inner)}" if comparison.inner else ""
-    yield f"across the border{of}", [f"{v.name}: {words}" for v in ran for words in _border(v)]
+    if borders := [f"{v.name}: {words}" for v in ran for words in _border(v)]:
+        yield f"across the border{of}", borders
     if nested := [f"{v.name}: {words}" for v in ran for words in _nested(v)]:
         yield f"what nested jit does here, with jax {comparison.jax}", nested
     if notes := [f"{v.name}: {words}" for v in ran for words in _notes(v)]:
@@ -151,7 +164,12 @@ def _sections(comparison: Comparison, ran: Sequence[Variant]) -> Iterator[tuple[
 def _border(variant: Variant) -> Iterator[str]:
     own = variant.executables - variant.eager
     if not own:
-        yield f"nothing is fused, {many(variant.launches, 'launch', 'launches')}: each operation runs by itself"
+        launches = many(variant.launches, "launch", "launches")
+        if variant.fusions:
+            fused = many(variant.fusions, "fusion")
+            yield f"{launches}: each operation runs by itself, and the {fused} are inside of single operations"
+        else:
+            yield f"nothing is fused, {launches}: each operation runs by itself"
         return
     crossing = [kernel for kernel in variant.kernels if kernel.crosses]
     if own > 1 or variant.eager:
@@ -197,7 +215,8 @@ def _nested(variant: Variant) -> Iterator[str]:
         )  # fmt: skip
         yield f"{what}; {left}"
     if variant.same_as:
-        yield f"the compiled program is the same as that of {variant.same_as}"
+        same = f"the compiled program is the same as that of {variant.same_as}"
+        yield f"{same}: what their times differ by is chance" if variant.most else same
     elif variant.edits:
         yield f"the compiled program differs from that of {variant.compared_with} in {many(variant.edits, 'edit')}"
 
@@ -205,6 +224,7 @@ def _nested(variant: Variant) -> Iterator[str]:
 def _notes(variant: Variant) -> Iterator[str]:
     if variant.again:
         yield f"a second, equal call compiled {many(variant.again, 'executable')} again"
+    yield from variant.unknown
 
 
 def variants_markdown(comparisons: Sequence[Comparison]) -> str:
@@ -222,8 +242,8 @@ def _markdown(comparison: Comparison) -> Iterator[str]:
         return
     yield "| | " + " | ".join(code(variant.name) for variant in ran) + " |"
     yield "|---|" + "--:|" * len(ran)
-    for title, show in _ROWS:
-        yield f"| {title} | " + " | ".join(escape_markdown(show(variant)) for variant in ran) + " |"
+    for title, show in _shown_rows(ran):
+        yield f"| {title.strip()} | " + " | ".join(escape_markdown(show(variant)) for variant in ran) + " |"
     for title, lines in _sections(comparison, ran):
         yield from ("", f"**{escape_markdown(title)}**", "")
         yield from (f"- {escape_markdown(line)}" for line in lines)

@@ -187,7 +187,7 @@ class _UpdateRun:
             advice = (f"hint: {outcome.advice}",) if outcome.advice else ()
             return UpdateRow(key, "not checked", (outcome.reason, *advice))
         if not isinstance(outcome, CapturedProgram):
-            return UpdateRow(key, "failed", (outcome.what,), outcome.log_tail)
+            return UpdateRow(key, "failed", tuple(outcome.what.split("\n")), outcome.log_tail)
         if outcome.unchanged:
             return UpdateRow(key, "unchanged")
         try:
