@@ -266,14 +266,15 @@ def test_every_kind_of_function_is_run_and_compared(folder: Path) -> None:
         "programs.py:19",
         {"compute_on": "device_host"},
     )
-    assert lost["what"][0].startswith("3 operations run on the host when called and on the device when compiled")
-    assert lost["what"][0].endswith(": programs.py:14 (update)")
+    assert lost["what"][0] == lost["numbers"] == "with these arguments the numbers are the same"
+    assert lost["what"][1].startswith("3 operations run on the host when called and on the device when compiled")
+    assert lost["what"][1].endswith(": programs.py:14 (update)")
     assert lost["stablehlo"]["summary"]["changed"] == 3
     derivative, updated = found["c_several"]["programs"]
     assert derivative["problem"].startswith("it is a part of a jax.grad or jax.vmap")
     assert (updated["name"], updated["stablehlo"]["summary"]["changed"]) == ("update", 0)
     assert "multiply" in found["c_several"]["eager"]
-    assert "precision HIGHEST" in found["d_precise"]["programs"][0]["what"][0].replace("[", "")
+    assert "precision HIGHEST" in found["d_precise"]["programs"][0]["what"][1].replace("[", "")
     assert found["g_sharded"]["called_on"] == "cpu-4"
     assert (found["h_plain"]["jitted_here"], found["b_kept"]["jitted_here"]) == (True, False)
     assert str(folder) not in out

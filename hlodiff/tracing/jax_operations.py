@@ -166,7 +166,8 @@ def leaves_of(
 def _body(name: str, value: Any, origin: jax_private.Origin, object_ids: ObjectIds, root: str) -> Leaf:
     """The jaxpr of a function of the caller's, with what is known of that function."""
     is_own = is_jax_file(origin.file)  # `lax.map` wraps the function that it is given
-    fn = next((one for one in jax_private.functions_given() if is_own or _is_of(one, origin)), None)
+    given = [one for one in jax_private.functions_given() if is_own or _is_of(one, origin)]
+    fn = given[0] if given else None
     shown = name_of(fn) if is_own and fn is not None else origin.name
     where = source_location(origin.file, origin.line, root) if origin.file else ""
     where = defined(fn, root) if is_own and fn is not None else where
@@ -174,7 +175,10 @@ def _body(name: str, value: Any, origin: jax_private.Origin, object_ids: ObjectI
     body = Leaf(name, "body", shown, place=where, object_id=object_ids.of(value), code_id=code)
     if fn is None:
         return body
-    return replace(body, life_id=object_ids.life(fn), inside=captured_by(fn, object_ids, root))
+    # Of two lambdas on one line nobody knows which this is: what it closes over is then not told.
+    alone = len({code_of(one) for one in given}) == 1
+    inside = captured_by(fn, object_ids, root) if alone else ()
+    return replace(body, life_id=object_ids.life(fn), inside=inside)
 
 
 def _is_of(fn: Any, origin: jax_private.Origin) -> bool:
