@@ -30,6 +30,7 @@ Severity = Literal["error", "warn", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warn", "info")
 # The classes of `differ/classify.py` that can fail, which this file may not know; a test holds the two together.
 FAIL_ON = ("toolchain", "interface", "placement", "numerics", "structure", "cost")
+STAGE_WORDS = ("compiled", "stablehlo")
 
 # What a budget may limit: metrics by their names, facts each with the name that the comparison gives it. A test holds
 # them to what is counted.
@@ -37,6 +38,7 @@ COUNTED = (
     "instructions", "ops", "ops_in_loops", "fusions", "copies", "copies_in_loops", "copy_bytes", "transposes",
     "converts", "broadcasts", "loops", "collectives", "async_collectives", "collective_bytes", "memory_moves",
     "memory_move_bytes", "host_transfers", "host_callbacks", "custom_calls", "large_literals", "large_literal_bytes",
+    "launches",
 )  # fmt: skip
 FACTS = {
     "temp_bytes": "memory.temp",
@@ -71,6 +73,7 @@ class Limit:
         most, least: absolute limits.
         growth: by how much it may be above the snapshot, as a share (0.02) or in its own unit.
         relative: whether `growth` is a share.
+        static: whether it is about the text of the program, where each loop stands once, rather than about one call.
     """
 
     metric: str
@@ -78,6 +81,7 @@ class Limit:
     least: float | None = None
     growth: float | None = None
     relative: bool = False
+    static: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +380,7 @@ _LIMITS = Kind(
 # ---- changes and budgets
 
 _SCOPE = ("functions", "targets", "severity")
-LIMIT_KEYS = ("max", "min", "max_increase", "ratchet")
+LIMIT_KEYS = ("max", "min", "max_increase", "ratchet", "static")
 _UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
@@ -390,10 +394,13 @@ def fail_on(value: object, where: str) -> tuple[str, ...]:
     """
     words = strings(value, where)
     for word in words:
-        if word in ("identical", "schedule"):
+        stage, dot, name = word.partition(".") if word.partition(".")[0] in STAGE_WORDS else ("", "", word)
+        if stage and not dot:
+            continue  # every class of that stage
+        if name in ("identical", "schedule"):
             raise ConfigError(f"`{word}` never fails", where=where, hint=f"classes that can: {', '.join(FAIL_ON)}")
-        if word not in FAIL_ON:
-            raise _unknown(f"unknown class `{word}`", word, FAIL_ON, where)
+        if name not in FAIL_ON:
+            raise _unknown(f"unknown class `{word}`", name, (*FAIL_ON, *STAGE_WORDS), where)
     return words
 
 
@@ -454,8 +461,9 @@ def _budget(table: Mapping[str, object], where: str) -> Budget:
     stage = table.get("stage", "compiled")
     if stage != "compiled" and stage != "stablehlo":
         raise wrong(stage, f"{where}.stage", '"compiled" or "stablehlo"')
-    own = {key: value for key, value in table.items() if key not in (*_SCOPE, "stage")}
-    limits = tuple(_limit(name, found, where) for name, found in _flat(own, "", where))
+    own = {key: value for key, value in table.items() if key not in (*_SCOPE, "stage", "static")}
+    static = _boolean(table.get("static", False), f"{where}.static")
+    limits = tuple(_limit(name, found, where, static) for name, found in _flat(own, "", where))
     if not limits:
         raise ConfigError("has no limit", where=where, hint='add one, such as temp_bytes = { max_increase = "2%" }')
     functions, targets, severity = _scope(table, where)
@@ -494,16 +502,17 @@ def _leads_on(name: str) -> bool:
     return tail in (*KINDS, "op", "fusions", "collectives", "custom_calls", *FAMILIES)
 
 
-def _limit(metric: str, value: object, where: str) -> Limit:
+def _limit(metric: str, value: object, where: str, static: bool = False) -> Limit:
     if measured_as(metric) is None:
         known = [*COUNTED, *FACTS, *(f"collectives.{family}" for family in FAMILIES)]
         if "." not in metric:
-            known += [*_SCOPE, "stage"]
+            known += [*_SCOPE, "stage", "static"]
         raise _unknown(f"unknown metric `{metric}`", metric, known, where)
     place = f"{where}.{metric}"
     if not isinstance(value, dict):
-        return Limit(metric, most=amount(value, metric, place))
+        return Limit(metric, most=amount(value, metric, place), static=static)
     _reject(value, LIMIT_KEYS, place)
+    static = _boolean(value.get("static", static), f"{place}.static")
     most, least = (amount(value[key], metric, f"{place}.{key}") if key in value else None for key in ("max", "min"))
     growth, relative = _growth(value["max_increase"], metric, place) if "max_increase" in value else (None, False)
     if "ratchet" in value:
@@ -511,8 +520,8 @@ def _limit(metric: str, value: object, where: str) -> Limit:
             raise ConfigError("`ratchet` is true and stands without `max_increase`", where=place)
         growth = 0.0
     if most is least is growth is None:
-        raise ConfigError("has no limit", where=place, hint=f"use {', '.join(LIMIT_KEYS)}")
-    return Limit(metric, most, least, growth, relative)
+        raise ConfigError("has no limit", where=place, hint=f"use {', '.join(LIMIT_KEYS[:-1])}")
+    return Limit(metric, most, least, growth, relative, static)
 
 
 def _growth(value: object, metric: str, where: str) -> tuple[float, bool]:
@@ -651,6 +660,7 @@ def _limit_schema(amount: str, names: Mapping[str, Any], others: Any = False) ->
         "min": _ref(amount),
         "max_increase": {"anyOf": [_ref(amount), share]},
         "ratchet": {"const": True},
+        "static": {"type": "boolean"},
     }
     table = {
         "type": "object",
@@ -690,10 +700,11 @@ def _budget_schema() -> dict[str, Any]:
     return {
         "type": "object",
         "additionalProperties": False,
-        "not": {"propertyNames": {"enum": [*_SCOPE, "stage"]}},
+        "not": {"propertyNames": {"enum": [*_SCOPE, "stage", "static"]}},
         "properties": {
             **_SCOPE_SCHEMA,
             "stage": {"enum": ["compiled", "stablehlo"]},
+            "static": {"type": "boolean"},
             **{metric: _metric_schema(metric) for metric in (*COUNTED, *FACTS)},
             "op": _ref("op"),
             **{kind: _ref("kind") for kind in KINDS},
@@ -744,7 +755,8 @@ def _key(kind: Kind, meaning: str, default: Any = MISSING, shown: str = "", **mo
     return field(default=default, metadata={"kind": kind, "meaning": meaning, "shown": shown}, **more)
 
 
-_FAIL_ON = Kind(fail_on, {"type": "array", "items": {"enum": list(FAIL_ON)}}, "list of strings")
+_FAILING = [*FAIL_ON, *(word for stage in STAGE_WORDS for word in (stage, *(f"{stage}.{name}" for name in FAIL_ON)))]
+_FAIL_ON = Kind(fail_on, {"type": "array", "items": {"enum": _FAILING}}, "list of strings")
 _CHANGES = Kind(
     changes,
     {

@@ -452,7 +452,7 @@ def damage(how: str) -> str:
         return "compiled.hlo:1: holds git conflict markers"
     if how == "future":
         summary.write_text(summary.read_text().replace("format_version: 2", "format_version: 99"))
-        return "format version 99 is newer than this hlodiff reads (up to 2)"
+        return "format version 99 is newer than this hlodiff reads (up to 3)"
     if how == "tags":
         summary.write_text("format_version: !!python/object/apply:os.system [exit]\n")
         return "broken YAML"

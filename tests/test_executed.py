@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from hlodiff.differ.costs import flops_of, is_applied
-from hlodiff.differ.executed import ZERO, Executed, executed, runs
+from hlodiff.differ.executed import executed, runs
+from hlodiff.differ.executed_count import ZERO, ExecutedCount
 from hlodiff.differ.trip_counts import TripCount, trip_counts
 from hlodiff.hlo import read, read_text
 from hlodiff.hlo.collectives import FAMILIES
@@ -48,7 +49,7 @@ def test_every_executed_number_of_every_example_is_what_a_run_counts() -> None:
             for callee in group
         }
 
-        def holds(number: Executed, seen: int, path: Path = path, module: Module = module) -> None:
+        def holds(number: ExecutedCount, seen: int, path: Path = path, module: Module = module) -> None:
             least, most = number.bounds
             assert most is not None and least <= seen <= most, path
             branches = any(it.opcode in ("case", "conditional") for c in module.computations for it in c.instructions)
@@ -143,9 +144,9 @@ ENTRY %main (i: pred[], p: f32[8]) -> f32[8] {
 
 def test_one_branch_runs_so_what_both_do_is_known_and_the_rest_is_a_range() -> None:
     found = executed(read_hlo(BRANCHES))
-    assert found["collectives.all-reduce"] == Executed(1, 1)
-    assert found["flops"] == Executed(16, 16), "8 of the reduction, 8 of tanh"
-    assert found["copies"] == Executed(0, 1) and found["copies"].to_json() == {"at_least": 0, "at_most": 1}
+    assert found["collectives.all-reduce"] == ExecutedCount(1, 1)
+    assert found["flops"] == ExecutedCount(16, 16), "8 of the reduction, 8 of tanh"
+    assert found["copies"] == ExecutedCount(0, 1) and found["copies"].to_json() == {"at_least": 0, "at_most": 1}
     assert [number.bounds for number in runs(read_hlo(BRANCHES))[1:]] == [(0, 1), (0, 1), (1, 1)]
 
 

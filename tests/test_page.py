@@ -238,7 +238,7 @@ def long_report() -> Report:
         (10**7, [], {"listing", "drawings", "changes"}),
         (20_000, ["Only lines near an edit"], {"listing", "drawings", "changes"}),
         (5_000, ["The programs are not shown line by line"], {"drawings", "changes"}),
-        (3_500, ["The programs are not shown line by line", "Changes are not listed"], set()),
+        (4_000, ["The programs are not shown line by line", "Changes are not listed"], set()),
         (300, ["Nothing of this program"], set()),
     ],
 )

@@ -119,11 +119,16 @@ def test_growth_from_a_smaller_case() -> None:
 def test_budgets_and_rules_of_the_configuration() -> None:
     program = loop("copy")
     assert (program.metric("copies"), program.metric("copies_in_loops"), program.metric("temp_bytes")) == (2, 1, 100)
-    program.assert_budget(copies=2, temp_bytes="1 KiB")
-    said = failure(lambda: program.assert_budget(copies=1, temp_bytes=10))
+    program.assert_budget(copies={"max": 2, "static": True}, temp_bytes="1 KiB")
+    turn = "1 + 1 per turn of the loop %l"
+    said = failure(lambda: program.assert_budget(copies=2))
     assert said.startswith(
-        "step on cpu:\n  copies is 2; at most 1 (one turn of each loop) (model.py:12, step)\n"
-        "  temp_bytes is 100 B; at most 10 B"
+        f"step on cpu:\n  could not judge whether copies is at most 2: it is {turn}, whose trip count"
+    )
+    assert failure(lambda: program.assert_budget(copies=0)).startswith(f"step on cpu:\n  copies is {turn}; at most 0")
+    said = failure(lambda: program.assert_budget(copies={"max": 1, "static": True}, temp_bytes=10))
+    assert said.startswith(
+        "step on cpu:\n  copies is 2; at most 1 (static) (model.py:12, step)\n  temp_bytes is 100 B; at most 10 B"
     )
     program.assert_rule("no-f64")
     gathering("old").assert_rule("no-collective", kind="all-gather", axis="model")

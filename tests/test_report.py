@@ -88,7 +88,7 @@ def test_the_whole_report_of_one_change() -> None:
         "    ops          exponential 0 -> 1, tanh 1 -> 0\n"
         "    placement    memory space: device -> host (1 instruction)\n"
         "    memory       temp 1.0 KiB -> 3.0 KiB (+200 %)\n"
-        "    cost         flops 100 -> 90 (-10 %)\n"
+        "    XLA's cost   flops 100 -> 90 (-10 %)\n"
         "    edits\n"
         "      changed  tanh -> exponential: memory space: device -> host\n"
         "        8 flops, 64 B, 0 B -> 32 B in host  model.py:31 (loss)\n"
@@ -256,7 +256,7 @@ def test_toolchains_are_compared_key_by_key() -> None:
 
 def test_json_is_what_the_design_says() -> None:
     value = json.loads(to_json(report(changed(), command="diff")))
-    assert value["format_version"] == "1.0"
+    assert value["format_version"] == "1.1"
     program = value["programs"][0]
     assert {k: program[k] for k in ("name", "target", "stage", "status", "summary", "limits")} == {
         "name": "f",

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -22,6 +22,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from hlodiff.differ import STATUSES, Edit, FieldChange, ModuleDiff, ProgramComparison, Status, diff
+from hlodiff.differ.executed_count import ExecutedCount
 from hlodiff.hlo import Frame, Stage
 from hlodiff.policy import Finding, judge
 from hlodiff.report import (
@@ -55,13 +56,22 @@ METRICS = {
 }  # fmt: skip
 
 
+def executed_of(metrics: Mapping[str, tuple[float, float]]) -> dict[str, tuple[ExecutedCount, ExecutedCount]]:
+    """The executed numbers of a program without loops: those of its text."""
+    return {
+        name: (ExecutedCount(int(old), int(old)), ExecutedCount(int(new), int(new)))
+        for name, (old, new) in metrics.items()
+        if not name.startswith("memory.")
+    }
+
+
 def edit(file: str = "model.py", line: int = 31, count: int = 1, what: str = "1", op_name: str = "jit(f)/a/b") -> Edit:
     change = FieldChange("literal", "0", what)
     return Edit("changed", ("literal",), count, (), (change,), op_name, (Frame(file, line, "loss"),))
 
 
 def changed(name: str = "f", target: str | None = "cpu", *edits: Edit) -> ProgramComparison:
-    found = ModuleDiff(OLD, NEW, edits or (edit(),), metrics=METRICS)
+    found = ModuleDiff(OLD, NEW, edits or (edit(),), metrics=METRICS, executed=executed_of(METRICS))
     return ProgramComparison(name, target, "compiled", "changed", found, FACTS, NEW_FACTS)
 
 
@@ -340,7 +350,7 @@ def compared(draw: st.DrawFn) -> ProgramComparison:
         text = draw(TEXT)
         edits = tuple(edit(draw(TEXT), draw(st.integers(0, 99)), draw(st.integers(1, 9)), text, text) for _ in range(2))
         metrics = {name: (draw(NUMBERS), draw(NUMBERS)) for name in METRICS}
-        found = ModuleDiff(OLD, NEW, edits, metrics=metrics)
+        found = ModuleDiff(OLD, NEW, edits, metrics=metrics, executed=executed_of(metrics))
         return replace(bare, diff=found, old_facts=FACTS, new_facts={"memory.temp": draw(NUMBERS)})
     if status == "not_checked":
         why = replace(bare, reason=draw(TEXT), advice=draw(TEXT), log=draw(TEXT))
@@ -595,7 +605,7 @@ def altered(change: Callable[[dict[str, Any]], None]) -> str:
         ("[" * 200_000, "no JSON"),
         ('{"format_version": NaN}', "NaN is no number"),
         ("[]", "an object was expected"),
-        ('{"format_version": "9.0"}', "reads '1.0'"),
+        ('{"format_version": "9.0"}', "reads '1.1'"),
         ('{"format_version": "1.0"}', "it has no `sheet`"),
         (altered(lambda v: v["sheet"].pop("programs")), "sheet.programs is missing"),
         (altered(lambda v: v["sheet"].update(programs={})), "sheet.programs is no list"),

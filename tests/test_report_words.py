@@ -13,6 +13,7 @@ from hlodiff.report import Report, to_json, to_markdown, to_terminal
 from hlodiff.report.edits import format_added, named
 from hlodiff.report.headline import headline
 from hlodiff.report.wording import place
+from tests.test_report_forms import executed_of
 
 EMPTY = Module("m", "compiled", (), 0)
 HEAD = "HloModule m\n\n"
@@ -236,7 +237,7 @@ def test_counts_that_mean_little_are_left_out() -> None:
         "memory.output": (40962, 40960), "estimated_cycles": (100, 301),
     }  # fmt: skip
     edits = (Edit("changed", ("schedule",), 1),)
-    found = ModuleDiff(EMPTY, EMPTY, edits, metrics=metrics)
+    found = ModuleDiff(EMPTY, EMPTY, edits, metrics=metrics, executed=executed_of(metrics))
     text = to_terminal(
         Report("diff", "a", "b", (ProgramComparison("f", None, "compiled", "changed", found),)), width=160
     )
@@ -245,6 +246,6 @@ def test_counts_that_mean_little_are_left_out() -> None:
         "    moves        copies 3 -> 10 (1.0 KiB -> 4.0 KiB)",
         "    other        topk 0 -> 2",
         "    memory       output 40,962 B -> 40,960 B (-2)",
-        "    cost         estimated cycles 100 -> 301 (+201 %)",
+        "    XLA's cost   estimated cycles 100 -> 301 (+201 %)",
         "    edits",
     ]

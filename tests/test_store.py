@@ -166,13 +166,22 @@ def test_a_case_named_like_a_target_does_not_swallow_other_snapshots(tmp_path: P
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 
+def test_a_key_that_is_there_twice_is_refused_with_its_line(tmp_path: Path) -> None:
+    write_snapshot(tmp_path, snapshot())
+    path = tmp_path / "step/cpu/summary.yaml"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines, lines[0], ""]))
+    text = refused(lambda: read_snapshot(FolderTree(tmp_path), KEY))
+    assert text.startswith(f"{path}:{len(lines) + 1}:1: broken YAML: the key `format_version` is there twice")
+
+
 def test_a_format_of_the_future(tmp_path: Path) -> None:
     write_snapshot(tmp_path, snapshot())
     path = tmp_path / "step/cpu/summary.yaml"
     path.write_text(path.read_text().replace("format_version: 1", "format_version: 7"))
     text = refused(lambda: read_snapshot(FolderTree(tmp_path), KEY))
     assert text == (
-        f"{path}: format version 7 is newer than this hlodiff reads (up to 2)\n"
+        f"{path}: format version 7 is newer than this hlodiff reads (up to 3)\n"
         "hint: run `git pull` in your clone of hlodiff and install it from there again"
     )
 

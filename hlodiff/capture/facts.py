@@ -148,7 +148,7 @@ def memory(compiled: Any) -> dict[str, int | None]:
 
     Returns:
         `argument`, `output`, `temp`, `alias`, `generated_code`, each also with `host_` before it, and `peak`, the most
-        in use at one time; None where XLA gives none.
+        in use at one time; None where XLA gives none, or a peak below `temp`, which cannot be.
     """
     return memory_figures(compiled.memory_analysis())
 
@@ -157,7 +157,9 @@ def memory_figures(stats: Any) -> dict[str, int | None]:
     """The same of what XLA calls `CompiledMemoryStats`."""
     names = [prefix + name for prefix in ("", "host_") for name in _MEMORY]
     sizes = {name: getattr(stats, f"{name}_size_in_bytes", None) for name in names}
-    return sizes | {"peak": getattr(stats, "peak_memory_in_bytes", None)}
+    peak = getattr(stats, "peak_memory_in_bytes", None)
+    is_possible = peak is None or peak >= (sizes["temp"] or 0)
+    return sizes | {"peak": peak if is_possible else None}
 
 
 def cost(compiled: Any) -> dict[str, float | None]:

@@ -12,6 +12,7 @@ from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.model import Module, Stage
 
 if TYPE_CHECKING:
+    from hlodiff.differ.executed_count import ExecutedCount
     from hlodiff.differ.passes.blame import PassBlame
 
 Status = Literal["identical", "changed", "added", "removed", "not_checked"]
@@ -111,6 +112,18 @@ class ProgramComparison:
         counted = dict(self.diff.metrics.items()) if self.diff else {}
         return counted | self.facts()
 
+    def executed(self) -> Mapping[str, tuple[ExecutedCount | None, ExecutedCount | None]]:
+        """What one call does, by metric, as (old, new); None for a side that there is not."""
+        if self.diff is not None:
+            return self.diff.executed
+        if "executed" not in self.memo:
+            from hlodiff.differ.executed import executed  # which knows how programs are compared
+
+            self.memo["executed"] = executed(self.module) if self.module is not None else {}
+        found: Mapping[str, ExecutedCount] = self.memo["executed"]
+        has_old, has_new = self.status != "added", self.status != "removed"
+        return {name: (one if has_old else None, one if has_new else None) for name, one in found.items()}
+
     def metrics_by_kind(self) -> dict[str, dict[str, tuple[float, float]]]:
         """Counted metrics as (old, new), apart for entry, fusions, loop bodies, branches and reductions."""
         return {kind: dict(metrics) for kind, metrics in self.diff.kinds.items()} if self.diff else {}
@@ -177,6 +190,8 @@ def flat_facts(summary: Mapping[str, Any]) -> dict[str, float]:
         for name, value in values.items() if isinstance(values, Mapping) else ():
             if is_figure(value):
                 found[f"{table}.{name}"] = value
+    if found.get("memory.peak", 0) < found.get("memory.temp", 0):
+        found.pop("memory.peak", None)  # impossible: XLA for CPUs gives such figures
     return found
 
 

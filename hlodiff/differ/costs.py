@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hlodiff.differ.computation_matches import Place, ProgramMatch, is_embedded, matched_calls
+from hlodiff.differ.computation_matches import ComputationMatch, Place, ProgramMatch, is_embedded, matched_calls
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.multiplicity import is_continuation
 from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import Cost
+from hlodiff.differ.trip_counts import trip_counts
 from hlodiff.graph import call_sites
 from hlodiff.hlo.collectives import collective_result
 from hlodiff.hlo.grammar import KNOWN_TRIP_COUNT
@@ -180,6 +181,27 @@ _MOST = 10**15  # sharing may nest: a short file can call one computation 2**60 
 _Node = tuple[str, int, int]
 
 
+LoopTurns = Mapping[tuple[str, str], int]
+"""How often loops turn whose trip count is known, by the names of computation and loop."""
+Turns = tuple[LoopTurns, LoopTurns]
+
+
+def turns_by_name(module: Module) -> dict[tuple[str, str], int]:
+    """How often each loop turns, by the names of its computation and its own; one that may end sooner has no entry.
+
+    Compiled programs state their trip counts, but for those of TPUs, whose loops count as one turn in the costs of
+    edits: pruning may have left out what says how often they turn.
+    """
+    found: dict[tuple[str, str], int] = {}
+    if module.stage == "compiled":
+        return found
+    for (index, position), known in trip_counts(module).items():
+        if known.exact:
+            computation = module.computations[index]
+            found[computation.name, computation.instructions[position].name] = known.turns
+    return found
+
+
 def with_costs(old: Module, new: Module, found: ProgramMatch, edits: Sequence[RawEdit]) -> None:
     """Say of each edit what its instruction costs on either side, all its runs together.
 
@@ -193,7 +215,7 @@ def with_costs(old: Module, new: Module, found: ProgramMatch, edits: Sequence[Ra
     """
     if not edits:
         return
-    runs = _runs(old, new, found)
+    runs = _runs(old, new, found, (turns_by_name(old), turns_by_name(new)))
     inside = _fused(old, found, 0), _fused(new, found, 1)
     applied = applied_bodies(old), applied_bodies(new)
     for edit in edits:
@@ -208,16 +230,18 @@ def with_costs(old: Module, new: Module, found: ProgramMatch, edits: Sequence[Ra
         edit.cost = sides[0], sides[1]
 
 
-def trips_of(it: Instruction) -> int:
+def trips_of(it: Instruction, owner: str, turns: LoopTurns) -> int:
     """How often a loop's body runs each time the loop is reached, 1 where that is not known.
 
     Example:
         >>> config = ("backend_config", '{"known_trip_count":{"n":"6"}}')
-        >>> trips_of(Instruction("w", "while", Shape("tuple"), attributes=(config,)))
+        >>> trips_of(Instruction("w", "while", Shape("tuple"), attributes=(config,)), "main", {})
         6
     """
-    found = KNOWN_TRIP_COUNT.search(it.attribute("backend_config") or "") if it.opcode == "while" else None
-    return int(found.group(1)) if found else 1
+    if it.opcode != "while":
+        return 1
+    found = KNOWN_TRIP_COUNT.search(it.attribute("backend_config") or "")
+    return int(found.group(1)) if found else turns.get((owner, it.name), 1)
 
 
 def _node(edit: RawEdit) -> _Node:
@@ -417,17 +441,17 @@ def _opened(found: ProgramMatch, which: int) -> list[int]:
     return list(dict.fromkeys([*((p.old, p.new)[which] for p in found.pairs if p.pairing is not None), *alone]))
 
 
-def _runs(old: Module, new: Module, found: ProgramMatch) -> dict[_Node, int]:
+def _runs(old: Module, new: Module, found: ProgramMatch, turns: Turns) -> dict[_Node, int]:
     """How often each opened pair, and each computation that only one side has, runs in one call of the program."""
     import networkx as nx
 
     calls: nx.DiGraph[_Node] = nx.DiGraph()
     for pair in found.pairs:
         if pair.pairing is not None:
-            _add_calls(calls, ("pair", pair.old, pair.new), _calls(old, new, pair.old, pair.new, pair.pairing.old))
+            _add_calls(calls, ("pair", pair.old, pair.new), _calls(old, new, pair, pair.pairing.old, turns))
     for name, module, which in (("old", old, 0), ("new", new, 1)):
         for index in _opened(found, which):
-            _add_calls(calls, (name, index, -1), _own_calls(name, module, index))
+            _add_calls(calls, (name, index, -1), _own_calls(name, module, index, turns[which]))
     return _times(calls, [("pair", old.entry, new.entry), ("old", old.entry, -1), ("new", new.entry, -1)])
 
 
@@ -448,20 +472,28 @@ def _times(calls: nx.DiGraph[_Node], entries: Iterable[_Node]) -> dict[_Node, in
     return runs
 
 
-def _calls(old: Module, new: Module, one: int, other: int, partners: Sequence[int]) -> list[tuple[_Node, int]]:
+def _calls(
+    old: Module, new: Module, pair: ComputationMatch, partners: Sequence[int], turns: Turns
+) -> list[tuple[_Node, int]]:
     found: list[tuple[_Node, int]] = []
-    before, after = old.computations[one].instructions, new.computations[other].instructions
+    before, after = old.computations[pair.old].instructions, new.computations[pair.new].instructions
     for position, partner in enumerate(partners):
         if partner >= 0 and before[position].calls:
-            times = max(trips_of(before[position]), trips_of(after[partner]))
+            times = max(
+                trips_of(before[position], old.computations[pair.old].name, turns[0]),
+                trips_of(after[partner], new.computations[pair.new].name, turns[1]),
+            )
             found += [(("pair", a, b), times) for (a, b), _ in matched_calls(before[position], after[partner])]
     return found
 
 
-def _own_calls(name: str, module: Module, index: int) -> list[tuple[_Node, int]]:
+def _own_calls(name: str, module: Module, index: int, turns: LoopTurns) -> list[tuple[_Node, int]]:
     computation = module.computations[index]
     return [
-        ((name, callee, -1), sum(trips_of(computation.instructions[site.instruction]) for site in sites))
+        (
+            (name, callee, -1),
+            sum(trips_of(computation.instructions[site.instruction], computation.name, turns) for site in sites),
+        )
         for callee, sites in call_sites(computation).items()
     ]
 
@@ -509,8 +541,9 @@ def program_cost(module: Module) -> Cost:
 
     everything = range(len(module.computations))
     calls: nx.DiGraph[_Node] = nx.DiGraph()
+    turns = turns_by_name(module)
     for index in everything:
-        _add_calls(calls, ("new", index, -1), _own_calls("new", module, index))
+        _add_calls(calls, ("new", index, -1), _own_calls("new", module, index, turns))
     runs = _times(calls, [("new", module.entry, -1)])
     inside = _bodies(module, everything)
     costs = [

@@ -15,10 +15,11 @@ from hashlib import blake2b
 from itertools import islice
 
 from hlodiff.differ.costs import applied_bodies, fused_bodies, instruction_bytes, instruction_flops, is_launched
+from hlodiff.differ.executed_count import ZERO, ExecutedCount, UncountedLoop
 from hlodiff.differ.metrics import collectives_by_computation, count_computation, metrics_of
-from hlodiff.differ.multiplicity import is_continuation
+from hlodiff.differ.multiplicity import is_continuation, multiplicities
 from hlodiff.differ.trip_counts import LoopPlace, TripCount, condition_and_body, trip_counts
-from hlodiff.hlo.metadata import own_frame, shown_file
+from hlodiff.hlo.metadata import own_frame
 from hlodiff.hlo.model import Instruction, Module, callees_first
 
 EXECUTED = (
@@ -36,98 +37,19 @@ _MOST_CONDITION_LINES = 10_000
 _BRANCHING = frozenset(["conditional", "case", "if"])
 
 
-@dataclass(frozen=True, slots=True)
-class UncountedLoop:
-    """A loop whose number of turns is not known.
+def executed_table(module: Module) -> dict[str, object]:
+    """What one call of a program does as plain values: what is not 0, see `ExecutedCount.to_json`.
 
-    Args:
-        condition: a digest of what its condition does, without names; equal for the same loop of two programs.
-        name: of the `while` in the program.
-        file, line: the user's line that made it; "" and 0 where it is not known.
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> text = "HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT c = f32[2] copy(p)\\n}"
+        >>> executed_table(read_hlo(text))["copies"]
+        1
     """
-
-    condition: str
-    name: str
-    file: str = ""
-    line: int = 0
-
-    def words(self, root: str = "") -> str:
-        """`the loop at model.py:12`, or its name in the program where no line is known.
-
-        Example:
-            >>> UncountedLoop("", "while.3", "model.py", 12).words(), UncountedLoop("", "while.3").words()
-            ('the loop at model.py:12', 'the loop %while.3')
-        """
-        return f"the loop at {shown_file(self.file, root)}:{self.line}" if self.line else f"the loop %{self.name}"
+    return {name: number.to_json() for name, number in executed(module).items() if number.known != ZERO.known}
 
 
-@dataclass(frozen=True, slots=True)
-class Executed:
-    """A count of what one call of a program does.
-
-    Args:
-        least, most: how much is known to happen outside of loops with unknown trip counts; equal where it is exact,
-            `most` is None where it is more than can be counted.
-        per_turn: for each loop with an unknown trip count how much one turn does, as (loop, least, most).
-    """
-
-    least: int = 0
-    most: int | None = 0
-    per_turn: tuple[tuple[UncountedLoop, int, int | None], ...] = ()
-
-    @property
-    def exact(self) -> int | None:
-        """The number, None where only a range or a number per turn is known.
-
-        Example:
-            >>> Executed(3, 3).exact, Executed(0, 3).exact
-            (3, None)
-        """
-        return self.least if self.least == self.most and not self.per_turn else None
-
-    @property
-    def bounds(self) -> tuple[int, int | None]:
-        """The fewest and the most there can be; the most is None where a loop may turn any number of times.
-
-        Example:
-            >>> Executed(2, 2, ((UncountedLoop("", "w"), 1, 1),)).bounds
-            (2, None)
-        """
-        return self.least, None if self.per_turn else self.most
-
-    def to_json(self) -> object:
-        """The number, or `at_least`, `at_most` and `per_turn` by loop where it is not known.
-
-        Example:
-            >>> Executed(3, 3).to_json(), Executed(0, 3).to_json()
-            (3, {'at_least': 0, 'at_most': 3})
-        """
-        if self.exact is not None:
-            return self.exact
-        least, most = self.bounds
-        value: dict[str, object] = {"at_least": least, "at_most": most}
-        if self.per_turn:
-            value["per_turn"] = {loop.name: low if low == high else [low, high] for loop, low, high in self.per_turn}
-        return value
-
-    def compares_with(self, other: Executed) -> bool:
-        """Whether a difference of two counts means something: both exact, or equally unknown of the same loops.
-
-        Example:
-            >>> Executed(3, 3).compares_with(Executed(4, 4)), Executed(3, 3).compares_with(Executed(0, 4))
-            (True, False)
-        """
-        if self.exact is not None and other.exact is not None:
-            return True
-        loops = [sorted(loop.condition for loop, _, _ in one.per_turn) for one in (self, other)]
-        return loops[0] == loops[1] and self.least == self.most and other.least == other.most and bool(loops[0])
-
-
-ZERO = Executed()
-"""Of something that does not happen."""
-
-
-def executed(module: Module) -> dict[str, Executed]:
+def executed(module: Module) -> dict[str, ExecutedCount]:
     """What one call of a program does, by metric.
 
     Args:
@@ -153,7 +75,33 @@ def executed(module: Module) -> dict[str, Executed]:
     return {name: _number(total, name, loops) for name in [*names, *sorted(tables)]}
 
 
-def runs(module: Module) -> tuple[Executed, ...]:
+def static_costs(module: Module) -> dict[str, int]:
+    """Operations, bytes and launches of a program, each computation as often as it is called in its text.
+
+    Args:
+        module: a program of either stage.
+
+    Returns:
+        `flops`, and of a compiled program `bytes_accessed`, `bytes_read`, `bytes_written` and `launches`.
+
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> text = "HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT c = f32[2] copy(p)\\n}"
+        >>> static_costs(read_hlo(text))["launches"]
+        1
+    """
+    inside, applied = fused_bodies(module), applied_bodies(module)
+    found = dict.fromkeys(("flops", *(COMPILED_ONLY if module.stage == "compiled" else ())), 0)
+    for index, weight in enumerate(multiplicities(module)):
+        own: dict[str, int] = {}
+        if weight.total and index not in applied:
+            _add_costs(own, module, index, stored=module.stage == "compiled" and index not in inside)
+        for name, number in own.items():
+            found[name] += weight.total * number
+    return found
+
+
+def runs(module: Module) -> tuple[ExecutedCount, ...]:
     """How often each computation runs in one call of a program.
 
     Args:
@@ -166,7 +114,7 @@ def runs(module: Module) -> tuple[Executed, ...]:
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
         >>> runs(read_hlo("HloModule m\\nENTRY e {\\n  ROOT p = f32[] parameter(0)\\n}"))
-        (Executed(least=1, most=1, per_turn=()),)
+        (ExecutedCount(least=1, most=1, per_turn=()),)
     """
     turns = trip_counts(module)
     found = [_Total() for _ in module.computations]
@@ -318,14 +266,14 @@ def _add_costs(own: dict[str, int], module: Module, index: int, *, stored: bool)
     own |= {name: number for name, number in (figures | {"launches": launches}).items() if number}
 
 
-def _number(total: _Total, name: str, loops: Mapping[LoopPlace, UncountedLoop]) -> Executed:
+def _number(total: _Total, name: str, loops: Mapping[LoopPlace, UncountedLoop]) -> ExecutedCount:
     most = total.most[name]
     per_turn = tuple(
         (loops[place], low[name], high[name] if high[name] < _MOST else None)
         for place, (low, high) in sorted(total.per_turn.items())
         if high[name]
     )
-    return Executed(total.least[name], most if most < _MOST else None, per_turn)
+    return ExecutedCount(total.least[name], most if most < _MOST else None, per_turn)
 
 
 def _loop(module: Module, place: LoopPlace) -> UncountedLoop:

@@ -19,6 +19,8 @@ from hlodiff.differ.channels import channel_changes, schedule_edits, tuning_edit
 from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide, partners_of
 from hlodiff.differ.costs import with_costs
 from hlodiff.differ.edits import RawEdit, entry_layout_edit, header_edits, raw_edits
+from hlodiff.differ.executed import executed, static_costs
+from hlodiff.differ.executed_count import ZERO, ExecutedCount
 from hlodiff.differ.fusions import fusion_changes
 from hlodiff.differ.grouping import Origins, group_edits
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits, hits_of
@@ -73,6 +75,7 @@ class PairMetrics:
         self.ops: Mapping[str, tuple[int, int]] = LazyMapping(self._ops)
         self.metrics: Mapping[str, tuple[float, float]] = LazyMapping(self._metrics)
         self.kinds: Mapping[str, Mapping[str, tuple[float, float]]] = LazyMapping(self._kinds)
+        self.executed: Mapping[str, tuple[ExecutedCount, ExecutedCount]] = LazyMapping(self._executed)
 
     @cached_property
     def _counts(self) -> tuple[Counts, Counts]:
@@ -84,8 +87,16 @@ class PairMetrics:
         return {name: (old[name], new[name]) for name in sorted({*old, *new})}
 
     def _metrics(self) -> Mapping[str, tuple[float, float]]:
-        old, new = map(metrics_of, self._counts)
+        old, new = (
+            {**metrics_of(counts), **static_costs(module)}
+            for counts, module in zip(self._counts, self._modules, strict=True)
+        )
         return {name: (old.get(name, 0), new.get(name, 0)) for name in sorted({*old, *new})}
+
+    def _executed(self) -> Mapping[str, tuple[ExecutedCount, ExecutedCount]]:
+        old, new = (executed(module) for module in self._modules)
+        names = sorted({*old, *new}, key=lambda name: ("." in name, name))
+        return {name: (old.get(name, ZERO), new.get(name, ZERO)) for name in names}
 
     def _kinds(self) -> Mapping[str, Mapping[str, tuple[float, float]]]:
         old, new = map(metrics_by_kind, self._counts)
@@ -179,6 +190,7 @@ def _result(
         counted.ops,
         found.hits,
         counted.kinds,
+        counted.executed,
         limits,
         max(map(elided_constants, (old, new))),
         reported,

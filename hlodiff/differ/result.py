@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from hlodiff.differ.executed_count import ExecutedCount
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits
+from hlodiff.differ.uncalled import uncalled_in_words
 from hlodiff.errors import DiffError
 from hlodiff.hlo.model import Frame, Module
 from hlodiff.normalizer.constants import format_elided
@@ -201,6 +203,7 @@ class ModuleDiff:
         limit_hits: limits that ended some work, with what they were. Never silent.
         kinds: the metrics apart for entry, fusions, loop bodies, branches, reductions: kind -> name -> (old, new).
         bounds: the limits it was worked out with; its script is worked out with the same.
+        executed: what one call of each program does, by metric: name -> (old, new), see `differ.executed`.
         elided: constants whose values are not in the programs, on the side that has more of them.
         reported: the edits as reports show them and as classes are decided by: those of `edits`, but a pair on weak
             evidence is one removed and one added.
@@ -219,6 +222,7 @@ class ModuleDiff:
     op_counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     limit_hits: tuple[LimitHit, ...] = ()
     kinds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    executed: Mapping[str, tuple[ExecutedCount, ExecutedCount]] = field(default_factory=dict)
     bounds: Limits = DEFAULTS
     elided: int = 0
     reported: tuple[Edit, ...] = ()
@@ -234,7 +238,7 @@ class ModuleDiff:
     def limits(self) -> tuple[str, ...]:
         """The limits that were hit, and what the programs do not hold, in words."""
         unknown = (format_elided(self.elided),) if self.elided else ()
-        return (*(hit.words for hit in self.limit_hits), *unknown)
+        return (*(hit.words for hit in self.limit_hits), *unknown, *uncalled_in_words(self.old, self.new))
 
     @property
     def identical(self) -> bool:
@@ -273,6 +277,7 @@ class ModuleDiff:
             "status": "identical" if self.identical else "changed",
             "summary": self.summary,
             "metrics": {name: list(pair) for name, pair in self.metrics.items()},
+            "metrics_executed": {n: [one.to_json() for one in pair] for n, pair in self.executed.items()},
             "op_counts": {name: list(pair) for name, pair in self.op_counts.items()},
             "edits": [edit.to_json() for edit in self.edits],
             "fusions": [change.to_json() for change in self.fusions],

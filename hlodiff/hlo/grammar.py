@@ -86,6 +86,25 @@ def is_balanced(text: str) -> bool:
     return True
 
 
+_STRING_IN_LINE = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def open_string(line: str) -> int:
+    """The column of a string that does not end on its line, 0 where every string does.
+
+    Example:
+        >>> open_string('a="b"'), open_string('a="b", c="d')
+        (0, 10)
+    """
+    place = 0
+    while (place := line.find('"', place)) >= 0:
+        found = _STRING_IN_LINE.match(line, place)
+        if found is None:
+            return place + 1
+        place = found.end()
+    return 0
+
+
 def without_comments(text: str) -> str:
     """Drop `/*index=5*/` comments, not those inside strings."""
     return _COMMENT.sub(lambda m: m.group(1) or "", text) if "/*" in text else text
@@ -240,7 +259,8 @@ def operand_names(text: str) -> list[str]:
         return []
     if "/*" in text:
         text = without_comments(text)
-    if text.count(" ") == text.count(",") == text.count(", %"):  # nothing but names
+    commas = text.count(",")
+    if text.count(" ") == commas == text.count(", %") == text.count("%") - text.startswith("%"):  # nothing but names
         return text.replace("%", "").split(", ")
     parts = split_commas(text) if "{" in text or "[" in text else text.split(",")
     return [part.split()[-1].removeprefix("%") for part in parts if part.strip()]
@@ -311,6 +331,7 @@ def computation_spans(text: str, start: int, line: int) -> tuple[Span, ...] | No
     """
     spans: list[Span] = []
     head: re.Match[str] | None = None  # of the computation that is open
+    closed = start - 1  # where the last computation ended, or the text before the first one
     for border in _BORDER.finditer(text, start - 1):
         words = border[1]
         if head is not None:
@@ -320,14 +341,16 @@ def computation_spans(text: str, start: int, line: int) -> tuple[Span, ...] | No
             places = (start - 1 - len(head[0]), start, border.start(1))
             spans.append(Span(head[2], head[1] is not None, *places, words[1:].strip(), line, lines))
             line += lines + 2
-            head = None
+            head, closed = None, border.end()
         elif words:
+            if text[closed : border.start()].strip():
+                return None  # lines between two computations
             head, start = _CANONICAL_HEAD.fullmatch(words), border.end() + 1
             if head is None:
                 return None
         else:
             line += 1
-    if head is not None:
+    if head is not None or text[closed:].strip():
         return None
     if sum(span.is_entry for span in spans) != 1 or len({span.name for span in spans}) != len(spans):
         return None

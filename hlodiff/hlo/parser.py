@@ -25,6 +25,7 @@ from hlodiff.hlo.grammar import (
     closing,
     computation_spans,
     is_balanced,
+    open_string,
     operand_names,
     read_shape,
     split_commas,
@@ -233,8 +234,9 @@ def _read_later(text: str, path: str) -> Module | None:
     reader = _TextReader(path, text[: max(start, 0)].split("\n"), AttributeReader({}, FrameTable()))
     name, attributes, number = _read_module_line(reader)
     number = _read_tables(reader, number)
-    spans = computation_spans(text, sum(len(line) + 1 for line in reader.lines[: number - 1]), number - 1)
-    if not spans:
+    first = sum(len(line) + 1 for line in reader.lines[: number - 1])
+    spans = computation_spans(text, first, number - 1)
+    if not spans or _is_damaged(text, first, spans):
         return None
     tails = AttributeReader({span.name: n for n, span in enumerate(spans)}, reader.tails.frames)
     whole: list[Module] = []
@@ -254,6 +256,25 @@ def _read_later(text: str, path: str) -> Module | None:
     return Module(
         name, "compiled", LazyComputations(text, spans, read), entry, attributes, reader.tails.frames.frames()
     )
+
+
+# What stands before the `%` of a name; counting these is ten times as fast as one search for what may not.
+_BEFORE_NAMES = (" %", "(%", "{%", "=%", "\n%", ",%")
+_INSIDE_NAME = re.compile(r"[\w.-]%")
+_BAD_PARAMETER = re.compile(r" parameter\((?!\d+\))")
+
+
+def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
+    """Whether reading at once would refuse a text that reads well line by line.
+
+    A computation that both sides hold is never read, so what is wrong in it has to be seen here: a parameter without
+    its number, a `%` inside a name, or lines that begin no instruction, as after a line break in a string.
+    """
+    instructions = text.count("\n  %", start) + text.count("\n  ROOT %", start)
+    if instructions != sum(span.lines for span in spans) or _BAD_PARAMETER.search(text, start):
+        return True
+    names = sum(text.count(before, start) for before in _BEFORE_NAMES)
+    return text.count("%", start) != names and _INSIDE_NAME.search(text, start) is not None
 
 
 _TRUNCATED = "the file may be cut off: HLO prints ENTRY last; capture or dump it again"
@@ -340,6 +361,7 @@ def _close(reader: _TextReader, open_: _OpenComputation, number: int) -> Computa
     instructions = open_.instructions
     if not instructions:
         raise reader.error(f"computation %{open_.name} has no instruction", number, 1)
+    _check_parameters(reader, open_)
     for position, operands, predecessors in open_.late:
         old = instructions[position]
         place = old.line - reader.lines_before
@@ -367,12 +389,25 @@ def _close(reader: _TextReader, open_: _OpenComputation, number: int) -> Computa
     )
 
 
+def _check_parameters(reader: _TextReader, open_: _OpenComputation) -> None:
+    """Refuse two parameters of one number: nobody could tell which operand is meant."""
+    lines: dict[str, int] = {}
+    for it in open_.instructions:
+        if it.opcode == "parameter":
+            number, line = it.literal or "", it.line - reader.lines_before
+            if number in lines:
+                column = reader.lines[line - 1].find(f"parameter({number})") + 1
+                raise reader.error(f"parameter {number} of %{open_.name} is defined twice", line, column)
+            lines[number] = line
+
+
 def _indices(reader: _TextReader, open_: _OpenComputation, names: Sequence[str], line: int) -> tuple[int, ...]:
     try:
         return tuple([open_.index[name] for name in names])
     except KeyError as missing:
         name = str(missing.args[0])
         column = reader.lines[line - 1].find(name) + 1
+        column = column or reader.lines[line - 1].find("(") + 1
         raise reader.error(f"operand %{name} is not defined in %{open_.name}", line, column) from None
 
 
@@ -392,6 +427,8 @@ def _read_instruction(reader: _TextReader, open_: _OpenComputation, number: int)
     except (Unbalanced, ReadError):
         # A literal may run over several lines; asking every line first costs a third of the reading time.
         while not is_balanced(line) and last < len(reader.lines) and not reader.lines[last].startswith("}"):
+            if opened := open_string(reader.lines[last - 1]):
+                raise reader.error("a string has to end on its line", last, opened, _TRUNCATED) from None
             line += "\n" + reader.lines[last]
             last += 1
         try:
@@ -426,6 +463,8 @@ def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Ma
         inside = closing(line, opcode.end() - 1)
     arguments = line[opcode.end() : inside]
     verbatim = opcode.group(1) in _VERBATIM
+    if opcode.group(1) == "parameter" and not arguments.strip().isdecimal():
+        raise reader.error("expected the number of the parameter", number, opcode.end() + 1)
     operands = [] if verbatim else operand_names(arguments)
     tail, (op_name, frame, rest) = _read_tail(reader, line[inside + 1 :], number, inside + 2)
     index = open_.index

@@ -29,6 +29,7 @@ def file_summary(path: Path) -> dict[str, Any]:
 
 
 def _counted(module: Module) -> dict[str, Any]:
+    from hlodiff.differ.executed import executed_table
     from hlodiff.differ.metrics import count, metrics_of, raw_metrics
     from hlodiff.differ.placement import donations, placements
 
@@ -41,6 +42,7 @@ def _counted(module: Module) -> dict[str, Any]:
         "collectives": {family: dict(record) for family, record in sorted(counts.collectives.items())},
         "custom_calls": dict(sorted(counts.custom_calls.items())),
         "metrics": {module.stage: metrics},
+        "executed": {module.stage: executed_table(module)},
         "donation": donations(module),
     }
 
@@ -62,21 +64,39 @@ def _rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         counts = _table(_table(summary, "op_counts"), stage)
         yield f"{words} ops", [f"{name} {count}" for name, count in sorted(counts.items(), key=_by_count)]
         yield f"{words} counts", _metrics(_table(_table(summary, "metrics"), stage))
+        executed = _table(_table(summary, "executed"), stage)
+        yield f"{words} executed", [f"{_words(name)} {_executed(name, value)}" for name, value in executed.items()]
     yield "fusions", [f"{kind} {count}" for kind, count in _table(summary, "fusions").items()]
     for stage, words in STAGE_NAMES.items():
         yield f"{words} placement", list(_placement(_table(_table(summary, "placement"), stage)))
     yield "collectives", [_collective(name, row) for name, row in _table(summary, "collectives").items()]
     yield "custom calls", [f"{name} {count}" for name, count in _table(summary, "custom_calls").items()]
     yield "memory", [f"{_words(name)} {_bytes(value)}" for name, value in _table(summary, "memory").items() if value]
-    yield "cost", [f"{_words(name)} {_cost(name, value)}" for name, value in _table(summary, "cost").items() if value]
+    costs = _table(summary, "cost")
+    yield "XLA's cost", [f"{_words(name)} {_cost(name, value)}" for name, value in costs.items() if value]
     if any(_table(_table(summary, "metrics"), stage).get("loops") for stage in STAGE_NAMES):
-        yield "note", ["counts and cost are of one turn of each loop"]
+        yield "note", ["counts and XLA's cost have each loop once; executed numbers are of one call of the program"]
     yield "donation", [f"argument {n} to {result}" for n, result in _table(summary, "donation").items()]
 
 
 def _table(summary: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     value = summary.get(name)
     return value if isinstance(value, Mapping) else {}
+
+
+def _executed(name: str, value: Any) -> str:
+    """A number, a range (`12 to 90`, `at most 90`), or what is known and what one turn of a loop adds."""
+    show = _bytes if "bytes" in name else str
+    if not isinstance(value, Mapping):
+        return show(value)
+    least, most = value.get("at_least", 0), value.get("at_most")
+    parts = [] if most is None and not least else [show(least)]
+    if most is not None:
+        parts = [f"{show(least)} to {show(most)}" if least else f"at most {show(most)}"]
+    for loop, number in _table(value, "per_turn").items():
+        numbers = number if isinstance(number, list) else [number]
+        parts.append(f"{' to '.join(map(show, numbers))} per turn of %{loop}")
+    return " + ".join(parts)
 
 
 def _by_count(item: tuple[str, Any]) -> tuple[float, str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from hlodiff.config import Budget, Limit, is_bytes, measured_as
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.loop_turns import ONE_TURN, Turns, counts_turns, turns_of
+from hlodiff.differ.executed import COMPILED_ONLY, EXECUTED, static_costs
+from hlodiff.differ.executed_count import ZERO, ExecutedCount
 from hlodiff.differ.metrics import count, custom_call_target, metrics_by_kind, metrics_of
 from hlodiff.differ.result import Edit
 from hlodiff.hlo.model import Frame, Instruction
@@ -60,7 +62,8 @@ class MetricPair:
             assert self.program.now is not None
             counts = count(self.program.now)
             ops = {f"op.{opcode}": number for opcode, number in counts.ops.items()}
-            self._alone = {**metrics_of(counts), **ops}, metrics_by_kind(counts)
+            costs = static_costs(self.program.now)
+            self._alone = {**metrics_of(counts), **costs, **ops}, metrics_by_kind(counts)
         return self._alone
 
 
@@ -95,6 +98,23 @@ _OPCODES = {
 }
 
 
+# Facts of XLA that one call of the program has too, counted from shapes.
+_COUNTED_TOO = {"cost.flops": "flops", "cost.bytes_accessed": "bytes_accessed"}
+
+
+def executed_as(metric: str) -> str:
+    """What an executed metric of a budget is called in a comparison; "" for one that only the text has.
+
+    Example:
+        >>> executed_as("flops"), executed_as("collectives.all-gather.bytes"), executed_as("loop.copies")
+        ('flops', 'collective_bytes.all-gather', '')
+    """
+    kind, name = measured_as(metric) or ("", "")
+    name = _COUNTED_TOO.get(name, name)
+    tables = ("collectives.", "collective_bytes.", "custom_calls.")
+    return name if not kind and (name in EXECUTED or name.startswith(tables)) else ""
+
+
 def over_budget(measured: MetricPair, budget: Budget) -> Iterator[Finding]:
     """What a budget has to say of one program.
 
@@ -103,23 +123,121 @@ def over_budget(measured: MetricPair, budget: Budget) -> Iterator[Finding]:
         budget: it applies to the program.
 
     Returns:
-        one finding for each limit that does not hold; one of severity "info" where nobody can tell.
+        one finding for each limit that does not hold; one of severity "info" where the compiler does not say it, and
+        one without a verdict where it takes a trip count that is not known.
     """
     for limit in budget.limits:
+        name = executed_as(limit.metric)
+        if name and not limit.static and (budget.stage == "compiled" or name not in COMPILED_ONLY):
+            yield from _over_executed(measured, budget, limit, name)
+            continue
         old, new = measured.value(limit.metric)
         if new is None:
             what = f"{limit.metric} is not known here: the compiler for this target does not say it"
             yield _finding(measured, budget, limit, what, "info")
             continue
-        turns = turns_of(measured.program) if counts_turns(limit.metric) else Turns()
-        what = _broken(limit, old, new, turns.same)
-        what += f" ({ONE_TURN})" if what and turns.new else ""
+        what = _broken(limit, old, new)
         if what:
-            yield _finding(measured, budget, limit, what, rule_label(budget.severity))
+            what += " (static)" if name else ""
+            yield _finding(measured, budget, limit, what, rule_label(budget.severity), old is not None and new > old)
 
 
-def _broken(limit: Limit, old: float | None, new: float, comparable: bool) -> str:
-    """Why a value is over its limit, "" where it is not; in percent too where both sides have the same loops."""
+def _over_executed(measured: MetricPair, budget: Budget, limit: Limit, name: str) -> Iterator[Finding]:
+    """A limit of what one call of the program does."""
+    old, new = measured.program.executed().get(name, (ZERO, ZERO))
+    if measured.program.status == "added":
+        old = None
+    new = new or ZERO
+    what, is_known = _judged(limit, old, new)
+    static = measured.value(limit.metric)
+    was = _broken(limit, static[0], static[1]) if static[1] is not None else None
+    if not is_known:
+        severity: Severity = "broken" if budget.severity == "error" else rule_label(budget.severity)
+        found = _finding(measured, budget, limit, what, severity)
+        loops = [*new.per_turn, *(old.per_turn if old else ())]
+        where = next((Frame(loop.file, loop.line, "") for loop, _, _ in loops if loop.line), None)
+        yield replace(found, source=(where,) if where else found.source, advice=_ADVICE)
+    elif what:
+        if was == "":
+            what += f" (executed; {_text_has(limit, static[1])} the limit holds)"
+        elif new.exact != static[1]:
+            what += " (executed)"
+        grown = old is not None and new.least > old.least
+        yield _finding(measured, budget, limit, what, rule_label(budget.severity), grown)
+    elif was:
+        now = new.words(partial(format_metric, limit.metric))
+        what = f"{limit.metric} is {now} in one call, which holds; {_text_has(limit, static[1])} it would not"
+        yield replace(_finding(measured, budget, limit, what, "info"), advice=_ADVICE)
+
+
+_ADVICE = "`static = true` in the limit judges the text of the program, where each loop counts once"
+
+
+def _text_has(limit: Limit, value: float | None) -> str:
+    who = "by XLA, which counts each loop once" if limit.metric in ("flops", "bytes_accessed") else "in the text"
+    return f"{who}, it is {format_metric(limit.metric, value or 0)}, for which"
+
+
+def _judged(limit: Limit, old: ExecutedCount | None, new: ExecutedCount) -> tuple[str, bool]:
+    """Why an executed number is over its limit, "" where it is not; and whether that could be judged at all."""
+    low, high = new.bounds
+    show = partial(format_metric, limit.metric)
+    now = f"{limit.metric} is {new.words(show)}"
+    if limit.most is not None:
+        if low > limit.most:
+            return f"{now}; at most {show(limit.most)}", True
+        if high is None or high > limit.most:
+            return f"could not judge whether {limit.metric} is at most {show(limit.most)}: {_why(new, show)}", False
+    if limit.least is not None:
+        if high is not None and high < limit.least:
+            return f"{now}; at least {show(limit.least)}", True
+        if low < limit.least:
+            return f"could not judge whether {limit.metric} is at least {show(limit.least)}: {_why(new, show)}", False
+    if limit.growth is None or old is None or old.known == new.known:
+        return "", True
+    if old.exact is not None and new.exact is not None:
+        return _broken(replace(limit, most=None, least=None), old.exact, new.exact), True
+    return _grown(limit, old, new)
+
+
+def _grown(limit: Limit, old: ExecutedCount, new: ExecutedCount) -> tuple[str, bool]:
+    """The same for growth of numbers that are not known exactly: part by part for the same loops, else by bounds."""
+    show = partial(format_metric, limit.metric)
+    if old.compares_with(new):
+        parts = [(old.least, new.least), *zip(_per_turn(old), _per_turn(new), strict=True)]
+        over = [after > _allowed(limit, before) for before, after in parts]
+        holds, fails = not any(over), all(after >= before for before, after in parts) and any(over)
+        fails = fails and (not limit.growth or all(over))
+    else:
+        (low, high), (was_low, was_high) = new.bounds, old.bounds
+        holds = high is not None and high <= _allowed(limit, was_low)
+        fails = was_high is not None and low > _allowed(limit, was_high)
+    if holds:
+        return "", True
+    both = f"from {old.words(show)} to {new.words(show)}"
+    if fails:
+        return f"{limit.metric} grew {both}; {_may_grow(limit)}", True
+    why = "the trip counts of its loops are not known"
+    return f"could not judge how {limit.metric} grew {both}: {why}; {_may_grow(limit)}", False
+
+
+def _per_turn(number: ExecutedCount) -> list[int]:
+    return [low for _, low, _ in sorted(number.per_turn, key=lambda part: part[0].condition)]
+
+
+def _allowed(limit: Limit, old: float) -> float:
+    growth = limit.growth or 0
+    return old * (1 + growth) if limit.relative else old + growth
+
+
+def _why(number: ExecutedCount, show: Callable[[float], str]) -> str:
+    if number.per_turn:
+        return f"it is {number.words(show)}, whose trip count is not known"
+    return f"it is {number.words(show)}, as loops may end early and one of several branches runs"
+
+
+def _broken(limit: Limit, old: float | None, new: float) -> str:
+    """Why a value is over its limit, "" where it is not."""
     name = limit.metric
     now = f"{name} is {format_metric(name, new)}"
     if limit.most is not None and new > limit.most:
@@ -128,21 +246,24 @@ def _broken(limit: Limit, old: float | None, new: float, comparable: bool) -> st
         return f"{now}; at least {format_metric(name, limit.least)}"
     if limit.growth is None or old is None or new <= old:
         return ""
-    bound = old * (1 + limit.growth) if limit.relative else old + limit.growth
-    if new <= bound:
+    if new <= _allowed(limit, old):
         return ""
-    share = f" ({(new - old) / old:+.1%})".replace("%", " %") if old and comparable else ""
-    grew = f"{name} grew from {format_metric(name, old)} to {format_metric(name, new)}{share}"
+    share = f" ({(new - old) / old:+.1%})".replace("%", " %") if old else ""
+    return f"{name} grew from {format_metric(name, old)} to {format_metric(name, new)}{share}; {_may_grow(limit)}"
+
+
+def _may_grow(limit: Limit) -> str:
     if not limit.growth:
-        return f"{grew}; it may only fall"
-    allowed = f"{limit.growth:.4g}".rstrip() if not limit.relative else f"{limit.growth * 100:.4g} %"
-    return f"{grew}; at most +{allowed if limit.relative else format_metric(name, limit.growth)}"
+        return "it may only fall"
+    if limit.relative:
+        return f"at most +{limit.growth * 100:.4g} %"
+    return f"at most +{format_metric(limit.metric, limit.growth)}"
 
 
-def _finding(measured: MetricPair, budget: Budget, limit: Limit, what: str, severity: Severity) -> Finding:
+def _finding(
+    measured: MetricPair, budget: Budget, limit: Limit, what: str, severity: Severity, grown: bool = False
+) -> Finding:
     program = measured.program
-    old, new = measured.value(limit.metric)
-    grown = old is not None and new is not None and new > old
     edit = _cause(measured, limit.metric) if grown else None
     site = (edit.new or edit.old) if edit else None
     details = (f"{edit.kind} {edit.count:,}x {site.opcode} %{site.name}",) if edit and site else ()
@@ -155,7 +276,7 @@ def _finding(measured: MetricPair, budget: Budget, limit: Limit, what: str, seve
         what,
         advice,
         details,
-        edit.source if edit else _first(measured, limit.metric) if new else (),
+        edit.source if edit else _first(measured, limit.metric) if severity != "info" else (),
         f"{budget.stage} {limit.metric}",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hlodiff.config import FAIL_ON, Config, RuleUse
+from hlodiff.config import FAIL_ON, STAGE_WORDS, Config, RuleUse
 from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.policy.budgets import MetricPair, over_budget
@@ -49,7 +49,7 @@ def _judge(both: ProgramPair, config: Config | None) -> Iterator[Finding]:
 
 
 def _fail_on(both: ProgramPair, config: Config | None) -> tuple[str, ...]:
-    """The classes that fail a program: those of the last table that is for it, else those for all."""
+    """The classes and stages that fail a program: those of the last table that is for it, else those for all."""
     if config is None:
         return FAIL_ON
     own = [table.fail_on for table in config.changes if both.fits(table.functions, table.targets)]
@@ -94,9 +94,13 @@ def _changed(both: ProgramPair, fails: Iterable[str]) -> Finding:
     stages = [program for program in (both.stablehlo, both.compiled) if program is not None]
     classes = dict.fromkeys(name for program in stages for name in program.classes if program.status == "changed")
     what = "compiles to another program than the snapshot"
-    if any(name in fails for name in classes):
+    changed = [program for program in stages if program.status == "changed"]
+    failing = set(fails)
+    if any(failing & {one.stage, *one.classes, *(f"{one.stage}.{name}" for name in one.classes)} for one in changed):
         return Finding("error", "changed", both.name, both.target, what)
     own = " and ".join(sorted(classes, key=CLASSES.index)) or "nothing"
+    if failing and any(word.partition(".")[0] in STAGE_WORDS for word in failing) and len(changed) == 1:
+        own += f" of {'the compiled program' if changed[0].stage == 'compiled' else 'the StableHLO'}"
     only = f"{what}, but only in {own}, which `fail_on` does not name"
     return Finding("info", "changed", both.name, both.target, only, f"hlodiff update {both.name}")
 

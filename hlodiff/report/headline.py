@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 
 from hlodiff.differ.classify import is_argument
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.loop_turns import Turns, turns_of
+from hlodiff.differ.executed_count import ZERO
 from hlodiff.differ.moves import relocations
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.model import Module
+from hlodiff.report.executed import PER_CALL, differs_from_text, executed_pair, format_executed
 from hlodiff.report.grouping import REPLACED, edit_groups_of
 from hlodiff.report.stories import stories
 from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many
@@ -52,7 +53,6 @@ _COUNTED = (
     ("copies", "copy", "copies", "copy_bytes"),
     ("host_transfers", "host transfer", "", ""),
     ("host_callbacks", "host callback", "", ""),
-    ("loops", "loop", "", ""),
 )
 
 
@@ -74,25 +74,25 @@ def headline(program: ProgramComparison) -> str:
         return SAME + _other_channels(diff)
     counts = [f"{count:,} {kind}" for kind, count in diff.summary.items() if count]
     size = f"{', '.join(counts)} of {many(max(diff.old.instruction_count(), 1), 'instruction')}"
-    sentences = list(_sentences(diff, program.metrics(), turns_of(program)))[:_MOST_SENTENCES]
+    sentences = list(_sentences(program, diff))[:_MOST_SENTENCES]
     return f"{', '.join(program.classes)}: {'; '.join([*sentences, size])}{_other_channels(diff)}"
 
 
-def _sentences(diff: ModuleDiff, metrics: Metrics, turns: Turns) -> Iterator[str]:
+def _sentences(program: ProgramComparison, diff: ModuleDiff) -> Iterator[str]:
     """What matters, most important first."""
+    metrics = program.metrics()
     yield from stories(diff)
     yield from _moves(diff)
-    yield from _constraints(diff, turns)
-    yield from _collectives(metrics, turns)
+    yield from _constraints(diff, metrics)
+    yield from _collectives(program)
     yield from _replaced(diff)
     yield from _element_types(diff)
     yield from format_unrolled(diff, metrics.get("loops", (0, 0)))
     for name, one, several, size in _COUNTED:
-        old, new = metrics.get(name, (0, 0))
-        if name == "loops" and old != new:
-            yield _more_or_less(old, new, one, several)
-        elif _is_known_change(old, new, turns):
-            yield _more_or_less(old, new, one, several, metrics.get(size, (0, 0))) + turns.words()
+        yield from _of_one_call(program, name, one, several, size)
+    old, new = metrics.get("loops", (0, 0))
+    if old != new:
+        yield _more_or_less(old, new, "loop")
 
 
 def _replaced(diff: ModuleDiff) -> Iterator[str]:
@@ -139,25 +139,38 @@ def _host_calls(diff: ModuleDiff) -> Iterator[str]:
         yield f"{many(abs(moved), 'computation')} moved {way}"
 
 
-def _is_known_change(old: float, new: float, turns: Turns) -> bool:
-    """Whether a count changed in a real run too: where loops differ, only what is there on one side alone did."""
-    return old != new and (turns.same or not old or not new)
-
-
-def _constraints(diff: ModuleDiff, turns: Turns) -> Iterator[str]:
+def _constraints(diff: ModuleDiff, metrics: Metrics) -> Iterator[str]:
+    """Constraints of the text; where loops came or went, a count of the text says nothing of a run."""
+    loops = metrics.get("loops", (0, 0))
     for name, words in (("sdy.sharding_constraint", "sharding constraint"), ("sdy.reshard", "reshard")):
         old, new = diff.op_counts.get(name, (0, 0))
-        if _is_known_change(old, new, turns):
-            yield _more_or_less(old, new, words) + turns.words()
+        if old != new and (loops[0] == loops[1] or not old or not new):
+            yield _more_or_less(old, new, words)
 
 
-def _collectives(metrics: Metrics, turns: Turns) -> Iterator[str]:
+def _collectives(program: ProgramComparison) -> Iterator[str]:
     """Added and removed collectives, with their bytes: these are what a one-word change of a sharding costs."""
-    for name, (old, new) in metrics.items():
+    for name in program.executed():
         family = name.removeprefix("collectives.")
-        if family != name and _is_known_change(old, new, turns):
-            size = metrics.get(f"collective_bytes.{family}", (0, 0))
-            yield _more_or_less(old, new, family, size=size) + turns.words()
+        if family != name:
+            yield from _of_one_call(program, name, family, "", f"collective_bytes.{family}")
+
+
+def _of_one_call(program: ProgramComparison, metric: str, one: str, several: str, size: str) -> Iterator[str]:
+    """A count of what one call does: `2 all-reduces more (4 -> 6)`; one that is not known is compared with none."""
+    old, new = executed_pair(program, metric)
+    if old.known == new.known:
+        return
+    executed = f",{PER_CALL}" if differs_from_text(program, metric) else ""
+    if old.exact is not None and new.exact is not None:
+        carried = [each.exact or 0 for each in executed_pair(program, size)] if size else [0, 0]
+        words = _more_or_less(old.exact, new.exact, one, several, (carried[0], carried[1]))
+        yield words.removesuffix(")") + f"{executed})" if words.endswith(")") else words
+    elif new == ZERO or old == ZERO:
+        known = format_executed(old if new == ZERO else new)
+        yield f"{several or one + 's'} {'gone' if new == ZERO else 'added'} ({known})"
+    else:
+        yield f"{several or one + 's'} {format_pair(format_executed(old), format_executed(new))}"
 
 
 def _element_types(diff: ModuleDiff) -> Iterator[str]:

@@ -20,7 +20,7 @@ from hlodiff.report.text import lines_of
 from hlodiff.report.view import ReportView
 from hlodiff.report.view_builder import build_view
 
-FORMAT_VERSION = "1.0"
+FORMAT_VERSION = "1.1"
 
 
 def to_json(report: Report, folder: str = "", *, view: ReportView | None = None) -> str:
@@ -90,6 +90,9 @@ def _program(program: ProgramComparison, root: str) -> dict[str, Any]:
         for edit in edits:
             edit["source"] = [{**frame, "file": shown_file(frame["file"], root)} for frame in edit["source"]]
     body["metrics"] = {name: list(pair) for name, pair in program.metrics().items()}
+    body["metrics_executed"] = {
+        name: [one.to_json() if one is not None else None for one in pair] for name, pair in program.executed().items()
+    }
     body["same"] = share_of(program.diff).to_json() if program.status == "changed" and program.diff else None
     body["metrics_by_kind"] = {
         kind: {name: list(pair) for name, pair in metrics.items()}
@@ -149,7 +152,8 @@ def _edits_of(edit_group: EditGroup, report: Report) -> list[Edit]:
 def _one_sided() -> dict[str, Any]:
     nothing = {"summary": dict.fromkeys(KINDS, 0), "edits": []}
     return {
-        "summary": dict.fromkeys(KINDS, 0), "metrics": {}, "metrics_by_kind": {}, "same": None, "op_counts": {},
+        "summary": dict.fromkeys(KINDS, 0), "metrics": {}, "metrics_executed": {},
+        "metrics_by_kind": {}, "same": None, "op_counts": {},
         "edits": [], "fusions": [],
         "channels": {"schedule": nothing, "tuning": nothing}, "ignored": {}, "limits": [], "limits_hit": [],
         "elided_constants": 0,

@@ -7,10 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.findings import first_of_rules, group_findings
 from hlodiff.report.grouping import format_scopes
-from hlodiff.report.lines import clip, code, escape_html, escape_markdown
+from hlodiff.report.lines import clip, code, escape_html, escape_markdown, printable
 from hlodiff.report.programs import MORE, MOST_NAMES
 from hlodiff.report.report import Report
-from hlodiff.report.rows import MOST_ROWS, Row, by_how_much, columns_of, functions_in, rows_of, without_shared
+from hlodiff.report.rows import (
+    MOST_ROWS,
+    Row,
+    by_how_much,
+    columns_of,
+    functions_in,
+    is_in_words,
+    rows_of,
+    without_shared,
+)
 from hlodiff.report.sections import COSTS
 from hlodiff.report.timings import timing_rows
 from hlodiff.report.totals import format_totals
@@ -129,13 +138,12 @@ def not_checked(view: ReportView, most: int) -> list[str]:
 
 def shared(view: ReportView) -> list[str]:
     """Changes that several functions have."""
+    limits = [f"- limits: {escape_markdown(clip(words, 4 * WIDEST))}" for words in view.limits]
     if not view.shared:
-        return []
+        return [*limits, ""] if limits else []
     lines = ["The same in several programs:", "", *_HEAD, *map(_change, view.shared)]
     lines += [f"| ... | | {view.shared_more} more, {MORE} | | |"] if view.shared_more else []
-    lines += (
-        ["", *(f"- limits: {escape_markdown(clip(words, 4 * WIDEST))}" for words in view.limits)] if view.limits else []
-    )
+    lines += ["", *limits] if limits else []
     folded = list(dict.fromkeys(code(clip(detail.name, WIDEST)) for detail in view.details if detail.folded))
     names = format_names(folded, MOST_NAMES)
     return [*lines, *(["", f"Nothing but this changed in {names}; --all lists each."] if folded else []), ""]
@@ -176,6 +184,8 @@ def _numbers(program: ProgramView | None) -> list[str]:
     lines = ["| | before | after | |", "| --- | ---: | ---: | ---: |"]
     for number in program.numbers:
         old, new = format_sides(number.old, number.new, FORMATS[number.unit])
+        if is_in_words(number):
+            old, new = (escape_markdown(printable(words)) for words in (number.old_words, number.new_words))
         if number.old_bytes or number.new_bytes:
             sizes = format_sides(number.old_bytes, number.new_bytes, format_bytes)
             old, new = f"{old} ({sizes[0]})", f"{new} ({sizes[1]})"
@@ -189,7 +199,7 @@ def pattern_groups(groups: Iterable[Group], more: str = "") -> list[str]:
     """Tables of changes, and what is not listed."""
     lines: list[str] = []
     for group in groups:
-        lines += [f"{escape_markdown(clip(group.title, WIDEST))}:", ""] if group.title else []
+        lines += [f"**{escape_markdown(clip(group.title, WIDEST))}**", ""] if group.title else []
         lines += [*_HEAD, *map(_change, group.changes), ""]
     return [*lines, *([f"... {escape_markdown(more)}", ""] if more else [])]
 

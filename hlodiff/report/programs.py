@@ -175,11 +175,17 @@ def folded_of(report: Report, texts: ReportTexts) -> tuple[str, ...]:
     return folded if sum(program_text.name in folded for program_text in texts.program_texts) > _FEW else ()
 
 
-def limits_of(texts: ReportTexts, names: Collection[str]) -> tuple[str, ...]:
-    """Where the differ gave up in folded functions: silence never means "no change".
+def limits_of(report: Report, texts: ReportTexts, names: Collection[str]) -> tuple[str, ...]:
+    """Where the differ gave up in programs whose details are not shown: silence never means "no change".
+
+    Args:
+        report: what a command found out.
+        texts: what `texts_of` gives for it.
+        names: of folded functions.
 
     Example:
-        >>> limits_of(texts_of(Report("diff", "a", "b", ())), ["f"])
+        >>> report = Report("diff", "a", "b", ())
+        >>> limits_of(report, texts_of(report), ["f"])
         ()
     """
     limits: dict[str, dict[str, None]] = {}
@@ -187,6 +193,11 @@ def limits_of(texts: ReportTexts, names: Collection[str]) -> tuple[str, ...]:
         for line in (line for title, lines in program_text.sections if title == "limits" for line in lines):
             if program_text.name in names:
                 limits.setdefault(line, {})[program_text.name] = None
+    shown = {number for program_text in texts.program_texts for number in program_text.programs}
+    for number, program in enumerate(report.programs):
+        if number not in shown and program.diff is not None:
+            for line in program.diff.limits:
+                limits.setdefault(line, {})[program.name] = None
     return tuple(f"{format_names(list(found))}: {line}" for line, found in limits.items())
 
 

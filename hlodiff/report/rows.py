@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.loop_turns import Turns, counts_turns, turns_of
 from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.report.counts import passing
+from hlodiff.report.executed import executed_number
 from hlodiff.report.grouping import format_scopes
+from hlodiff.report.lines import printable
 from hlodiff.report.view import Number, ProgramView, ReportView
-from hlodiff.report.wording import FORMATS, Unit, format_arrow, format_bytes, format_change, format_place
+from hlodiff.report.wording import FORMATS, Unit, format_arrow, format_bytes, format_change, format_pair, format_place
 
-# (metric, its words, unit, metric of its bytes), in the order of the table; collectives come between the two.
-_BEFORE: tuple[tuple[str, str, Unit, str], ...] = (("ops", "ops", "count", ""), ("fusions", "fusions", "count", ""))
-_AFTER: tuple[tuple[str, str, Unit, str], ...] = (
-    ("memory.temp", "temp", "bytes", ""),
-    ("memory.alias", "aliased", "bytes", ""),
-    ("copies", "copies", "count", "copy_bytes"),
-    ("copies_in_loops", "copies in loops", "count", ""),
+# (metric, its words, unit), in the order of the table; collectives come between the two.
+_BEFORE: tuple[tuple[str, str, Unit], ...] = (("ops", "ops", "count"), ("fusions", "fusions", "count"))
+_MEMORY: tuple[tuple[str, str, Unit], ...] = (("memory.temp", "temp", "bytes"), ("memory.alias", "aliased", "bytes"))
+_IN_LOOPS: tuple[tuple[str, str, Unit], ...] = (("copies_in_loops", "copies in loops", "count"),)
+# (metric, its words, unit, metric of its bytes): what one call does.
+_COPIES: tuple[tuple[str, str, Unit, str], ...] = (("copies", "copies", "count", "copy_bytes"),)
+_EXECUTED: tuple[tuple[str, str, Unit, str], ...] = (
     ("host_transfers", "host transfers", "count", ""),
-    ("cost.flops", "flops", "count", ""),
-    ("cost.bytes_accessed", "bytes accessed", "bytes", ""),
+    ("launches", "launches", "count", ""),
+    ("flops", "flops", "count", ""),
+    ("bytes_accessed", "bytes accessed", "bytes", ""),
 )
-# They say how long the program is, however often it runs.
-_PARTS = ("ops", "fusions", "copies_in_loops")
 
 
 def key_numbers(program: ProgramComparison) -> tuple[Number, ...]:
-    """The numbers that changed: op counts, collectives by kind with bytes, temp and aliased bytes, copies.
+    """The numbers that changed: op counts, collectives by kind with bytes, temp and aliased bytes, copies, work.
+
+    Op counts, fusions and memory are those of the program's text; the others are of one call of the program.
 
     Args:
         program: any; one with one side only has op counts alone.
@@ -39,34 +42,55 @@ def key_numbers(program: ProgramComparison) -> tuple[Number, ...]:
         changed numbers in a fixed order.
 
     Example:
-        >>> key_numbers(ProgramComparison("f", "cpu", "compiled", "added", op_counts={"add": 2}))
-        (Number(name='ops', old=0, new=2, unit='count', old_bytes=0, new_bytes=0, per='', comparable=True),)
+        >>> key_numbers(ProgramComparison("f", "cpu", "compiled", "added", op_counts={"add": 2}))[0].new
+        2
     """
-    metrics: Mapping[str, tuple[float, float]] = program.metrics()
     if program.diff is None:
         pairs = program.op_count_pairs().values()
-        metrics = {"ops": (sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs))}
-    turns = turns_of(program)
-    found = [*_numbers(metrics, _BEFORE, turns), *_collectives(metrics, turns), *_numbers(metrics, _AFTER, turns)]
-    return tuple(n for n in found if (n.old, n.old_bytes) != (n.new, n.new_bytes))
+        return tuple(_static({"ops": (sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs))}, _BEFORE))
+    metrics = program.metrics()
+    return (
+        *_static(metrics, _BEFORE),
+        *_executed(program, _families(program)),
+        *_static(metrics, _MEMORY),
+        *_executed(program, _COPIES),
+        *_static(metrics, _IN_LOOPS),
+        *_executed(program, _EXECUTED),
+    )
 
 
-def _numbers(
-    metrics: Mapping[str, tuple[float, float]], names: Iterable[tuple[str, str, Unit, str]], turns: Turns
-) -> Iterator[Number]:
-    for metric, words, unit, size in names:
+def _static(metrics: Mapping[str, tuple[float, float]], names: Iterable[tuple[str, str, Unit]]) -> Iterator[Number]:
+    for metric, words, unit in names:
         old, new = metrics.get(metric, (0, 0))
-        runs = counts_turns(metric)
-        per = turns.words() if runs and metric not in _PARTS else ""
-        yield Number(words, old, new, unit, *metrics.get(size, (0, 0)), per, turns.same or not runs)
+        if old != new:
+            yield Number(words, old, new, unit)
 
 
-def _collectives(metrics: Mapping[str, tuple[float, float]], turns: Turns) -> Iterator[Number]:
-    for name, (old, new) in metrics.items():
+def _executed(program: ProgramComparison, names: Iterable[tuple[str, str, Unit, str]]) -> Iterator[Number]:
+    for metric, words, unit, size in names:
+        found = executed_number(program, metric, words, unit, size)
+        if found is not None:
+            yield found
+
+
+def _families(program: ProgramComparison) -> Iterator[tuple[str, str, Unit, str]]:
+    for name in program.executed():
         family = name.removeprefix("collectives.")
         if family != name:
-            size = metrics.get(f"collective_bytes.{family}", (0, 0))
-            yield Number(family, old, new, "count", *size, turns.words(), turns.same)
+            yield name, family, "count", f"collective_bytes.{family}"
+
+
+_IN_WORDS = re.compile(r"(?:at (?:least|most) )?\d")
+
+
+def is_in_words(number: Number) -> bool:
+    """Whether a side is a range or per turn of a loop; words that begin with no number are those of a forged result.
+
+    Example:
+        >>> is_in_words(Number("copies", 4, 2, old_words="4", new_words="2 + 1 per turn of the loop at model.py:3"))
+        True
+    """
+    return all(_IN_WORDS.match(words) for words in (number.old_words, number.new_words))
 
 
 def format_number(number: Number) -> str:
@@ -77,9 +101,11 @@ def format_number(number: Number) -> str:
         '0 -> 2 (0 B -> 24.0 KiB)'
     """
     words = format_arrow(number.old, number.new, FORMATS[number.unit])
+    if is_in_words(number):
+        words = printable(format_pair(number.old_words, number.new_words))
     if number.old_bytes or number.new_bytes:
         words += f" ({format_arrow(number.old_bytes, number.new_bytes, format_bytes)})"
-    return words + number.per
+    return words + (f" ({printable(number.per).strip()})" if number.per else "")
 
 
 def by_how_much(number: Number) -> str:
@@ -269,7 +295,7 @@ def _cells(program: ProgramView) -> tuple[tuple[str, str], ...]:
             words = f"{number.name} {format_number(number)}"
             cells["collectives"] = ", ".join(filter(None, (cells.get("collectives"), words)))
         elif number.name in _COLUMNS:
-            cells[number.name] = format_arrow(number.old, number.new, FORMATS[number.unit]) + number.per
+            cells[number.name] = format_arrow(number.old, number.new, FORMATS[number.unit])
     if program.scopes:
         cells["most changed scopes"] = format_scopes(program.scopes[:_MOST_SCOPES])
     return tuple((column, cells[column]) for column in _COLUMNS if column in cells)

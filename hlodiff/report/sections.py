@@ -8,8 +8,11 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loop_turns import Turns, turns_of
 from hlodiff.differ.result import Cost
 from hlodiff.report.edits import fusion_lines, placement_lines
+from hlodiff.report.executed import executed_number
 from hlodiff.report.report import Report
+from hlodiff.report.rows import by_how_much, format_number
 from hlodiff.report.wording import (
+    Unit,
     format_arrow,
     format_bytes,
     format_change,
@@ -27,11 +30,19 @@ _MOST_LINES = 6
 # (title, what), in the order of the report.
 Section = tuple[str, list[str]]
 Metrics = Mapping[str, tuple[float, float]]
-# What a reviewer asks for: a metric and its bytes. JSON has all; the others say again what the op counts say.
-_MOVES = (
-    ("copies", "copy_bytes"), ("copies_in_loops", ""), ("memory_moves", "memory_move_bytes"), ("host_transfers", ""),
-    ("host_callbacks", ""),
-)  # fmt: skip
+# What a reviewer asks for: a metric, its words, its unit and the metric of its bytes, of one call of the program.
+_MOVES: tuple[tuple[str, str, Unit, str], ...] = (
+    ("copies", "copies", "count", "copy_bytes"),
+    ("memory_moves", "memory moves", "count", "memory_move_bytes"),
+    ("host_transfers", "host transfers", "count", ""),
+    ("host_callbacks", "host callbacks", "count", ""),
+)
+_IN_LOOPS = (("copies_in_loops", ""),)
+_WORK: tuple[tuple[str, str, Unit, str], ...] = (
+    ("flops", "flops", "count", ""),
+    ("bytes_accessed", "bytes accessed", "bytes", ""),
+    ("launches", "launches", "count", ""),
+)
 # Counted separately for entry, fusions, loop bodies, ...: JSON has every opcode too.
 _BY_KIND = (
     "ops",
@@ -72,11 +83,12 @@ def sections(program: ProgramComparison) -> list[Section]:
         ("by kind", _by_kind(program, turns)),
         ("fusions", ["; ".join(filter(None, (_fusion_counts(metrics), *lines[:1]))), *_cut(lines[1:])]),
         ("placement", _cut(placement_lines(diff.reported))),
-        ("collectives", [_per_turn(_collectives(metrics), turns)]),
-        ("moves", [_per_turn(_counted(metrics, _MOVES), turns)]),
+        ("collectives", [_collectives(program)]),
+        ("moves", [", ".join(filter(None, (_executed(program, _MOVES), _counted(metrics, _IN_LOOPS))))]),
         ("other", [_counted(metrics, _OTHERS), _pairs(_prefixed(metrics, "custom_calls."), str)]),
         ("memory", [_pairs(_prefixed(metrics, "memory."), format_bytes)]),
-        ("cost", [_per_turn(_pairs(_costs(metrics), comparable=turns.same), turns)]),
+        ("work", [_executed(program, _WORK)]),
+        ("XLA's cost", [_per_turn(_pairs(_costs(metrics), comparable=turns.same), turns)]),
         ("passes", _passes(program)),
         ("limits", list(diff.limits)),
     ]
@@ -143,17 +155,24 @@ def _fusion_counts(metrics: Metrics) -> str:
     return ", ".join(words).replace("fusions ", "", 1)
 
 
-def _collectives(metrics: Metrics) -> str:
+def _collectives(program: ProgramComparison) -> str:
     """Each kind with how many there are and what they carry: `all-reduce 2 -> 1 (68.0 KiB -> 32.0 KiB)`."""
+    names = [name for name in program.executed() if name.startswith("collectives.")]
+    rows: list[tuple[str, str, Unit, str]] = [
+        (name, name.removeprefix("collectives."), "count", name.replace("collectives.", "collective_bytes."))
+        for name in names
+    ]
+    return _executed(program, [*rows, ("async_collectives", "asynchronous", "count", "")])
+
+
+def _executed(program: ProgramComparison, names: Sequence[tuple[str, str, Unit, str]]) -> str:
+    """What one call does, each with its bytes where it has any: `copies 3 -> 10 (40.0 KiB -> 104.1 KiB)`."""
     words = []
-    for name, pair in metrics.items():
-        family = name.removeprefix("collectives.")
-        size = metrics.get(f"collective_bytes.{family}", (0, 0))
-        if family != name and (pair[0] != pair[1] or size[0] != size[1]):
-            words.append(f"{family} {_count(pair)} ({format_arrow(*size, format_bytes)})")
-    asynchronous = metrics.get("async_collectives", (0, 0))
-    if asynchronous[0] != asynchronous[1]:
-        words.append(f"asynchronous {_count(asynchronous)}")
+    for metric, name, unit, size in names:
+        number = executed_number(program, metric, name, unit, size)
+        if number is not None:
+            by = by_how_much(number) if metric in ("flops", "bytes_accessed", "launches") else ""
+            words.append(f"{name} {format_number(number)}" + (f" ({by})" if by else ""))
     return ", ".join(words)
 
 
@@ -270,11 +289,12 @@ _MEASURES: tuple[tuple[Callable[[Cost], float], Callable[[float], str], str], ..
 )
 
 
-def format_cost(old: Cost | None, new: Cost | None) -> str:
+def format_cost(old: Cost | None, new: Cost | None, stage: str = "compiled") -> str:
     """What both sides cost: `+40,960 flops`, `64.0 KiB -> 32.0 KiB`, or one number where they cost the same.
 
     Args:
         old, new: None for a side without the instruction.
+        stage: of the program. StableHLO does not say which values are stored, so it has no bytes.
 
     Returns:
         words in the order operations, bytes read and written, cycles, bytes in the host's memory; "" for nothing.
@@ -284,10 +304,12 @@ def format_cost(old: Cost | None, new: Cost | None) -> str:
         ('+128 flops, +1.0 KiB', '128 flops')
     """
     words = []
-    for measure, show, unit in _MEASURES:
+    is_stored = stage != "stablehlo"
+    for measure, show, unit in _MEASURES if is_stored else _MEASURES[:1]:
         before, after = (None if cost is None else measure(cost) for cost in (old, new))
         words.append(_change(before, after, show, unit))
-    for space in dict.fromkeys(name for cost in (old, new) if cost for name, _ in cost.elsewhere):
+    elsewhere = [name for cost in (old, new) if cost and is_stored for name, _ in cost.elsewhere]
+    for space in dict.fromkeys(elsewhere):
         before, after = (None if cost is None else dict(cost.elsewhere).get(space, 0) for cost in (old, new))
         if before != after and space == "host":  # the fields list moves between other memories; JSON has all
             words.append(_change(before, after, format_bytes, f" in {space}"))

@@ -123,7 +123,7 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
     yield from _further_findings(report)
     for note in report.notes:
         yield Line(0, f"note: {note}", wrap=True)
-    if legend and any(format_cost(*edit_group.cost) for edit_group in texts.patterns):
+    if legend and any(format_cost(*edit_group.cost, str(edit_group.key[0])) for edit_group in texts.patterns):
         yield Line(0, COSTS, wrap=True)
     yield from (Line(0, line) for line in timing_lines(report.timings))
 
@@ -137,7 +137,7 @@ def _listed(report: Report, texts: ReportTexts) -> Iterator[Line]:
     """Changes that several programs share, once; then every function or file with what is its own."""
     yield from _shared(report, texts, len(texts.shared) if report.all else _MOST_EDITS)
     folded = folded_of(report, texts)
-    limits = limits_of(texts, folded)
+    limits = limits_of(report, texts, folded)
     yield from (Line(0, f"limits: {words}", wrap=True) for words in limits)
     yield from [Line(0, "")] if limits else []
     bare = False  # added and removed programs have one line each, without blank lines between them
@@ -246,7 +246,7 @@ def _digest(digest: Digest, report: Report, programs: bool = False) -> Iterator[
 
 
 def _edit_group_lines(edit_group: EditGroup, report: Report, mark: str = "") -> Iterator[Line]:
-    ends = tuple(word for word in (format_cost(*edit_group.cost), edit_group.where) if word)
+    ends = tuple(word for word in (format_cost(*edit_group.cost, str(edit_group.key[0])), edit_group.where) if word)
     yield Line(
         6 - len(mark), f"{mark}{edit_group.kind:<8} {edit_group.times}{edit_group.what}", ends, _STYLES[edit_group.kind]
     )

@@ -41,6 +41,8 @@ _ALONE = (
 )
 _WITH_NAMES = ("accept", "check", "update")
 _MOST_NAMES = 3
+# Later minor versions only add fields, which have defaults.
+_READ_VERSIONS = ("1.0", FORMAT_VERSION)
 _ENDINGS = ("", "once it is repaired", "once within limits")
 
 
@@ -139,7 +141,7 @@ def read_untrusted_view(text: str, where: str = "the result") -> ReportView:
         raise _refused(where, f"no JSON: {str(error)[:200]}") from None
     if not isinstance(value, Mapping):
         raise _refused(where, "an object was expected")
-    if value.get("format_version") != FORMAT_VERSION:
+    if value.get("format_version") not in _READ_VERSIONS:
         found = str(value.get("format_version"))[:20]
         raise _refused(where, f"format_version is {found!r}, this version of hlodiff reads {FORMAT_VERSION!r}")
     if not isinstance(value.get("sheet"), Mapping):

@@ -21,8 +21,9 @@ class Number:
 
     Args:
         name, old, new, unit, old_bytes, new_bytes: the number.
-        per: " (one turn of each loop)" where a side has loops; "" else.
-        comparable: whether a larger number is more in a real run too: false where the loops of both sides differ.
+        per: " executed" where a loop makes it another number than the text has; "" else.
+        comparable: whether a larger number is more in a real run too: false where a side is not known exactly.
+        old_words, new_words: a number that is a range or per turn of a loop; "" where `old` and `new` say it.
     """
 
     name: str
@@ -33,6 +34,8 @@ class Number:
     new_bytes: float = 0
     per: str = ""
     comparable: bool = True
+    old_words: str = ""
+    new_words: str = ""
 
 
 @dataclass(frozen=True, slots=True)

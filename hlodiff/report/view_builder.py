@@ -87,7 +87,7 @@ def build_view(report: Report, folder: str = "", texts: ReportTexts | None = Non
         timings=report.timings,
         causes=format_causes(report),
         scenarios=report.scenario_states(),
-        limits=limits_of(texts, folded),
+        limits=limits_of(report, texts, folded),
         all=report.all,
     )
 
@@ -237,7 +237,7 @@ def _change(edit_group: EditGroup, report: Report, mark: str = "", of: str = "")
         mark=mark,
         follows="; ".join(filter(None, (format_follows(edit_group), edit_group.passes))),
         of=of,
-        cost=format_cost(*edit_group.cost),
+        cost=format_cost(*edit_group.cost, str(edit_group.key[0])),
         where=tuple(filter(None, frames)),
     )
 

@@ -11,13 +11,31 @@ import yaml
 
 from hlodiff.errors import StoreError
 
-SUMMARY_VERSION = 2
+SUMMARY_VERSION = 3
 """Of summary.yaml. It rises whenever something is counted differently, so that no reader compares such numbers."""
 FORMAT_VERSION = 1
 """Of traces.yaml and growth.yaml."""
 
 # libyaml reads a summary 10 times as fast as the pure Python loader; both refuse every tag but YAML's own.
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_SafeLoader):  # type: ignore[misc]  # the base is chosen at run time
+    """Refuses a key that a table has twice: YAML would keep the last one and say nothing."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        seen: set[object] = set()
+        for key, _ in node.value:
+            name = (key.tag, key.value) if isinstance(key, yaml.ScalarNode) else None
+            if name in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key `{str(key.value)[:40]}` is there twice", key.start_mark
+                )
+            if name is not None:
+                seen.add(name)
+        return super().construct_mapping(node, deep)
+
+
 _Base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 

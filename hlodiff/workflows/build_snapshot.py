@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.differ.comparison import flat_facts, is_figure
+from hlodiff.differ.executed import executed_table
 from hlodiff.differ.loop_turns import trip_counts
 from hlodiff.differ.metrics import count, metrics_of, raw_metrics
 from hlodiff.differ.placement import donations, placements
@@ -52,6 +53,7 @@ def build_summary(
         "collectives": collectives,
         "custom_calls": dict(sorted(counts["compiled"].custom_calls.items())),
         "metrics": metrics,
+        "executed": {stage: found for stage in STAGES if (found := executed_table(modules[stage]))},
         "memory": _known(facts.get("memory", {})),
         "cost": _known(facts.get("cost", {})),
         "donation": donations(modules["compiled"]),

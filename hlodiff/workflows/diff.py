@@ -154,11 +154,11 @@ def _replayed(programs: Sequence[ProgramComparison]) -> list[str]:
 
 
 def _unknown(programs: Sequence[ProgramComparison]) -> list[str]:
-    """One line for each program that looks the same, or was to be proved, and holds constants without their values."""
+    """One line for each program that was to be proved, and holds constants without their values."""
     return [
         f"{one.label}, {one.stage}: {format_elided(one.diff.elided)}"
         for one in programs
-        if one.diff and one.diff.elided and (one.diff.identical or one.replayed is False)
+        if one.diff and one.diff.elided and one.replayed is False and not one.diff.identical
     ]
 
 

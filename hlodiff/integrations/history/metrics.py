@@ -7,12 +7,13 @@ from dataclasses import replace
 from hashlib import sha256
 
 from hlodiff.config import COUNTED, FACTS, KINDS, closest, measured_as
+from hlodiff.differ.executed import executed
 from hlodiff.differ.metrics import count, metrics_by_kind, metrics_of
 from hlodiff.errors import HlodiffError, UsageError
 from hlodiff.hlo import read_bytes
 from hlodiff.hlo.model import Stage
 from hlodiff.integrations.history.commits import GitObjects, objects
-from hlodiff.integrations.history.readings import COMPILED_ONLY, Kind, Reading
+from hlodiff.integrations.history.readings import COMPILED_ONLY, Kind, Reading, budget_name
 from hlodiff.integrations.history.rows import History, HistoryRow, value_in
 from hlodiff.snapshots.keys import COMPILED, STABLEHLO
 from hlodiff.snapshots.read import unpack
@@ -171,10 +172,16 @@ def _counted(
 def _count(content: bytes, where: str, packed: bool) -> Reading | None:
     """What is counted in a program; None where it cannot be read."""
     try:
-        counts = count(read_bytes(unpack(content, where) if packed else content, path=where))
+        module = read_bytes(unpack(content, where) if packed else content, path=where)
+        counts = count(module)
     except HlodiffError:
         return None
     values = dict(_renamed(metrics_of(counts), ""))
+    for name, number in executed(module).items():
+        if number.exact is None:
+            values.pop(budget_name(name), None)
+        else:
+            values[budget_name(name)] = number.exact
     for kind, table in metrics_by_kind(counts).items():
         values |= dict(_renamed(table, f"{kind}."))
     return Reading({**values, **{f"op.{opcode}": number for opcode, number in counts.ops.items()}}, whole=True)

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from hlodiff.config import COUNTED, FACTS
 from hlodiff.config import KINDS as COMPUTATIONS
-from hlodiff.differ.comparison import flat_facts
+from hlodiff.differ.comparison import flat_facts, is_figure
+from hlodiff.differ.executed import EXECUTED
 from hlodiff.errors import HlodiffError
 from hlodiff.hlo.model import Stage
 from hlodiff.integrations.history.commits import GitObjects, objects
@@ -104,7 +105,7 @@ def reading_of(content: bytes | str, kind: Kind, key: Key, stage: Stage) -> Read
 
     Example:
         >>> reading_of(b"format_version: 99", "program", Key("f", "", "cpu"), "compiled").problem
-        'format version 99 is newer than this hlodiff reads (up to 2)'
+        'format version 99 is newer than this hlodiff reads (up to 3)'
     """
     if isinstance(content, str):
         return Reading(problem=content)
@@ -153,8 +154,35 @@ def values_of(summary: Mapping[str, Any], stage: Stage) -> dict[str, float]:
     if stage == "compiled":
         found |= _tables(summary)
         found |= {_NAMES[name]: value for name, value in flat_facts(summary).items() if name in _NAMES}
+    found = _with_executed(found, _table(_table(summary, "executed"), stage), "executed" in summary)
     ops = _numbers(_table(_table(summary, "op_counts"), stage))
     return found | {f"op.{opcode}": value for opcode, value in ops.items()}
+
+
+def _with_executed(found: dict[str, float], table: Mapping[str, Any], is_known: bool) -> dict[str, float]:
+    """Numbers of one call in the place of those of the text; one that is not known exactly is left out."""
+    if not is_known:
+        return {name: value for name, value in found.items() if name != "launches"}
+    names = {name: name for name in EXECUTED if name in found or name in ("flops", "bytes_accessed")}
+    names |= {budget_name(name): name for name in table}
+    for name, inner in names.items():
+        value = table.get(inner, 0)
+        if is_figure(value):
+            found[name] = value
+        else:
+            found.pop(name, None)
+    return found
+
+
+def budget_name(metric: str) -> str:
+    """What budgets call a metric: `collectives.all-gather.bytes`.
+
+    Example:
+        >>> budget_name("collective_bytes.all-gather"), budget_name("copies")
+        ('collectives.all-gather.bytes', 'copies')
+    """
+    head, _, family = metric.partition(".")
+    return f"collectives.{family}.bytes" if head == "collective_bytes" and family else metric
 
 
 def _tables(summary: Mapping[str, Any]) -> dict[str, float]:

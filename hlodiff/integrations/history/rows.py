@@ -11,6 +11,7 @@ from hlodiff.hlo.model import Stage
 from hlodiff.integrations.history.commits import Commit, GitObjects, touching
 from hlodiff.integrations.history.readings import Kind, Reading, Readings
 from hlodiff.integrations.history.steps import Step, StepLine, folders_of, followed, kind_of, lines_of
+from hlodiff.policy.budgets import executed_as
 from hlodiff.snapshots import Key
 from hlodiff.snapshots.keys import PYTEST
 
@@ -75,7 +76,7 @@ class HistoryRow:
 
     def recounts(self, metric: str) -> bool:
         """Whether a metric is counted differently since this commit; what the compiler says is not counted."""
-        if not self.recounted or metric in FACTS:
+        if not self.recounted or (metric in FACTS and not executed_as(metric)):
             return False
         return any(side is not None and not _is_fresh(side, metric) for side in (self.before, self.now))
 
@@ -83,6 +84,8 @@ class HistoryRow:
         """Whether a larger number is more in a real run too: programs whose loops differ say that of memory alone."""
         if self.before is None or self.now is None or FACTS.get(metric, "").startswith("memory.") or metric == "loops":
             return True
+        if executed_as(metric) and min(self.before.version, self.now.version) > 2:
+            return True  # of one call of the program, whatever its loops are
         if self.before.turns is not None and self.now.turns is not None:
             return self.before.turns == self.now.turns
         return value_in(self.before, "loops") == value_in(self.now, "loops")

@@ -11,6 +11,7 @@ from hlodiff.differ.loop_turns import Turns, turns_of
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy import PROGRAM_RULES, over_programs
 from hlodiff.report.counts import outcomes
+from hlodiff.report.executed import executed_pair, format_executed
 from hlodiff.report.findings import SEVERITIES
 from hlodiff.report.lines import printable
 from hlodiff.report.report import Report
@@ -222,7 +223,12 @@ _KINDS = {
     "branch": "In branches",
     "reduction": "In reductions",
 }
-_GROUPS = (("memory.", "Memory"), ("cost.", "Cost"), ("collective", "Collectives"), ("custom_calls.", "Custom calls"))
+_GROUPS = (
+    ("memory.", "Memory"),
+    ("cost.", "XLA's cost"),
+    ("collective", "Collectives"),
+    ("custom_calls.", "Custom calls"),
+)
 
 Pairs = Mapping[str, tuple[float, float]]
 
@@ -247,11 +253,25 @@ def tables_of(program: ProgramComparison) -> list[dict[str, Any]]:
         short = name.removeprefix(prefix) if prefix.endswith(".") else name
         grouped.setdefault(title, {})[short] = pair
     tables = [_table("Operations", program.op_count_pairs(), turns)]
-    order = ["Memory", "Cost", "Collectives", "Counts", "Custom calls"]
+    order = ["Memory", "XLA's cost", "Collectives", "Counts", "Custom calls"]
     tables += [_table(title, grouped.get(title, {}), turns, title == "Memory") for title in order]
+    tables.insert(1, {"title": "One call of the program (executed)", "rows": _executed_rows(program)})
     kinds = program.metrics_by_kind()
     tables += [_table(_KINDS.get(kind, kind), pairs, turns) for kind, pairs in kinds.items() if len(kinds) > 1]
     return [table for table in tables if table["rows"]]
+
+
+def _executed_rows(program: ProgramComparison) -> list[list[Any]]:
+    """What one call does; ranges and numbers per turn of a loop in words."""
+    rows = []
+    for name in program.executed():
+        unit: Unit = "bytes" if "bytes" in name else "count"
+        old, new = executed_pair(program, name)
+        row = _row(name, old.least, new.least, unit, old.exact is not None and new.exact is not None)
+        if old.exact is None or new.exact is None:
+            row[3:5] = [printable(format_executed(side, unit)) for side in (old, new)]
+        rows.append(row)
+    return sorted(rows, key=lambda row: row[3] == row[4])
 
 
 def _table(title: str, pairs: Pairs, turns: Turns, is_memory: bool = False) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def _change(
         "count": edit_group.count,
         "what": _plain(edit_group.what),
         "where": _plain(edit_group.where),
-        "cost": format_cost(*edit_group.cost),
+        "cost": format_cost(*edit_group.cost, str(edit_group.key[0])),
         "scope": _plain(first.op_name or ""),
         "fields": _fields(first),
         "texts": [_text(first.old), _text(first.new)],

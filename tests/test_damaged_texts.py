@@ -1,0 +1,82 @@
+"""Texts that are not HLO are refused with line and caret, however large they are and however they are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import hlodiff
+from hlodiff.differ import diff
+from hlodiff.errors import HlodiffError
+from hlodiff.hlo import Module, read_hlo
+from hlodiff.report import Report, to_form, to_terminal
+from tests.test_turns import compared
+
+TEXT = (Path(__file__).resolve().parent.parent / "snapshots/stack_unrolled/cpu/compiled.hlo").read_text()
+SPARE = "%spare (a: f32[8]) -> f32[8] {\n  %a = f32[8]{0} parameter(0)\n  ROOT %b = f32[8]{0} exponential(%a)\n}\n\n"
+GATHER = "  %ag = f32[8]{0} all-gather(%p0), dimensions={0}"
+HEAD, ENTRY = TEXT.split("ENTRY", 1)
+
+
+def in_entry(old: str, new: str) -> str:
+    assert old in ENTRY
+    return f"{HEAD}ENTRY{ENTRY.replace(old, new, 1)}"
+
+
+def padded(text: str) -> str:
+    """The same with computations that nobody calls, so that it is read lazily."""
+    more = "".join(SPARE.replace("%spare", f"%spare{n}") for n in range(700))
+    head, entry = text.split("ENTRY", 1)
+    return f"{head}{more}ENTRY{entry}"
+
+
+DAMAGED = [
+    ("a parameter without a number", TEXT.replace("parameter(0)", "parameter()", 1), "expected the number"),
+    ("a negative parameter", TEXT.replace("parameter(0)", "parameter(-5)", 1), "expected the number"),
+    ("one of the entry", in_entry("parameter(0)", "parameter(x)"), "expected the number"),
+    ("two parameters of one number", in_entry("parameter(1)", "parameter(0)"), "is defined twice"),
+    ("an instruction between computations", TEXT.replace("}\n\n", f"}}\n{GATHER}\n\n", 2), "expected the head"),
+    ("an instruction behind the entry", f"{TEXT.rstrip()}\n{GATHER}\n", "expected the head"),
+    ("words between computations", TEXT.replace("}\n\n", "}\nhello\n\n", 2), "expected the head"),
+    ("% inside an operand", re.sub(r"multiply\(%(\w)", r"multiply(%\1%", TEXT, count=1), "is not defined"),
+    ("% inside an opcode", TEXT.replace(" multiply(", " multipl%y(", 1), "expected `opcode(`"),
+    ("% inside a name", re.sub(r"%multiply(\.\w+) =", r"%multipl%y\1 =", TEXT, count=1), "expected an instruction"),
+    ("a string over two lines", TEXT.replace("kind=kLoop", 'kind=kLoop, backend_config="a\nb"', 1), "has to end on"),
+    ("an indented one", TEXT.replace("kind=kLoop", 'kind=kLoop, backend_config="a\n  b"', 1), "has to end on"),
+]
+
+
+@pytest.mark.parametrize("enlarge", [str, padded], ids=["small", "large"])
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize(("text", "what"), [row[1:] for row in DAMAGED], ids=[row[0] for row in DAMAGED])
+def test_a_damaged_text_is_refused(text: str, what: str, at_once: bool, enlarge: Callable[[str], str]) -> None:
+    text = enlarge(text)
+
+    def read() -> Module:
+        return read_hlo(text, at_once=at_once)
+
+    assert text != enlarge(TEXT)
+    with pytest.raises(HlodiffError) as error:
+        diff(read(), read())  # also where both sides have the same damage
+    shown = error.value.render()
+    assert what in shown and re.search(r"<text>:\d+:\d+: ", shown) and "^" in shown
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_nobody_calls_is_said_when_it_comes_or_goes(at_once: bool) -> None:
+    more = TEXT.replace("ENTRY", f"{SPARE}ENTRY", 1)
+    one, other = (read_hlo(text, at_once=at_once) for text in (TEXT, more))
+    words = "1 computation that nobody calls is only in the {} program (%spare); it runs nowhere and is no edit"
+    assert diff(one, other).limits == (words.format("new"),)
+    assert diff(other, one).limits == (words.format("old"),)
+    assert diff(other, other).limits == () and diff(one, other).identical
+    report = Report("diff", "a", "b", (compared(one, other),))
+    for text in (to_terminal(report), to_form(report, "markdown"), to_form(report, "json")):
+        assert "computation that nobody calls" in " ".join(text.split())
+
+
+def test_the_text_itself_is_read() -> None:
+    assert hlodiff.diff(*(read_hlo(padded(TEXT), at_once=at_once) for at_once in (True, False))).identical
