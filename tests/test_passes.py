@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from hlodiff.cli import run
+from hlodiff.differ.limits import Limits
 from hlodiff.differ.passes import dumps as dumps_module
 from hlodiff.differ.passes.dumps import dumps_of
-from hlodiff.differ.passes.steps import PassStep, at, followed, same_program
+from hlodiff.differ.passes.steps import PassStep, at, followed, pass_steps, same_program
 from hlodiff.errors import ReadError
 from hlodiff.hlo.parser import read_hlo
+from hlodiff.inspect.passes_report import PassesView, passes_markdown, passes_text
 from tests.pass_dumps import dump, files, steps, unpack
 
 MATMUL = ("matmul-cpu", "matmul-cuda-h100", "matmul-tpu-v5e-2x2")
@@ -301,3 +303,12 @@ def test_a_registered_function_is_compiled_with_a_dump(tmp_path: Path, capsys: p
     assert "fusion (pipeline HLO_passes_after_layout_assignment)" in out
     assert "functions.py:10" in out
     assert [path for path in sorted(tmp_path.iterdir()) if path.name != "__pycache__"] == before
+
+
+def test_a_limit_that_was_hit_is_said() -> None:
+    found = list(pass_steps(dump("matmul-cpu"), Limits(search=0, assignment=0)))
+    assert any(step.diff.limit_hits for step in found)
+    view = PassesView("f", "cpu", 23, 20, tuple(found), found[0].numbers[0])
+    text = passes_text([view], None, False, "", 160, False)
+    assert "Matching was cut short in " in text
+    assert "Matching was cut short in " in passes_markdown([view], None, False, "").replace("\\", "")

@@ -101,6 +101,8 @@ def _lines(view: PassesView, pattern: re.Pattern[str] | None, everything: bool, 
         yield Line(2, f"{many(view.folded, 'text')} without an edit {'is' if view.folded == 1 else 'are'} folded")
     for note in view.notes:
         yield Line(2, note, wrap=True)
+    if words := _limits(view):
+        yield Line(2, words, wrap=True)
     chosen = matching(view, pattern)
     if pattern is not None and not chosen:
         yield Line(2, f"no text that differs follows a pass that matches {pattern.pattern}")
@@ -189,6 +191,15 @@ def _format_counts(step: PassStep) -> str:
     return ", ".join(words) or "names only"
 
 
+def _limits(view: PassesView) -> str:
+    """Where matching was cut short: never silent, and `--pass` has the words for each."""
+    cut = [step for step in view.steps if step.diff.limit_hits]
+    if not cut:
+        return ""
+    names = ", ".join(step.passed.label for step in cut[:3]) + (f" and {len(cut) - 3} more" if len(cut) > 3 else "")
+    return f"Matching was cut short in {names}: the edits are complete but may not be the fewest; --pass says more."
+
+
 def _edit_lines(step: PassStep, everything: bool, root: str) -> Iterator[Line]:
     groups = edit_groups_of(step.diff.edits, "compiled", root)
     shown = groups if everything else groups[:_MOST_EDITS]
@@ -231,6 +242,8 @@ def _markdown(view: PassesView, pattern: re.Pattern[str] | None, everything: boo
         yield f"| {' | '.join(cells)} |"
     if not everything and view.folded:
         yield from ("", f"{many(view.folded, 'text')} without an edit {'is' if view.folded == 1 else 'are'} folded.")
+    if words := _limits(view):
+        yield from ("", escape_markdown(words))
     for step in matching(view, pattern):
         yield from ("", f"**{escape_markdown(step_label(step))}**: {_format_counts(step)}", "")
         groups = edit_groups_of(step.diff.edits, "compiled", root)
