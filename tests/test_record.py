@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
+from hlodiff.capture import run_reader, run_recorder
 from hlodiff.capture.run_reader import RawProgram, read_raw
 from hlodiff.errors import ReadError, UsageError
 from hlodiff.hlo.mlir import mlir_text
-from hlodiff.tracing import Leaf
+from hlodiff.tracing.records import Call, Captured, Function, Leaf
 from hlodiff.workflows.record_run import RecordNames, check_replaceable, difference, safe
 from tests.test_cli_capture import hlodiff
 
@@ -26,6 +27,20 @@ def leaf(path: str, text: str, weak: bool = False) -> Leaf:
 
 
 # --- names -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_call_is_read_as_it_was_recorded() -> None:
+    part = Leaf("c.o", "object", "an object", python="NoEq", object_id=3)
+    leaves = (
+        Leaf("", "function", "f", place="a.py:1", inside=(Captured("k", "2", 4),), object_id=1, code_id=2, life_id=5),
+        Leaf("c", "value", "Cfg()", parts=(part,), keyword=True),
+        Leaf("x", "array", "f32[2]", sharding="P(i) over i=2", devices="0, 1"),
+    )
+    call = Call(Function("f", "a.py:1"), "a.py:9", leaves, (("donate", "yes"),), (("x64", "True"),), (2, "a.py:7"))
+    assert run_reader._call(json.loads(json.dumps(run_recorder._call(call)))) == call
+    for name in ("call", "under"):
+        program = RawProgram(Path(), {name: json.loads(json.dumps(run_recorder._call(call)))})
+        assert [one == call for one in (program.called, program.under)] == [name == "call", name == "under"]
 
 
 def test_the_first_program_of_a_function_keeps_the_plain_name() -> None:

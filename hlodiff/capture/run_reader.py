@@ -41,6 +41,12 @@ class RawProgram:
         return _call(row) if row else None
 
     @property
+    def under(self) -> Call | None:
+        """The run under `jax.vmap` or `jax.grad` that it was compiled for; None for a plain call."""
+        row = self.record.get("under")
+        return _call(row) if row else None
+
+    @property
     def known(self) -> Function | None:
         """Its function; None where it is not known."""
         row = self.record.get("function")

@@ -176,6 +176,7 @@ def _program(program: CompiledProgram) -> dict[str, Any]:
         "name": program.name,
         "function": _row(program.function) if program.function is not None else None,
         "call": _call(program.call) if program.call is not None else None,
+        "under": _call(program.under) if program.under is not None else None,
         "traced": program.traced,
         "platform": program.platform,
         "place": program.place,

@@ -287,7 +287,7 @@ def _compiled(events: Sequence[Trace | RawProgram], found: RunRecording) -> Iter
             record = event.record
             yield Compiled(
                 record["order"], record["name"], event.known, event.called, record["traced"], name,
-                record["platform"], record.get("place", ""),
+                record["platform"], record.get("place", ""), "", event.under,
             )  # fmt: skip
 
 
