@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+import hlodiff
 from hlodiff.cli.entry import run
 
 FOLDER = Path(__file__).parent / "fixtures" / "one_line_edits"
@@ -82,6 +83,12 @@ def test_a_report_says_what_is_true_of_an_edit(edit: tuple[str, str, str, str], 
     expected = (FOLDER / "expected.txt").read_text(encoding="utf-8").split("\n\n")
     found = block(programs, edit).strip()
     assert found in [each.strip() for each in expected]
+
+
+def test_operands_that_share_memory_are_proved_where_others_are_counted_before_them(programs: Path) -> None:
+    """Rematerialisation on a TPU: a fusion has other operands and one more, and a configuration that counts them."""
+    old, new = (hlodiff.read(programs / "aliases" / f"{side}.hlo") for side in ("old", "new"))
+    assert hlodiff.diff(old, new).replay().complete
 
 
 if __name__ == "__main__":

@@ -320,7 +320,9 @@ def _classes(edit: Edit, diff: ModuleDiff) -> list[_Classification]:
         changes = [c for c in changes if c.field == "opcode" or c.field not in _OF_THE_OPERATION]
         changes = [c for c in changes if not c.field.startswith("attribute:")]
     if typed:
-        changes = [c for c in changes if not _is_type_note(c)]
+        changes = [c for c in changes if not _is_note(c, TYPE_NOTE)]
+    if any(change.field == "operands" for change in changes):  # which are counted in it by their numbers
+        changes = [c for c in changes if not _is_note(c, "aliasing_operands")]
     found: list[_Classification] = [
         one for c in changes if c.field not in dropped for one in _of_change(c, edit, diff, follows)
     ]
@@ -374,10 +376,10 @@ def _is_cast(site: Site) -> bool:
     return site.opcode == "convert" and bool(_FLOATS.search(site.text))
 
 
-def _is_type_note(change: FieldChange) -> bool:
-    """Whether a configuration says nothing new but which type was asked for."""
+def _is_note(change: FieldChange, note: str) -> bool:
+    """Whether a configuration says nothing new but one note: which type was asked for, which operands share memory."""
     keys = _KEY.findall(f"{change.old}, {change.new}") if change.field == "backend_config" else []
-    return bool(keys) and all(key.startswith(TYPE_NOTE) for key in keys)
+    return bool(keys) and all(key.startswith(note) for key in keys)
 
 
 def _told(name: Class, holds: bool) -> list[_Classification]:

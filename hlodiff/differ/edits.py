@@ -131,11 +131,14 @@ def _inside(
         changes += _called_changes(old, new, one, other)
         if one.operands or other.operands:
             through = through_call(one, other, pairs)
-            if any(change.field == "backend_config" for change in changes) and only_renumbered(one, other, through):
-                changes = [change for change in changes if change.field != "backend_config"]
             operand_symmetric = before.operand_symmetric(one, other)
             rewired = operands_changed(pair.old_side, pair.new_side, pair.pairing, position, through, operand_symmetric)
-            if rewired or is_misbound(one, other, pairs):
+            rewired = rewired or is_misbound(one, other, pairs)
+            # Where operands are others, nothing proves that the same ones are meant by other numbers.
+            configured = not rewired and any(change.field == "backend_config" for change in changes)
+            if configured and only_renumbered(one, other, through):
+                changes = [change for change in changes if change.field != "backend_config"]
+            if rewired:
                 changes.append(FieldChange("operands", *_operand_texts(old, new, pair, position, partner)))
         if position == returned:
             changes.append(FieldChange("attribute:root", *_root_texts(old, new, pair)))
