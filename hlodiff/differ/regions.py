@@ -52,7 +52,8 @@ def mark_regions(old: Module, new: Module, found: ProgramMatch, edits: Sequence[
         _Regions((old, new), found, edits).mark()
 
 
-_MOST_FOR_ONE = 4  # operations that replace a single one, and the reverse; of more it went, and they came
+MOST_FOR_ONE = 4
+"""Operations that replace a single one, and the reverse; where there are more, it went, and they came."""
 
 
 class _Regions:
@@ -223,7 +224,7 @@ class _Regions:
             if edit.kind == "changed" and not edit.is_weak:
                 counts["changed"] += 1
         gone, came = counts["removed"], counts["added"]
-        if min(gone, came) == 1 and max(gone, came) > _MOST_FOR_ONE:
+        if min(gone, came) == 1 and max(gone, came) > MOST_FOR_ONE:
             return False
         return bool(gone and came) and self._is_rebuilt(region) and gone + came > 2 * counts["changed"]
 

@@ -14,7 +14,7 @@ from hashlib import sha256
 
 from hlodiff.differ.costs import added_up, program_cost
 from hlodiff.differ.grouping import weight_of
-from hlodiff.differ.regions import opcode_counts
+from hlodiff.differ.regions import MOST_FOR_ONE, opcode_counts
 from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
 from hlodiff.report.edits import (
     format_attributes,
@@ -146,6 +146,9 @@ def _region_key(edits: Sequence[Edit], stage: str, root: str) -> Key | None:
     """By its two lines; where they are not known by what went and what came. None where nothing went or came."""
     sides = [[edit for edit in edits if edit.kind == kind] for kind in ("removed", "added")]
     if not all(sides):
+        return None
+    sizes = sorted(sum(count for _, count in opcode_counts(side)) for side in sides)
+    if sizes[0] == 1 and sizes[1] > MOST_FOR_ONE:  # what else the line brought elsewhere made it lopsided
         return None
     lines = [_common_line(side, root) for side in sides]
     return stage, REPLACED, *(lines if all(lines) else map(opcode_counts, sides))
