@@ -20,10 +20,10 @@ from benchmarks.edits import EDITS, kinds
 from benchmarks.noise import Noise
 from benchmarks.pairs import make_pair
 from benchmarks.programs import Program, snapshots
-from hlodiff.differ import Edit, ModuleDiff, diff, replay, verify
-from hlodiff.differ.build_script import build_script
+from hlodiff.differ import Edit, ModuleDiff, canonical_direction, diff, replay, verify
 from hlodiff.differ.script import AddStep, ArriveStep, RemoveStep
 from hlodiff.differ.verify import dataflow_graph
+from hlodiff.errors import DiffError
 from hlodiff.hlo import Computation, Module, read_hlo, read_text
 from hlodiff.hlo.text_fingerprint import TextFingerprint, TextFingerprinter
 from tests.scenarios import module
@@ -215,9 +215,9 @@ def test_a_replay_sees_every_field_by_itself(what: str) -> None:
         entry = new.entry_computation
         new = replace(new, computations=(*new.computations[:-1], replace(entry, root=len(entry.instructions) - 1)))
         old = replace(new, computations=(*new.computations[:-1], replace(entry, root=len(entry.instructions) - 2)))
-    script = build_script(diff(old, old))
+    script = diff(old, old).script
     assert replay(script).complete
-    wanted = build_script(diff(new, new)).new
+    wanted = diff(new, new).script.new
     assert not replay(replace(script, new=wanted)).complete
 
 
@@ -251,9 +251,9 @@ UNOPENED = {
 def test_a_field_of_an_unopened_computation_is_seen(what: str) -> None:
     old, new = read_text(TWO), read_text(TWO.replace(*UNOPENED[what]))
     assert TWO.replace(*UNOPENED[what]) != TWO
-    script = build_script(diff(old, old))
+    script = diff(old, old).script
     assert replay(script).complete
-    assert not replay(replace(script, new=build_script(diff(new, new)).new)).complete
+    assert not replay(replace(script, new=diff(new, new).script.new)).complete
 
 
 WHOLE = """HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }
@@ -297,9 +297,9 @@ def test_what_is_not_local_to_a_computation_is_seen(what: str) -> None:
     before, after = OVER_THE_PROGRAM[what]
     assert WHOLE.count(before) == 1
     old, new = read_text(WHOLE), read_text(WHOLE.replace(before, after))
-    script = build_script(diff(old, old))
+    script = diff(old, old).script
     assert replay(script).complete
-    assert not replay(replace(script, new=build_script(diff(new, new)).new)).complete
+    assert not replay(replace(script, new=diff(new, new).script.new)).complete
     found = diff(old, new)
     assert found.replay().complete
     assert not replace(found, edits=(), schedule=(), tuning=()).replay().complete
@@ -327,9 +327,25 @@ def test_a_pruned_computation_is_compared_without_its_fingerprint(what: str, mon
     assert not hidden.replay().complete
 
 
+@pytest.mark.parametrize("at_once", [False, True])
+def test_the_proof_matches_nothing_again(at_once: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script is written from the matches that the diff kept, and from no others."""
+    new = WHOLE.replace("all-reduce(f32[8]{0} %y)", "all-reduce(f32[8]{0} %x)")
+    found = diff(*(read_hlo(text, at_once=at_once) for text in (WHOLE, new)))
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("matched again")
+
+    monkeypatch.setattr(canonical_direction, "match_programs", refuse)
+    assert len(found.edits) == 1
+    assert found.replay().complete
+    with pytest.raises(DiffError, match="matches are those of other programs"):
+        replace(found, new=found.old).replay()
+
+
 def test_only_what_has_steps_becomes_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     """Computations that are the same on both sides are compared without one; the entry always has one."""
-    script = build_script(diff(read_text(TWO), read_text(TWO.replace("sine(p)", "tan(p)"))))
+    script = diff(read_text(TWO), read_text(TWO.replace("sine(p)", "tan(p)"))).script
     opened: list[str] = []
 
     def record(computation: Computation, places: Sequence[int]) -> object:
@@ -357,7 +373,7 @@ def test_without_any_one_step_or_wire_it_does_not_replay(kind: str) -> None:
     pairs = [pair for pair in made if pair is not None]
     assert pairs
     for pair in pairs[:2]:
-        script = build_script(diff(pair.old, pair.new))
+        script = diff(pair.old, pair.new).script
         for number, step in enumerate(script.steps):
             rest = script.steps[:number], script.steps[number + 1 :]
             assert not replay(replace(script, steps=(*rest[0], *rest[1]))).complete, step
@@ -371,7 +387,7 @@ def test_without_any_one_step_or_wire_it_does_not_replay(kind: str) -> None:
 def test_sharing_is_seen() -> None:
     twice = "p = f32[2]{0} parameter(0)\ns = f32[2]{0} sine(p)\nROOT r = f32[2]{0} subtract(s, s)"
     two = "p = f32[2]{0} parameter(0)\ns = f32[2]{0} sine(p)\nt = f32[2]{0} sine(p)\nROOT r = f32[2]{0} subtract(s, t)"
-    script = build_script(diff(module(twice), module(twice)))
+    script = diff(module(twice), module(twice)).script
     assert not replay(replace(script, new=module(two))).complete
     assert both_ways(module(twice), module(two)) == []
 
@@ -407,6 +423,6 @@ def test_collectives_that_swap_partners_do_not_replay_unseen() -> None:
     renumbered = read_text(f"{text}ENTRY e {{\n{body.replace('channel_id=2', 'channel_id=9')}\n}}\n")
     assert both_ways(old, new) == []
     assert both_ways(old, renumbered) == []
-    script = build_script(diff(old, old))
-    assert not replay(replace(script, new=build_script(diff(new, new)).new)).complete
-    assert replay(replace(script, new=build_script(diff(renumbered, renumbered)).new)).complete
+    script = diff(old, old).script
+    assert not replay(replace(script, new=diff(new, new).script.new)).complete
+    assert replay(replace(script, new=diff(renumbered, renumbered).script.new)).complete

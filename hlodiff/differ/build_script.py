@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from hlodiff.differ.canonical_direction import CanonicalDiff, diff_in_canonical_direction
-from hlodiff.differ.computation_matches import ComputationMatch, Place, ProgramSide, is_embedded
+from hlodiff.differ.computation_matches import Place, is_embedded
 from hlodiff.differ.fields import field_of, flat_attributes, goes_with_opcode
-from hlodiff.differ.operands import Elements, slots_of
+from hlodiff.differ.kept_matches import BodyMatch, KeptMatches, Key, LazySequence, WholeMatch
+from hlodiff.differ.operands import slots_of
 from hlodiff.differ.placement import DonatedPart, donated_parts
-from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, prepare_pair, tuning_of
+from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, tuning_of
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.differ.script import (
     AddStep,
@@ -33,99 +33,9 @@ from hlodiff.differ.script import (
     Step,
     Value,
 )
-from hlodiff.hlo.fingerprint import is_commutative, renumbered
+from hlodiff.errors import DiffError
+from hlodiff.hlo.fingerprint import is_commutative
 from hlodiff.hlo.model import BINDS, Computation, Instruction, Layout, Module, Shape
-
-Key = tuple[int, int, tuple[int, ...]]
-"""Old and new computation, -1 for none, and the exchange of parameters at a call that cannot tell them apart."""
-
-
-@dataclass(slots=True)
-class BodyMatch:
-    """Partners of the instructions of paired computations, old to new.
-
-    Args:
-        old, new: the programs, the right way round.
-        opened: partners inside computations that differ.
-        counts: call sites of those.
-        elements: inside of those, by the old place of a tuple, new numbers of its elements by old ones.
-        apart: (old, new) places that are no pair after all.
-    """
-
-    old: ProgramSide
-    new: ProgramSide
-    opened: dict[tuple[int, int], tuple[int, ...]]
-    counts: dict[tuple[int, int], int]
-    elements: dict[tuple[int, int], dict[int, Elements]]
-    _known: dict[Key, tuple[int, ...]] = field(default_factory=dict)
-
-    @staticmethod
-    def of(worked: CanonicalDiff) -> BodyMatch:
-        """Turn round what was worked out from the other side."""
-        opened: dict[tuple[int, int], tuple[int, ...]] = {}
-        counts: dict[tuple[int, int], int] = {}
-        elements: dict[tuple[int, int], dict[int, Elements]] = {}
-        for pair in worked.found.pairs:
-            key = (pair.new, pair.old) if worked.is_mirrored else (pair.old, pair.new)
-            counts[key] = pair.count
-            if pair.pairing is not None:
-                opened[key] = tuple(pair.pairing.new if worked.is_mirrored else pair.pairing.old)
-                elements[key] = _turned(pair) if worked.is_mirrored else pair.elements
-        alone = (
-            (worked.found.added, worked.found.removed)
-            if worked.is_mirrored
-            else (worked.found.removed, worked.found.added)
-        )
-        counts |= {(index, -1): count for index, count in alone[0].items()}
-        counts |= {(-1, index): count for index, count in alone[1].items()}
-        sides = (worked.new, worked.old) if worked.is_mirrored else (worked.old, worked.new)
-        return BodyMatch(*sides, opened, counts, elements)
-
-    def partners(self, key: Key) -> tuple[int, ...]:
-        """For each old instruction the new one, -1 for none."""
-        if key not in self._known:
-            self._known[key] = self._partners(key)
-        return self._known[key]
-
-    def _partners(self, key: Key) -> tuple[int, ...]:
-        old, new, order = key
-        if old < 0:
-            return ()
-        size = len(self.old.module.computations[old].instructions)
-        if new < 0 or (not order and (old, new) not in self.opened and not self.are_equal(old, new)):
-            return (-1,) * size
-        if not order and (old, new) in self.opened:
-            return self.opened[old, new]
-        ours = self.old.contents[old].order
-        if order:
-            ours = renumbered(self.old.module.computations[old], self.old.hashes, order).order
-        partners = [-1] * size
-        for one, other in zip(ours, self.new.contents[new].order, strict=True):
-            partners[one] = other
-        return tuple(partners)
-
-    def renumbered(self, key: Key, partners: Sequence[int]) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
-        """Elements of tuples that have other numbers now, by the new places of the tuples."""
-        known = {} if key[2] else self.elements.get(key[:2], {})
-        places = ((partners[old], tuple(sorted(which.items()))) for old, which in known.items())
-        return tuple((place, which) for place, which in places if place >= 0)
-
-    def are_equal(self, old: int, new: int) -> bool:
-        """True where two computations have the same content."""
-        return self.old.hashes[old] == self.new.hashes[new]
-
-    def cannot_tell(self, old: int, order: Sequence[int]) -> bool:
-        """True where a computation is the same with its parameters in that order."""
-        owner = self.old.module.computations[old]
-        return len(order) == len(owner.parameters()) and (
-            renumbered(owner, self.old.hashes, order).hash == self.old.hashes[old]
-        )
-
-
-def _turned(pair: ComputationMatch) -> dict[int, Elements]:
-    assert pair.pairing
-    return {pair.pairing.old[n]: {b: a for a, b in which.items()} for n, which in pair.elements.items()}
-
 
 TUNING = "tuning"
 CHANNEL = "channel_id"
@@ -137,9 +47,11 @@ def canonical_form(module: Module) -> Module:
     Frontend attributes stand one by one, tuning apart from the rest of its configuration, channels under one name.
 
     Args:
-        module: without noise.
+        module: without noise; its computations are read when they are asked for.
     """
-    return replace(module, computations=tuple(_computation(computation) for computation in module.computations))
+    return replace(
+        module, computations=LazySequence(len(module.computations), lambda n: _computation(module.computations[n]))
+    )
 
 
 def _computation(computation: Computation) -> Computation:
@@ -393,28 +305,32 @@ def exchanged(ours: Sequence[Value | None], theirs: Sequence[Value]) -> tuple[in
 _ROOT = -1
 
 
-def build_script(found: ModuleDiff) -> EditScript:
-    """The machine-readable script of a diff, worked out from its edits when asked for.
+def build_script(found: ModuleDiff, kept: KeptMatches) -> EditScript:
+    """The machine-readable script of a diff, worked out from its edits when asked for; nothing is matched again.
 
     Args:
-        found: what `diff` returned.
+        found: what `diff` returned, or the same with other edits.
+        kept: the matches that its edits rest on.
 
     Returns:
         the script; `replay` says whether it is complete.
+
+    Raises:
+        DiffError: the matches are those of other programs.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
         >>> from hlodiff.differ.pipeline import diff
         >>> text = "HloModule m\\nENTRY e {\\n  p = f32[2]{0} parameter(0)\\n  ROOT r = f32[2]{0} sine(p)\\n}"
-        >>> script = build_script(diff(read_hlo(text), read_hlo(text.replace("sine", "cosine"))))
+        >>> script = diff(read_hlo(text), read_hlo(text.replace("sine", "cosine"))).script
         >>> [(type(step).__name__, step.settings[0].text) for step in script.steps]
         [('ChangeStep', 'cosine')]
     """
-    ready = prepare_pair(found.old, found.new)
-    tuned = ready.modules
-    bodies = BodyMatch.of(diff_in_canonical_direction(ready, found.bounds))
+    if found.old is not kept.whole[0] or found.new is not kept.whole[1]:
+        raise DiffError("no script: the matches are those of other programs")
+    tuned = kept.programs()
     return _ScriptBuilder(
-        (canonical_form(tuned[0]), canonical_form(tuned[1])), bodies, EditIndex.of(found, tuned)
+        (canonical_form(tuned[0]), canonical_form(tuned[1])), kept.matches(tuned), EditIndex.of(found, tuned)
     ).write()
 
 
@@ -443,7 +359,7 @@ class _ScriptBuilder:
     """Walks from the entries along calls: first what survives, then what came and went with all that it calls."""
 
     modules: tuple[Module, Module]
-    bodies: BodyMatch
+    bodies: BodyMatch | WholeMatch
     reported: EditIndex
     index: dict[Key, int] = field(default_factory=dict)
     drafts: list[_PairDraft] = field(default_factory=list)
@@ -453,11 +369,11 @@ class _ScriptBuilder:
     def write(self) -> EditScript:
         self._reach((self.modules[0].entry, self.modules[1].entry, ()))
         for number, draft in enumerate(self.drafts):  # grows on the way
-            self._survivors(number, draft)
+            (self._pruned if self.bodies.is_pruned(draft.key) else self._survivors)(number, draft)
         paired = len(self.drafts)
         self._follow()
         for number, draft in enumerate(self.drafts[paired:], paired):
-            self._survivors(number, draft)
+            (self._pruned if self.bodies.is_pruned(draft.key) else self._survivors)(number, draft)
         for number, draft in enumerate(self.drafts):
             self._departures(number, draft)
             self._arrivals(number, draft)
@@ -475,7 +391,7 @@ class _ScriptBuilder:
             tuple(draft.added),
             tuple(draft.removed),
             tuple(draft.arguments),
-            self.bodies.counts.get(draft.key[:2], 1),
+            self.bodies.count(draft.key),
             draft.new.root if draft.key[0] < 0 else -1,
             self.bodies.renumbered(draft.key, draft.partners),
         )
@@ -504,6 +420,12 @@ class _ScriptBuilder:
             ):
                 partners[one] = -1
         return partners
+
+    def _pruned(self, _: int, draft: _PairDraft) -> None:
+        """Computations that no edit speaks of: only what they call is asked for."""
+        for one, other in enumerate(draft.partners):
+            if other >= 0 and draft.old.instructions[one].calls:
+                draft.calls[other] = self._calls(draft, one, other, True)
 
     def _survivors(self, number: int, draft: _PairDraft) -> None:
         returns_another = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, ItemsView, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hlodiff.differ.canonical_direction import (
@@ -23,6 +23,7 @@ from hlodiff.differ.executed import executed, static_costs
 from hlodiff.differ.executed_count import ZERO, ExecutedCount
 from hlodiff.differ.fusions import fusion_changes
 from hlodiff.differ.grouping import Origins, group_edits
+from hlodiff.differ.kept_matches import BodyMatch, KeptMatches
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits, hits_of
 from hlodiff.differ.metrics import Counts, count, metrics_by_kind, metrics_of
 from hlodiff.differ.moves import with_moves
@@ -36,6 +37,7 @@ from hlodiff.hlo.parser import LazyComputations
 from hlodiff.normalizer.constants import elided_constants
 
 if TYPE_CHECKING:
+    from hlodiff.differ.prune import PrunedPair
     from hlodiff.differ.script import EditScript
 
 _Value = TypeVar("_Value")
@@ -146,7 +148,7 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
         if wider is pruned:
             break
         pruned = wider
-    result = _result(ready, found, (old, new), opened, limits)
+    result = _result(ready, found, (old, new), opened, limits, pruned)
     return pruned.widened(result) if pruned else result
 
 
@@ -169,7 +171,12 @@ def diff_with_matches(
 
 
 def _result(
-    ready: DiffInput, found: _Found, whole: tuple[Module, Module], opened: tuple[Module, Module], limits: Limits
+    ready: DiffInput,
+    found: _Found,
+    whole: tuple[Module, Module],
+    opened: tuple[Module, Module],
+    limits: Limits,
+    pruned: PrunedPair | None = None,
 ) -> ModuleDiff:
     """The record of a diff: edits grouped, and what can be counted in both programs."""
     old, new = whole
@@ -195,14 +202,14 @@ def _result(
         max(map(elided_constants, (old, new))),
         reported,
         reported_from,
-        _script_of,
+        partial(_script_of, KeptMatches(whole, ready.modules, found.matches, pruned)),
     )
 
 
-def _script_of(found: ModuleDiff) -> EditScript:
+def _script_of(kept: KeptMatches, found: ModuleDiff) -> EditScript:
     from hlodiff.differ.build_script import build_script  # most differences are shown and never replayed
 
-    return build_script(found)
+    return build_script(found, kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +221,7 @@ class _Found:
     tuning: list[RawEdit]
     fusions: tuple[FusionChange, ...]
     hits: tuple[LimitHit, ...]
+    matches: BodyMatch
 
 
 def _edits_of(worked: CanonicalDiff, ready: DiffInput, opened: tuple[Module, Module], limits: Limits) -> _Found:
@@ -228,6 +236,7 @@ def _edits_of(worked: CanonicalDiff, ready: DiffInput, opened: tuple[Module, Mod
         reversed_edits(found.tuning),
         reversed_fusions(found.fusions),
         found.hits,
+        found.matches,
     )
 
 
@@ -250,6 +259,7 @@ def _compare_programs(
         tuning_edits(old, new, tuned, found.pairs, edits),
         fusion_changes(old, new, found, edits),
         hits_of(limits, {**unpaired, **unseen}),
+        BodyMatch.of(worked),
     )
 
 

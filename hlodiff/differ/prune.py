@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from hlodiff.differ.computation_matches import at, is_embedded
 from hlodiff.differ.edits import RawEdit
@@ -182,7 +183,7 @@ def _kept_lines(skeleton: CallSkeleton, fingerprint: TextFingerprint, side: int)
 _NOTHING = Shape("token", is_array=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PrunedPair:
     """Two programs without what is equal, and for each of their computations its index in the whole program."""
 
@@ -194,6 +195,38 @@ class PrunedPair:
     places: tuple[tuple[int, ...], tuple[int, ...]]
     # Of call skeletons, by their index here: which instruction of the whole each of theirs is.
     lines: tuple[Mapping[int, Sequence[int]], Mapping[int, Sequence[int]]]
+    # Where each reached computation of the whole, or the one that stands for it, is here.
+    positions: tuple[dict[int, int], dict[int, int]]
+
+    @cached_property
+    def opened(self) -> tuple[dict[int, int], dict[int, int]]:
+        """Where those computations of the whole are here that were not left out, for either side."""
+        return self._opened(0), self._opened(1)
+
+    def _opened(self, side: int) -> dict[int, int]:
+        computations = self.modules[side].computations
+        return {
+            place: n
+            for n, place in enumerate(self.places[side])
+            if len(computations[n].instructions) > 1 or not _is_pruned(computations[n])
+        }
+
+    def key(self, side: int, index: int) -> int | None:
+        """What the pruner knows a computation of the whole by."""
+        return self.fingerprints[side].keys[self._name(side, index)]
+
+    def matching_lines(self, old: int, new: int) -> list[tuple[int, int]] | None:
+        """Which lines of two computations of the whole are the same; None where they are not alike."""
+        names = self._name(0, old), self._name(1, new)
+        return TextFingerprinter({}, False).matching_lines(*self.fingerprints, *names)
+
+    def _name(self, side: int, index: int) -> str:
+        return self.fingerprints[side].program.spans[index].name
+
+    @staticmethod
+    def is_placeholder(it: Instruction) -> bool:
+        """Whether an instruction stands for what was left out."""
+        return it.opcode == PLACEHOLDER
 
     def wider(self, keys: Iterable[int]) -> PrunedPair:
         """The same with the computations of these keys opened."""
@@ -272,7 +305,8 @@ def _prune(
         for side, module in enumerate(whole)
     )
     modules, places, lines = (first[0], second[0]), (first[1], second[1]), (first[2], second[2])
-    return PrunedPair(whole, fingerprints, frozenset(pruned_keys), but, modules, places, lines)
+    positions = (first[3], second[3])
+    return PrunedPair(whole, fingerprints, frozenset(pruned_keys), but, modules, places, lines, positions)
 
 
 def _prunable(
@@ -326,7 +360,7 @@ def _ranks(fingerprints: Sequence[TextFingerprint], pruned_keys: set[int]) -> di
     return {key: rank for rank, key in enumerate(sorted(texts, key=lambda key: texts[key]))}
 
 
-_Part = tuple[Module, tuple[int, ...], dict[int, Sequence[int]]]
+_Part = tuple[Module, tuple[int, ...], dict[int, Sequence[int]], dict[int, int]]
 
 
 def _pruned_pair(
@@ -368,7 +402,8 @@ def _pruned_pair(
     platform = _platform(fingerprint.program.text) if is_marked else ()
     bodies = (*(_with_callees(computations[n], position) for n in kept), *platform)
     pruned = Module(module.name, module.stage, bodies, position[module.entry], module.attributes, module.frames)
-    return pruned, tuple(kept), {new[n]: each.lines(side) for n, each in skeletons_by_index.items() if n in new}
+    lines: dict[int, Sequence[int]] = {new[n]: each.lines(side) for n, each in skeletons_by_index.items() if n in new}
+    return pruned, tuple(kept), lines, position
 
 
 def _has_spaces(fingerprints: Sequence[TextFingerprint], opened: Sequence[Container[str]]) -> bool:

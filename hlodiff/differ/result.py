@@ -208,7 +208,7 @@ class ModuleDiff:
         reported: the edits as reports show them and as classes are decided by: those of `edits`, but a pair on weak
             evidence is one removed and one added.
         reported_from: for each of them the index in `edits`.
-        write_script: how the script of a difference is written, which `diff` knows.
+        write_script: writes the script of a difference from the matches that `diff` kept.
     """
 
     old: Module
@@ -252,7 +252,7 @@ class ModuleDiff:
 
     @property
     def script(self) -> EditScript:
-        """What a machine has to do to get from the old program to the new one; worked out anew when asked for.
+        """What a machine has to do to get from the old program to the new one; written when asked for.
 
         Example:
             >>> import hlodiff

@@ -1,0 +1,298 @@
+"""Which instruction is which, kept beside a diff: its script is written from them, and nothing is matched twice.
+
+What was pruned has no matches. Its instructions are matched when a script is asked for, line by line, as the pruner saw
+that they are the same; whether they are is for the proof to say, which compares the instructions themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, overload
+
+from hlodiff.differ.canonical_direction import CanonicalDiff
+from hlodiff.differ.computation_matches import ComputationMatch, ProgramSide
+from hlodiff.differ.operands import Elements
+from hlodiff.differ.prepare import CHANNELS, channel_of
+from hlodiff.hlo.fingerprint import renumbered
+from hlodiff.hlo.model import Computation, Instruction, Module
+
+if TYPE_CHECKING:
+    from hlodiff.differ.prune import PrunedPair
+
+Key = tuple[int, int, tuple[int, ...]]
+"""Old and new computation, -1 for none, and the exchange of parameters at a call that cannot tell them apart."""
+
+
+@dataclass(slots=True)
+class BodyMatch:
+    """Partners of the instructions of paired computations, old to new.
+
+    Args:
+        old, new: the programs, the right way round.
+        opened: partners inside computations that differ.
+        counts: call sites of those.
+        elements: inside of those, by the old place of a tuple, new numbers of its elements by old ones.
+        apart: (old, new) places that are no pair after all.
+    """
+
+    old: ProgramSide
+    new: ProgramSide
+    opened: dict[tuple[int, int], tuple[int, ...]]
+    counts: dict[tuple[int, int], int]
+    elements: dict[tuple[int, int], dict[int, Elements]]
+    _known: dict[Key, tuple[int, ...]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(worked: CanonicalDiff) -> BodyMatch:
+        """Turn round what was worked out from the other side."""
+        opened: dict[tuple[int, int], tuple[int, ...]] = {}
+        counts: dict[tuple[int, int], int] = {}
+        elements: dict[tuple[int, int], dict[int, Elements]] = {}
+        for pair in worked.found.pairs:
+            key = (pair.new, pair.old) if worked.is_mirrored else (pair.old, pair.new)
+            counts[key] = pair.count
+            if pair.pairing is not None:
+                opened[key] = tuple(pair.pairing.new if worked.is_mirrored else pair.pairing.old)
+                elements[key] = _turned(pair) if worked.is_mirrored else pair.elements
+        alone = (
+            (worked.found.added, worked.found.removed)
+            if worked.is_mirrored
+            else (worked.found.removed, worked.found.added)
+        )
+        counts |= {(index, -1): count for index, count in alone[0].items()}
+        counts |= {(-1, index): count for index, count in alone[1].items()}
+        sides = (worked.new, worked.old) if worked.is_mirrored else (worked.old, worked.new)
+        return BodyMatch(*sides, opened, counts, elements)
+
+    def partners(self, key: Key) -> tuple[int, ...]:
+        """For each old instruction the new one, -1 for none."""
+        if key not in self._known:
+            self._known[key] = self._partners(key)
+        return self._known[key]
+
+    def _partners(self, key: Key) -> tuple[int, ...]:
+        old, new, order = key
+        if old < 0:
+            return ()
+        size = len(self.old.module.computations[old].instructions)
+        if new < 0 or (not order and (old, new) not in self.opened and not self.are_equal(old, new)):
+            return (-1,) * size
+        if not order and (old, new) in self.opened:
+            return self.opened[old, new]
+        ours = self.old.contents[old].order
+        if order:
+            ours = renumbered(self.old.module.computations[old], self.old.hashes, order).order
+        partners = [-1] * size
+        for one, other in zip(ours, self.new.contents[new].order, strict=True):
+            partners[one] = other
+        return tuple(partners)
+
+    def count(self, key: Key) -> int:
+        """How many call sites lead to two computations."""
+        return self.counts.get(key[:2], 1)
+
+    def is_pruned(self, key: Key) -> bool:
+        """True where neither of the two was read for the diff."""
+        return False
+
+    def renumbered(self, key: Key, partners: Sequence[int]) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
+        """Elements of tuples that have other numbers now, by the new places of the tuples."""
+        known = {} if key[2] else self.elements.get(key[:2], {})
+        places = ((partners[old], tuple(sorted(which.items()))) for old, which in known.items())
+        return tuple((place, which) for place, which in places if place >= 0)
+
+    def are_equal(self, old: int, new: int) -> bool:
+        """True where two computations have the same content."""
+        return self.old.hashes[old] == self.new.hashes[new]
+
+    def cannot_tell(self, old: int, order: Sequence[int]) -> bool:
+        """True where a computation is the same with its parameters in that order."""
+        owner = self.old.module.computations[old]
+        return len(order) == len(owner.parameters()) and (
+            renumbered(owner, self.old.hashes, order).hash == self.old.hashes[old]
+        )
+
+
+def _turned(pair: ComputationMatch) -> dict[int, Elements]:
+    assert pair.pairing
+    return {pair.pairing.old[n]: {b: a for a, b in which.items()} for n, which in pair.elements.items()}
+
+
+class LazySequence(Sequence[Computation]):
+    """Computations that are made when they are asked for, each once."""
+
+    def __init__(self, size: int, make: Callable[[int], Computation]) -> None:
+        self._size, self._make = size, make
+        self._made: dict[int, Computation] = {}
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, index: int) -> Computation: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Computation, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Computation | tuple[Computation, ...]:
+        if isinstance(index, slice):
+            return tuple(self[n] for n in range(*index.indices(self._size)))
+        index = range(self._size)[index]
+        if index not in self._made:
+            self._made[index] = self._make(index)
+        return self._made[index]
+
+    def __iter__(self) -> Iterator[Computation]:
+        return (self[n] for n in range(self._size))
+
+
+@dataclass(slots=True)
+class WholeMatch:
+    """The matches of a pruned pair, by places in the whole programs; same questions as `BodyMatch`.
+
+    Args:
+        pruned: the pair.
+        opened: the matches of what is left of it.
+        programs: both as they were compared, whole.
+    """
+
+    pruned: PrunedPair
+    opened: BodyMatch
+    programs: tuple[Module, Module]
+    _known: dict[Key, tuple[int, ...]] = field(default_factory=dict)
+
+    def _here(self, key: Key) -> Key | None:
+        """The same key in the pruned programs; None where a computation was left out of them."""
+        places = tuple(-1 if index < 0 else self.pruned.opened[side].get(index) for side, index in enumerate(key[:2]))
+        return None if places[0] is None or places[1] is None else (places[0], places[1], key[2])
+
+    def partners(self, key: Key) -> tuple[int, ...]:
+        """For each old instruction the new one, -1 for none."""
+        if key not in self._known:
+            self._known[key] = self._partners(key)
+        return self._known[key]
+
+    def _partners(self, key: Key) -> tuple[int, ...]:
+        here = self._here(key)
+        if key[0] < 0 or key[1] < 0:
+            return (-1,) * (len(self.programs[0].computations[key[0]].instructions) if key[0] >= 0 else 0)
+        if here is None:
+            return self._line_by_line(key)
+        found = self.opened.partners(here)
+        lines = self.pruned.lines[0].get(here[0]), self.pruned.lines[1].get(here[1])
+        if lines[0] is None or lines[1] is None:
+            return found
+        partners = list(self._line_by_line(key))
+        for line, partner in zip(lines[0], found, strict=True):
+            partners[line] = lines[1][partner] if partner >= 0 else -1
+        return tuple(partners)
+
+    def _line_by_line(self, key: Key) -> tuple[int, ...]:
+        size = len(self.programs[0].computations[key[0]].instructions)
+        pairs = self.pruned.matching_lines(key[0], key[1])
+        if pairs is None:
+            others = len(self.programs[1].computations[key[1]].instructions)
+            return tuple(n if n < others else -1 for n in range(size))
+        partners = dict(pairs)
+        return tuple(partners[n] for n in range(size))
+
+    def count(self, key: Key) -> int:
+        """How many call sites lead to two computations."""
+        here = self._here(key)
+        return self.opened.count(here) if here else 1
+
+    def is_pruned(self, key: Key) -> bool:
+        """True where neither of the two was read for the diff."""
+        return self._here(key) is None
+
+    def renumbered(self, key: Key, partners: Sequence[int]) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
+        """Elements of tuples that have other numbers now, by the new places of the tuples."""
+        here = self._here(key)
+        lines = self.pruned.lines[0].get(here[0]) if here else None
+        return self.opened.renumbered(here, [partners[line] for line in lines] if lines else partners) if here else ()
+
+    def are_equal(self, old: int, new: int) -> bool:
+        """True where two computations have the same content."""
+        here = self._here((old, new, ()))
+        if here is not None:
+            return self.opened.are_equal(here[0], here[1])
+        keys = self.pruned.key(0, old), self.pruned.key(1, new)
+        return keys[0] is not None and keys[0] == keys[1]
+
+    def cannot_tell(self, old: int, order: Sequence[int]) -> bool:
+        """True where a computation is the same with its parameters in that order; what was pruned is not asked."""
+        place = self.pruned.opened[0].get(old)
+        return place is not None and place not in self.pruned.lines[0] and self.opened.cannot_tell(place, order)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMatches:
+    """What a diff keeps of its matching.
+
+    Args:
+        whole: the two programs of the diff.
+        compared: the same, or what pruning left of them, without noise.
+        found: the matches of `compared`.
+        pruned: how they were pruned, None where nothing was.
+    """
+
+    whole: tuple[Module, Module]
+    compared: tuple[Module, Module]
+    found: BodyMatch
+    pruned: PrunedPair | None
+
+    def programs(self) -> tuple[Module, Module]:
+        """Both programs, whole: what was opened without noise, as it was compared, what was pruned as it was read."""
+        if self.pruned is None:
+            return self.compared
+        return _whole_program(self.pruned, 0, self.compared[0]), _whole_program(self.pruned, 1, self.compared[1])
+
+    def matches(self, programs: tuple[Module, Module]) -> BodyMatch | WholeMatch:
+        """The matches, by places in `programs`."""
+        return WholeMatch(self.pruned, self.found, programs) if self.pruned else self.found
+
+
+def _whole_program(pruned: PrunedPair, side: int, compared: Module) -> Module:
+    whole = pruned.whole[side]
+
+    def computation(index: int) -> Computation:
+        read, here = whole.computations[index], pruned.opened[side].get(index)
+        return read if here is None else _whole_computation(pruned, side, read, compared, here)
+
+    return replace(compared, computations=LazySequence(len(whole.computations), computation), entry=whole.entry)
+
+
+def _whole_computation(pruned: PrunedPair, side: int, read: Computation, compared: Module, here: int) -> Computation:
+    """A computation as it was compared, with the lines and calls that pruning left out and its channels as printed.
+
+    Channels get other numbers among what is compared; by those that were printed they meet what was pruned, too.
+    """
+    body = compared.computations[here]
+    lines = pruned.lines[side].get(here)
+    if lines is None and not any(it.calls or channel_of(it) for it in body.instructions):
+        return body
+    instructions = list(read.instructions if lines else body.instructions)
+    for n, it in enumerate(body.instructions):
+        place = lines[n] if lines else n
+        if pruned.is_placeholder(it):
+            continue
+        if lines:
+            before = tuple(lines[o] for o in it.control_predecessors)
+            it = replace(it, operands=tuple(lines[o] for o in it.operands), control_predecessors=before)
+        printed = read.instructions[place]
+        if channel_of(it):
+            own = tuple((k, (printed.attribute(k) or v) if k in CHANNELS else v) for k, v in it.attributes)
+            it = replace(it, attributes=own)
+        instructions[place] = _with_calls(it, printed, pruned.positions[side]) if it.calls else it
+    return replace(body, instructions=tuple(instructions), root=lines[body.root] if lines else body.root)
+
+
+def _with_calls(it: Instruction, read: Instruction, positions: dict[int, int]) -> Instruction:
+    """Calls by the indices of the whole program; equal computations have one index in a pruned one."""
+    left = list(read.called)
+
+    def real(callee: int) -> int:
+        return left.pop(next(n for n, index in enumerate(left) if positions[index] == callee))
+
+    return replace(it, calls=tuple((name, tuple(map(real, group))) for name, group in it.calls))
