@@ -1,4 +1,4 @@
-"""Breadth-first search in the graph of edits and their causes: which edits merely follow from others. None is dropped.
+"""Which edits merely follow from others: in the graph of edits and causes, what its sources reach. None is dropped.
 
 An edit follows from an edited source of its value where the source explains every field that changed:
 
@@ -77,23 +77,26 @@ def nearest_causes(candidates: Sequence[Iterable[int]]) -> list[int | None]:
         candidates: for each edit those that it may follow from.
 
     Returns:
-        One of the candidates of each edit, None for a root: those without candidates. Of edits that only follow from
-        each other, round a loop, the first is a root, and then the first of what does not follow from it, ...
+        One of the candidates of each edit, None for a root. Roots are the edits without candidates, and of edits that
+        follow only from each other, round a loop, the first. What follows from both kinds is told under the first kind:
+        which one of a ring began it is not known.
 
     Example:
-        >>> nearest_causes([[1], [], [3], [2]])
-        [1, None, None, 2]
+        >>> nearest_causes([[1], [], [4], [4], [3]])
+        [1, None, 4, None, 3]
     """
     import networkx as nx
 
     graph: nx.DiGraph[int] = nx.DiGraph()  # from cause to what may follow from it
     graph.add_nodes_from(range(len(candidates)))
-    graph.add_edges_from((cause, index) for index, causes in enumerate(candidates) for cause in causes)
+    graph.add_edges_from(
+        (cause, index) for index, causes in enumerate(candidates) for cause in causes if cause != index
+    )
+    rings = nx.condensation(graph)
+    sources = [min(rings.nodes[ring]["members"]) for ring, causes in rings.in_degree() if not causes]
     found: list[int | None] = [None] * len(candidates)
-    _follow(graph, found, [index for index, causes in graph.in_degree() if not causes])
-    for index in range(len(candidates)):
-        if index in graph:
-            _follow(graph, found, [index])
+    _follow(graph, found, sorted(index for index in sources if not graph.in_degree(index)))
+    _follow(graph, found, sorted(index for index in sources if index in graph))
     return found
 
 
