@@ -218,6 +218,9 @@ class PrunedPair:
     def matching_lines(self, old: int, new: int) -> list[tuple[int, int]] | None:
         """Which lines of two computations of the whole are the same; None where they are not alike."""
         names = self._name(0, old), self._name(1, new)
+        bodies = [fingerprint.body(name) for fingerprint, name in zip(self.fingerprints, names, strict=True)]
+        if bodies[0] == bodies[1]:
+            return [(n, n) for n in range(self.fingerprints[0].spans[names[0]].lines)]
         return TextFingerprinter({}, False).matching_lines(*self.fingerprints, *names)
 
     def _name(self, side: int, index: int) -> str:
