@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hlodiff.cli import run
-from hlodiff.differ import Limits, ModuleDiff
+from hlodiff.differ import Limits, ModuleDiff, diff
 from hlodiff.hlo import Module
 
 ONE = "HloModule m\n\nENTRY e {\n  %p = f32[8]{0} parameter(0)\n  ROOT %n = f32[8]{0} tanh(%p)\n}\n"
@@ -30,8 +30,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def silent(old: Module, new: Module, limits: Limits) -> ModuleDiff:
     """A differ that keeps its first edit to itself."""
-    from hlodiff.differ import diff
-
     found = diff(old, new, limits=limits)
     return replace(found, edits=found.edits[1:])
 
