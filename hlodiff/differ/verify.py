@@ -195,7 +195,7 @@ class _Record:
         is_rewired: a step gave it all of its operands again.
         settings: names of what steps set.
         facts: what steps say about the program at this instruction: donation, thread of what it calls.
-        positions: old and new positions of the operands that it kept.
+        positions: old and new positions of the operands that it kept, None where all stay where they were.
     """
 
     old: int = -1
@@ -204,7 +204,7 @@ class _Record:
     is_rewired: bool = False
     settings: set[str] = field(default_factory=set)
     facts: dict[str, str | None] = field(default_factory=dict)
-    positions: dict[int, int] = field(default_factory=dict)
+    positions: dict[int, int] | None = None
 
 
 @dataclass(slots=True)
@@ -248,15 +248,16 @@ class _ReplayedComputation:
         record = self.records.get(place)
         return self.old.instructions[record.old] if self.old and record and record.old >= 0 else None
 
+    def positions(self, place: int) -> dict[int, int]:
+        """Old and new positions of the operands that a kept instruction kept; none of one that moved here."""
+        before, kept = self.before_edits(place), self.records[place].positions
+        return kept if kept is not None else {n: n for n in range(len(before.operands) if before else 0)}
+
     def opcode(self, place: int) -> str:
         """Opcode of an instruction of the result."""
-        if self.new and (not self.is_opened or place in self.same):
+        if self.new and place in self.same:
             return self.new.instructions[place].opcode
         return str(self.graph.nodes[place]["opcode"])
-
-    def calls(self) -> dict[int, Calls]:
-        """What each instruction of the result calls."""
-        return {n: record.calls for n, record in self.records.items()} if self.is_opened else dict(self.pair.calls)
 
 
 def _name(owner: Computation | None, place: int) -> str:
@@ -273,11 +274,6 @@ def _apply_steps(script: EditScript, index: int, steps: Sequence[Step]) -> _Repl
     old = script.old.computations[pair.old] if pair.old >= 0 else None
     new = script.new.computations[pair.new] if pair.new >= 0 else None
     made = _ReplayedComputation(index, pair, steps, old, new)
-    # The entry is always opened, because the header speaks of its parameters.
-    touched = steps or pair.added or pair.removed or pair.arguments or pair.elements
-    if index > 0 and old and new and not touched and _is_unchanged(script, pair, old, new):
-        made.is_opened = False
-        return made
     wires: dict[int, list[OperandRewiring]] = {}
     for wire in (
         *pair.arguments,
@@ -285,6 +281,15 @@ def _apply_steps(script: EditScript, index: int, steps: Sequence[Step]) -> _Repl
     ):
         wires.setdefault(wire.user, []).append(wire)
     _find_same(script, made, {*wires, *(s.new for s in steps if isinstance(s, AddStep | ArriveStep | ChangeStep))})
+    touched = steps or pair.added or pair.removed or pair.arguments
+    if old and new and not touched and len(made.same) == len(old.instructions) == len(new.instructions):
+        made.is_opened = pair.partners[old.root] != new.root
+    if not made.is_opened and old:  # what is not local to it is asked for: calls and channels
+        calls = dict(pair.calls)
+        for place, partner in enumerate(pair.partners):
+            if partner in calls or old.instructions[place].attributes:
+                made.records[partner] = _Record(place, calls.get(partner, ()), is_copy=True)
+        return made
     _keep(script, made)
     _add(script, made)
     for place, record in made.records.items():
@@ -301,7 +306,8 @@ def _apply_steps(script: EditScript, index: int, steps: Sequence[Step]) -> _Repl
 def _find_same(script: EditScript, made: _ReplayedComputation, touched: set[int]) -> None:
     """Find the instructions that need not become a part of the graphs; most are the same where few were edited.
 
-    Arguments of the program and computations with loop elements are looked at more closely, on the graphs.
+    Arguments of the program and computations with loop elements are looked at more closely, on the graphs. Where
+    anything differs, `_compare` names it.
     """
     if made.old is None or made.new is None or made.pair.elements:
         return
@@ -318,8 +324,6 @@ def _keep(script: EditScript, made: _ReplayedComputation) -> None:
     if made.old is None:
         made.graph.graph["root"] = made.pair.root
         return
-    kept = [place for place, partner in enumerate(made.pair.partners) if partner not in made.same]
-    made.removed = dataflow(made.old, [place for place in kept if made.pair.partners[place] < 0])
     mapping: dict[int, int] = {}
     calls = dict(made.pair.calls)
     for place, partner in enumerate(made.pair.partners):
@@ -327,9 +331,9 @@ def _keep(script: EditScript, made: _ReplayedComputation) -> None:
         if partner >= 0:
             if partner in made.records:
                 made.failures.append(f"two old instructions are one new one: {_name(made.old, place)}")
-            made.records[partner] = record = _Record(place, calls.get(partner, ()), is_copy=True)
-            if partner in made.same:
-                record.positions = {n: n for n in range(len(made.old.instructions[place].operands))}
+            made.records[partner] = _Record(place, calls.get(partner, ()), is_copy=True)
+    kept = [place for place, partner in enumerate(made.pair.partners) if partner not in made.same]
+    made.removed = dataflow(made.old, [place for place in kept if made.pair.partners[place] < 0])
     made.graph = nx.relabel_nodes(dataflow_graph(made.old, kept), mapping)
     made.graph.graph["root"] = mapping[made.old.root]
     for place, record in made.records.items():
@@ -393,7 +397,6 @@ def _rearrange(script: EditScript, made: _ReplayedComputation, place: int, wires
     assert before is not None
     bound = _bound_positions(script, before, record.calls)
     if not wires and bound is None:
-        record.positions = {n: n for n in range(len(before.operands))}
         return
     values = _operands(made.graph, place)
     if any(wire.place is not None and wire.reads is None for wire in wires):
@@ -422,17 +425,18 @@ def _bound_positions(script: EditScript, before: Instruction, calls: Calls) -> d
     for ref in (ref for _, refs in calls for ref in refs) if before.opcode in BINDS else ():
         pair = script.pairs[ref]
         if pair.old >= 0 and pair.new >= 0:
-            numbers = _parameter_numbers(script, pair)
-            if len(script.old.computations[pair.old].parameters()) == len(before.operands):
+            numbers, counts = _parameter_numbers(script, pair)
+            if counts[0] == len(before.operands):
                 return numbers
     return None
 
 
-def _parameter_numbers(script: EditScript, pair: InstructionPair) -> dict[int, int]:
-    """Old and new numbers of the parameters that two computations share."""
+def _parameter_numbers(script: EditScript, pair: InstructionPair) -> tuple[dict[int, int], tuple[int, int]]:
+    """Old and new numbers of the parameters that two computations share, and how many parameters each has."""
     olds, news = script.old.computations[pair.old].parameters(), script.new.computations[pair.new].parameters()
-    numbers = {place: n for n, place in enumerate(news)}
-    return {n: numbers[pair.partners[place]] for n, place in enumerate(olds) if pair.partners[place] in numbers}
+    place_of = {place: n for n, place in enumerate(news)}
+    numbers = {n: place_of[pair.partners[place]] for n, place in enumerate(olds) if pair.partners[place] in place_of}
+    return numbers, (len(olds), len(news))
 
 
 def _remove(made: _ReplayedComputation) -> None:
@@ -515,44 +519,24 @@ def _default_layout(shape: Shape) -> Layout:
 # 3. Comparing
 
 
-def _is_unchanged(script: EditScript, pair: InstructionPair, old: Computation, new: Computation) -> bool:
-    """Whether two computations that no step touches are the same under the mapping, seen without graphs.
-
-    Where they are not, `_compare` opens them and names the differences. It also decides what needs a closer look.
-    """
-    if sorted(pair.partners) != list(range(len(new.instructions))) or pair.partners[old.root] != new.root:
-        return False
-    calls = dict(pair.calls)
-    return all(
-        _is_same_instruction(script, pair, before, new.instructions[place], calls.get(place, ()))
-        for before, place in zip(old.instructions, pair.partners, strict=True)
-    )
-
-
 def _is_same_instruction(
     script: EditScript, pair: InstructionPair, before: Instruction, after: Instruction, calls: Calls
 ) -> bool:
-    if before.opcode != after.opcode or _explicit(before.shape) != _explicit(after.shape):
+    if not _has_same_fields(before, after):
         return False
-    if before.literal != after.literal and after.opcode != "parameter":
-        return False
-    if before.attributes != after.attributes:
-        ours, theirs = dict(before.attributes), dict(after.attributes)
-        if "channel_id" in ours and "channel_id" in theirs:
-            ours["channel_id"] = theirs["channel_id"]  # who shares it is checked over the whole program
-        if ours != theirs:
-            return False
+    bound = None
     if before.calls or after.calls or calls:
         callees = tuple((name, tuple(script.pairs[ref].old for ref in refs)) for name, refs in calls)
         if callees != before.calls or _new_calls(script, calls) != after.calls:
             return False
         if any(True for _ in _exchanged_parameters(script, before, calls)):
             return False
-    control = sorted(pair.partners[place] for place in before.control_predecessors)
-    if control != sorted(after.control_predecessors):
-        return False
+        bound = _bound_positions(script, before, calls)
+    if before.control_predecessors or after.control_predecessors:
+        control = sorted(pair.partners[place] for place in before.control_predecessors)
+        if control != sorted(after.control_predecessors):
+            return False
     ours_read = [(pair.partners[place], result) for place, result in _values(before)]
-    bound = _bound_positions(script, before, calls) if calls else None
     if bound is not None:
         if len(bound) != len(ours_read):
             return False
@@ -561,9 +545,23 @@ def _is_same_instruction(
     return ours_read == theirs_read or (_is_commutative(after) and ours_read[::-1] == theirs_read)
 
 
+def _has_same_fields(before: Instruction, after: Instruction) -> bool:
+    if before.opcode != after.opcode or (before.literal != after.literal and after.opcode != "parameter"):
+        return False
+    if before.shape != after.shape and _explicit(before.shape) != _explicit(after.shape):
+        return False
+    if before.attributes == after.attributes:
+        return True
+    ours, theirs = dict(before.attributes), dict(after.attributes)
+    if "channel_id" in ours and "channel_id" in theirs:
+        ours["channel_id"] = theirs["channel_id"]  # who shares it is checked over the whole program
+    return ours == theirs
+
+
 def _compare(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
     """Name the differences between the result and the new computation."""
-    yield from _check_accounted(made)
+    unaccounted = list(_check_accounted(made))
+    yield from unaccounted
     if made.new is None:
         return
     wanted = dataflow_graph(made.new, [n for n in range(len(made.new.instructions)) if n not in made.same])
@@ -572,7 +570,7 @@ def _compare(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[
     if not nx.utils.graphs_equal(found, wanted):
         named = list(_differences(made, found, wanted))
         yield from named
-        if not named and not any(True for _ in _check_accounted(made)):
+        if not named and not unaccounted:
             yield f"%{made.new.name} is another computation than in the new program"
     for place, record in made.records.items():
         before = made.before_edits(place)
@@ -610,7 +608,7 @@ def _adopt_spelling(made: _ReplayedComputation, found: Graph, wanted: Graph) -> 
             ours["literal"] = it.literal  # numbers of parameters are checked at the callers
         if ours["attributes"] != theirs["attributes"]:
             ours["attributes"] = {
-                name: theirs["attributes"][name] if _is_same_attribute(made, record, it, name, text) else text
+                name: theirs["attributes"][name] if _is_same_attribute(made, place, name, text) else text
                 for name, text in ours["attributes"].items()
             }
         if _is_commutative(it) and _operands(found, place)[::-1] == list(_values(it)):
@@ -634,16 +632,17 @@ def _explicit(shape: Shape) -> Shape:
     return replace(shape, layout=_default_layout(shape)) if shape.layout is None and shape.is_array else shape
 
 
-def _is_same_attribute(made: _ReplayedComputation, record: _Record, it: Instruction, name: str, ours: str) -> bool:
-    theirs = it.attribute(name)
+def _is_same_attribute(made: _ReplayedComputation, place: int, name: str, ours: str) -> bool:
+    assert made.new is not None
+    record, theirs = made.records[place], made.new.instructions[place].attribute(name)
     if not ours or not theirs:
         return False
     if name == "channel_id":  # the number means nothing; who shares it is checked over the whole program
         return record.is_copy and name not in record.settings
-    return name == "backend_config" and ours != theirs and _is_same_aliasing(made, record, it, ours, theirs)
+    return name == "backend_config" and ours != theirs and _is_same_aliasing(made, place, ours, theirs)
 
 
-def _is_same_aliasing(made: _ReplayedComputation, record: _Record, it: Instruction, ours: str, theirs: str) -> bool:
+def _is_same_aliasing(made: _ReplayedComputation, place: int, ours: str, theirs: str) -> bool:
     """Whether two configurations differ only in the numbers by which they count operands, and results after them."""
     configs: list[Any] = []
     for text in (ours, theirs):
@@ -656,9 +655,11 @@ def _is_same_aliasing(made: _ReplayedComputation, record: _Record, it: Instructi
     aliasing = [config.pop("aliasing_operands") for config in configs]
     if configs[0] != configs[1]:
         return False
-    count = len(made.old.instructions[record.old].operands) if made.old and record.old >= 0 else 0
-    results = max(1, len(it.shape.tuple_shapes))
-    numbers = record.positions | {count + n: len(it.operands) + n for n in range(results)}
+    assert made.new is not None
+    before, after = made.before_edits(place), made.new.instructions[place]
+    counts = len(before.operands) if before else 0, len(after.operands)
+    results = range(max(1, len(after.shape.tuple_shapes)))
+    numbers = made.positions(place) | {counts[0] + n: counts[1] + n for n in results}
     groups = [[[int(n) for n in entry["indices"]] for entry in one["lists"]] for one in aliasing]
     return sorted(sorted(numbers.get(n, -1) for n in group) for group in groups[0]) == sorted(map(sorted, groups[1]))
 
@@ -678,18 +679,17 @@ def _differences(made: _ReplayedComputation, found: Graph, wanted: Graph) -> Ite
             yield f"{made.name(place)} calls other computations than in the new program"
 
 
+_FIELDS = ("opcode", "shape", "literal")
+
+
 def _field_differences(found: Graph, wanted: Graph, place: int) -> Iterator[tuple[str, str, str]]:
-    ours, theirs = found.nodes[place], wanted.nodes[place]
-    if ours["opcode"] != theirs["opcode"]:
-        yield "opcode", ours["opcode"], theirs["opcode"]
-    if ours["shape"] != theirs["shape"]:
-        yield "shape", _format_shape(ours["shape"]), _format_shape(theirs["shape"])
-    if ours["literal"] != theirs["literal"]:
-        yield "literal", ours["literal"] or "none", theirs["literal"] or "none"
-    for name in sorted({*ours["attributes"], *theirs["attributes"]}):
-        a, b = ours["attributes"].get(name), theirs["attributes"].get(name)
-        if a != b:
-            yield name, a if a is not None else "none", b if b is not None else "none"
+    ours, theirs = (
+        {"opcode": node["opcode"], "shape": node["shape"], "literal": node["literal"]} | node["attributes"]
+        for node in (found.nodes[place], wanted.nodes[place])
+    )
+    for name in dict.fromkeys([*_FIELDS, *sorted({*ours, *theirs})]):
+        if ours.get(name) != theirs.get(name):
+            yield name, _format_field(ours.get(name)), _format_field(theirs.get(name))
     controls = _control(found, place), _control(wanted, place)
     if controls[0] != controls[1]:
         yield "the list of control predecessors", str(len(controls[0])), str(len(controls[1]))
@@ -702,6 +702,10 @@ def _field_differences(found: Graph, wanted: Graph, place: int) -> Iterator[tupl
             _format_operand(reads[0], number),
             _format_operand(reads[1], number),
         )
+
+
+def _format_field(value: Shape | str | None) -> str:
+    return _format_shape(value) if isinstance(value, Shape) else "none" if value is None else value
 
 
 def _format_operand(operands: Sequence[Value], number: int) -> str:
@@ -730,12 +734,9 @@ def _exchanged_parameters(script: EditScript, before: Instruction, calls: Calls)
         for pair in (script.pairs[ref] for ref in refs):
             if pair.old < 0:
                 continue
-            counts = [
-                len(module.computations[index].parameters())
-                for module, index in ((script.old, pair.old), (script.new, pair.new))
-            ]
+            numbers, counts = _parameter_numbers(script, pair)
             binds = before.opcode in BINDS and counts[0] == len(before.operands)
-            if _parameter_numbers(script, pair) != (bound if binds else {n: n for n in range(max(counts))}):
+            if numbers != (bound if binds else {n: n for n in range(max(counts))}):
                 yield name
 
 
@@ -949,7 +950,7 @@ def _consists_of(made: _ReplayedComputation, place: int, elements: Mapping[int, 
     before = made.before_edits(place)
     if before is None or not before.opcode == made.opcode(place) == "tuple":
         return False
-    return made.records[place].positions == elements
+    return made.positions(place) == elements
 
 
 def _takes_only(made: _ReplayedComputation, place: int, elements: Mapping[int, int]) -> bool:
@@ -996,8 +997,8 @@ def _call_graph(script: EditScript, computations: Sequence[_ReplayedComputation]
     graph: Graph = nx.MultiDiGraph()
     for made in computations:
         graph.add_node(made.index)
-        for place, calls in made.calls().items():
-            for name, refs in calls:
+        for place, record in made.records.items():
+            for name, refs in record.calls:
                 for number, ref in enumerate(refs):
                     graph.add_edge(made.index, ref, key=(place, name, number))
     return graph
@@ -1031,24 +1032,16 @@ def _channels(made: _ReplayedComputation) -> Iterator[tuple[str, str, str]]:
     if made.new is None:
         return
     for place, it in enumerate(made.new.instructions):
-        after = it.attribute("channel_id")
-        if after is None or not made.is_opened:
-            continue
+        after = it.attribute("channel_id") if it.attributes else None
         record = made.records.get(place)
+        if after is None or record is None or not record.is_copy or "channel_id" in record.settings:
+            continue
         if place in made.same and (kept := made.before_edits(place)):
             before = kept.attribute("channel_id")
         else:
-            before = made.graph.nodes[place]["attributes"].get("channel_id") if record else None
-        if record and record.is_copy and before is not None and "channel_id" not in record.settings:
+            before = made.graph.nodes[place]["attributes"].get("channel_id")
+        if before is not None:
             yield made.name(place), before, after
-    if made.old is not None and not made.is_opened:
-        for one, place in enumerate(made.pair.partners):
-            pair = (
-                made.old.instructions[one].attribute("channel_id"),
-                made.new.instructions[place].attribute("channel_id"),
-            )
-            if pair[0] is not None and pair[1] is not None:
-                yield _name(made.old, one), pair[0], pair[1]
 
 
 _STEP_BY_STEP = ("while", "conditional", "call")
