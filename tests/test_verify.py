@@ -20,6 +20,7 @@ from benchmarks.edits import EDITS, kinds
 from benchmarks.noise import Noise
 from benchmarks.pairs import make_pair
 from benchmarks.programs import Program, snapshots
+from benchmarks.writer import write
 from hlodiff.differ import Edit, ModuleDiff, canonical_direction, diff, replay, verify
 from hlodiff.differ.script import AddStep, ArriveStep, RemoveStep
 from hlodiff.differ.verify import dataflow_graph
@@ -341,6 +342,24 @@ def test_the_proof_matches_nothing_again(at_once: bool, monkeypatch: pytest.Monk
     assert found.replay().complete
     with pytest.raises(DiffError, match="matches are those of other programs"):
         replace(found, new=found.old).replay()
+
+
+@pytest.mark.parametrize("kind", ["opcode", "operand-order", "delete"])
+def test_what_was_pruned_is_a_part_of_the_proof(kind: str) -> None:
+    """Texts are pruned before they are matched; the script has all of both programs all the same."""
+    count = 0
+    for program in (p for p in COMPILED if len(p.text()) < 60_000):
+        pair = make_pair(program.text(), kind, Noise(metadata="stripped"), Random(kind))
+        if pair is not None:
+            old, new = (read_hlo(write(module), at_once=False) for module in (pair.old, pair.new))
+            assert both_ways(old, new) == []
+            script = diff(old, new).script
+            assert (len(script.old.computations), len(script.new.computations)) == (
+                len(old.computations),
+                len(new.computations),
+            )
+            count += 1
+    assert count > 3
 
 
 def test_only_what_has_steps_becomes_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
