@@ -195,10 +195,7 @@ def test_classes_and_patterns(changed: Compiler, said: Ask) -> None:
     assert pending() == ["g/small/cpu", "h/cpu"]
 
 
-BOTH = (
-    "HloModule jit_f\n\nENTRY e {\n  %p.1 = f32[8]{0} parameter(0)\n"
-    "  %m.2 = f32[8]{0} exponential(%p.1)\n  ROOT %n.3 = f32[8]{0} negate(%m.2)\n}\n"
-)
+BOTH = EXP.replace("HloModule jit_f", "HloModule jit_f, input_output_alias={ {}: (0, {}, may-alias) }")
 
 
 def test_a_narrow_window_cuts_no_pattern(changed: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

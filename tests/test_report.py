@@ -65,7 +65,7 @@ def report(*programs: ProgramComparison, **more: Any) -> Report:
 
 
 def with_edits(*edits: Edit) -> ModuleDiff:
-    return ModuleDiff(OLD, NEW, edits)
+    return ModuleDiff(OLD, NEW, edits, write_script=diff(OLD, NEW).write_script)
 
 
 # --- what a reviewer reads -------------------------------------------------------------------------------------------

@@ -70,8 +70,14 @@ def edit(file: str = "model.py", line: int = 31, count: int = 1, what: str = "1"
     return Edit("changed", ("literal",), count, (), (change,), op_name, (Frame(file, line, "loss"),))
 
 
+def hand_made(edits: tuple[Edit, ...], metrics: Mapping[str, tuple[float, float]]) -> ModuleDiff:
+    """The difference of two programs, told as somebody else might."""
+    script = diff(OLD, NEW).write_script
+    return ModuleDiff(OLD, NEW, edits, metrics=metrics, executed=executed_of(metrics), write_script=script)
+
+
 def changed(name: str = "f", target: str | None = "cpu", *edits: Edit) -> ProgramComparison:
-    found = ModuleDiff(OLD, NEW, edits or (edit(),), metrics=METRICS, executed=executed_of(METRICS))
+    found = hand_made(edits or (edit(),), METRICS)
     return ProgramComparison(name, target, "compiled", "changed", found, FACTS, NEW_FACTS)
 
 
@@ -350,7 +356,7 @@ def compared(draw: st.DrawFn) -> ProgramComparison:
         text = draw(TEXT)
         edits = tuple(edit(draw(TEXT), draw(st.integers(0, 99)), draw(st.integers(1, 9)), text, text) for _ in range(2))
         metrics = {name: (draw(NUMBERS), draw(NUMBERS)) for name in METRICS}
-        found = ModuleDiff(OLD, NEW, edits, metrics=metrics, executed=executed_of(metrics))
+        found = hand_made(edits, metrics)
         return replace(bare, diff=found, old_facts=FACTS, new_facts={"memory.temp": draw(NUMBERS)})
     if status == "not_checked":
         why = replace(bare, reason=draw(TEXT), advice=draw(TEXT), log=draw(TEXT))
@@ -729,4 +735,4 @@ def test_layers_that_differ_in_a_number_are_one_scope_where_there_are_many() -> 
 
 
 def with_scopes(*names: str) -> ModuleDiff:
-    return ModuleDiff(OLD, NEW, tuple(edit(op_name=name) for name in names))
+    return hand_made(tuple(edit(op_name=name) for name in names), {})

@@ -190,8 +190,9 @@ def _checked(registration: Registration, name: str, case: object, where: str) ->
     if not callable(fn):
         which = f"case `{name}` of `{registration.name}`" if name else f"`{registration.name}`"
         what, hint = f"{which} cannot be lowered: {fn!r} is not a function", ""
-        if type(fn).__module__ == "jax._src.stages":  # its repr is its whole text
-            kind = type(fn).__name__
+        kind = type(fn).__name__
+        if type(fn).__module__.startswith("jax.") and kind in ("Lowered", "Compiled", "Traced"):
+            # Its repr is its whole text.
             what = f"{which} holds a jax.stages.{kind}, which is no function"
             hint = "give the function and its arguments: hlodiff.Case(function, *arguments); hlodiff lowers it"
         raise RegistryError(what, where=where, hint=hint)

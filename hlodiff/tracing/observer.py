@@ -530,7 +530,8 @@ def _transformed(function: Function, now: jax_private.Compiling, root: str) -> C
 def call_context() -> dict[str, str]:
     """What is around a call, by name; all that JAX compares."""
     found = {name: getattr(jax.config, name, "") for name in _CONFIG} | jax_private.trace_context()
-    return {name: value if isinstance(value, str) else _setting(value) for name, value in found.items()}
+    # Plain text: some of it is of enumerations in JAX, which whoever reads a record would then import.
+    return {name: str.__str__(value) if isinstance(value, str) else _setting(value) for name, value in found.items()}
 
 
 def _setting(value: Any) -> str:

@@ -101,6 +101,6 @@ class Freshness:
                 self._versions[name] = package_version(name)
         changed = [name for name, version in origin.packages.items() if self._versions[name] != version]
         return tuple(
-            f"{name} was {origin.packages[name]} when this was captured, and is {self._versions[name] or 'removed'}"
+            f"{name} was {origin.packages[name]} when this was captured, and is {self._versions[name] or 'gone'}"
             for name in changed[:_MOST]
         )
