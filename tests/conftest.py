@@ -17,6 +17,8 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ |= LIBTPU
 # Tests play a developer's machine, also where CI runs them; those about CI set it.
 os.environ.pop("CI", None)
+# Processes of pytest-xdist are told how wide its terminal is; tests about the width of a terminal set it.
+os.environ.pop("COLUMNS", None)
 
 # What a shell starts in the background ignores Ctrl-C, and so would every process that a test starts and interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -160,8 +160,8 @@ def aged(folder: str) -> None:
     """What an older hlodiff would have written, which counted 13 where there is 1."""
     path = Path(folder, "summary.yaml")
     text = path.read_text()
-    assert "format_version: 2\n" in text and "tanh: 1\n" in text
-    text = text.replace("format_version: 2\n", "format_version: 1\n").replace("tanh: 1\n", "tanh: 13\n")
+    assert "format_version: 3\n" in text and "tanh: 1\n" in text
+    text = text.replace("format_version: 3\n", "format_version: 1\n").replace("tanh: 1\n", "tanh: 13\n")
     path.write_text(text.replace("    ops: 1\n", "    ops: 13\n"))
 
 
@@ -253,7 +253,7 @@ def test_what_an_older_hlodiff_captured_is_not_accepted(compiler: Compiler, said
     compiler.answers["f", "", "cpu"] = EXP
     said("check")
     path = Path(".hlodiff/pending/f/cpu/summary.yaml")
-    path.write_text(path.read_text().replace("format_version: 2", "format_version: 1"))
+    path.write_text(path.read_text().replace("format_version: 3", "format_version: 1"))
     code, out, err = said("accept", "f")
     assert code == 2 and "was captured by another version of hlodiff, which counts differently" in out + err
 
@@ -451,7 +451,7 @@ def damage(how: str) -> str:
         compiled.write_text("<<<<<<< HEAD\n" + compiled.read_text())
         return "compiled.hlo:1: holds git conflict markers"
     if how == "future":
-        summary.write_text(summary.read_text().replace("format_version: 2", "format_version: 99"))
+        summary.write_text(summary.read_text().replace("format_version: 3", "format_version: 99"))
         return "format version 99 is newer than this hlodiff reads (up to 3)"
     if how == "tags":
         summary.write_text("format_version: !!python/object/apply:os.system [exit]\n")
@@ -587,9 +587,10 @@ def test_show(compiler: Compiler, said: Ask) -> None:
         "  StableHLO counts    functions 1, instructions 2\n"
         "  compiled ops        tanh 1\n"
         "  compiled counts     instructions 2, ops 1\n"
+        "  compiled executed   flops 8, bytes accessed 64 B, bytes read 32 B, bytes written 32 B, launches 1\n"
         "  compiled placement  1 ops on device, 2 values, 64 B in device\n"
         "  memory              temp 8 B\n"
-        "  cost                flops 8\n"
+        "  XLA's cost          flops 8\n"
     )
     value = json.loads(said("show", "g/*", "--format", "json")[1])
     assert [program["case"] for program in value["programs"]] == ["large", "small"]
