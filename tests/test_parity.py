@@ -18,6 +18,7 @@ import hlodiff
 from hlodiff.capture import CaptureFailure, DiscoveredFunction, Discovery, availability
 from hlodiff.capture.parity_worker import LONGEST, _same_numbers
 from hlodiff.capture.targets import parse
+from hlodiff.policy import exit_code
 from hlodiff.policy.parity import Parity, ParityProgram, judge_parity
 from hlodiff.report import parity_markdown, parity_text
 from hlodiff.report.parity import explained
@@ -69,14 +70,15 @@ def test_the_text_says_whether_the_numbers_differ() -> None:
     assert "shape" in _same_numbers([np.ones(3)], [np.ones(4)])
 
 
-def test_check_warns_of_what_tracing_alone_shows() -> None:
+def test_check_notes_what_tracing_alone_shows() -> None:
     rows = (("update", "m.py:4", "compute_on", "device_host"), ("update", "m.py:4", "jax.set_mesh", "x=2"))
     found = Discovery((DiscoveredFunction("f", "m", "m.py", 1, (("cpu", ("a", "b")),), parity=("b",)),))
     around = {Key("f", case, target): rows for case in "ab" for target in ("cpu", "tpu-v5e-2x2")}
     (finding,) = warn_of_surroundings(found, {**around, Key("g", "", "cpu"): ()})
-    assert (finding.severity, finding.rule, finding.program) == ("warning", "parity", "f/a")
+    assert (finding.severity, finding.rule, finding.program) == ("info", "parity", "f/a")
     assert finding.what.startswith('`update` (m.py:4) is called under compute_on("device_host"), jax.set_mesh (x=2): ')
     assert finding.advice == "hlodiff parity f/a shows what the call compiles to"
+    assert exit_code([finding]) == 0
 
 
 def test_equal_programs_are_no_finding() -> None:

@@ -82,14 +82,16 @@ def judge_parity(parity: Parity, details: Mapping[int, Sequence[str]]) -> Iterat
 def judge_surroundings(
     around: Mapping[tuple[str, str], Sequence[tuple[str, str, str, str]]], sentences: Mapping[str, str]
 ) -> Iterator[Finding]:
-    """Warn of calls whose program no snapshot holds: a plain function calls a jitted one where something stands around.
+    """Tell of calls whose program no snapshot holds: a plain function calls a jitted one under a context.
+
+    It decides nothing.
 
     Args:
         around: by program and target what tracing has met: function, place, name and value of what stands there.
         sentences: texts of what stands there, by name, with a place for the value.
 
     Returns:
-        one warning for each program and function, whatever the target.
+        one note for each program and function, whatever the target.
     """
     told: dict[tuple[str, str, str], dict[str, None]] = {}
     for (program, _), rows in around.items():
@@ -100,4 +102,4 @@ def judge_surroundings(
         at = f" ({place})" if place else ""
         what = f"`{fn}`{at} is called under {', '.join(texts)}: `{fn}.lower()` does not see it, and the snapshot holds"
         what += " jax.jit of the whole function"
-        yield Finding("warning", RULE, program, None, what, f"hlodiff parity {program} shows what the call compiles to")
+        yield Finding("info", RULE, program, None, what, f"hlodiff parity {program} shows what the call compiles to")

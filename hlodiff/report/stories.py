@@ -11,7 +11,7 @@ from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.report.edits import NOT_DONATED
-from hlodiff.report.wording import format_bytes, many, place
+from hlodiff.report.wording import format_bytes, format_pair, many, place
 
 _REMATERIALISED = "rematted_computation"
 _GENERATORS = (("threefry2x32", re.compile(r"threefry")), ("rng_bit_generator", re.compile(r"rng[_-]bit[_-]generator")))
@@ -121,8 +121,8 @@ def _generators(diff: ModuleDiff) -> Iterator[str]:
 
 
 def _constants(diff: ModuleDiff) -> Iterator[str]:
-    """Large constants that came, and the arguments of the same shape that went."""
-    size, count = 0, 0
+    """Large constants that were added, what they replace, and the arguments of their shapes that were removed."""
+    size, count, old_size, old_count = 0, 0, 0, 0
     shapes: set[tuple[str, tuple[int, ...]]] = set()
     first: Edit | None = None
     for edit in diff.reported:
@@ -133,6 +133,11 @@ def _constants(diff: ModuleDiff) -> Iterator[str]:
                 count += edit.count
                 shapes.add((shape.element_type, shape.dimensions))
                 first = first or edit
+        elif edit.kind == "removed" and edit.old and edit.old.opcode == "constant":
+            shape = _instruction(diff.old, edit.old).shape
+            if shape.bytes >= LARGE_LITERAL_BYTES:
+                old_size += shape.bytes * edit.count
+                old_count += edit.count
     if first is None:
         return
     gone = [
@@ -146,7 +151,12 @@ def _constants(diff: ModuleDiff) -> Iterator[str]:
         if (it.shape.element_type, it.shape.dimensions) in shapes
     ]
     where = place(first.source)
-    words = f"{many(count, 'large constant')} added ({format_bytes(size)}{f', {where}' if where else ''})"
+    at = f", {where}" if where else ""
+    if old_count:
+        sizes = format_pair(format_bytes(old_size), format_bytes(size))
+        words = f"{many(count, 'large constant')} instead of {old_count} ({sizes}{at})"
+    else:
+        words = f"{many(count, 'large constant')} added ({format_bytes(size)}{at})"
     yield words + (f", {many(len(gone), 'argument')} gone: {format_paths(gone)}" if gone else "")
 
 
