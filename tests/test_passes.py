@@ -213,6 +213,18 @@ def test_the_table_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "dot-library-rewriter (pipeline" not in out
 
 
+@pytest.mark.parametrize("width", [80, 100, 120, 160])
+def test_no_number_is_cut_off_in_a_narrow_window(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, out, _ = said(capsys, "passes", str(unpack("matmul-cpu", tmp_path)))
+    rows = out.splitlines()[1:]
+    assert max(map(len, rows)) <= width
+    text = " ".join(out.split())
+    assert "496.0 KiB" in text and "176.0 KiB" in text and "[schedule]" in text
+
+
 def test_the_other_forms_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = unpack("matmul-cpu", tmp_path)
     code, out, _ = said(capsys, "passes", str(folder), "--format", "json")

@@ -85,18 +85,20 @@ def passes_text(
         width: columns of the window.
         color: whether terminal colours may be used; they carry no meaning.
     """
-    lines = [line for view in views for line in _lines(view, pattern, everything, root)]
+    lines = [line for view in views for line in _lines(view, pattern, everything, root, width)]
     return lay_out(lines, width=width, color=color)
 
 
-def _lines(view: PassesView, pattern: re.Pattern[str] | None, everything: bool, root: str) -> Iterator[Line]:
+def _lines(
+    view: PassesView, pattern: re.Pattern[str] | None, everything: bool, root: str, width: int
+) -> Iterator[Line]:
     if view.problem:
         yield Line(0, f"{view.label}: {view.problem}", style="bold", wrap=True)
         if view.advice:
             yield Line(2, view.advice)
         return
     yield Line(0, f"{view.label}: {_head(view)}", style="bold")
-    yield from (Line(2, words) for words in _table(view, everything))
+    yield from (Line(2, words, wrap=True) for words in _table(view, everything, width - 2))
     if not everything and view.folded:
         yield Line(2, f"{many(view.folded, 'text')} without an edit {'is' if view.folded == 1 else 'are'} folded")
     for note in view.notes:
@@ -137,15 +139,42 @@ _TITLES = ("#", "pipeline", "pass", *KINDS, *NUMBERS)
 _LEFT = ("pipeline", "pass")
 
 
-def _table(view: PassesView, everything: bool) -> Iterator[str]:
+_NARROWEST = 20  # columns for the name of a pipeline or a pass, which are clipped before any number is
+
+
+def _table(view: PassesView, everything: bool, room: int) -> Iterator[str]:
+    """A row for each text; where the window is too narrow for a table, a line of words for each."""
     rows = [_TITLES, *_rows(view, everything)]
     wide = [max(len(row[n]) for row in rows) for n in range(len(_TITLES))]
+    names = [n for n, title in enumerate(_TITLES) if title in _LEFT]
+    over = sum(wide) + 2 * (len(wide) - 1) - room
+    for n in names:
+        less = max(min(over, wide[n] - _NARROWEST), 0)
+        wide[n] -= less
+        over -= less
+    if over > 0:
+        yield from _listed(rows[1:])
+        return
     for row in rows:
         cells = (
-            text.ljust(size) if title in _LEFT else text.rjust(size)
-            for title, text, size in zip(_TITLES, row, wide, strict=True)
+            _fit(text, size).ljust(size) if n in names else text.rjust(size)
+            for n, (text, size) in enumerate(zip(row, wide, strict=True))
         )
         yield "  ".join(cells).rstrip()
+
+
+def _fit(text: str, size: int) -> str:
+    """A name within so many columns; what is said behind it in brackets stays."""
+    name, bracket, said = text.partition(" [")
+    return text if len(text) <= size else clip(name, size - len(bracket + said)) + bracket + said
+
+
+def _listed(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    for number, pipeline, name, *values in rows:
+        words = [f"{value} {title}" for title, value in zip(KINDS, values, strict=False) if value]
+        words += [f"{title} {value}" for title, value in zip(NUMBERS, values[len(KINDS) :], strict=True) if value]
+        head = f"{number} " if number else ""
+        yield f"{head}{f'{pipeline}: ' if pipeline else ''}{name}: {', '.join(words) or 'nothing that is counted'}"
 
 
 def _rows(view: PassesView, everything: bool) -> Iterator[tuple[str, ...]]:
