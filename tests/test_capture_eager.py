@@ -63,6 +63,7 @@ def eager():
 """
 
 
+@pytest.mark.slow
 @compiles
 def test_eager_operations_of_a_lowering_rule_run_here(project: Project) -> None:
     found = outcomes(project(EAGER))

@@ -99,6 +99,7 @@ def sources(config: Config, *order: tuple[str, str]) -> dict[tuple[str, str], st
     return found
 
 
+@pytest.mark.slow
 def test_lines_do_not_depend_on_what_was_captured_before(project: Project) -> None:
     config = project(SHARED + FIRST + SECOND)
     once, again, second = ("first", "once"), ("first", "again"), ("second", "")
@@ -137,6 +138,7 @@ print(json.dumps({"sources": found, "calls": calls, "counted": seen.traces("mine
 """
 
 
+@pytest.mark.slow
 def test_a_capture_in_the_users_process_neither_takes_lines_from_it_nor_empties_its_caches(tmp_path: Path) -> None:
     (tmp_path / "programs.py").write_text(FILE)
     env = {**os.environ, "PYTHONPATH": f"{ROOT}:{tmp_path}", "JAX_PLATFORMS": "cpu"}

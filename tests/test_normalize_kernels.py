@@ -32,6 +32,7 @@ def programs(folder: Path, source: str) -> dict[str, tuple[str, str]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(ABSENT), reason=f"cannot compile for {ABSENT}")
 def test_folder_lines_and_names_mean_nothing_and_the_kernel_does(tmp_path: Path) -> None:
     renamed = re.sub(r"\bkernel\b", "another", re.sub(r"\bblockwise\b", "in_blocks", EXAMPLE))

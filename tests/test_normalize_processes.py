@@ -87,6 +87,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_other_folder_seed_lines_helpers_cores_and_functions_traced_before(first: str, tmp_path: Path) -> None:
     one_core = shutil.which("taskset") is not None
     folder = tmp_path / "a" / "longer path"

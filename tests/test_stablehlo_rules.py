@@ -64,6 +64,7 @@ def test_what_is_stored_reads_back_equal_names_included(programs: Path) -> None:
         assert _without_lines(read_stablehlo(print_stablehlo(module))) == _without_lines(module), path.name
 
 
+@pytest.mark.slow
 def test_the_same_bytes_from_another_process(programs: Path, tmp_path: Path) -> None:
     """Another hash seed, path and order of tracing, shifted lines, a renamed kernel and a renamed helper."""
     source = (programs_script := Path(__file__).with_name("stablehlo_programs.py")).read_text(encoding="utf-8")
