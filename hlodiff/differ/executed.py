@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
-from itertools import islice
 
 from hlodiff.differ.costs import applied_bodies, fused_bodies, instruction_bytes, instruction_flops, is_launched
 from hlodiff.differ.executed_count import ZERO, ExecutedCount, UncountedLoop
 from hlodiff.differ.metrics import collectives_by_computation, count_computation, metrics_of
 from hlodiff.differ.multiplicity import is_continuation, multiplicities
-from hlodiff.differ.trip_counts import LoopPlace, TripCount, condition_and_body, trip_counts
+from hlodiff.differ.trip_counts import LoopPlace, TripCount, condition_and_body, condition_fingerprint, trip_counts
 from hlodiff.hlo.metadata import own_frame
 from hlodiff.hlo.model import Instruction, Module, callees_first
 
@@ -33,7 +31,6 @@ COMPILED_ONLY = ("bytes_accessed", "bytes_read", "bytes_written", "launches")
 _TABLES = ("collectives.", "collective_bytes.", "custom_calls.")
 # What is counted once without a loop is exact up to here; a short file can call one computation 2**60 times.
 _MOST = 10**15
-_MOST_CONDITION_LINES = 10_000
 _BRANCHING = frozenset(["conditional", "case", "if"])
 
 
@@ -280,19 +277,4 @@ def _loop(module: Module, place: LoopPlace) -> UncountedLoop:
     it = module.computations[place[0]].instructions[place[1]]
     frame = own_frame(module.stack(it.frame))
     where = (frame.file, frame.line) if frame else ("", 0)
-    return UncountedLoop(_condition(module, it), it.name, *where)
-
-
-def _condition(module: Module, it: Instruction) -> str:
-    """What a loop's condition does: operations, literals and attributes, without names."""
-    computations = condition_and_body(it)
-    lines = islice(_lines(module, computations[0]), _MOST_CONDITION_LINES) if computations else ()
-    return blake2b("\n".join(lines).encode(), digest_size=8).hexdigest()
-
-
-def _lines(module: Module, index: int, depth: int = 0) -> Iterable[str]:
-    for it in module.computations[index].instructions:
-        attributes = [f"{name}={value}" for name, value in it.attributes if name not in ("metadata", "backend_config")]
-        yield f"{depth} {it.opcode} {it.operands} {it.literal} {attributes} {it.shape.element_type}"
-        for callee in it.called if depth < 4 else ():
-            yield from _lines(module, callee, depth + 1)
+    return UncountedLoop(condition_fingerprint(module, it), it.name, *where)

@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
-from itertools import islice
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.metrics import counted_as
 from hlodiff.differ.multiplicity import multiplicities
 from hlodiff.differ.result import ModuleDiff
-from hlodiff.differ.trip_counts import TripCount
+from hlodiff.differ.trip_counts import TripCount, condition_fingerprint
 from hlodiff.differ.trip_counts import trip_counts as known_trip_counts
 from hlodiff.hlo.model import Instruction, Module, callees_first
 
@@ -26,7 +24,6 @@ _MEMORY = ("temp_bytes", "argument_bytes", "output_bytes", "alias_bytes", "peak_
 # Compilers put them wherever they are used, and they cost nothing.
 _ANYWHERE = frozenset(["constant", "iota", "while"])
 _MOST_PATHS = 4096
-_MOST_LINES = 10_000
 _Path = tuple[str, ...]
 
 
@@ -160,19 +157,7 @@ def _turns(module: Module, known: TripCount | None, it: Instruction) -> str:
     """How often a loop turns, as two programs can be compared by: its condition where nobody can say."""
     if known is not None and known.exact:
         return str(known.turns)
-    conditions = [callee for name, group in it.calls if name.startswith("cond") for callee in group]
-    lines = islice((line for callee in conditions for line in _lines(module, callee)), _MOST_LINES)
-    text = "\n".join(lines)
-    return f"unknown {blake2b(text.encode(), digest_size=8).hexdigest()}"
-
-
-def _lines(module: Module, index: int, depth: int = 0) -> Iterator[str]:
-    """What a condition does: operations, literals and attributes, without names."""
-    for it in module.computations[index].instructions:
-        attributes = [f"{name}={value}" for name, value in it.attributes if name not in ("metadata", "backend_config")]
-        yield f"{depth} {it.opcode} {it.operands} {it.literal} {attributes} {it.shape.element_type}"
-        for callee in it.called if depth < 4 else ():
-            yield from _lines(module, callee, depth + 1)
+    return f"unknown {condition_fingerprint(module, it)}"
 
 
 def _whiles(module: Module) -> Iterator[Instruction]:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
 
 from hlodiff.hlo.grammar import KNOWN_TRIP_COUNT
 from hlodiff.hlo.model import Computation, Instruction, Module
@@ -27,6 +29,7 @@ _MIRRORED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
 _MOST_STEPS = 2_000
 _MOST_CALLERS = 8
 _MOST_NESTED = 64
+_MOST_CONDITION_LINES = 10_000
 
 LoopPlace = tuple[int, int]
 """A `while`: the index of its computation and its position there."""
@@ -89,6 +92,24 @@ def condition_and_body(it: Instruction) -> tuple[int, int] | None:
     groups = {name: group for name, group in it.calls if group}
     condition, body = groups.get("condition") or groups.get("cond"), groups.get("body")
     return (condition[0], body[0]) if condition and body else None
+
+
+def condition_fingerprint(module: Module, it: Instruction) -> str:
+    """What the condition of a `while` does: operations, literals and attributes, without names.
+
+    By it the loops of two programs are compared whose turns nobody can say.
+    """
+    computations = condition_and_body(it)
+    lines = islice(_condition_lines(module, computations[0]), _MOST_CONDITION_LINES) if computations else ()
+    return blake2b("\n".join(lines).encode(), digest_size=8).hexdigest()
+
+
+def _condition_lines(module: Module, index: int, depth: int = 0) -> Iterator[str]:
+    for it in module.computations[index].instructions:
+        attributes = [f"{name}={value}" for name, value in it.attributes if name not in ("metadata", "backend_config")]
+        yield f"{depth} {it.opcode} {it.operands} {it.literal} {attributes} {it.shape.element_type}"
+        for callee in it.called if depth < 4 else ():
+            yield from _condition_lines(module, callee, depth + 1)
 
 
 @dataclass(frozen=True, slots=True)
