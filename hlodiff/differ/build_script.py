@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from hlodiff.differ.computation_matches import Place, is_embedded
 from hlodiff.differ.fields import field_of, flat_attributes, goes_with_opcode
-from hlodiff.differ.kept_matches import BodyMatch, KeptMatches, Key, LazySequence, WholeMatch
+from hlodiff.differ.kept_matches import BodyMatch, KeptMatches, Key, WholeMatch
 from hlodiff.differ.operands import slots_of
 from hlodiff.differ.placement import DonatedPart, donated_parts
 from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, tuning_of
@@ -36,6 +36,7 @@ from hlodiff.differ.script import (
 from hlodiff.errors import DiffError
 from hlodiff.hlo.fingerprint import is_commutative
 from hlodiff.hlo.model import BINDS, Computation, Instruction, Layout, Module, Shape
+from hlodiff.hlo.parser import LazySequence
 
 TUNING = "tuning"
 CHANNEL = "channel_id"

@@ -6,9 +6,9 @@ that they are the same; whether they are is for the proof to say, which compares
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from hlodiff.differ.canonical_direction import CanonicalDiff
 from hlodiff.differ.computation_matches import ComputationMatch, ProgramSide
@@ -16,6 +16,7 @@ from hlodiff.differ.operands import Elements
 from hlodiff.differ.prepare import CHANNELS, channel_of
 from hlodiff.hlo.fingerprint import renumbered
 from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.parser import LazySequence
 
 if TYPE_CHECKING:
     from hlodiff.differ.prune import PrunedPair
@@ -117,34 +118,6 @@ class BodyMatch:
 def _turned(pair: ComputationMatch) -> dict[int, Elements]:
     assert pair.pairing
     return {pair.pairing.old[n]: {b: a for a, b in which.items()} for n, which in pair.elements.items()}
-
-
-class LazySequence(Sequence[Computation]):
-    """Computations that are made when they are asked for, each once."""
-
-    def __init__(self, size: int, make: Callable[[int], Computation]) -> None:
-        self._size, self._make = size, make
-        self._made: dict[int, Computation] = {}
-
-    def __len__(self) -> int:
-        return self._size
-
-    @overload
-    def __getitem__(self, index: int) -> Computation: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Computation, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Computation | tuple[Computation, ...]:
-        if isinstance(index, slice):
-            return tuple(self[n] for n in range(*index.indices(self._size)))
-        index = range(self._size)[index]
-        if index not in self._made:
-            self._made[index] = self._make(index)
-        return self._made[index]
-
-    def __iter__(self) -> Iterator[Computation]:
-        return (self[n] for n in range(self._size))
 
 
 @dataclass(slots=True)

@@ -511,34 +511,22 @@ def _read_tail(reader: _TextReader, text: str, number: int, column: int) -> tupl
 Lines = Sequence[str] | None
 
 
-class LazyComputations(Sequence[Computation]):
-    """The computations of a text in canonical form, each read when it is first asked for.
+class LazySequence(Sequence[Computation]):
+    """Computations that are made when they are asked for, each once.
 
     Args:
-        text: the whole text.
-        spans: where each computation lies in it.
-        read: reads the computation of that index, from other lines where they are given.
+        size: how many.
+        make: makes the computation of that index.
     """
 
-    __slots__ = ("_parsed", "_read", "spans", "text")
+    __slots__ = ("_made", "_make", "_size")
 
-    def __init__(self, text: str, spans: tuple[Span, ...], read: Callable[[int, Lines], Computation]) -> None:
-        self.text = text
-        self.spans = spans
-        self._read = read
-        self._parsed: dict[int, Computation] = {}
-
-    @property
-    def parsed(self) -> tuple[int, ...]:
-        """Indices of the computations that were read so far."""
-        return tuple(self._parsed)
-
-    def read_lines(self, index: int, lines: Sequence[str]) -> Computation:
-        """Read the computation of that index as if these were its instructions."""
-        return self._read(index, lines)
+    def __init__(self, size: int, make: Callable[[int], Computation]) -> None:
+        self._size, self._make = size, make
+        self._made: dict[int, Computation] = {}
 
     def __len__(self) -> int:
-        return len(self.spans)
+        return self._size
 
     @overload
     def __getitem__(self, index: int) -> Computation: ...
@@ -548,15 +536,42 @@ class LazyComputations(Sequence[Computation]):
 
     def __getitem__(self, index: int | slice) -> Computation | tuple[Computation, ...]:
         if isinstance(index, slice):
-            return tuple(self[n] for n in range(*index.indices(len(self))))
-        position = range(len(self.spans))[index]
-        computation = self._parsed.get(position)
+            return tuple(self[n] for n in range(*index.indices(self._size)))
+        position = range(self._size)[index]
+        computation = self._made.get(position)
         if computation is None:
-            computation = self._parsed[position] = self._read(position, None)
+            computation = self._made[position] = self._make(position)
         return computation
 
     def __iter__(self) -> Iterator[Computation]:
-        return (self[n] for n in range(len(self.spans)))
+        return (self[n] for n in range(self._size))
+
+
+class LazyComputations(LazySequence):
+    """The computations of a text in canonical form, each read when it is first asked for.
+
+    Args:
+        text: the whole text.
+        spans: where each computation lies in it.
+        read: reads the computation of that index, from other lines where they are given.
+    """
+
+    __slots__ = ("_read", "spans", "text")
+
+    def __init__(self, text: str, spans: tuple[Span, ...], read: Callable[[int, Lines], Computation]) -> None:
+        super().__init__(len(spans), lambda index: read(index, None))
+        self.text = text
+        self.spans = spans
+        self._read = read
+
+    @property
+    def parsed(self) -> tuple[int, ...]:
+        """Indices of the computations that were read so far."""
+        return tuple(self._made)
+
+    def read_lines(self, index: int, lines: Sequence[str]) -> Computation:
+        """Read the computation of that index as if these were its instructions."""
+        return self._read(index, lines)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
