@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +28,7 @@ from hlodiff.snapshots import (
     list_snapshots,
     numbered,
     open_revision,
+    paths,
     read_snapshot,
     read_summary,
     remove_snapshot,
@@ -34,6 +38,7 @@ from hlodiff.snapshots import (
     writing,
 )
 from hlodiff.snapshots import read as snapshot_module
+from hlodiff.snapshots import write as write_module
 from hlodiff.snapshots import writing as _writing_function
 from hlodiff.snapshots.yaml_format import dump, load
 
@@ -317,10 +322,16 @@ def _module_of(function: Callable[..., Any]) -> Any:
     return sys.modules[function.__module__]
 
 
+@pytest.mark.parametrize("in_git", [True, False], ids=["git", "no git"])
 @pytest.mark.parametrize("atomic", [True, False], ids=["exchange", "file by file"])
 @pytest.mark.parametrize("fresh", [True, False], ids=["first", "again"])
-def test_killed_in_every_step(atomic: bool, fresh: bool, tmp_path: Path) -> None:
-    """A file system with atomic exchange shows old or new at every moment, another one after the next run has begun."""
+def test_killed_in_every_step(atomic: bool, fresh: bool, in_git: bool, tmp_path: Path) -> None:
+    """A file system with atomic exchange shows old or new at every moment, another one after the next run has begun.
+
+    Without both that and git a snapshot is whole or missing: what a pull request could bring is not finished.
+    """
+    if in_git:
+        (tmp_path / ".git").mkdir()
     seen = []
     for step in range(60):
         root = tmp_path / str(step)
@@ -339,7 +350,7 @@ def test_killed_in_every_step(atomic: bool, fresh: bool, tmp_path: Path) -> None
             with writing(root):
                 pass
         keys = list_snapshots(FolderTree(root)).keys
-        assert keys in ((), (KEY,)) if fresh else keys == (KEY,)
+        assert keys in ((), (KEY,)) if fresh or not (atomic or in_git) else keys == (KEY,)
         seen.append(read_snapshot(FolderTree(root), KEY).summary["round"] if keys else "nothing")
         with writing(root):
             pass
@@ -349,7 +360,10 @@ def test_killed_in_every_step(atomic: bool, fresh: bool, tmp_path: Path) -> None
     else:
         pytest.fail("the run never finished: raise the number of steps")
     before = "nothing" if fresh else "old"
-    assert seen == [before] * seen.count(before) + ["new"] * seen.count("new"), "never back, never between"
+    gone = seen.count("nothing") if before == "old" else 0
+    stages = [before] * seen.count(before) + ["nothing"] * gone + ["new"] * seen.count("new")
+    assert seen == stages, "never back, never between"
+    assert not any((tmp_path / ".git/hlodiff").glob("*"))
     assert seen.count(before) > 3
     assert seen.count("new") > 1
 
@@ -364,6 +378,71 @@ def test_work_in_progress_is_ignored_by_git(tmp_path: Path) -> None:
         ).stdout
     assert ".partial" not in said
     assert "step/cpu/compiled.hlo" in said
+
+
+def test_work_in_progress_lies_in_git_s_own_directory(tmp_path: Path) -> None:
+    """Of a repository, of a linked work tree, of a submodule, and beside the snapshots where there is no git."""
+    top, linked = tmp_path / "top", tmp_path / "linked"
+    subprocess.run(["git", "init", "-q", str(top)], check=True)
+    git(top, "commit", "--allow-empty", "-qm", "0")
+    git(top, "worktree", "add", "-q", str(linked))
+    module = top / "module"
+    (top / ".git/modules").mkdir()
+    subprocess.run(["git", "init", "-q", "--separate-git-dir", str(top / ".git/modules/m"), str(module)], check=True)
+    for project in (top, linked, module, tmp_path / "plain"):
+        root = project / "snapshots"
+        with writing(root):
+            private = paths.git_folder(root)
+            assert (private is None) == (project.name == "plain")
+            if private is not None:
+                said = git(project, "rev-parse", "--path-format=absolute", "--git-path", "hlodiff").strip()
+                assert private.parent == Path(said)
+            write_snapshot(root, OLD)
+            assert (private or root / ".partial").is_dir() and not (private and (root / ".partial").exists())
+        assert sorted(path.name for path in root.iterdir()) == ["step"]
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs a second file system")
+def test_git_on_another_file_system(tmp_path: Path) -> None:
+    other = Path(tempfile.mkdtemp(dir="/dev/shm"))
+    try:
+        (tmp_path / ".git").write_text(f"gitdir: {other}\n")
+        root = tmp_path / "snapshots"
+        for new in (OLD, NEW):
+            with writing(root):
+                assert write_snapshot(root, new)
+                assert (root / ".partial").is_dir()
+            assert [path.name for path in root.iterdir()] == ["step"]
+        assert read_snapshot(FolderTree(root), KEY).summary["round"] == "new"
+    finally:
+        shutil.rmtree(other)
+
+
+def test_git_mounted_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One device, two mounts: only the rename shows it."""
+    (tmp_path / ".git").mkdir()
+    root = tmp_path / "snapshots"
+    rename, replace = Path.rename, Path.replace
+
+    def apart(call: Any) -> Any:
+        def moved(self: Path, other: Path) -> Any:
+            if (".git" in self.parts) != (".git" in Path(other).parts):
+                raise OSError(errno.EXDEV, "Invalid cross-device link", str(self), None, str(other))
+            return call(self, other)
+
+        return moved
+
+    monkeypatch.setattr(Path, "rename", apart(rename))
+    monkeypatch.setattr(Path, "replace", apart(replace))
+    monkeypatch.setattr(write_module, "_exchange", lambda one, other: False)
+    for new in (OLD, NEW):
+        with writing(root):
+            assert write_snapshot(root, new)
+        assert read_snapshot(FolderTree(root), KEY) == new
+    with writing(root):
+        remove_snapshot(root, KEY)
+    assert not any(path.is_file() for path in root.rglob("*"))
+    assert not any((tmp_path / ".git/hlodiff").glob("*"))
 
 
 def test_two_writers_at_once(tmp_path: Path) -> None:

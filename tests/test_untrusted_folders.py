@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.errors import StoreError
+from hlodiff.errors import StoreError, UsageError
 from hlodiff.snapshots import (
     Key,
     RecordedTraces,
@@ -26,9 +27,11 @@ from hlodiff.snapshots import (
     write_traces,
     writing,
 )
+from hlodiff.snapshots.trees import git
 from hlodiff.snapshots.write import replace_text
 from hlodiff.tracing import TraceCounts
 from hlodiff.workflows.record_run import INDEX, replacing
+from hlodiff.workflows.revision import checked_out
 from tests.test_cli_accept import (
     changed,  # noqa: F401  # the fixture
     contents,  # the fixture
@@ -204,6 +207,102 @@ def test_the_pytest_plugin_installs_nothing_that_was_brought(tmp_path: Path) -> 
     assert any(name.endswith("compiled.hlo") for name in contents(project / "snapshots/pytest"))
 
 
+# --- what is written once: init, git install, record -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("link", "arguments"),
+    [
+        ("pyproject.toml", ()),
+        ("hlodiff_programs.py", ()),
+        (".gitattributes", ()),
+        (".github", ("--ci", "github")),
+        (".github/workflows", ("--ci", "github")),
+        (".github/workflows/hlodiff.yml", ("--ci", "github")),
+        (".gitlab", ("--ci", "gitlab")),
+        (".gitlab-ci.yml", ("--ci", "gitlab")),
+    ],
+)
+def test_init_writes_nothing_through_links(
+    link: str, arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: Ask
+) -> None:
+    project, victim = tmp_path / "project", tmp_path / "victim"
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    (victim / "workflows").mkdir(parents=True)
+    (victim / "precious").write_text("[a]\n")
+    before = contents(victim)
+    (project / link).parent.mkdir(parents=True, exist_ok=True)
+    (project / link).symlink_to(victim / ("made" if "." in Path(link).name[1:] else "."))
+    monkeypatch.chdir(project)
+    mine = contents(project)
+    code, out, err = said("init", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: {link}: is a link, and links are not followed\n")
+    assert (contents(victim), contents(project)) == (before, mine), "nothing half done"
+
+
+def test_init_opens_no_file_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: Ask) -> None:
+    """The name of its work in progress was the number of the process: a pull request can bring all of them."""
+    project, victim = tmp_path / "project", tmp_path / "victim"
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    victim.write_text("mine")
+    for name in ("pyproject.toml", "hlodiff_programs.py", ".gitattributes"):
+        (project / f".{name}.{os.getpid()}.part").symlink_to(victim)
+    monkeypatch.chdir(project)
+    assert said("init")[0] == 0
+    assert victim.read_text() == "mine"
+
+
+def test_init_keeps_the_mode_of_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: Ask) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pyproject.toml").write_text("[project]\nname = 'a'\n")
+    Path("pyproject.toml").chmod(0o640)
+    assert said("init")[0] == 0
+    assert stat.S_IMODE(Path("pyproject.toml").stat().st_mode) == 0o640
+    assert sorted(path.name for path in Path().iterdir()) == [".gitattributes", "hlodiff_programs.py", "pyproject.toml"]
+
+
+def test_git_drivers_are_installed_through_no_link(project: Compiler, said: Ask, victim: Path) -> None:
+    before = contents(victim)
+    Path(".gitattributes").symlink_to(victim / "made")
+    assert said("git", "install")[0] == 2
+    Path(".gitattributes").unlink()
+    shutil.rmtree("snapshots")
+    Path("snapshots").symlink_to(victim)
+    said("git", "install")
+    said("git", "uninstall")
+    assert contents(victim) == before
+
+
+def test_a_recording_replaces_nothing_behind_a_link_of_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: Ask
+) -> None:
+    """The default folder is one that nobody has named."""
+    project, victim = tmp_path / "project", tmp_path / "victim"
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    victim.mkdir()
+    (victim / INDEX).write_text("{}")
+    (victim / "precious").write_text("mine")
+    (project / "recording").symlink_to(victim)
+    monkeypatch.chdir(project)
+    code, _, err = said("record", "--", "true")
+    assert (code, err) == (2, "error: recording: is a link, and links are not followed\nhint: git rm recording\n")
+    assert sorted(contents(victim)) == ["precious", INDEX]
+    assert [path.name for path in tmp_path.iterdir()] != [] and not list(tmp_path.glob(".*.part"))
+
+
+def test_a_folder_that_looks_like_a_repository_is_none(tmp_path: Path) -> None:
+    """Git takes a folder with the right files for a bare repository, and does what its configuration says."""
+    inner = tmp_path / "project"
+    subprocess.run(["git", "init", "-q", "--bare", str(inner)], check=True)
+    found = subprocess.run(["git", "-C", str(inner), "rev-parse", "--git-dir"], capture_output=True, check=False)
+    assert found.stdout == b".\n", "git still does that"
+    with pytest.raises(StoreError, match="cannot use bare repository"):
+        git(inner, ["rev-parse", "--git-dir"], "")
+    with pytest.raises(UsageError), checked_out("HEAD", inner):
+        pass
+
+
 # --- what the user names: -o and --report ----------------------------------------------------------------------------
 
 
@@ -284,3 +383,59 @@ def test_a_recording_behind_a_link_is_replaced_there(tmp_path: Path) -> None:
     with replacing(link) as part:
         (part / INDEX).write_text("{}")
     assert link.is_symlink() and (folder / INDEX).is_file()
+
+
+FULL = """
+import resource, sys
+from hlodiff.cli import run
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))  # as if the disk were full there
+sys.exit(run(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("old", [None, "mine"])
+def test_a_result_that_does_not_fit_leaves_what_is_there(recorded: Compiler, old: str | None) -> None:
+    if old is not None:
+        Path("file").write_text(old)
+    command = [sys.executable, "-c", FULL, "10", "diff", "snapshots", "snapshots", "-o", "file"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    error = "error: file: cannot be written: File too large\nhint: make room on the disk, then try again\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", error)
+    assert (Path("file").read_text() if Path("file").exists() else None) == old
+
+
+@pytest.mark.parametrize(
+    ("file", "why"),
+    [
+        ("/dev/full", "No space left on device"),
+        ("snapshots", "Is a directory"),
+        ("no/file", "No such file or directory"),
+    ],
+)
+def test_where_no_result_can_be_written(recorded: Compiler, said: Ask, file: str, why: str) -> None:
+    for writer in WRITERS:
+        code, _, err = write(said, writer, file)
+        assert code == 2
+        if (writer, file) == ("check --report", "no/file"):
+            assert "'--report': the folder of no/file does not exist" in err
+            continue
+        assert err.splitlines()[-2] == f"error: {file}: cannot be written: {why}"
+
+
+def test_a_device_stays_a_device(recorded: Compiler, said: Ask) -> None:
+    """A node of its own: what is tested for did replace /dev/null, for everybody, where root ran it."""
+    try:
+        os.mknod("null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("only root makes devices")
+    for writer in WRITERS:
+        write(said, writer, "null")
+    assert stat.S_ISCHR(os.lstat("null").st_mode)
+
+
+def test_every_command_with_an_output_writes_it_the_same_way() -> None:
+    """No file of the command line opens one by itself, but the one that knows how."""
+    folder = Path(sys.modules["hlodiff"].__file__ or "").parent / "cli"
+    opening = re.compile(r"\.write_text\(|\.write_bytes\(|open\(")
+    found = [file.name for file in folder.glob("*.py") if opening.search(file.read_text())]
+    assert found == ["output.py"]

@@ -9,8 +9,9 @@ import click
 from hlodiff.cli.output import emit
 from hlodiff.config import shown_path
 from hlodiff.integrations.ci_recipes import RECIPES, CiFiles, ci_files
+from hlodiff.snapshots.paths import refuse_links, write_project_file
 from hlodiff.workflows.configuration import load_if_any
-from hlodiff.workflows.set_up import set_up_project, write_file
+from hlodiff.workflows.set_up import set_up_project
 
 
 @click.command("init")
@@ -33,9 +34,11 @@ def command(folder: Path, recipes: tuple[str, ...], action: str | None) -> int:
     config = load_if_any(folder) if recipes else None
     known = config is not None and config.root.resolve() == folder.resolve()
     ci = ci_files(folder, recipes, action, config if known else None) if recipes else CiFiles()
+    for path, _ in ci.files:
+        refuse_links(path)  # before anything is written
     lines = [] if known else set_up_project(folder)
     for path, text in ci.files:
-        write_file(path, text)
+        write_project_file(path, text)
         lines.append(f"wrote {shown_path(path)}")
     following = "hlodiff check, then commit" if known else "hlodiff update"
     emit("".join(f"{line}\n" for line in (*lines, *ci.notes, f"next: {following}")), None)

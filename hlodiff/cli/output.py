@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shutil
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 REPORTS, LINK = "hlodiff.reports", "hlodiff.link"
 # Files, CI logs and pipes have no width: wide enough that hardly any row is cut.
 NO_TERMINAL = 160
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _HANDLE = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,6})")
 
 
@@ -46,28 +49,78 @@ def emit(text: str, output: str | None, *, commands: bool = False) -> None:
     if output in (None, "-"):
         _print(text)
         return
-    path = Path(str(output))
+    _write(str(output), text)
+
+
+def _write(output: str, text: str, append: bool = False) -> None:
+    """Write to a file as every tool does: through links, into devices, pipes and what is open already.
+
+    Nothing is put in the place of what is there: a device would be no device any more, a link no link, and a file would
+    lose its mode and its owner. A plain file is only touched once there is room for all of the text.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    content = text.encode("utf-8", "backslashreplace")
     try:
-        with _opened(str(output)) as file:
-            file.write(text)
+        handle, is_new = _opened(output, append)
+        with handle as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode) and not append and not _HANDLE.fullmatch(output):
+                _overwrite(file, content, output if is_new else "")
+            else:
+                _write_all(file, content)
     except BrokenPipeError:
         return  # whoever read it has seen enough; the verdict stands
     except OSError as error:
-        hint = "-o takes a file in a folder that exists"
-        raise UsageError(f"cannot be written: {error.strerror or error}", where=str(path), hint=hint) from None
+        hint = (
+            "make room on the disk, then try again"
+            if error.errno in _FULL
+            else "-o takes a file in a folder that exists"
+        )
+        raise UsageError(f"cannot be written: {error.strerror or error}", where=output, hint=hint) from None
 
 
-def _opened(output: str) -> IO[str]:
-    """The file that somebody named, as every tool opens it: through links, into devices, pipes and what is open.
-
-    Nothing is put in the place of what is there: a device would be no device any more, a link no link, and a file would
-    lose its mode and its owner.
-    """
+def _opened(output: str, append: bool) -> tuple[IO[bytes], bool]:
+    """The file that somebody named, and whether it was made now."""
     handle = _HANDLE.fullmatch(output)
     if handle:  # opening it by its name would start at the beginning of a file that others have written to
         number = {"stdout": 1, "stderr": 2}.get(handle[1]) or int(handle[2])
-        return os.fdopen(os.dup(number), "w", encoding="utf-8")
-    return Path(output).open("w", encoding="utf-8")
+        return os.fdopen(os.dup(number), "wb", buffering=0), False
+    is_new = not Path(output).exists()
+    how = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if append else 0)
+    return os.fdopen(os.open(output, how, 0o666), "wb", buffering=0), is_new
+
+
+def _overwrite(file: IO[bytes], content: bytes, new: str) -> None:
+    """Old or new, never half: room is asked for before anything is written."""
+    before = os.fstat(file.fileno()).st_size
+    try:
+        _reserve(file, len(content))
+        _write_all(file, content)
+        file.truncate(len(content))
+    except OSError as error:
+        if error.errno in _FULL and new:
+            Path(new).unlink(missing_ok=True)
+        elif error.errno in _FULL:
+            file.truncate(before)
+        raise
+
+
+def _reserve(file: IO[bytes], size: int) -> None:
+    """Ask for room on the disk, where the file system can tell."""
+    if not size or not hasattr(os, "posix_fallocate"):
+        return
+    try:
+        os.posix_fallocate(file.fileno(), 0, size)
+    except OSError as error:
+        if error.errno in _FULL:
+            raise
+
+
+def _write_all(file: IO[bytes], content: bytes) -> None:
+    left = memoryview(content)
+    while left:
+        left = left[file.write(left) :]
 
 
 def _print(text: str) -> None:
@@ -132,8 +185,7 @@ def emit_forms(form: str, output: str | None, shown: Callable[[str, str | None],
 def _to_file(text: str, form: str, output: str | None) -> None:
     """What other steps' commands have written into a job's summary stays."""
     if form == "summary" and output and output == os.environ.get("GITHUB_STEP_SUMMARY"):
-        with Path(output).open("a", encoding="utf-8") as summary:
-            summary.write(text)
+        _write(output, text, append=True)
     else:
         emit(text, output, commands=form in ("github", "html"))
 

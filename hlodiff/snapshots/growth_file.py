@@ -12,7 +12,7 @@ from hlodiff.snapshots.keys import is_safe
 from hlodiff.snapshots.paths import place_below
 from hlodiff.snapshots.read import refuse_conflict, refuse_stale
 from hlodiff.snapshots.trees import FolderTree
-from hlodiff.snapshots.write import replace_text
+from hlodiff.snapshots.write import clear_errors, remove_empty, replace_text
 from hlodiff.snapshots.yaml_format import dump, load
 
 GROWTH = "growth.yaml"
@@ -82,8 +82,6 @@ def write_growth(root: Path, function: str, case: str, value: Mapping[str, Any])
 def remove_growth(root: Path, function: str, case: str) -> None:
     """Delete what is recorded of a case, and the folders that it leaves empty."""
     path = place_below(root, growth_path(function, case))
-    path.unlink(missing_ok=True)
-    folder = path.parent
-    while folder != root and not any(folder.iterdir()):
-        folder.rmdir()
-        folder = folder.parent
+    with clear_errors(root):
+        path.unlink(missing_ok=True)
+        remove_empty(root, path.parent)

@@ -5,9 +5,13 @@ What a pull request adds is in the work tree: folders, links, names. Git brings 
 
 from __future__ import annotations
 
+import errno
 import os
+import shlex
+import stat
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 
 from hlodiff.errors import StoreError
 from hlodiff.snapshots.keys import is_safe
@@ -66,9 +70,65 @@ def _is_in_project(path: Path) -> bool:
 
 def _refuse_link(path: Path) -> None:
     if path.is_symlink():
-        here = Path.cwd()
-        shown = path.relative_to(here) if path.is_relative_to(here) else path
-        raise StoreError("is a link, and links are not followed", where=str(shown), hint=f"git rm {shown}")
+        shown = _shown(path)
+        raise StoreError("is a link, and links are not followed", where=shown, hint=f"git rm {shlex.quote(shown)}")
+
+
+def _shown(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def write_project_file(path: Path, text: str) -> None:
+    """Write a file of a project, such as pyproject.toml: whole or not at all, and through no link of the project.
+
+    Args:
+        path: missing, or a plain file, whose mode stays. Folders that are missing are made.
+        text: what it is to hold; bytes that are no text are surrogates.
+
+    Raises:
+        StoreError: it cannot be written, it is no plain file, or it or a folder on the way is a link.
+    """
+    refuse_links(path)
+    try:
+        if path.exists() and not path.is_file():
+            raise StoreError("is no plain file, so it is not replaced", where=_shown(path), hint="move it away")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # A name that a pull request cannot know, and nothing that is there is opened.
+        part = path.with_name(f".{path.name}.{token_hex(8)}.part")
+        try:
+            with part.open("xb") as file:
+                file.write(text.encode("utf-8", "surrogateescape"))
+                file.flush()
+                os.fsync(file.fileno())
+            if path.exists():
+                part.chmod(stat.S_IMODE(path.stat().st_mode))
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot be written: {error.strerror}", where=_shown(path), hint=repair_of(error)) from None
+
+
+def repair_of(error: OSError, setting: str = "") -> str:
+    """What makes a file writable that was not.
+
+    Args:
+        error: what the system said.
+        setting: the key of the configuration that names the folder; "" where there is none.
+
+    Example:
+        >>> repair_of(OSError(errno.ENOSPC, "No space left on device"))
+        'make room on the disk, then try again'
+    """
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return "make room on the disk, then try again"
+    other = f", or set `{setting}` in [tool.hlodiff] to another one" if setting else ""
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"make the folder writable{other}"
+    if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY):
+        return f"move away what is in its place{other}"
+    return ""
 
 
 def git_folder(root: Path) -> Path | None:

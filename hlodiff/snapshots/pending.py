@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +19,7 @@ from hlodiff.errors import StoreError
 from hlodiff.snapshots.growth_file import GROWTH
 from hlodiff.snapshots.keys import Key, is_safe
 from hlodiff.snapshots.origin import CaptureOrigin, from_plain, to_plain
-from hlodiff.snapshots.paths import place_below, refuse_links
+from hlodiff.snapshots.paths import place_below
 from hlodiff.snapshots.read import Snapshot, read_snapshot, refuse_conflict
 from hlodiff.snapshots.traces_file import TRACES
 from hlodiff.snapshots.trees import Tree
@@ -27,9 +28,11 @@ from hlodiff.snapshots.write import (
     clear_errors,
     contents_of,
     ignored_by_git,
+    remove_empty,
     remove_snapshot,
     replace_folder,
     replace_text,
+    writing,
 )
 from hlodiff.snapshots.yaml_format import NEWER, FutureFormatError, dump, load
 
@@ -38,6 +41,7 @@ PENDING_VERSION = 1
 Kind = Literal["new", "changed", "facts"]
 KINDS: tuple[Kind, ...] = ("new", "changed", "facts")
 _LARGEST_NOTE = 16 * 1024 * 1024  # 100 bytes for each file that was imported
+_PATIENCE = 60  # seconds that another check may take to write one program
 _PROGRAM_ID_DIGITS = 8  # 4 billion: two of 10,000 programs share one in a run out of a hundred, and then both are named
 
 
@@ -119,8 +123,7 @@ def keep_pending(
     """
     note = note_text(kind, digest(base) if base else "", origin)
     contents = contents_of(snapshot, max_file_bytes) | {PENDING: note.encode()}
-    with clear_errors(root):
-        make_pending_folder(root)
+    with _holding(root), clear_errors(root):
         replace_folder(root, snapshot.key, contents)
 
 
@@ -130,11 +133,13 @@ def note_text(kind: str, base: str, origin: CaptureOrigin | None) -> str:
     return json.dumps(note | ({"origin": to_plain(origin)} if origin else {}), ensure_ascii=False) + "\n"
 
 
-def make_pending_folder(root: Path) -> None:
-    """Make the pending folder where there is none; git ignores it through a file of its own."""
-    refuse_links(root)
-    root.mkdir(parents=True, exist_ok=True)
-    ignored_by_git(root)
+@contextlib.contextmanager
+def _holding(root: Path) -> Iterator[None]:
+    """The pending folder for one change: another check may be at work, and drops what a killed one has left."""
+    with writing(root, wait=_PATIENCE):
+        with clear_errors(root):
+            ignored_by_git(root)
+        yield
 
 
 def drop_pending(root: Path, key: Key) -> None:
@@ -147,7 +152,9 @@ def drop_pending(root: Path, key: Key) -> None:
     Raises:
         StoreError: it cannot be deleted.
     """
-    remove_snapshot(root, key, [PENDING])
+    if place_below(root, key.folder).is_dir():
+        with _holding(root):
+            remove_snapshot(root, key, [PENDING])
 
 
 def read_pending(tree: Tree, key: Key) -> Pending:
@@ -334,12 +341,12 @@ def keep_record(
     """
     text, name = dump(table), record_path(key)
     note = note_text("changed" if base is not None else "new", record_digest(base), origin)
-    with clear_errors(root):
-        make_pending_folder(root)
-        # A record without a note is refused, an old note with a new record would be believed.
-        place_below(root, _record_note(name)).unlink(missing_ok=True)
-    replace_text(root, name, text)
-    replace_text(root, _record_note(name), note)
+    with _holding(root):
+        with clear_errors(root):
+            # A record without a note is refused, an old note with a new record would be believed.
+            place_below(root, _record_note(name)).unlink(missing_ok=True)
+        replace_text(root, name, text)
+        replace_text(root, _record_note(name), note)
     return record_id(key, text)
 
 
@@ -359,17 +366,14 @@ def drop_record(root: Path, key: Key) -> None:
     Raises:
         StoreError: it cannot be deleted.
     """
-    with clear_errors(root):
-        path = place_below(root, record_path(key))
-        if not path.parent.is_dir():
-            return
+    path = place_below(root, record_path(key))
+    note = place_below(root, _record_note(record_path(key)))
+    if not (os.path.lexists(path) or os.path.lexists(note)):
+        return
+    with _holding(root), clear_errors(root):
         path.unlink(missing_ok=True)
-        place_below(root, _record_note(record_path(key))).unlink(missing_ok=True)
-        folder = path.parent
-        while folder != root:
-            with contextlib.suppress(OSError):  # it holds something else
-                folder.rmdir()
-            folder = folder.parent
+        note.unlink(missing_ok=True)
+        remove_empty(root, path.parent)
 
 
 def read_record(tree: Tree, key: Key) -> PendingRecord:

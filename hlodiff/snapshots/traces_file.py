@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from hlodiff.snapshots.keys import is_safe
 from hlodiff.snapshots.paths import place_below
 from hlodiff.snapshots.read import refuse_conflict, refuse_stale
 from hlodiff.snapshots.trees import Tree
-from hlodiff.snapshots.write import replace_text
+from hlodiff.snapshots.write import clear_errors, remove_empty, replace_text
 from hlodiff.snapshots.yaml_format import FORMAT_VERSION, dump, load
 from hlodiff.tracing.counts import TraceCounts
 from hlodiff.tracing.serialize import from_plain, to_plain
@@ -132,9 +131,7 @@ def remove_traces(root: Path, scenario: str) -> None:
     Raises:
         StoreError: it cannot be deleted.
     """
-    try:
-        place_below(root, f"{scenario}/{TRACES}").unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # it holds other snapshots
-            (root / scenario).rmdir()
-    except OSError as error:
-        raise StoreError(f"cannot be deleted: {error.strerror}", where=str(root / scenario / TRACES)) from None
+    path = place_below(root, f"{scenario}/{TRACES}")
+    with clear_errors(root):
+        path.unlink(missing_ok=True)
+        remove_empty(root, path.parent)

@@ -12,6 +12,8 @@ from typing import Protocol
 
 from hlodiff.errors import StoreError
 
+GIT = ("git", "-c", "safe.bareRepository=explicit")
+"""Git, which must take no folder of the work tree for a repository: a pull request could bring one, with its hooks."""
 _SHALLOW_CLONE = "this clone is shallow and may lack it: `git fetch --unshallow`"
 
 
@@ -39,7 +41,7 @@ def git(
     """
     folder = repository.parent if repository.is_file() else repository  # `--project pyproject.toml`
     try:
-        done = subprocess.run(["git", "-C", str(folder), *arguments], input=data, capture_output=True, check=False)
+        done = subprocess.run([*GIT, "-C", str(folder), *arguments], input=data, capture_output=True, check=False)
     except FileNotFoundError:
         hint = "give files or folders, or install git"
         raise StoreError("git is not installed, so no revision can be read", where=where, hint=hint) from None

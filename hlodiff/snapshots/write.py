@@ -11,22 +11,22 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from hlodiff.errors import StoreError
 from hlodiff.snapshots.keys import COMPILED, FILES, PROGRAMS, SOURCE, STABLEHLO, SUMMARY, Key, is_safe
-from hlodiff.snapshots.paths import git_folder, place_below, refuse_links
+from hlodiff.snapshots.paths import git_folder, place_below, refuse_links, repair_of
 from hlodiff.snapshots.read import Snapshot, read_whole_snapshot, unpack
 from hlodiff.snapshots.trees import FolderTree
 from hlodiff.snapshots.yaml_format import dump
 
 MAX_FILE_BYTES = 1024 * 1024
-# Work in progress, below the snapshots folder so that a rename suffices; ignored by git through a file of its own. A
-# pull request can bring it, so what it holds when a run begins is dropped.
+# Work in progress where git's own directory cannot be used: beside the snapshots, so that a rename suffices, and
+# ignored by git through a file of its own. A pull request can bring it: what it holds when a run begins is dropped.
 PARTIAL = ".partial"
-# A snapshot that is whole and is being installed, in the journal.
+# A snapshot that is whole and is being installed, in git's own directory.
 _READY = ".ready"
 
 
@@ -35,7 +35,7 @@ def writing(root: Path, wait: float = 0) -> Iterator[None]:
     """Hold the snapshots folder for writing, and put right what a killed run has left.
 
     Args:
-        root: the snapshots folder; made where it does not exist.
+        root: the snapshots folder or the pending folder; made where it does not exist.
         wait: for how many seconds another process may still be writing.
 
     Raises:
@@ -53,12 +53,14 @@ def writing(root: Path, wait: float = 0) -> Iterator[None]:
         _lock(handle, root, time.monotonic() + wait)
         with clear_errors(root):
             recover(root)
-            _partial(root)  # report a folder that cannot be written before minutes of compiling
+            if not os.access(root, os.W_OK | os.X_OK):  # report it before minutes of compiling
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(root))
+            next(_scratch_folders(root))
         try:
             yield
         finally:
             if not is_unfinished(root):
-                shutil.rmtree(root / PARTIAL, ignore_errors=True)
+                _drop_scratch(root)
     finally:
         os.close(handle)  # releases the lock, as the end of a killed process does
 
@@ -73,16 +75,10 @@ def is_unfinished(root: Path) -> bool:
     return bool(_ready(root))
 
 
-def _journal(root: Path) -> Path:
-    """Where the next run finds what a killed one was installing: in git's own directory, into which git brings nothing.
-
-    Only where there is no git, so that nothing comes by git, it lies beside the snapshots.
-    """
-    return git_folder(root) or root / PARTIAL
-
-
 def _ready(root: Path) -> list[Path]:
-    return sorted(_journal(root).glob(f"*{_READY}"))
+    """What a killed run was installing, in git's own directory: nothing gets there by git."""
+    journal = git_folder(root)
+    return sorted(journal.glob(f"*{_READY}")) if journal else []
 
 
 def recover(root: Path) -> None:
@@ -98,8 +94,13 @@ def recover(root: Path) -> None:
         parts = ready.name.removesuffix(_READY).split("+")
         if len(parts) in (2, 3) and all(map(is_safe, parts)) and ready.is_dir() and not ready.is_symlink():
             _install_files(root, ready, place_below(root, "/".join(parts)))
-    for folder in (_journal(root), root / PARTIAL):
-        shutil.rmtree(folder, ignore_errors=True)
+    _drop_scratch(root)
+
+
+def _drop_scratch(root: Path) -> None:
+    for folder in (git_folder(root), root / PARTIAL):
+        if folder is not None and folder.is_dir():
+            shutil.rmtree(folder, ignore_errors=True)  # a link is left alone
 
 
 def write_snapshot(root: Path, snapshot: Snapshot, max_file_bytes: int = MAX_FILE_BYTES) -> bool:
@@ -134,8 +135,24 @@ def write_snapshot(root: Path, snapshot: Snapshot, max_file_bytes: int = MAX_FIL
             _replace_file(root, place_below(root, key.folder) / SUMMARY, summary)
         return True
     with clear_errors(root):
-        replace_folder(root, key, contents_of(snapshot, max_file_bytes), _journal(root))
+        replace_folder(root, key, contents_of(snapshot, max_file_bytes))
     return True
+
+
+def write_new_snapshot(root: Path, snapshot: Snapshot) -> None:
+    """Write one snapshot into a folder of snapshots that nobody reads yet, such as that of a recording in progress.
+
+    Args:
+        root: the folder.
+        snapshot: what to record; nothing of its name is there.
+
+    Raises:
+        StoreError: the folder cannot be written, or the name is no safe folder name.
+    """
+    with clear_errors(root):
+        place = place_below(root, snapshot.key.folder)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        _write_folder(place, contents_of(snapshot))
 
 
 def rewrite_snapshot(root: Path, snapshot: Snapshot) -> bool:
@@ -216,11 +233,24 @@ def remove_snapshot(root: Path, key: Key, more: Sequence[str] = ()) -> None:
         folder = place_below(root, key.folder)
         if not folder.is_dir():
             return
-        for name in (*FILES, *more):
-            (folder / name).unlink(missing_ok=True)
-        while folder != root and not any(folder.iterdir()):
+        names = {*FILES, *more}
+        if all(entry.name in names and entry.is_file(follow_symlinks=False) for entry in os.scandir(folder)):
+            # In one step, so that a killed run leaves all of it or nothing.
+            _with_scratch(root, lambda scratch: folder.rename(scratch / "old"))
+        else:
+            for name in (SUMMARY, *sorted(names - {SUMMARY})):  # without its summary it is no snapshot
+                (folder / name).unlink(missing_ok=True)
+        remove_empty(root, folder)
+
+
+def remove_empty(root: Path, folder: Path) -> None:
+    """Delete a folder and those above it, below `root`, as long as they are empty."""
+    while folder != root:
+        with contextlib.suppress(FileNotFoundError):
+            if any(folder.iterdir()):
+                return
             folder.rmdir()
-            folder = folder.parent
+        folder = folder.parent
 
 
 def _files_of(snapshot: Snapshot, max_file_bytes: int) -> tuple[dict[str, bytes], bytes]:
@@ -266,22 +296,23 @@ def _unpacked(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _replace_file(root: Path, place: Path, content: bytes) -> None:
-    with _scratch(root) as scratch:
+    def put(scratch: Path) -> None:
         part = scratch / "file"
         _write(part, content)
-        place.parent.mkdir(parents=True, exist_ok=True)
         part.replace(place)
-        _sync(place.parent)
+
+    place.parent.mkdir(parents=True, exist_ok=True)
+    _with_scratch(root, put)
+    _sync(place.parent)
 
 
-def replace_folder(root: Path, key: Key, contents: Mapping[str, bytes], journal: Path | None = None) -> None:
-    """Write all files beside their place, then put them there in one step.
+def replace_folder(root: Path, key: Key, contents: Mapping[str, bytes]) -> None:
+    """Write all files elsewhere, then put them in their place in one step.
 
     Args:
-        root: the snapshots folder.
+        root: the snapshots folder or the pending folder.
         key: whose folder it is below that.
         contents: its files by name; other files there are deleted.
-        journal: where the next run finds what a killed one was installing; None where it is found again anyway.
 
     Raises:
         StoreError: a folder on the way is a link, or the place holds other snapshots.
@@ -291,27 +322,28 @@ def replace_folder(root: Path, key: Key, contents: Mapping[str, bytes], journal:
     if place.is_dir() and any(entry.is_dir() for entry in place.iterdir()):
         hint = f"give the cases of `{key.function}` other names than its targets"
         raise StoreError("this snapshot's folder holds other snapshots", where=str(place), hint=hint)
-    with _scratch(root) as scratch:
+
+    def put(scratch: Path) -> None:
         part = scratch / "new"
         _write_folder(part, contents)
-        place.parent.mkdir(parents=True, exist_ok=True)
         if not place.exists():
             part.rename(place)
         elif not _exchange(part, place):
             # File systems without an atomic exchange (NFS, some overlays).
-            if journal is None:
-                _rename_over(part, place, scratch / "old")
+            journal = git_folder(root)
+            if journal is not None and scratch.parent == journal:
+                _install_files(root, _journaled(journal, key, part), place)
             else:
-                _install_files(root, _journaled(journal, key, contents), place)
-        _sync(place.parent)
+                _rename_over(part, place, scratch / "old")
+
+    place.parent.mkdir(parents=True, exist_ok=True)
+    _with_scratch(root, put)
+    _sync(place.parent)
 
 
-def _journaled(journal: Path, key: Key, contents: Mapping[str, bytes]) -> Path:
-    """The files once more: from the rename on, the next run finishes the job."""
-    journal.mkdir(parents=True, exist_ok=True)
-    part, ready = journal / f"{os.getpid()}.new", journal / (key.folder.replace("/", "+") + _READY)
-    shutil.rmtree(part, ignore_errors=True)
-    _write_folder(part, contents)
+def _journaled(journal: Path, key: Key, part: Path) -> Path:
+    """The files under the name that the next run finishes the job from."""
+    ready = journal / (key.folder.replace("/", "+") + _READY)
     part.rename(ready)
     _sync(journal)
     return ready
@@ -340,22 +372,46 @@ def _rename_over(part: Path, place: Path, old: Path) -> None:
         raise
 
 
-@contextlib.contextmanager
-def _scratch(root: Path) -> Iterator[Path]:
-    """A new folder below `.partial`, under an unpredictable name."""
-    scratch = Path(tempfile.mkdtemp(dir=_partial(root)))
+def _with_scratch(root: Path, put: Callable[[Path], object]) -> None:
+    """Call `put` with a new folder under an unpredictable name, from which a rename reaches the snapshots."""
+    for folder in _scratch_folders(root):
+        try:
+            return _with_new_folder(folder, put)
+        except OSError as error:
+            # Mounted apart, which the number of the device does not always show.
+            if error.errno != errno.EXDEV or folder == root / PARTIAL:
+                raise
+
+
+def _with_new_folder(folder: Path, put: Callable[[Path], object]) -> None:
+    scratch = Path(tempfile.mkdtemp(dir=folder))
     try:
-        yield scratch
+        put(scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _partial(root: Path) -> Path:
-    refuse_links(root / PARTIAL)
+def _scratch_folders(root: Path) -> Iterator[Path]:
+    """Where work in progress may lie, best first; each is made when it is asked for.
+
+    In git's own directory, into which git brings nothing, where that is on the same file system and can be written;
+    else beside the snapshots, where the next run trusts nothing and deletes it.
+    """
+    private = git_folder(root)
+    if private is not None and _is_usable(private, root):
+        yield private
     folder = root / PARTIAL
+    refuse_links(folder)
     folder.mkdir(parents=True, exist_ok=True)
     ignored_by_git(folder)
-    return folder
+    yield folder
+
+
+def _is_usable(private: Path, root: Path) -> bool:
+    with contextlib.suppress(OSError):
+        private.mkdir(parents=True, exist_ok=True)
+        return private.stat().st_dev == root.stat().st_dev and os.access(private, os.W_OK | os.X_OK)
+    return False
 
 
 def ignored_by_git(folder: Path) -> None:
@@ -428,11 +484,13 @@ def _lock(handle: int, root: Path, until: float) -> None:
 
 @contextlib.contextmanager
 def clear_errors(root: Path) -> Iterator[None]:
+    """Say what the system refuses, with the file and what helps."""
     try:
         yield
     except OSError as error:
-        hint = "make room on the disk, then try again" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR):
-            hint = "make the folder writable, or set `snapshots` in [tool.hlodiff] to another one"
-        where = str(error.filename or root)
-        raise StoreError(f"cannot be written: {error.strerror or error}", where=where, hint=hint) from None
+        where = str(error.filename2 or error.filename or root)
+        # A file in progress has a name that helps nobody: what is full or read-only is the folder.
+        if where.startswith((f"{git_folder(root)}{os.sep}", f"{root / PARTIAL}{os.sep}")):
+            where = str(root)
+        what = f"cannot be written: {error.strerror or error}"
+        raise StoreError(what, where=where, hint=repair_of(error, "snapshots")) from None

@@ -25,9 +25,9 @@ from hlodiff.capture.run_reader import RawProgram, RawRun, read_raw
 from hlodiff.config import process_environment, shown_path
 from hlodiff.errors import UsageError, expected_error
 from hlodiff.report.wording import many
-from hlodiff.snapshots import Key, Snapshot, is_safe, write_snapshot
+from hlodiff.snapshots import Key, Snapshot, is_safe, write_new_snapshot, writing
+from hlodiff.snapshots.paths import refuse_links
 from hlodiff.snapshots.traces_file import RecordedTraces, write_traces
-from hlodiff.snapshots.write import PARTIAL
 from hlodiff.tracing.counts import TraceCounts, count
 from hlodiff.tracing.records import Compiled, Leaf, Trace
 from hlodiff.workflows.build_snapshot import build_snapshot
@@ -232,7 +232,7 @@ def _one_more(
     if same not in known:
         key = names.key(program.function, program.place, program.target, program.leaves if program.called else None)
         known[same] = RecordedProgram(key, program)
-        write_snapshot(folder, _named(snapshot, key))
+        write_new_snapshot(folder, _named(snapshot, key))
     return known[same]
 
 
@@ -350,21 +350,23 @@ def replacing(folder: Path) -> Iterator[Path]:
 
     Raises:
         UsageError: something else stands there.
+        StoreError: it is behind a link of the project.
     """
     check_replaceable(folder)
-    folder = folder.resolve()  # a link stays one, and what it leads to is replaced
-    part = folder.absolute().with_name(f".{folder.absolute().name}.{os.getpid()}.part")
-    part.mkdir(parents=True)
+    refuse_links(folder)  # of a project: what lies there is deleted
+    folder = folder.resolve()  # any other link stays one, and what it leads to is replaced
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Under a name that nobody can have put something at.
+    scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
     try:
-        yield part
-        shutil.rmtree(part / PARTIAL, ignore_errors=True)
-        old = part.with_suffix(".old")
+        part, old = scratch / "new", scratch / "old"
+        with writing(part):
+            yield part
         if folder.exists():
             folder.rename(old)
         part.rename(folder)
-        shutil.rmtree(old, ignore_errors=True)
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def check_replaceable(folder: Path) -> None:
@@ -396,6 +398,7 @@ def record_run(arguments: Sequence[str], output: Path, calls: bool) -> int:
         UsageError: there is no such command, or the folder is something else.
     """
     check_replaceable(output)
+    refuse_links(output)
     with tempfile.TemporaryDirectory(prefix="hlodiff-", ignore_cleanup_errors=True) as raw:
         code = _run(_command(arguments), Path(raw), calls)
         try:

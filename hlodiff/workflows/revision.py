@@ -16,6 +16,7 @@ from types import FrameType
 
 from hlodiff.config import process_environment
 from hlodiff.errors import UsageError
+from hlodiff.snapshots.trees import GIT
 
 # A hook of git runs with these set; they would lead our commands to another repository or index.
 _DROPPED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY")
@@ -138,7 +139,7 @@ def _run(
     folder: Path, arguments: Sequence[str], more: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     env = {name: value for name, value in process_environment().items() if name not in _DROPPED} | (more or {})
-    command = ["git", "-C", str(folder), *arguments]
+    command = [*GIT, "-C", str(folder), *arguments]
     try:
         # A session of its own: Ctrl-C is for us, and we put away what git has begun.
         return subprocess.run(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from pathlib import Path
 
 from hlodiff.errors import ConfigError, UsageError
+from hlodiff.snapshots.paths import refuse_links, write_project_file
 
 _MODULE = "hlodiff_programs.py"
 _TABLE = f'''[tool.hlodiff]
@@ -75,18 +75,21 @@ def set_up_project(folder: Path) -> list[str]:
         what was written, one line each.
 
     Raises:
-        UsageError: the module exists already, or a file cannot be written.
+        UsageError: the module exists already.
+        StoreError: a file cannot be written, or it or a folder on the way is a link.
         ConfigError: pyproject.toml cannot be read, or has our table already.
     """
     pyproject, module, attributes = folder / "pyproject.toml", folder / _MODULE, folder / ".gitattributes"
+    for path in (pyproject, module, attributes):
+        refuse_links(path)  # before anything is written
     if module.exists():
         raise UsageError("exists already, and nothing is overwritten", where=str(module), hint="hlodiff list")
     configured = _with_table(pyproject)
-    write_file(pyproject, configured)
-    write_file(module, _FUNCTIONS)
+    write_project_file(pyproject, configured)
+    write_project_file(module, _FUNCTIONS)
     added = _with_attributes(attributes)
     if added is not None:
-        write_file(attributes, added)
+        write_project_file(attributes, added)
     lines = [f"wrote [tool.hlodiff] in {pyproject}", f"wrote {module}"]
     return [*lines, *([f"wrote {attributes}"] if added is not None else [])]
 
@@ -121,15 +124,3 @@ def _with_attributes(path: Path) -> str | None:
         return None
     gap = "" if not text or text.endswith("\n") else "\n"
     return text + gap + "".join(line + "\n" for line in missing)
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a file, whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(text.encode("utf-8", errors="surrogateescape"))
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise UsageError(f"cannot be written: {error.strerror}", where=str(path)) from None

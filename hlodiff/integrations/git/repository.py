@@ -43,7 +43,7 @@ class Repository:
     def own_attributes(self) -> Path:
         """The attributes of this clone and its worktrees, which nobody else gets."""
         path = os.fsdecode(self.ask(["rev-parse", "--git-path", "info/attributes"])).rstrip("\n")
-        return self.top / path
+        return Path(os.path.realpath((self.top / path).parent), "attributes")  # git's directory is the user's own
 
     @property
     def below_top(self) -> str:

@@ -18,6 +18,7 @@ from hlodiff.integrations.git.repository import Repository
 from hlodiff.report.wording import many
 from hlodiff.snapshots import PYTEST, FolderTree, is_stale, list_growth, list_snapshots, stale_of
 from hlodiff.snapshots.growth_file import growth_path
+from hlodiff.snapshots.paths import write_project_file
 from hlodiff.snapshots.traces_file import TRACES, scenarios_of
 
 PROGRAMS, FACTS, SOURCES = "hlodiff", "hlodiff-facts", "hlodiff-source"
@@ -294,7 +295,7 @@ def install(repository: Repository) -> Iterator[str]:
         raise UsageError(what, where=sys.executable, hint="install it there: `pip install -e .` in a clone of hlodiff")
     after = with_block(before, repository.below)
     if after != before:
-        _write(repository.attributes, after)
+        write_project_file(repository.attributes, after)
         verb = "rewrote" if block_of(before) is not None else "added"
         yield f"{verb} {len(block_of(after) or ())} lines in {shown_path(repository.attributes)}"
     yield from _install_own(repository)
@@ -309,7 +310,7 @@ def _install_own(repository: Repository) -> Iterator[str]:
     path, row = repository.own_attributes, own_row(repository.below_top)
     text = read_attributes(path)
     if row not in text.splitlines():
-        _write(path, with_row(text, row))
+        write_project_file(path, with_row(text, row))
         yield f"added 1 line in {shown_path(path)}"
 
 
@@ -319,7 +320,7 @@ def _uninstall_own(repository: Repository) -> Iterator[str]:
     after = without_row(before, own_row(repository.below_top))
     if after != before:
         if after:
-            _write(path, after)
+            write_project_file(path, after)
         else:
             path.unlink()
         yield f"took our line out of {shown_path(path)}"
@@ -349,7 +350,7 @@ def uninstall(repository: Repository) -> Iterator[str]:
     after = without_block(before)
     if after != before:
         if after:
-            _write(repository.attributes, after)
+            write_project_file(repository.attributes, after)
             yield f"took our lines out of {shown_path(repository.attributes)}{_for_all(repository)}"
         else:
             repository.attributes.unlink()
@@ -383,17 +384,6 @@ def read_attributes(path: Path) -> str:
         return path.read_bytes().decode("utf-8", "surrogateescape") if path.exists() else ""
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", where=str(shown_path(path))) from None
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(text.encode("utf-8", "surrogateescape"))
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise UsageError(f"cannot be written: {error.strerror}", where=str(shown_path(path))) from None
 
 
 State = Literal["installed", "missing", "stale", "overridden"]
