@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from itertools import chain
 
-from benchmarks import recording, scorer, speed, starting
+from benchmarks import passes, recording, scorer, speed, starting
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     recording.main([])
     starting.main()
+    passes.main()
     print(f"before: {options.against or 'no release was made yet; --against REVISION measures any other'}")
     print(f"wanted besides: exponent at most {speed.MOST_EXPONENT}, memory at most {speed.MOST_MEMORY:.0f} x text")
     return scorer.main(["--pairs", str(options.pairs), "--target", "cpu"])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from hlodiff.differ.instruction_matches import InstructionMap, MatchGraph
 from hlodiff.differ.result import FieldChange
+from hlodiff.differ.subsequence import longest_common_subsequence
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Computation, Instruction, Module
 
@@ -188,8 +189,8 @@ def root_changed(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> i
 # numbered alike in its result, in the parameters of its body and of its condition, and in what the body returns; so it
 # is where a loop stands in a computation of its own, which is called with the tuple.
 #
-# Where equal values came or went among them, the longest common subsequence with weights decides (Wagner and Fischer
-# 1974). `difflib` is not used: it has no weights and takes no notice of what a loop does with an element.
+# Where equal values came or went among them, the longest common subsequence decides, weighted by what a loop does with
+# an element.
 
 Elements = Mapping[int, int]
 """New numbers of a tuple's elements by old ones; those that came or went are in none."""
@@ -264,7 +265,6 @@ def of_tuple(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int
     return dict(zip(before, after, strict=True))
 
 
-_SAME = 10**6  # one element more outweighs any likeness
 _MOST = 100
 
 
@@ -288,23 +288,7 @@ def _in_order(
     ]
     theirs = [held.down[1][operand] for operand in after.operands]
     alike = _alike(held.modules, one, other)
-    worth = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-    for a in reversed(range(len(ours))):
-        for b in reversed(range(len(theirs))):
-            worth[a][b] = max(worth[a + 1][b], worth[a][b + 1])
-            if ours[a] == theirs[b]:
-                worth[a][b] = max(worth[a][b], worth[a + 1][b + 1] + _SAME + alike(a, b))
-    found: dict[int, int] = {}
-    a = b = 0
-    while a < len(ours) and b < len(theirs):
-        if worth[a][b] > max(worth[a + 1][b], worth[a][b + 1]):
-            found[a] = b
-            a, b = a + 1, b + 1
-        elif worth[a + 1][b] >= worth[a][b + 1]:
-            a += 1
-        else:
-            b += 1
-    return found
+    return dict(longest_common_subsequence(ours, theirs, alike))
 
 
 def match_indistinguishable(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, held: CarriedElement) -> None:

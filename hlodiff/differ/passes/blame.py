@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.passes.dumps import Dump, PassName, Stage
@@ -17,6 +16,7 @@ from hlodiff.differ.passes.steps import Texts, at, same_program
 from hlodiff.differ.pipeline import diff
 from hlodiff.differ.prepare import without_channels
 from hlodiff.differ.result import Edit, ModuleDiff, Site
+from hlodiff.differ.subsequence import longest_common_subsequence
 from hlodiff.hlo.fingerprint import computation_hashes, shape_text
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.normalizer.fusion_parameters import fusion_parameters
@@ -213,20 +213,25 @@ def points_of(old: Dump, new: Dump) -> list[PassPoint]:
         one point for each text that both have, and one for each run of texts that only one has. The texts before all
         passes are aligned with each other, and so are the last ones.
     """
-    keys = [[_key(stage) for stage in dump.stages] for dump in (old, new)]
-    found: list[PassPoint] = []
     # The first texts are those before all passes, and the last ones the results: they correspond whatever their names.
-    matcher = SequenceMatcher(None, keys[0][1:], keys[1][1:], autojunk=False)
-    for what, a, b, c, d in matcher.get_opcodes():
-        if what == "equal":
-            found += [
-                PassPoint(n + 1, m + 1, ((0, old.stages[n + 1]), (1, new.stages[m + 1])), True)
-                for n, m in zip(range(a, b), range(c, d), strict=True)
-            ]
-        else:
-            alone = [(0, stage) for stage in old.stages[a + 1 : b + 1]]
-            alone += [(1, stage) for stage in new.stages[c + 1 : d + 1]]
-            found.append(PassPoint(b, d, tuple(alone), False))
+    keys = [_key(stage) for stage in old.stages[1:]], [_key(stage) for stage in new.stages[1:]]
+
+    def likeness(a: int, b: int) -> int:
+        """A pass that ran several times is the one with the same neighbours."""
+        return sum(keys[0][a + n : a + n + 1] == keys[1][b + n : b + n + 1] for n in (1, 2, 3))
+
+    found: list[PassPoint] = []
+    last = (0, 0)
+    ends = len(old.stages), len(new.stages)
+    for a, b in [*((a + 1, b + 1) for a, b in longest_common_subsequence(*keys, likeness)), ends]:
+        alone = [(0, stage) for stage in old.stages[last[0] + 1 : a]] + [
+            (1, stage) for stage in new.stages[last[1] + 1 : b]
+        ]
+        if alone:
+            found.append(PassPoint(a - 1, b - 1, tuple(alone), False))
+        if (a, b) != ends:
+            found.append(PassPoint(a, b, ((0, old.stages[a]), (1, new.stages[b])), True))
+        last = a, b
     return found
 
 
