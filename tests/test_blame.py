@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from hlodiff.cli import run
@@ -12,10 +14,13 @@ from hlodiff.differ.limits import Limits
 from hlodiff.differ.passes import blame as blame_module
 from hlodiff.differ.passes.blame import PassBlame, blame
 from hlodiff.differ.passes.dumps import Dump, dumps_of
+from hlodiff.differ.passes.labels import LabelCounter, clean, label_of
 from hlodiff.differ.passes.steps import Texts
 from hlodiff.differ.pipeline import diff
 from hlodiff.differ.result import ModuleDiff
-from hlodiff.hlo.model import Module
+from hlodiff.graph import call_graph
+from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.parser import read_hlo
 from hlodiff.report.passes import blame_lines, edit_words, parted_words
 from tests.pass_dumps import dump, unpack
 
@@ -156,6 +161,27 @@ def test_the_command_on_two_folders(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert (code, "scatter\\_simplifier" in out) == (0, True)
     code, out, _ = said(capsys, old, old, "--passes", "--exit-code")
     assert (code, "passes" in out) == (0, False)
+
+
+@pytest.mark.parametrize("name", [*SCATTER, *DONATED, "matmul-tpu-v5e-2x2"])
+def test_labels_of_lines_are_those_of_instructions_that_were_parsed(name: str) -> None:
+    counter = LabelCounter()
+    for stage in dump(name).stages:
+        text = dump(name).read(stage.file).decode()
+        parsed = Counter(
+            label_of(it, with_layout)
+            for it in _reached(clean(read_hlo(text)))
+            for with_layout in (False, True)
+            if it.opcode != "parameter"
+        )
+        assert counter.count(text) == parsed, stage.file
+
+
+def _reached(module: Module) -> list[Instruction]:
+    """What the entry reaches."""
+    computations = call_graph(module)
+    reached = [module.entry, *nx.descendants(computations, module.entry)]
+    return [it for index in reached for it in module.computations[index].instructions]
 
 
 def test_what_has_no_pass_dump_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -230,13 +230,8 @@ def _read_later(text: str, path: str) -> Module | None:
     """The module with computations that are read when first used; None where the text is not in canonical form."""
     if "source_file=" in text:  # older frames, which are only known when all instructions are read
         return None
-    start = text.find("\n}")
-    reader = _TextReader(path, text[: max(start, 0)].split("\n"), AttributeReader({}, FrameTable()))
-    name, attributes, number = _read_module_line(reader)
-    number = _read_tables(reader, number)
-    first = sum(len(line) + 1 for line in reader.lines[: number - 1])
-    spans = computation_spans(text, first, number - 1)
-    if not spans or _is_damaged(text, first, spans):
+    reader, (name, attributes), spans = _head_of(text, path)
+    if spans is None:
         return None
     tails = AttributeReader({span.name: n for n, span in enumerate(spans)}, reader.tails.frames)
     whole: list[Module] = []
@@ -256,6 +251,35 @@ def _read_later(text: str, path: str) -> Module | None:
     return Module(
         name, "compiled", LazyComputations(text, spans, read), entry, attributes, reader.tails.frames.frames()
     )
+
+
+def spans_of(text: str) -> tuple[Span, ...] | None:
+    """Where the computations of HLO text lie, without reading them.
+
+    Args:
+        text: what `read_hlo` reads.
+
+    Returns:
+        all of them in the order of the text; None where the text is not in canonical form.
+
+    Raises:
+        ReadError: what stands before the first computation cannot be read.
+    """
+    return _head_of(text, "")[2]
+
+
+_Header = tuple[str, tuple[tuple[str, str], ...]]
+
+
+def _head_of(text: str, path: str) -> tuple[_TextReader, _Header, tuple[Span, ...] | None]:
+    """Read what stands before the first computation, and find where each of them lies."""
+    start = text.find("\n}")
+    reader = _TextReader(path, text[: max(start, 0)].split("\n"), AttributeReader({}, FrameTable()))
+    name, attributes, number = _read_module_line(reader)
+    number = _read_tables(reader, number)
+    first = sum(len(line) + 1 for line in reader.lines[: number - 1])
+    spans = computation_spans(text, first, number - 1)
+    return reader, (name, attributes), None if not spans or _is_damaged(text, first, spans) else spans
 
 
 _PARAMETER = " parameter("

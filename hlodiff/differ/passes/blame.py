@@ -12,21 +12,17 @@ from dataclasses import dataclass, field
 
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.passes.dumps import Dump, PassName, Stage
+from hlodiff.differ.passes.labels import Label, LabelCounter, clean, label_of
 from hlodiff.differ.passes.steps import Texts, at, same_program
 from hlodiff.differ.pipeline import diff
-from hlodiff.differ.prepare import without_channels
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.subsequence import longest_common_subsequence
-from hlodiff.hlo.fingerprint import computation_hashes, shape_text
+from hlodiff.hlo.fingerprint import computation_hashes
 from hlodiff.hlo.model import Instruction, Module
-from hlodiff.normalizer.fusion_parameters import fusion_parameters
-from hlodiff.normalizer.passes import PASSES
 
 # What of the header is compared; the rest is noise, or the schedule.
 _HEADER = ("entry_computation_layout", "input_output_alias", "buffer_donor")
 _FIELDS_OF_LAYOUT = frozenset(["layout", "memory_space"])
-
-Label = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,23 +111,6 @@ def _at_site(module: Module, site: Site) -> Instruction:
     return next((it for it in body if it.name == site.name), at(module, (site.computation, site.instruction)))
 
 
-def label_of(it: Instruction, with_layout: bool) -> Label:
-    """What an instruction is, without its neighbours."""
-    attributes = tuple(sorted((name, value) for name, value in it.attributes if name != "backend_config"))
-    return it.opcode, shape_text(it.shape, with_layout), it.literal, attributes, with_layout
-
-
-def clean(module: Module) -> Module:
-    """A program without the noise that the differ ignores, tuning and channel numbers."""
-    for rule in PASSES:
-        if module.stage in rule.stages and rule.affects_diff:
-            if rule.name == "fusion_parameters":
-                module, _ = fusion_parameters(module, frozenset(), see_callers=False)
-            else:
-                module, _ = rule.apply(module)
-    return without_channels(module)
-
-
 @dataclass(slots=True)
 class _State:
     """One text that differs from the one before it, and what is known of its program."""
@@ -147,9 +126,10 @@ class _State:
 class _Side:
     """The texts of one side, and fingerprints of those that differ from the one before."""
 
-    def __init__(self, dump: Dump) -> None:
+    def __init__(self, dump: Dump, counter: LabelCounter) -> None:
         self.dump = dump
         self.stages = dump.stages
+        self._counter = counter
         self._texts = Texts(dump)
         self._states: dict[int, _State] = {}
         self._prints: dict[int, tuple[object, ...]] = {}
@@ -180,27 +160,22 @@ class _Side:
     def fingerprint(self, index: int) -> tuple[object, ...]:
         state = self.state(index)
         if state not in self._prints:
-            self._work(state)
+            module = clean(self.module(state))
+            header = tuple(module.attribute(name) or "" for name in _HEADER)
+            self._prints[state] = (computation_hashes(module)[module.entry], *header)
         return self._prints[state]
 
     def labels(self, index: int) -> Counter[Label]:
         """How often each label occurs, with and without layouts."""
         state = self.state(index)
         if state not in self._labels:
-            self._work(state)
+            self._labels[state] = self._counter.count(self.data(state).decode())
         return self._labels[state]
 
-    def _work(self, state: int) -> None:
-        module = clean(self.module(state))
-        header = tuple(module.attribute(name) or "" for name in _HEADER)
-        self._prints[state] = (computation_hashes(module)[module.entry], *header)
-        counts: Counter[Label] = Counter()
-        for body in module.computations:
-            for it in body.instructions:
-                if it.opcode != "parameter":
-                    counts[label_of(it, False)] += 1
-                    counts[label_of(it, True)] += 1
-        self._labels[state] = counts
+
+def _same(one: _Side, index: int, other: _Side, place: int) -> bool:
+    """Whether two texts are the same program; those that hold other instructions are not parsed."""
+    return one.labels(index) == other.labels(place) and one.fingerprint(index) == other.fingerprint(place)
 
 
 def points_of(old: Dump, new: Dump) -> list[PassPoint]:
@@ -255,7 +230,8 @@ def blame(old: Dump, new: Dump, limits: Limits = DEFAULTS) -> PassBlame:
     Raises:
         ReadError: a text cannot be read.
     """
-    sides = _Side(old), _Side(new)
+    counter = LabelCounter()
+    sides = _Side(old, counter), _Side(new, counter)
     walk = _AlignedWalk(sides, limits)
     points = [_without_idle(sides, point, before) for before, point in _with_before(points_of(old, new))]
     for point in points:
@@ -279,7 +255,7 @@ def _without_idle(sides: tuple[_Side, _Side], point: PassPoint, before: tuple[in
     last = list(before)
     for side, stage in point.passes:
         index = last[side] + 1
-        if sides[side].fingerprint(index) != sides[side].fingerprint(last[side]):
+        if not _same(sides[side], index, sides[side], last[side]):
             kept.append((side, stage))
         last[side] = index
     return PassPoint(point.old, point.new, tuple(kept), False)
@@ -324,6 +300,7 @@ class _AlignedWalk:
         found = diff(self.sides[0].module(old), self.sides[1].module(new), limits=self.limits)
         if found.identical:  # what only a fingerprint sees
             self._equal.add((self.sides[0].fingerprint(old), self.sides[1].fingerprint(new)))
+            self._seen[self.sides[0].state(old), self.sides[1].state(new)] = True
             return
         self.partings.append(Parting(point, found))
         self._note(old, new, point)
@@ -334,8 +311,13 @@ class _AlignedWalk:
         key = self.sides[0].state(old), self.sides[1].state(new)
         if key not in self._seen:
             same = same_program(self.sides[0].data(key[0]), self.sides[1].data(key[1]))
-            self._seen[key] = same or self.sides[0].fingerprint(old) == self.sides[1].fingerprint(new)
-        return self._seen[key] or (self.sides[0].fingerprint(old), self.sides[1].fingerprint(new)) in self._equal
+            self._seen[key] = same or _same(self.sides[0], old, self.sides[1], new) or self._is_known_equal(old, new)
+        return self._seen[key]
+
+    def _is_known_equal(self, old: int, new: int) -> bool:
+        if not self._equal:
+            return False
+        return (self.sides[0].fingerprint(old), self.sides[1].fingerprint(new)) in self._equal
 
     def _note(self, old: int, new: int, point: PassPoint | None) -> None:
         """Remember since when one side has more of something; what is even again is forgotten."""
