@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from itertools import chain
 
-from benchmarks import passes, recording, scorer, speed, starting
+from benchmarks import passes, recording, scorer, speed, starting, upgrades
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(
             f"growth from {sized[0].instructions:,} to {sized[-1].instructions:,}: exponent {speed.growth(sized):.2f}"
         )
+    upgrades.main([])
     recording.main([])
     starting.main()
     passes.main()
