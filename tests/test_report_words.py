@@ -136,7 +136,7 @@ def test_at_most_three_facts_stand_before_the_counts() -> None:
     said = headline(ProgramComparison("f", None, "compiled", "changed", ModuleDiff(EMPTY, EMPTY, edits)))
     assert said == (
         "placement, numerics, cost: 2 operations now run on the device instead of the host; 2 values now in device "
-        "memory instead of host memory; 2 values now in vmem instead of device memory; 10 changed of 1 instruction"
+        "memory instead of host memory; 2 values now bf16 instead of f32; 10 changed of 1 instruction"
     )
 
 

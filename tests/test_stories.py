@@ -28,6 +28,55 @@ def test_arguments_that_are_no_longer_donated_are_named_by_their_paths() -> None
     assert said(program(DONATED), old) == ["1 argument is donated now: cache['keys']"]
 
 
+def arguments(*named: tuple[str, str]) -> hlodiff.Module:
+    """A sum of arguments that have a path and a type each."""
+    lines = [
+        f'%p{n} = {kind}{{0}} parameter({n}), metadata={{op_name="{path}"}}' for n, (path, kind) in enumerate(named)
+    ]
+    sums = [f"%a{n} = f32[8]{{0}} add(%p{n - 1}, %p{n})" for n in range(1, len(named))]
+    return program("\n".join([*lines, *sums[:-1], f"ROOT {sums[-1]}"]))
+
+
+def test_arguments_are_told_by_their_paths_whatever_the_matcher_paired() -> None:
+    x, bias, z = (("x", "f32[8]"), ("model.bias", "f32[8]"), ("z", "f32[8]"))
+    other = arguments(x, z, ("y", "f32[8]"))
+    old = arguments(x, bias)
+    new = program(
+        '%p0 = f32[8]{0} parameter(0), metadata={op_name="x"}\n'
+        '%p1 = f32[8]{0} parameter(1), metadata={op_name="z"}\n'
+        "%t = f32[8]{0} tanh(%p0)\nROOT %a = f32[8]{0} add(%t, %p1)"
+    )
+    assert said(old, new) == ["1 new argument: z; 1 argument gone: model.bias"]
+    assert said(old, other)[0] == "2 new arguments: z, y; 1 argument gone: model.bias"
+    assert said(arguments(x, z, bias), arguments(z, x, bias)) == ["arguments in another order: z, x, model.bias"]
+    retyped = said(arguments(x, z), program(
+        '%p0 = f32[4]{0} parameter(0), metadata={op_name="x"}\n%p1 = f32[8]{0} parameter(1), metadata={op_name="z"}\n'
+        "%t = f32[8]{0} pad(%p0), padding=0_4\nROOT %a = f32[8]{0} add(%t, %p1)"
+    ))  # fmt: skip
+    assert retyped == ["1 argument of another shape: x f32[8] -> f32[4]"]
+
+
+def test_an_argument_that_is_another_one_is_no_changed_argument() -> None:
+    old = arguments(("x", "f32[8]"), ("model.bias", "f32[8]"))
+    new = program(
+        '%p0 = f32[8]{0} parameter(0), metadata={op_name="x"}\n%p1 = f32[4]{0} parameter(1), metadata={op_name="z"}\n'
+        "%t = f32[8]{0} pad(%p1), padding=0_4\nROOT %a = f32[8]{0} add(%p0, %t)"
+    )
+    found = hlodiff.diff(old, new)
+    arguments_of = [(edit.kind, edit.op_name) for edit in found.reported if edit.op_name in ("model.bias", "z")]
+    assert sorted(arguments_of) == [("added", "z"), ("removed", "model.bias")]
+
+
+def test_arguments_of_filter_jit_have_the_paths_of_the_summary() -> None:
+    from hlodiff.snapshots import name_arguments
+
+    wrapped = arguments(("dynamic_nodonate['first'][0]", "f32[8]"), ("dynamic_nodonate['rest'][0]", "f32[8]"))
+    rows = [{"path": "model.weight"}, {"path": "old", "unused": True}, {"path": "x"}]
+    named = name_arguments(wrapped, rows).entry_computation.instructions
+    assert [it.op_name for it in named[:2]] == ["model.weight", "x"]
+    assert name_arguments(wrapped, rows[:1]) is wrapped
+
+
 AGAIN = 'metadata={op_name="jit(f)/transpose(jvp())/checkpoint/rematted_computation/tanh"}'
 
 

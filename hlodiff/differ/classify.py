@@ -225,13 +225,13 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) ->
         site = edit.new or edit.old
         if site is None or edit.kind not in scopes or not by_edit[n]:
             continue
-        if _is_cast(site) and _REMATERIALISED in (edit.op_name or ""):  # computed again as it was computed before
+        module = (diff.old, diff.new)[edit.new is not None]
+        is_cast = _is_cast(site, module)
+        if is_cast and _REMATERIALISED in (edit.op_name or ""):  # computed again as it was computed before
             by_edit[n] = [("structure", False)]
         elif edit.region in retyped and _is_work(site):
             by_edit[n].append(("numerics", False))
-        elif (
-            _is_cast(site) and edit.region not in retyped and _is_compilers(edit) and edit.op_name in scopes[edit.kind]
-        ):
+        elif is_cast and edit.region not in retyped and _is_compilers(edit) and edit.op_name in scopes[edit.kind]:
             by_edit[n] = [("structure", True)]
 
 
@@ -250,7 +250,7 @@ def _computed_types(diff: ModuleDiff, region: int) -> tuple[dict[str, set[str]],
 
 
 def _is_work(site: Site) -> bool:
-    return not _is_cast(site) and site.opcode not in _FOLLOWERS and bool(_FLOATS.search(site.text))
+    return site.opcode != "convert" and site.opcode not in _FOLLOWERS and bool(_FLOATS.search(site.text))
 
 
 def _is_compilers(edit: Edit) -> bool:
@@ -309,7 +309,7 @@ def _classes(edit: Edit, diff: ModuleDiff) -> list[_Classification]:
     site = edit.new or edit.old
     follows = site is not None and (site.opcode in _FOLLOWERS or site.opcode.endswith("-done"))
     if edit.kind in ("added", "removed"):
-        return [_of_whole(site, follows or edit.cause is not None)]
+        return [_of_whole(site, follows or edit.cause is not None, (diff.old, diff.new)[edit.new is not None])]
     changes = [change for change in edit.changes if change.field != "computation"]
     elsewhere = any(change.field == "compute_type" for change in changes)
     # What runs elsewhere is laid out as it is there, and another type has its own layout and constants.
@@ -337,13 +337,15 @@ def _runs_otherwise(edit: Edit) -> bool:
     return old is not None and new is not None and old.runs != new.runs
 
 
-def _of_whole(site: Site | None, follows: bool) -> _Classification:
+def _of_whole(site: Site | None, follows: bool, module: Module) -> _Classification:
     """What came or went as a whole."""
     if site is None:
         return "structure", follows
+    if _is_entry_parameter(site, module.entry):
+        return "interface", False
     if _is_placing(site):
         return "placement", False
-    if _is_cast(site):
+    if _is_cast(site, module):
         return "numerics", follows
     if site.opcode.removesuffix("-done") in _ARRANGING:
         return "cost", follows
@@ -365,15 +367,20 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         return [("cost", follows)]
     if field == "opcode" and old in _ARRANGING and new in _ARRANGING:
         return [("cost", follows)]
-    casts = [each for each in (edit.old, edit.new) if each is not None and _is_cast(each)]
-    if field == "opcode" and casts:
+    sides = ((edit.old, diff.old), (edit.new, diff.new))
+    if field == "opcode" and any(each is not None and _is_cast(each, module) for each, module in sides):
         return [("numerics", follows), ("structure", follows or edit.cause is not None)]
     return [("structure", (follows or edit.cause is not None) and field != "literal")]
 
 
-def _is_cast(site: Site) -> bool:
-    """Whether an instruction converts to floating point; one between integers is arithmetic of indices."""
-    return site.opcode == "convert" and bool(_FLOATS.search(site.text))
+def _is_cast(site: Site, module: Module) -> bool:
+    """Whether an instruction makes one floating-point type another; JAX writes many converts that change no type."""
+    if site.opcode != "convert":
+        return False
+    computation = module.computations[site.computation]
+    it = computation.instructions[site.instruction]
+    types = [it.shape.element_type, *(computation.instructions[n].shape.element_type for n in it.operands[:1])]
+    return all(map(FLOAT.match, types)) and len(set(types)) > 1
 
 
 def _is_note(change: FieldChange, note: str) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hlodiff.differ.arguments import argument_changes, path_of
 from hlodiff.differ.computation_matches import Place, ProgramMatch, paired_places
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.metrics import BOOKKEEPING
@@ -73,6 +74,7 @@ class _Regions:
             for side, place in enumerate((edit.old, edit.new)):
                 if place is not None:
                     self.at[side].setdefault(place, index)
+        self.arguments = argument_changes(*modules)
         self._users: dict[tuple[int, int], tuple[tuple[int, ...], ...]] = {}
 
     def mark(self) -> None:
@@ -174,6 +176,8 @@ class _Regions:
         assert edit.old and edit.new
         one, other = _at(self.modules[0], edit.old), _at(self.modules[1], edit.new)
         fields = {change.field for change in edit.changes}
+        if self._are_other_arguments(edit.old, edit.new):
+            return True
         if "opcode" in fields:
             if any(one.opcode in family and other.opcode in family for family in _FAMILIES):
                 return False
@@ -187,6 +191,15 @@ class _Regions:
         if "operands" not in fields and "literal" not in fields:
             return False
         return not (self._shares_operand(edit.old, edit.new) or self._shares_user(edit.old, edit.new))
+
+    def _are_other_arguments(self, old: Place, new: Place) -> bool:
+        """Whether both are arguments of the program, of which one was removed and the other added."""
+        if (old[0], new[0]) != (self.modules[0].entry, self.modules[1].entry):
+            return False
+        changes = self.arguments
+        return (
+            path_of(_at(self.modules[0], old)) in changes.removed or path_of(_at(self.modules[1], new)) in changes.added
+        )
 
     def _shares_operand(self, old: Place, new: Place) -> bool:
         operands = _at(self.modules[1], new).operands

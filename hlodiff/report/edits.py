@@ -6,6 +6,7 @@ import re
 import struct
 from collections.abc import Callable, Iterable
 
+from hlodiff.differ.arguments import is_path
 from hlodiff.differ.placement import format_precision, format_sharding
 from hlodiff.differ.result import Edit, FieldChange, FusionChange, Site
 from hlodiff.report.wording import format_bytes, format_pair, many
@@ -47,8 +48,8 @@ def jitted_in(op_name: str | None) -> str:
 def _path_of(edit: Edit) -> str:
     """The path that JAX has for an argument: `params['w']`; "" for what is none."""
     site = edit.new or edit.old
-    is_path = site is not None and site.opcode == "parameter" and edit.op_name and "/" not in edit.op_name
-    return edit.op_name or "" if is_path else ""
+    is_argument = site is not None and site.opcode == "parameter"
+    return edit.op_name or "" if is_argument and is_path(edit.op_name or "") else ""
 
 
 def named(site: Site | None, path: str = "") -> str:
@@ -264,6 +265,8 @@ def _donation(old: str, new: str, edit: Edit | None) -> str:
     sites = [site for pair in (edit.sites if edit else ()) for site in pair[:1] if site]
     numbers = [int(match.group(1)) for site in sites if (match := _PARAMETER.search(site.text))]
     many_ = len(numbers) > 1
+    if many_ and old not in NOT_DONATED and new not in NOT_DONATED:
+        return f"arguments {_ranges(numbers)} are donated to other results"  # each to its own
     who = f"argument{'s' * many_} {_ranges(numbers)}" if numbers else "an argument"
     if edit and edit.op_name and len(numbers) == 1:
         who += f" ({edit.op_name})"

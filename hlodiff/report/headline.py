@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from hlodiff.differ.arguments import argument_changes
 from hlodiff.differ.classify import is_argument
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.executed_count import ZERO
@@ -87,6 +88,7 @@ def _sentences(program: ProgramComparison, diff: ModuleDiff) -> Iterator[str]:
     yield from _collectives(program)
     yield from _replaced(diff)
     yield from _element_types(diff)
+    yield from _memories(diff)
     yield from format_unrolled(diff, metrics.get("loops", (0, 0)))
     for name, one, several, size in _COUNTED:
         yield from _of_one_call(program, name, one, several, size)
@@ -104,25 +106,35 @@ def _replaced(diff: ModuleDiff) -> Iterator[str]:
 
 
 def _moves(diff: ModuleDiff) -> Iterator[str]:
-    """What runs elsewhere now, then which arguments and values lie elsewhere."""
+    """What runs elsewhere now, then which arguments and values went to the host's memory or came from there."""
     runs: dict[tuple[str, str], int] = {}
-    lies: dict[tuple[str, str, str], int] = {}
     for edit in diff.reported:
         for change in edit.changes:
             if change.field == "compute_type":
                 pair = (change.old or "device", change.new or "device")
                 runs[pair] = runs.get(pair, 0) + edit.count
-            elif change.field == "memory_space":
-                what = "argument" if is_argument(edit, diff) else "value"
-                key = (what, format_memory_space(change.old), format_memory_space(change.new))
-                lies[key] = lies.get(key, 0) + edit.count
     for one in relocations(diff) if not runs else ():
         runs[one.old, one.new] = runs.get((one.old, one.new), 0) + one.count
     for (old, new), count in runs.items():
         yield f"{many(count, 'operation')} now {'runs' if count == 1 else 'run'} on the {new} instead of the {old}"
     if not runs:
         yield from _host_calls(diff)
-    for (what, old, new), count in sorted(lies.items(), key=lambda item: (item[0][0], -item[1])):
+    yield from _memories(diff, with_host=True)
+
+
+def _memories(diff: ModuleDiff, with_host: bool = False) -> Iterator[str]:
+    """Which arguments and values are in another memory: the host's, or those of the device."""
+    found: dict[tuple[str, str, str], int] = {}
+    for edit in diff.reported:
+        for change in edit.changes:
+            if (
+                change.field == "memory_space"
+                and any("host" in space for space in (change.old, change.new)) == with_host
+            ):
+                what = "argument" if is_argument(edit, diff) else "value"
+                key = (what, format_memory_space(change.old), format_memory_space(change.new))
+                found[key] = found.get(key, 0) + edit.count
+    for (what, old, new), count in sorted(found.items(), key=lambda item: (item[0][0], -item[1])):
         yield f"{many(count, what)} now in {new} instead of {old}"
 
 
@@ -175,9 +187,14 @@ def _of_one_call(program: ProgramComparison, metric: str, one: str, several: str
 
 def _element_types(diff: ModuleDiff) -> Iterator[str]:
     counts: dict[tuple[str, str], int] = {}
+    named = bool(argument_changes(diff.old, diff.new).retyped)
     for edit in diff.reported:
         for change in edit.changes:
-            if change.field == "element_type" and _is_rounding(change.old, change.new):
+            if (
+                change.field == "element_type"
+                and _is_rounding(change.old, change.new)
+                and not (named and is_argument(edit, diff))
+            ):
                 counts[change.old, change.new] = counts.get((change.old, change.new), 0) + edit.count
     for (old, new), count in sorted(counts.items(), key=lambda item: -item[1])[:2]:
         yield f"{many(count, 'value')} now {new} instead of {old}"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
+from hlodiff.differ.arguments import argument_changes, path_of
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
@@ -17,8 +19,9 @@ _REMATERIALISED = "rematted_computation"
 _GENERATORS = (("threefry2x32", re.compile(r"threefry")), ("rng_bit_generator", re.compile(r"rng[_-]bit[_-]generator")))
 _WRITES = ("dynamic-update-slice", "dynamic_update_slice", "scatter")
 _MOST_PATHS = 3
-# What a path begins with: `params` of `params['blocks'][0].weight`.
-_ROOT = re.compile(r"[\w<>]+")
+_MOST_TYPES = 2
+# The parts of `params['blocks'][0].weight`.
+_PARTS = re.compile(r"\[(?:'[^']*'|\"[^\"]*\"|[^\]])*\]|\.?[^.\[]+")
 
 
 def stories(diff: ModuleDiff) -> Iterator[str]:
@@ -31,11 +34,76 @@ def stories(diff: ModuleDiff) -> Iterator[str]:
         >>> list(stories(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
         []
     """
+    yield from _arguments(diff)
+    yield from _constants(diff)
     yield from _donations(diff)
     yield from _rematerialised(diff)
     yield from _generators(diff)
-    yield from _constants(diff)
     yield from _written_buffers(diff)
+
+
+def _arguments(diff: ModuleDiff) -> Iterator[str]:
+    """Arguments that are new, gone or of another type, by their paths; one sentence."""
+    found = argument_changes(diff.old, diff.new)
+    became_constants = set(_replaced_by_constants(diff))
+    added, removed = list(found.added), [path for path in found.removed if path not in became_constants]
+    if not (found.added or found.removed):  # also where paths are not known
+        (added, unnamed_added), (removed, unnamed_removed) = _edited_arguments(diff)
+        removed = [path for path in removed if path not in became_constants]
+    else:
+        unnamed_added = unnamed_removed = 0
+    words = []
+    if added or unnamed_added:
+        words.append(_with_paths(many(len(added) + unnamed_added, "new argument"), added))
+    if removed or unnamed_removed:
+        words.append(_with_paths(f"{many(len(removed) + unnamed_removed, 'argument')} gone", removed))
+    if found.retyped:
+        each = " on each device" if min(map(_partitions, (diff.old, diff.new))) > 1 else ""
+        shown = [f"{path} {format_pair(old, new)}" for path, old, new in found.retyped[:_MOST_TYPES]]
+        more = len(found.retyped) - len(shown)
+        shown += [f"{more} more"] if more else []
+        typed = any(old.partition("[")[0] != new.partition("[")[0] for _, old, new in found.retyped)
+        what = f"{many(len(found.retyped), 'argument')} of another {'type' if typed else 'shape'}"
+        words.append(f"{what}{each}: {', '.join(shown)}")
+    if found.reordered:
+        words.append(f"arguments in another order: {format_order(found.reordered)}")
+    if words:
+        yield "; ".join(words)
+
+
+def format_order(paths: Sequence[str]) -> str:
+    """The first few arguments in their order.
+
+    Example:
+        >>> format_order(["y", "x", "z", "w"])
+        'y, x, z, ...'
+    """
+    return ", ".join([*paths[:_MOST_PATHS], *(["..."] if len(paths) > _MOST_PATHS else [])])
+
+
+def _with_paths(words: str, paths: Sequence[str]) -> str:
+    return f"{words}: {format_paths(paths)}" if paths else words
+
+
+def _partitions(module: Module) -> int:
+    text = module.attribute("num_partitions") or module.attribute("mhlo.num_partitions") or ""
+    found = re.match(r"\d+", text)
+    return int(found[0]) if found and module.stage == "compiled" else 1
+
+
+def _edited_arguments(diff: ModuleDiff) -> tuple[tuple[list[str], int], tuple[list[str], int]]:
+    """Arguments that edits add and remove: their paths, and how many have none."""
+    found: dict[str, tuple[list[str], int]] = {"added": ([], 0), "removed": ([], 0)}
+    for edit in diff.reported:
+        if edit.kind not in found or edit.is_weak:
+            continue
+        for old, new in edit.sites:
+            module, site = (diff.old, old) if old else (diff.new, new)
+            if site is not None and site.opcode == "parameter" and site.computation == module.entry:
+                paths, unnamed = found[edit.kind]
+                path = path_of(_instruction(module, site))
+                found[edit.kind] = ([*paths, path], unnamed) if path else (paths, unnamed + 1)
+    return found["added"], found["removed"]
 
 
 def _donations(diff: ModuleDiff) -> Iterator[str]:
@@ -53,25 +121,61 @@ def _paths(edit: Edit, diff: ModuleDiff) -> Iterator[str]:
     for old, new in edit.sites:
         module, site = (diff.old, old) if old else (diff.new, new)
         if site is not None:
-            yield _instruction(module, site).op_name
+            yield path_of(_instruction(module, site))
 
 
 def format_paths(paths: Iterable[str]) -> str:
-    """Up to three paths of arguments; of more only how many begin with each name.
+    """Up to three paths of arguments; of more how many lie below what they have in common.
 
     Example:
         >>> format_paths(["cache['keys']", "cache['values']"])
         "cache['keys'], cache['values']"
-        >>> format_paths(f"params['w{n}']" for n in range(4))
-        'params (4)'
+        >>> format_paths([*(f"params['blocks'][2].w{n}" for n in range(4)), "x"])
+        "params['blocks'][2] (4), x"
+        >>> format_paths(["a", "b", *(f"blocks[{n}].bias" for n in range(4))])
+        'blocks[*].bias (4), a, b'
     """
     known = [path for path in dict.fromkeys(paths) if path]
     if len(known) <= _MOST_PATHS:
         return ", ".join(known)
-    roots = Counter(match[0] for path in known if (match := _ROOT.match(path)))
-    words = [f"{name} ({count})" if count > 1 else name for name, count in roots.most_common(_MOST_PATHS)]
-    rest = sum(roots.values()) - sum(count for _, count in roots.most_common(_MOST_PATHS))
-    return ", ".join(words) + (f" and {rest} more" if rest else "")
+    groups = [_PathGroup(0, [tuple(_PARTS.findall(path)) for path in known])]
+    while True:
+        splits = [(len(parts), n, parts) for n, one in enumerate(groups) if len(parts := one.split()) > 1]
+        # What has no name in common has to be split, however many groups that gives.
+        fitting = [one for one in splits if len(groups) - 1 + one[0] <= _MOST_PATHS or not groups[one[1]].depth]
+        if not fitting:
+            break
+        _, number, parts = max(fitting, key=lambda one: (len(groups[one[1]].paths), -one[1]))
+        groups[number : number + 1] = parts
+    groups.sort(key=lambda one: -len(one.paths))
+    rest = sum(len(one.paths) for one in groups[_MOST_PATHS:])
+    return ", ".join(map(str, groups[:_MOST_PATHS])) + (f" and {rest} more" if rest else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _PathGroup:
+    """Paths that have their first parts in common."""
+
+    depth: int
+    paths: list[tuple[str, ...]]
+
+    def split(self) -> list[_PathGroup]:
+        """By the first part in which they differ; the group itself where it is one path."""
+        depth = self.depth
+        while len({path[: depth + 1] for path in self.paths}) == 1 and depth < min(map(len, self.paths)):
+            depth += 1
+        parts: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        for path in self.paths:
+            parts.setdefault(path[: depth + 1], []).append(path)
+        return [_PathGroup(depth + 1, paths) for paths in parts.values()] if len(parts) > 1 else [self]
+
+    def __str__(self) -> str:
+        first = self.paths[0]
+        columns = list(zip(*self.paths, strict=False))
+        words = [one[0] if len(set(one)) == 1 else "[*]" if one[0].startswith("[") else ".*" for one in columns]
+        if len(set(map(len, self.paths))) > 1 or words[-1] in ("[*]", ".*"):
+            words = words[: next(n for n, one in enumerate(columns) if len(set(one)) > 1 or n + 1 == len(columns))]
+        return "".join(words or first) + (f" ({len(self.paths)})" if len(self.paths) > 1 else "")
 
 
 def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
@@ -123,7 +227,7 @@ def _generators(diff: ModuleDiff) -> Iterator[str]:
 def _constants(diff: ModuleDiff) -> Iterator[str]:
     """Large constants that were added, what they replace, and the arguments of their shapes that were removed."""
     size, count, old_size, old_count = 0, 0, 0, 0
-    shapes: set[tuple[str, tuple[int, ...]]] = set()
+    shapes: set[_Type] = set()
     first: Edit | None = None
     for edit in diff.reported:
         if edit.kind == "added" and edit.new and edit.new.opcode == "constant":
@@ -140,16 +244,7 @@ def _constants(diff: ModuleDiff) -> Iterator[str]:
                 old_count += edit.count
     if first is None:
         return
-    gone = [
-        it.op_name
-        for edit in diff.reported
-        if edit.kind == "removed"
-        and edit.old
-        and edit.old.opcode == "parameter"
-        and edit.old.computation == diff.old.entry
-        for it in [_instruction(diff.old, edit.old)]
-        if (it.shape.element_type, it.shape.dimensions) in shapes
-    ]
+    gone = _arguments_of(diff, shapes)
     where = place(first.source)
     at = f", {where}" if where else ""
     if old_count:
@@ -158,6 +253,28 @@ def _constants(diff: ModuleDiff) -> Iterator[str]:
     else:
         words = f"{many(count, 'large constant')} added ({format_bytes(size)}{at})"
     yield words + (f", {many(len(gone), 'argument')} gone: {format_paths(gone)}" if gone else "")
+
+
+_Type = tuple[str, tuple[int, ...]]
+
+
+def _replaced_by_constants(diff: ModuleDiff) -> list[str]:
+    """Paths of removed arguments that have the shape of a large constant that was added."""
+    added = (edit.new for edit in diff.reported if edit.kind == "added" and edit.new and edit.new.opcode == "constant")
+    shapes = [_instruction(diff.new, site).shape for site in added]
+    return _arguments_of(diff, {(s.element_type, s.dimensions) for s in shapes if s.bytes >= LARGE_LITERAL_BYTES})
+
+
+def _arguments_of(diff: ModuleDiff, types: Collection[_Type]) -> list[str]:
+    """Paths of removed arguments of some types."""
+    if not types:
+        return []
+    found = argument_changes(diff.old, diff.new)
+    removed = found.removed if found.added or found.removed else _edited_arguments(diff)[1][0]
+    entry = diff.old.entry_computation
+    its = (entry.instructions[position] for position in entry.parameters())
+    chosen = [it for it in its if (it.shape.element_type, it.shape.dimensions) in types]
+    return [path for it in chosen if (path := path_of(it)) in removed]
 
 
 def _written_buffers(diff: ModuleDiff) -> Iterator[str]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.pending import record_id as record_id
     from hlodiff.snapshots.pending import recorded_text as recorded_text
     from hlodiff.snapshots.provenance import attach_source as attach_source
+    from hlodiff.snapshots.provenance import name_arguments as name_arguments
     from hlodiff.snapshots.provenance import numbered as numbered
     from hlodiff.snapshots.provenance import restored as restored
     from hlodiff.snapshots.provenance import source_of as source_of
@@ -73,7 +74,7 @@ _FILES = {
     "origin": "CaptureOrigin",
     "pending": "RECORDS Pending PendingRecord digest drop_pending drop_record keep_pending keep_record list_records"
     " program_id read_pending read_record record_digest record_id recorded_text",
-    "provenance": "attach_source numbered restored source_of",
+    "provenance": "attach_source name_arguments numbered restored source_of",
     "read": "SnapshotListing Snapshot StaleError is_stale list_snapshots marked_stale read_snapshot"
     " read_summary read_whole_snapshot stale_of unpack",
     "traces_file": "RecordedTraces read_traces remove_traces scenarios_of traces_of traces_table write_traces",

@@ -105,6 +105,37 @@ def attach_source(module: Module, source: Mapping[str, Any] | None) -> Module:
     return replace(module, computations=computations, frames=frames)
 
 
+def name_arguments(module: Module, arguments: object) -> Module:
+    """The module with the paths of its arguments as a summary lists them.
+
+    A function that is jitted already may hand its arguments on under names of its own: `eqx.filter_jit` calls all of
+    them `dynamic_nodonate['first'][6]`, and another name once they are donated.
+
+    Args:
+        module: a program read from a snapshot.
+        arguments: the list of its summary; what does not fit leaves the module as it is, and what is no path its names.
+
+    Example:
+        >>> module = Module("m", "compiled", (), 0)
+        >>> name_arguments(module, None) is module
+        True
+    """
+    rows = [one for one in arguments if isinstance(one, Mapping)] if isinstance(arguments, list) else []
+    paths = [one.get("path") for one in rows if one.get("unused") is not True]
+    positions = module.entry_computation.parameters() if module.computations else ()
+    named = any(module.entry_computation.instructions[position].op_name for position in positions)
+    if not named or len(paths) != len(positions):
+        return module
+    instructions = list(module.entry_computation.instructions)
+    for position, path in zip(positions, paths, strict=True):
+        if isinstance(path, str) and path and instructions[position].op_name:
+            instructions[position] = replace(instructions[position], op_name=path)
+    entry = replace(module.entry_computation, instructions=tuple(instructions))
+    computations = list(module.computations)
+    computations[module.entry] = entry
+    return replace(module, computations=tuple(computations))
+
+
 def _with_rows(computation: Computation, rows: Mapping[str, list[int]], scopes: list[str], frames: int) -> Computation:
     instructions = tuple(_with_row(i, rows.get(i.name), scopes, frames) for i in computation.instructions)
     return replace(computation, instructions=instructions) if rows else computation

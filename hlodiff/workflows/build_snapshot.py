@@ -12,7 +12,7 @@ from hlodiff.differ.loop_turns import trip_counts
 from hlodiff.differ.metrics import count, metrics_of, raw_metrics
 from hlodiff.differ.placement import donations, placements
 from hlodiff.hlo.model import STAGES, Module, Stage
-from hlodiff.snapshots import SUMMARY_VERSION, Snapshot, attach_source, numbered, restored, source_of
+from hlodiff.snapshots import SUMMARY_VERSION, Snapshot, attach_source, name_arguments, numbered, restored, source_of
 from hlodiff.snapshots.keys import COMPILED, STABLEHLO
 
 if TYPE_CHECKING:
@@ -170,7 +170,8 @@ def parse_stage(snapshot: Snapshot, stage: Stage, where: str) -> Module:
     from hlodiff.hlo import read_text
 
     text, name = (snapshot.stablehlo, STABLEHLO) if stage == "stablehlo" else (snapshot.compiled, COMPILED)
-    return attach_source(read_text(text, path=f"{where}/{name}"), (snapshot.source or {}).get(stage))
+    module = attach_source(read_text(text, path=f"{where}/{name}"), (snapshot.source or {}).get(stage))
+    return name_arguments(module, snapshot.summary.get("arguments"))
 
 
 def _fingerprints(modules: Mapping[str, Module]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from hlodiff.capture import Answer, CapturedProgram, Event, Job, NotChecked, Outcome, capture
 from hlodiff.config import Config
 from hlodiff.hlo.model import Module
-from hlodiff.snapshots import Key, Snapshot, attach_source, source_of
+from hlodiff.snapshots import Key, Snapshot, attach_source, name_arguments, source_of
 from hlodiff.workflows.build_snapshot import build_snapshot, normalized
 from hlodiff.workflows.progress import progress
 from hlodiff.workflows.select import requests_for
@@ -79,7 +79,8 @@ def _lowered_program(config: Config, key: Key, captured: CapturedProgram) -> Sid
         raw = read_text(captured.stablehlo, path=f"{label}: stablehlo.mlir")
         module = normalized(raw, config.large_constants)
         # Through text, as the stored side came.
-        return attach_source(read_text(to_text(module), path=label), source_of(module, str(config.root)))
+        stored = attach_source(read_text(to_text(module), path=label), source_of(module, str(config.root)))
+        return name_arguments(stored, captured.facts.get("arguments"))
 
     return SideProgram(key.name, key.target, "stablehlo", load, toolchain=captured.facts.get("toolchain") or None)
 
