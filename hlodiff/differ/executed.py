@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hlodiff.differ.costs import applied_bodies, fused_bodies, instruction_bytes, instruction_flops, is_launched
+from hlodiff.differ.costs import applied_bodies, fused_bodies
 from hlodiff.differ.executed_count import ZERO, ExecutedCount, UncountedLoop
-from hlodiff.differ.metrics import collectives_by_computation, count_computation, metrics_of
+from hlodiff.differ.instruction_costs import instruction_bytes, instruction_flops, is_launched
+from hlodiff.differ.metrics import Context, count_computation, metrics_of
 from hlodiff.differ.multiplicity import is_continuation, multiplicities
 from hlodiff.differ.trip_counts import LoopPlace, TripCount, condition_and_body, condition_fingerprint, trip_counts
 from hlodiff.hlo.metadata import own_frame
@@ -240,10 +241,10 @@ def _one_of(branches: Sequence[_Total]) -> _Total:
 def _own_counts(module: Module) -> list[Mapping[str, int]]:
     """What the instructions of each computation do in one run of it, callees apart."""
     inside, applied = fused_bodies(module), applied_bodies(module)
-    collectives, later = collectives_by_computation(module)
+    context = Context.of(module)
     found: list[Mapping[str, int]] = []
     for index in range(len(module.computations)):
-        counted = metrics_of(count_computation(module, index, collectives.get(index, ()), later))
+        counted = metrics_of(count_computation(module, index, context))
         own = {name: int(n) for name, n in counted.items() if n and (name in EXECUTED or name.startswith(_TABLES))}
         if index not in applied:
             _add_costs(own, module, index, stored=module.stage == "compiled" and index not in inside)

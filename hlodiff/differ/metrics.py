@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hlodiff.differ.instruction_costs import FUSIONS, result_of, through_bitcasts
 from hlodiff.differ.multiplicity import KINDS, Multiplicity, is_continuation, multiplicities
 from hlodiff.hlo import collectives as ir_collectives
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
@@ -18,6 +19,8 @@ BOOKKEEPING = frozenset(
 )  # fmt: skip
 LARGE_LITERAL_BYTES = 1024
 _HOST = 5
+_MOVING = frozenset(["copy", "slice", "dynamic-slice", "dynamic-update-slice"])
+_MAY_MOVE = frozenset(["fusion", *_MOVING, *(f"{name}-start" for name in _MOVING)])
 _CYCLES = re.compile(r'"estimated_cycles":"?(\d+)')
 _REMAT = re.compile(r"\.remat\d*(?:\.|$)")
 _FIXED = (
@@ -54,6 +57,36 @@ class Counts:
     kinds: dict[str, Counts] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What has to be known of a program to count its parts.
+
+    Args:
+        collectives: by the computation they start in.
+        later: places of instructions that only go on with a collective which is counted already.
+        fused: computations that fusions call, whose values are stored only where they are a fusion's results.
+    """
+
+    collectives: Mapping[int, Sequence[ir_collectives.Collective]]
+    later: frozenset[tuple[int, int]]
+    fused: frozenset[int]
+
+    @classmethod
+    def of(cls, module: Module) -> Context:
+        """The context of a whole program."""
+        found: dict[int, list[ir_collectives.Collective]] = {}
+        for one in ir_collectives.collectives(module) if module.stage == "compiled" else ():
+            found.setdefault(one.computation, []).append(one)
+        fused = frozenset(
+            callee
+            for computation in module.computations
+            for it in computation.instructions
+            if it.opcode in FUSIONS
+            for callee in it.called
+        )
+        return cls(found, ir_collectives.continued_steps(module) if found else frozenset(), fused)
+
+
 def count(module: Module) -> Counts:
     """Count everything in a program of either stage in one walk; the functions below give its parts.
 
@@ -62,13 +95,12 @@ def count(module: Module) -> Counts:
         Counter()
     """
     weights = multiplicities(module)
-    found = ir_collectives.collectives(module) if module.stage == "compiled" else ()
-    later = ir_collectives.continued_steps(module) if found else frozenset()
+    context = Context.of(module)
     whole = Counts()
     for kind in KINDS:
         ours = [_as_kind(weight, kind) for weight in weights]
         if any(weight.total for weight in ours):
-            whole.kinds[kind] = part = _count(module, ours, found, later)
+            whole.kinds[kind] = part = _count(module, ours, context)
             for total, counted in _tables(whole, part):
                 total.update(counted)
     return whole
@@ -111,54 +143,40 @@ def metrics_by_kind(counts: Counts) -> dict[str, dict[str, float]]:
     return found
 
 
-def _count(
-    module: Module,
-    weights: Sequence[Multiplicity],
-    found: Sequence[ir_collectives.Collective],
-    later: frozenset[tuple[int, int]],
-) -> Counts:
-    """Count every computation as often as its weight says; `later` are further steps of what is counted already."""
+def _count(module: Module, weights: Sequence[Multiplicity], context: Context) -> Counts:
+    """Count every computation as often as its weight says."""
     counts = Counts()
-    for index, (computation, weight) in enumerate(zip(module.computations, weights, strict=True)):
+    for index, weight in enumerate(weights):
         if weight.total:
-            counts.plain["instructions"] += weight.total * len(computation.instructions)
-            for position, instruction in enumerate(computation.instructions):
-                if (index, position) not in later:
-                    _count_instruction(counts, module, computation, instruction, weight)
-    for one in found:
-        _count_collective(counts, one.family, one.bytes, one.asynchronous, weights[one.computation])
+            counts.plain["instructions"] += weight.total * len(module.computations[index].instructions)
+            _count_computation(counts, module, index, context, weight)
     return counts
 
 
-def collectives_by_computation(
-    module: Module,
-) -> tuple[Mapping[int, Sequence[ir_collectives.Collective]], frozenset[tuple[int, int]]]:
-    """The collectives of a compiled program by the computation they start in, and the places of their further steps."""
-    found: dict[int, list[ir_collectives.Collective]] = {}
-    for one in ir_collectives.collectives(module) if module.stage == "compiled" else ():
-        found.setdefault(one.computation, []).append(one)
-    return found, ir_collectives.continued_steps(module) if found else frozenset()
-
-
-def count_computation(
-    module: Module, index: int, found: Iterable[ir_collectives.Collective], later: frozenset[tuple[int, int]]
-) -> Counts:
+def count_computation(module: Module, index: int, context: Context) -> Counts:
     """Count one run of one computation, without what it calls.
 
     Args:
         module: a program of either stage.
         index: of the computation.
-        found: the collectives that start in it.
-        later: places of instructions that only go on with a collective which is counted already.
+        context: of the program.
     """
-    counts, once = Counts(), Multiplicity(1)
-    computation = module.computations[index]
-    for position, instruction in enumerate(computation.instructions):
-        if (index, position) not in later:
-            _count_instruction(counts, module, computation, instruction, once)
-    for one in found:
-        _count_collective(counts, one.family, one.bytes, one.asynchronous, once)
+    counts = Counts()
+    _count_computation(counts, module, index, context, Multiplicity(1))
     return counts
+
+
+def _count_computation(counts: Counts, module: Module, index: int, context: Context, weight: Multiplicity) -> None:
+    computation, stored = module.computations[index], index not in context.fused
+    for position, it in enumerate(computation.instructions):
+        if (index, position) in context.later:
+            continue
+        _count_instruction(counts, module, computation, it, weight)
+        if stored and it.opcode in _MAY_MOVE:
+            for moving, into, out_of in _moving(module, computation, it):
+                _count_moving(counts, moving, into, out_of, weight)
+    for one in context.collectives.get(index, ()):
+        _count_collective(counts, one.family, one.bytes, one.asynchronous, weight)
 
 
 def op_counts(module: Module) -> dict[str, int]:
@@ -327,19 +345,40 @@ def _count_instruction(
         special(counts, computation, instruction, weight)
 
 
-def _count_copy(counts: Counts, computation: Computation, it: Instruction, weight: Multiplicity) -> None:
-    counts.plain["copies"] += weight.total
-    counts.plain["copies_in_loops"] += weight.in_loop
-    counts.plain["copy_bytes"] += weight.total * _written(it).bytes
-    _count_move(counts, computation, it, weight)
+def _moving(module: Module, computation: Computation, it: Instruction) -> Iterator[tuple[str, Shape, Shape | None]]:
+    """What an instruction copies or slices in memory: the opcode, what it writes, and the value it takes that from.
+
+    A fusion does it where its result is a copy or a slice of a parameter. In a fusion nothing is stored: a copy there
+    moves no bytes, and no value has a memory.
+    """
+    if it.opcode not in FUSIONS:
+        operand = computation.instructions[it.operands[0]].shape if it.operands else None
+        yield it.opcode.removesuffix("-start"), result_of(it), operand
+        return
+    leaves = list(it.shape.leaves())
+    body = module.computations[it.called[0]] if len(it.called) == 1 else None
+    if body is None or it.opcode != "fusion":
+        return
+    root = body.instructions[body.root]
+    results = root.operands if root.opcode == "tuple" else (body.root,)
+    for leaf, result in zip(leaves, results, strict=False):
+        inner = body.instructions[through_bitcasts(body, result)]
+        if inner.opcode in _MOVING and inner.operands:
+            taken = body.instructions[through_bitcasts(body, inner.operands[0])]
+            number = int(taken.literal or 0) if taken.opcode == "parameter" else len(it.operands)
+            known = number < len(it.operands)
+            yield inner.opcode, leaf, computation.instructions[it.operands[number]].shape if known else None
 
 
-def _count_move(counts: Counts, computation: Computation, it: Instruction, weight: Multiplicity) -> None:
-    """A copy or slice whose result lies in another memory than its operand."""
-    spaces = [_space(_written(it))] + [_space(computation.instructions[o].shape) for o in it.operands[:1]]
-    if len(set(spaces)) > 1:
+def _count_moving(counts: Counts, opcode: str, into: Shape, out_of: Shape | None, weight: Multiplicity) -> None:
+    if opcode == "copy":
+        counts.plain["copies"] += weight.total
+        counts.plain["copies_in_loops"] += weight.in_loop
+        counts.plain["copy_bytes"] += weight.total * into.bytes
+    spaces = {_space(into), _space(out_of if out_of is not None else into)}
+    if len(spaces) > 1:
         counts.plain["memory_moves"] += weight.total
-        counts.plain["memory_move_bytes"] += weight.total * _written(it).bytes
+        counts.plain["memory_move_bytes"] += weight.total * into.bytes
         counts.plain["host_transfers"] += weight.total * (_HOST in spaces)
 
 
@@ -382,8 +421,6 @@ def _counting(metric: str) -> Callable[[Counts, Computation, Instruction, Multip
 
 
 _SPECIAL: dict[str, Callable[[Counts, Computation, Instruction, Multiplicity], None]] = {
-    "copy": _count_copy,
-    **dict.fromkeys(["slice", "dynamic-slice", "dynamic-update-slice"], _count_move),
     **dict.fromkeys(["custom-call", "custom_call"], _count_custom_call),
     **dict.fromkeys(["send", "recv", "infeed", "outfeed"], _count_channel),
     **dict.fromkeys([name.replace("-", "_") for name in ir_collectives.FAMILIES], _count_stablehlo_collective),
@@ -393,11 +430,6 @@ _SPECIAL: dict[str, Callable[[Counts, Computation, Instruction, Multiplicity], N
     **dict.fromkeys(["broadcast", "broadcast_in_dim"], _counting("broadcasts")),
     "while": _counting("loops"),
 }
-
-
-def _written(it: Instruction) -> Shape:
-    """What a copy writes: `copy-start` gives (destination, source, context)."""
-    return it.shape.tuple_shapes[0] if it.shape.tuple_shapes else it.shape
 
 
 def _space(shape: Shape) -> int:

@@ -1,0 +1,364 @@
+"""What one run of one instruction costs, from shapes: operations, bytes read and written, a launch or none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hlodiff.differ.multiplicity import is_continuation
+from hlodiff.hlo.collectives import collective_result
+from hlodiff.hlo.grammar import unquote
+from hlodiff.hlo.model import Computation, Instruction, Module, Shape
+
+_CONTRACTED = re.compile(
+    r"lhs_contracting_dimensions\"?\s*[=:]\s*\[([\d,\s\"]*)\]|^lhs_contracting_dims=\{([\d,]*)\}$", re.MULTILINE
+)
+_LABELS = re.compile(r"(?P<lhs>[\dbf?]+)_(?P<rhs>[\dio?]+)->(?P<out>[\dbf?]+)")
+_CONV = re.compile(r"\[(?P<lhs>[^\]]*)\]x\[(?P<rhs>[^\]]*)\]->\[(?P<out>[^\]]*)\]")
+_DIMENSION = re.compile(r"(\w+)=([-\dx_]+)")
+# Looking at more places of a kernel takes longer than an estimate is worth.
+_MOST_PLACES = 10**6
+# One operation for each element of the result. Comparisons, selections and casts are none.
+_ELEMENTWISE = frozenset(
+    ["abs", "add", "atan2", "cbrt", "ceil", "cosine", "divide", "erf", "exponential", "exponential-minus-one", "floor",
+     "log", "log-plus-one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
+     "round-nearest-afz", "round-nearest-even", "rsqrt", "sign", "sine", "sqrt", "subtract", "tan", "tanh"]
+)  # fmt: skip
+_REDUCING = frozenset(["reduce", "reduce-window"])
+_REDUCING_DEVICES = frozenset(["all-reduce", "reduce-scatter"])
+
+
+def flops_of(it: Instruction, operands: Sequence[Shape]) -> int:
+    """Operations of one run of one instruction; what it calls is not counted.
+
+    Args:
+        it: an instruction of either stage.
+        operands: the shapes of its operands.
+
+    Returns:
+        two for each multiplication with its addition; 0 where nothing is computed, or we do not know what.
+
+    Example:
+        >>> dot = Instruction("d", "dot", Shape("f32", (4, 2)), (0, 1), attributes=(("lhs_contracting_dims", "{1}"),))
+        >>> flops_of(dot, (Shape("f32", (4, 8)), Shape("f32", (8, 2))))
+        128
+    """
+    try:
+        return _flops(it, operands)
+    except (ValueError, LookupError, ArithmeticError):  # attributes that do not fit together: an estimate, so no error
+        return 0
+
+
+def _flops(it: Instruction, operands: Sequence[Shape]) -> int:
+    opcode = it.opcode.replace("_", "-").removesuffix("-start")
+    if opcode in _ELEMENTWISE:
+        return it.shape.elements
+    if it.opcode in ("dot", "dot_general") or "gemm" in (it.attribute("custom_call_target") or ""):
+        return _dot(it, operands)
+    if it.opcode == "convolution":
+        return _convolution(it, operands)
+    if opcode in _REDUCING:
+        return sum(shape.elements for shape in operands[: max(len(operands) // 2, 1)])
+    if opcode in _REDUCING_DEVICES:
+        return sum(leaf.elements for shape in operands for leaf in shape.leaves())
+    return 0
+
+
+def _dot(it: Instruction, operands: Sequence[Shape]) -> int:
+    found = _CONTRACTED.search("\n".join(f"{name}={value}" for name, value in it.attributes))
+    if found is None or not operands:
+        return 0
+    dimensions = [int(n) for n in re.findall(r"\d+", found.group(1) or found.group(2) or "")]
+    contracted = 1
+    for dimension in dimensions:
+        contracted *= operands[0].dimensions[dimension] if dimension < len(operands[0].dimensions) else 0
+    return 2 * next(it.shape.leaves(), it.shape).elements * contracted
+
+
+def _convolution(it: Instruction, operands: Sequence[Shape]) -> int:
+    labels = _labels(it)
+    if labels is None or len(operands) < 2:
+        return 0
+    lhs, rhs, out = labels
+    if any("?" in group for group in labels):  # XLA's word for dimensions whose part in the convolution it does not say
+        return 0
+    ours, kernel, result = operands[0].dimensions, operands[1].dimensions, it.shape.dimensions
+    if (len(lhs), len(rhs), len(out)) != (len(ours), len(kernel), len(result)):
+        return 0
+    positions = 1
+    for number, window in enumerate(_windows(it, sum(label.isdigit() for label in lhs))):
+        place = str(number)
+        positions *= _valid(ours[lhs.index(place)], kernel[rhs.index(place)], result[out.index(place)], *window)
+    groups = int((it.attribute("batch_group_count") or "1").partition(" ")[0])
+    return 2 * positions * kernel[rhs.index("i")] * result[out.index("f")] * ours[lhs.index("b")] // groups
+
+
+def _labels(it: Instruction) -> tuple[Sequence[str], Sequence[str], Sequence[str]] | None:
+    for _, value in it.attributes:
+        match = _LABELS.fullmatch(value)
+        if match:
+            return tuple(match["lhs"]), tuple(match["rhs"]), tuple(match["out"])
+        listed = _CONV.search(value)
+        if listed:
+            lhs, rhs, out = (tuple(part.strip() for part in group.split(",")) for group in listed.groups())
+            return lhs, rhs, out
+    return None
+
+
+def _windows(it: Instruction, rank: int) -> list[tuple[int, int, int, int]]:
+    """For each spatial dimension (stride, padding in front, dilation of the input, dilation of the kernel)."""
+    text = it.attribute("window")
+    if text is None:
+        return [_stablehlo_window(it, n) for n in range(rank)]
+    parts = {name: value.split("x") for name, value in _DIMENSION.findall(text)}
+    rows = []
+    for n in range(rank):
+        pad = parts["pad"][n].split("_")[0] if n < len(parts.get("pad", ())) else "0"
+        stride, base, inside = (
+            int(parts[name][n]) if n < len(parts.get(name, ())) else 1
+            for name in ("stride", "lhs_dilate", "rhs_dilate")
+        )
+        rows.append((stride, int(pad), base, inside))
+    return rows
+
+
+def _stablehlo_window(it: Instruction, n: int) -> tuple[int, int, int, int]:
+    values = []
+    for name, usual in (("window_strides", 1), ("padding", 0), ("lhs_dilation", 1), ("rhs_dilation", 1)):
+        text = (it.attribute(name) or "").partition("<")[2].partition(">")[0].removeprefix("i64:")
+        numbers = [int(number) for number in re.findall(r"-?\d+", text)]
+        place = 2 * n if name == "padding" else n
+        values.append(numbers[place] if place < len(numbers) else numbers[0] if len(numbers) == 1 else usual)
+    return values[0], values[1], values[2], values[3]
+
+
+def _valid(size: int, kernel: int, result: int, stride: int, pad: int, base: int, inside: int) -> int:
+    """Pairs of a place in the result and one in the kernel that meet an element of the input and no padding."""
+    reach = (size - 1) * base  # the last element that is no hole
+    if kernel * (1 if base == 1 else result) > _MOST_PLACES:
+        return kernel * result // max(base, 1)  # without a look at the padding
+    if base == 1:
+        count = 0
+        for place in range(kernel):
+            first = -((place * inside - pad) // stride)
+            last = (reach - place * inside + pad) // stride
+            count += max(0, min(last, result - 1) - max(first, 0) + 1)
+        return count
+    places = ((out * stride + k * inside - pad) for k in range(kernel) for out in range(result))
+    return sum(0 <= place <= reach and place % base == 0 for place in places)
+
+
+# They name, take apart or hand on what others wrote.
+_FREE = frozenset(
+    ["parameter", "tuple", "get-tuple-element", "get_tuple_element", "bitcast", "return", "sdy.return", "while",
+     "call", "func.call", "conditional", "case", "if", "constant", "after-all", "optimization-barrier",
+     "optimization_barrier", "opt-barrier", "domain", "partition-id", "replica-id", "sdy.sharding_constraint",
+     "async-start", "func.declaration", "composite", "sdy.manual_computation"]
+)  # fmt: skip
+FUSIONS = frozenset(["fusion", "fusion-start"])
+# What only reserves memory, for an instruction that writes it.
+_RESERVING = frozenset(["AllocateBuffer"])
+# They read of their first operand only as much as they write.
+_SLICING = frozenset(["slice", "dynamic-slice", "dynamic_slice", "gather"])
+_UPDATING = frozenset(["dynamic-update-slice", "dynamic_update_slice"])
+_MOST_NESTED = 8  # fusions in fusions
+
+Sizes = list[tuple[Shape, int]]
+"""Values with the bytes that are read or written of each."""
+
+
+def instruction_flops(module: Module, place: tuple[int, int]) -> int:
+    """Operations of one run of one instruction, see `flops_of`."""
+    computation = module.computations[place[0]]
+    it = computation.instructions[place[1]]
+    return flops_of(it, operand_shapes(module, computation, it))
+
+
+def operand_shapes(module: Module, computation: Computation, it: Instruction) -> list[Shape]:
+    """The shapes of what an instruction takes: in StableHLO of the one result that it takes of several.
+
+    Example:
+        >>> module = Module("m", "compiled", (Computation("e", (Instruction("c", "constant", Shape("f32")),), 0),), 0)
+        >>> operand_shapes(module, module.computations[0], module.computations[0].instructions[0])
+        []
+    """
+    made = [computation.instructions[operand] for operand in it.operands]
+    if module.stage == "compiled":
+        return [one.shape for one in made]
+    return [
+        one.shape.tuple_shapes[result] if len(one.shape.tuple_shapes) > result else one.shape
+        for one, result in zip(made, it.results or (0,) * len(made), strict=True)
+    ]
+
+
+def instruction_bytes(module: Module, place: tuple[int, int]) -> tuple[int, int]:
+    """Bytes that one run of an instruction reads and writes, on one device.
+
+    Slices count as what they take or put, alone and in a fusion. Bytes are bytes of values, without padding.
+
+    Args:
+        module: a compiled program.
+        place: of an instruction that stands in no fusion.
+    """
+    read, written = traffic(module, place)
+    return sum(size for _, size in read), sum(size for _, size in written)
+
+
+def is_launched(it: Instruction) -> bool:
+    """Whether a device is asked to run an instruction of its own: it neither names nor hands on what others wrote.
+
+    Example:
+        >>> is_launched(Instruction("f", "fusion", Shape("f32"))), is_launched(Instruction("t", "tuple", Shape("f32")))
+        (True, False)
+    """
+    if it.opcode in _FREE or is_continuation(it.opcode):
+        return False
+    return it.opcode != "custom-call" or unquote(it.attribute("custom_call_target") or "") not in _RESERVING
+
+
+def traffic(module: Module, place: tuple[int, int]) -> tuple[Sizes, Sizes]:
+    """What one run of an instruction reads and writes, value by value; see `instruction_bytes`."""
+    computation = module.computations[place[0]]
+    it = computation.instructions[place[1]]
+    operands = [computation.instructions[operand].shape for operand in it.operands]
+    if it.opcode in FUSIONS and len(it.called) == 1:
+        return _FusionTraffic(module).of(it, operands)
+    return _read(it, operands), _written(it, operands)
+
+
+class _FusionTraffic:
+    """Bytes that a fusion reads and writes, fusions in it looked into: TPUs nest the slice of a loop's weights."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.users: dict[int, Sequence[Sequence[int]]] = {}
+        self.taken: dict[tuple[int, int], int | None] = {}
+
+    def of(self, it: Instruction, operands: Sequence[Shape]) -> tuple[Sizes, Sizes]:
+        """Of a parameter that is only sliced the slices, of one that is updated in place the update."""
+        index = it.called[0]
+        body = self.module.computations[index]
+        places = body.parameters()
+        read: Sizes = []
+        for number, shape in enumerate(operands):
+            whole = [(leaf, leaf.bytes) for leaf in shape.leaves()]
+            sliced = self._bytes_taken(index, places[number], 0) if number < len(places) and len(whole) == 1 else None
+            read += whole if sliced is None else [(shape, min(sliced, shape.bytes))]
+        root = body.instructions[body.root]
+        results = root.operands if root.opcode == "tuple" else (body.root,)
+        shapes = list(it.shape.leaves())
+        if it.opcode != "fusion" or len(shapes) != len(results):
+            return read, _written(it, operands)
+        written = [
+            (shape, self._bytes_put(index, result, shape)) for shape, result in zip(shapes, results, strict=True)
+        ]
+        return read, written
+
+    def _bytes_taken(self, index: int, place: int, depth: int) -> int | None:
+        """Bytes that slices take of a parameter; None where something else reads it."""
+        if (index, place) not in self.taken:
+            self.taken[index, place] = self._bytes_taken_by_users(index, place, depth)
+        return self.taken[index, place]
+
+    def _bytes_taken_by_users(self, index: int, place: int, depth: int) -> int | None:
+        body = self.module.computations[index]
+        if index not in self.users:
+            self.users[index] = body.users()
+        total = 0
+        waiting = [place]
+        for value in waiting:
+            if value == body.root:
+                return None
+            for user in self.users[index][value]:
+                it = body.instructions[user]
+                if it.opcode == "bitcast":
+                    waiting.append(user)
+                    continue
+                taken = self._bytes_taken_by(it, value, depth)
+                if taken is None:
+                    return None
+                total += taken
+        return total
+
+    def _bytes_taken_by(self, it: Instruction, value: int, depth: int) -> int | None:
+        """Bytes that one instruction of a fusion takes of a value."""
+        if it.opcode == "fusion" and len(it.called) == 1 and depth < _MOST_NESTED:
+            places = self.module.computations[it.called[0]].parameters()
+            total = 0
+            for number, operand in enumerate(it.operands):
+                if operand == value:
+                    known = number < len(places)
+                    taken = self._bytes_taken(it.called[0], places[number], depth + 1) if known else None
+                    if taken is None:
+                        return None
+                    total += taken
+            return total
+        if it.operands.count(value) != 1 or it.operands[0] != value:
+            return None
+        return it.shape.bytes if it.opcode in _SLICING else 0 if it.opcode in _UPDATING else None
+
+    def _bytes_put(self, index: int, result: int, shape: Shape, depth: int = 0) -> int:
+        """Bytes that a fusion writes of one result: those of the update where it updates a parameter in place."""
+        put = self._in_place(index, result, depth)
+        return shape.bytes if put is None else put[1]
+
+    def _in_place(self, index: int, result: int, depth: int) -> tuple[int, int] | None:
+        """Which parameter a result updates in place, by its place, and with how many bytes; None where it does not."""
+        body = self.module.computations[index]
+        it = body.instructions[through_bitcasts(body, result)]
+        if it.opcode == "fusion" and len(it.called) == 1 and not it.shape.tuple_shapes and depth < _MOST_NESTED:
+            callee = self.module.computations[it.called[0]]
+            inner = self._in_place(it.called[0], callee.root, depth + 1)
+            if inner is None:
+                return None
+            number = int(callee.instructions[inner[0]].literal or 0)
+            base, size = (it.operands[number] if number < len(it.operands) else -1), inner[1]
+        elif it.opcode in _UPDATING and len(it.operands) >= 2:
+            base, size = it.operands[0], body.instructions[it.operands[1]].shape.bytes
+        else:
+            return None
+        base = through_bitcasts(body, base)
+        return (base, size) if base >= 0 and body.instructions[base].opcode == "parameter" else None
+
+
+def through_bitcasts(body: Computation, place: int) -> int:
+    """The instruction that made a value, behind bitcasts.
+
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> module = read_hlo("HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT b = f32[2] bitcast(p)\\n}")
+        >>> through_bitcasts(module.entry_computation, 1)
+        0
+    """
+    while place >= 0 and body.instructions[place].opcode == "bitcast" and body.instructions[place].operands:
+        place = body.instructions[place].operands[0]
+    return place
+
+
+def _read(it: Instruction, operands: Sequence[Shape]) -> Sizes:
+    if it.opcode.removesuffix("-start") in _SLICING:
+        taken = [(shape, min(result_of(it).bytes, shape.bytes)) for shape in operands[:1]]
+        return taken + [(shape, shape.bytes) for shape in operands[1:]]
+    if it.opcode in _UPDATING:
+        return [(shape, shape.bytes) for shape in operands[1:]]
+    return [(leaf, leaf.bytes) for shape in operands for leaf in shape.leaves()]
+
+
+def _written(it: Instruction, operands: Sequence[Shape]) -> Sizes:
+    if it.opcode in _UPDATING:
+        return [(it.shape, shape.bytes) for shape in operands[1:2]]
+    return [(leaf, leaf.bytes) for leaf in result_of(it).leaves()]
+
+
+def result_of(it: Instruction) -> Shape:
+    """What an instruction hands over: the tuple of a `-start` names operands and contexts too.
+
+    Example:
+        >>> result_of(Instruction("s", "sine", Shape("f32", (2,)))).bytes
+        8
+    """
+    if not it.opcode.endswith("-start") or not it.shape.tuple_shapes:
+        return it.shape
+    if it.opcode == "copy-start":
+        return it.shape.tuple_shapes[0]
+    return collective_result(it)

@@ -1,0 +1,203 @@
+"""Every number of docs/numbers.md against a second way to get it, on all example programs.
+
+`hlo_count` and `stablehlo_count` read the programs with XLA's and MLIR's parsers, run their control flow and count
+again, without hlodiff. Where data decides how often a loop turns, they turn it a few times, and what hlodiff says of
+one turn has to add up to what they saw. XLA's own analysis has the last word where it counts the same thing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hlodiff.differ.executed import executed, executed_table, static_costs
+from hlodiff.differ.metrics import count, metrics_of, module_metrics, raw_metrics
+from hlodiff.hlo import read_text
+from hlodiff.hlo.model import Module
+from tests import hlo_count, stablehlo_count
+from tests.hlo_count import Body, Op, Program
+from tests.xla_costs import single_costs
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPILED = sorted([*ROOT.glob("snapshots/*/*/compiled.hlo"), *ROOT.glob("tests/fixtures/collectives/*.hlo")])
+STABLEHLO = sorted(ROOT.glob("snapshots/*/*/stablehlo.mlir"))
+# Kinds and loops are of how hlodiff looks at the call graph; `async` is a spelling. Each has a test of its own.
+_NOT_HERE = re.compile(r"ops\..*|.*_in_loops|async_collectives")
+_TURNS = ((0, 0), (3, 0), (5, 1))  # of loops that only data can end, and which branch data chooses
+
+
+def name(path: Path) -> str:
+    return "-".join(path.relative_to(ROOT).parts[1:-1]) if "snapshots" in path.parts else path.stem
+
+
+def static_numbers(module: Module) -> dict[str, float]:
+    counted = count(module)
+    return {
+        **metrics_of(counted),
+        **static_costs(module),
+        **{f"op.{opcode}": number for opcode, number in counted.ops.items()},
+    }
+
+
+def differences(ours: Mapping[str, float], theirs: Mapping[str, float]) -> dict[str, tuple[float, float]]:
+    names = [one for one in sorted({*ours, *theirs}) if not _NOT_HERE.fullmatch(one)]
+    return {one: (ours.get(one, 0), theirs.get(one, 0)) for one in names if ours.get(one, 0) != theirs.get(one, 0)}
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=name)
+def test_static_numbers_of_compiled_programs(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    program = hlo_count.parse(text)
+    counted = hlo_count.in_text(program)
+    assert not differences(static_numbers(read_text(text)), hlo_count.numbers(program, counted))
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=name)
+def test_executed_numbers_of_compiled_programs(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    program, ours = hlo_count.parse(text), executed(read_text(text))
+    for turns, branch in _TURNS:
+        ran = hlo_count.run(program, turns, branch)
+        theirs = hlo_count.numbers(program, ran)
+        for metric, number in ours.items():
+            if _NOT_HERE.fullmatch(metric):
+                continue
+            least, most = number.least, number.most
+            assert most is not None
+            for loop, low, high in number.per_turn:
+                assert high is not None
+                least, most = least + low * ran.forced[loop.name], most + high * ran.forced[loop.name]
+            assert least <= theirs[metric] <= most, metric
+            assert ran.guessed or number.exact == theirs[metric], metric
+        assert {metric for metric in theirs if theirs[metric] and metric.startswith(("coll", "cust"))} <= set(ours)
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=name)
+def test_trip_counts_that_xla_states_are_those_of_a_run(path: Path) -> None:
+    program = hlo_count.parse(path.read_text(encoding="utf-8"))
+    ran = hlo_count.run(program)
+    for body in program.bodies.values():
+        for op in body.ops:
+            stated = re.search(r'"known_trip_count":\{"n":"(\d+)"', op.config)
+            if stated and not ran.guessed:
+                assert ran.bodies[op.called[0]] % int(stated[1]) == 0, op.name
+
+
+@pytest.mark.parametrize("path", STABLEHLO, ids=name)
+def test_numbers_of_stablehlo(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    program, module = stablehlo_count.parse(text), read_text(text)
+    ours = {one: number for one, number in static_numbers(module).items() if one != "instructions"}
+    assert not differences(ours, stablehlo_count.numbers(stablehlo_count.in_text(program)))
+    assert raw_metrics(module) == {"functions": len(program)}
+    for turns, branch in _TURNS:
+        ran = stablehlo_count.run(program, turns, branch)
+        theirs = stablehlo_count.numbers(ran)
+        for metric, number in executed(module).items():
+            if _NOT_HERE.fullmatch(metric):
+                continue
+            least, most = number.least, number.most
+            assert most is not None
+            for loop, low, high in number.per_turn:
+                assert high is not None
+                least, most = least + low * ran.forced[loop.name], most + high * ran.forced[loop.name]
+            assert least <= theirs[metric] <= most, metric
+            assert ran.guessed or number.exact == theirs[metric], metric
+
+
+# What StableHLO's reference interpreter computes within a second; the others take up to 5 s, attention 13.
+_QUICK = ("called_on_host", "equinox_train_step", "ode_solve", "recurrence", "stack_scanned")
+_COMPUTED = [path for path in STABLEHLO if stablehlo_count.has_reference_run(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=() if path.parts[-3] in _QUICK else pytest.mark.slow)
+        for path in _COMPUTED
+        if path.parts[-2] == "cpu"
+    ],
+    ids=name,
+)
+def test_executed_numbers_of_stablehlo_where_everything_is_computed(path: Path, tmp_path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    theirs = stablehlo_count.numbers(stablehlo_count.reference_run(text, tmp_path))
+    assert theirs["ops"]
+    for metric, number in executed(read_text(text)).items():
+        least, most = number.bounds
+        assert least <= theirs[metric] and (most is None or theirs[metric] <= most), metric
+        assert number.exact in (theirs[metric], None), metric
+
+
+def test_the_reference_interpreter_computes_most_examples() -> None:
+    assert len({path.parts[-3] for path in _COMPUTED}) >= 10
+
+
+def _has_figures(program: Program, body: Body, op: Op) -> bool:
+    """What XLA and hlodiff count alike: no asynchronous pairs, which XLA counts twice, and no custom calls."""
+    in_memory = body.name not in program.not_stored and hlo_count.is_launched(op)
+    return _is_arithmetic(op) or (in_memory and not op.opcode.endswith("-start") and op.opcode != "custom-call")
+
+
+def _is_arithmetic(op: Op) -> bool:
+    return op.opcode in hlo_count.ELEMENTWISE or op.opcode in ("dot", "convolution")
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=name)
+def test_flops_and_bytes_of_single_instructions_are_those_of_xla(path: Path) -> None:
+    checked = 0
+    for program, body, op, xla in single_costs(path.read_text(encoding="utf-8"), _has_figures):
+        if _is_arithmetic(op):
+            checked += 1
+            assert hlo_count.flops(body, op) == xla.get("flops", 0) + xla.get("transcendentals", 0), op.name
+        if body.name in program.not_stored or not hlo_count.is_launched(op):
+            continue
+        ours, theirs = sum(hlo_count.traffic(program, body, op)), xla["bytes accessed"]
+        inside = {one.opcode for one in hlo_count.everything_in(program, op)}
+        checked += 1
+        if op.opcode == "dynamic-update-slice":
+            assert 0 <= ours - theirs <= 16, f"{op.name}: XLA reads one index of several"
+        elif inside & {"slice", "gather", "fusion"}:
+            # XLA reads all of what a fusion gathers or slices at a constant place, and twice what two in it read.
+            assert ours <= theirs + 16, f"{op.name}: nor does it read indices of a fusion in a fusion"
+        else:
+            assert ours == theirs, op.name
+    assert checked or "pallas" in str(path)
+
+
+@pytest.mark.parametrize("path", [path for path in COMPILED if "snapshots" in path.parts], ids=name)
+def test_memory_is_that_of_arguments_and_results(path: Path) -> None:
+    """Arguments are what XLA says they are, on TPUs padded to tiles; results too, and a tuple of them has pointers."""
+    program = hlo_count.parse(path.read_text(encoding="utf-8"))
+    entry = program.bodies[program.entry]
+    root = entry.ops[entry.root].type
+    summary = yaml.safe_load((path.parent / "summary.yaml").read_text(encoding="utf-8"))
+    memory = summary["memory"]
+    on_tpu = path.parts[-2].startswith("tpu")
+
+    def size(one: hlo_count.Type) -> int:
+        return -(-one.padded_bytes // 512) * 512 if on_tpu else one.bytes
+
+    given = sum(size(entry.ops[place].type) for place in entry.parameters().values())
+    assert memory["argument"] + memory["host_argument"] == given
+    pointers = 0 if not root.parts else 512 if on_tpu else 8 * len(root.parts)
+    results = memory["output"] + memory["host_output"]
+    assert results - sum(size(leaf) for leaf in root.leaves) in (0, pointers)
+    assert memory["alias"] <= memory["output"]
+    assert memory.get("peak", memory["temp"]) >= memory["temp"]
+
+
+def test_summaries_have_the_numbers_of_their_programs() -> None:
+    """What is written is what the stored programs say; `tests/test_store.py` has what only the raw program says."""
+    for path in [path for path in (*COMPILED, *STABLEHLO) if "snapshots" in path.parts]:
+        summary = yaml.safe_load((path.parent / "summary.yaml").read_text(encoding="utf-8"))
+        module = read_text(path.read_text(encoding="utf-8"))
+        stage = module.stage
+        assert summary.get("executed", {}).get(stage, {}) == executed_table(module), path
+        ours = module_metrics(module)
+        written = {one: n for one, n in summary["metrics"][stage].items() if one in ours}
+        assert written == {one: ours[one] for one in written}, path
