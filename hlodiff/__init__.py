@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hlodiff.hlo.model import Module as Module
     from hlodiff.normalizer import normalize as normalize
     from hlodiff.policy.assertions import Program as Program
+    from hlodiff.progress import Progress as Progress
     from hlodiff.registry import Case as Case
     from hlodiff.registry import abstract as abstract
     from hlodiff.registry import register as register
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from hlodiff.workflows.capture_program import capture_program as capture_program
     from hlodiff.workflows.check import CheckResult as CheckResult
     from hlodiff.workflows.check import check as check
-    from hlodiff.workflows.progress import Progress as Progress
     from hlodiff.workflows.update import UpdateResult as UpdateResult
     from hlodiff.workflows.update import update as update
 
@@ -59,7 +59,7 @@ _HOME = {
     "Module": "hlodiff.hlo.model",
     "ModuleDiff": "hlodiff.differ.result",
     "Program": "hlodiff.policy.assertions",
-    "Progress": "hlodiff.workflows.progress",
+    "Progress": "hlodiff.progress",
     "Target": "hlodiff.capture.devices",
     "UpdateResult": "hlodiff.workflows.update",
     "abstract": "hlodiff.registry",

@@ -358,6 +358,7 @@ _FLAGS = Kind(
     "list of strings, or one string",
 )
 _COUNT = _whole(1)
+_SECONDS = Kind(_number, {"type": "number", "minimum": 0}, "number", 1)
 _BOOLEAN = Kind(_boolean, {"type": "boolean"}, "boolean", True)
 _PRECISION = _one_of(_PRECISIONS, f"one of {', '.join(_PRECISIONS[:6])} or a dot algorithm of JAX", "string")
 _CONSTANTS = _one_of(("hash", "ignore"), '"hash" or "ignore"', '`"hash"` or `"ignore"`')
@@ -782,6 +783,14 @@ def _rules_kind(known: RuleTypes) -> Kind:
     return Kind(lambda value, where: rules(value, where, known), _rules_schema(known), "table")
 
 
+# Amounts of memory are read by the function that budgets use, which is further up.
+_MEMORY = Kind(
+    lambda value, where: amount(value, "memory_bytes", where),
+    {"$ref": "#/$defs/bytes_amount"},
+    'integer, or a string such as `"8 GiB"`',
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """What `[tool.hlodiff]` says, with defaults filled in. Its keys are the fields, in the order of the documentation.
@@ -813,6 +822,19 @@ class Config:
         "worker processes; each takes about 1 GB with libtpu. `--jobs` overrides it",
         shown="cores, at most 4",
         default_factory=lambda: min(4, os.cpu_count() or 1),
+    )
+    timeout: float = _key(
+        _SECONDS,
+        "seconds that a worker may take for one task: to import a module, ask a function for its cases, or capture "
+        "one program. Then it is ended, and the next task gets a new one; 0 is no limit. `--timeout` overrides it",
+        1200.0,
+        "`1200`",
+    )
+    memory: float | None = _key(
+        _MEMORY,
+        "memory that one worker may hold, looked at twice a second; above it the worker is ended. Linux alone",
+        None,
+        "nine tenths of the machine's or container's",
     )
     xla_flags: tuple[str, ...] = _key(_FLAGS, "flags for `XLA_FLAGS` of the workers", ())
     libtpu_init_args: tuple[str, ...] = _key(_FLAGS, "flags for `LIBTPU_INIT_ARGS` of the workers", ())

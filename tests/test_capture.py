@@ -392,7 +392,7 @@ def test_a_worker_that_dies_takes_only_its_own_program(project: Project) -> None
     assert deaths == {
         "leaves": ("the worker left with exit code 3 (`leaves` is registered at programs.py:5)", "about to leave"),
         "killed": (
-            "the worker was ended by SIGKILL, perhaps for want of memory (`killed` is registered at programs.py:5)",
+            "the worker was ended by SIGKILL, possibly out of memory (`killed` is registered at programs.py:5)",
             "about to be killed",
         ),
         "crashes": ("programs.py:8: the worker was ended by SIGSEGV", "about to crash"),

@@ -113,16 +113,22 @@ def test_the_bug_itself_for_those_who_look_for_it(monkeypatch: pytest.MonkeyPatc
         expected_error(KeyError("x"))
 
 
-@pytest.mark.parametrize(
-    ("shell", "what"),
-    [(">&-", "stdout: is closed"), ("> /dev/full", "stdout: cannot be written: No space left on device")],
-)
-def test_a_result_that_goes_nowhere(shell: str, what: str, said: Said) -> None:
-    command = f'"$0" -m hlodiff diff a.hlo a.hlo {shell}'
+def test_a_result_that_cannot_be_written(said: Said) -> None:
+    command = '"$0" -m hlodiff diff a.hlo a.hlo > /dev/full'
     done = subprocess.run(["sh", "-c", command, sys.executable], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"error: {what}")
+    assert done.stderr.startswith("error: stdout: cannot be written: No space left on device")
     assert done.stderr.endswith("hint: write it to a file: -o FILE\n"), "and nothing from Python's own end"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shell", [">&-", "2>&-", ">&- 2>&- <&-", "2>/dev/full", "| head -0", "2>&1 | head -0"])
+def test_a_closed_stream_changes_no_exit_code(shell: str, said: Said) -> None:
+    Path("b.hlo").write_text(ONE.replace("tanh", "exponential"))
+    for arguments, code in (("diff a.hlo b.hlo --exit-code", 1), ("diff a.hlo nothing.hlo", 2), ("--help", 0)):
+        script = f'{{ "$0" -m hlodiff {arguments}; echo $? > code; }} {shell}'
+        done = subprocess.run(["sh", "-c", script, sys.executable], capture_output=True, text=True, check=False)
+        assert (Path("code").read_text().strip(), done.stderr.count("Traceback")) == (str(code), 0), arguments
 
 
 def test_a_reader_that_has_left(said: Said) -> None:

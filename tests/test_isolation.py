@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hlodiff.capture import CapturedProgram, CaptureFailure, DiscoveredFunction, capture, discover, worker_reuse
+from hlodiff.errors import RegistryError
 from tests.captured_programs import HEAD, Project
 from tests.captured_programs import project as project
 
@@ -153,6 +157,115 @@ def test_what_a_function_does_to_its_process_reaches_no_other(project: Project, 
         outcomes = list(capture(config, discovery.requests()))
     assert all(isinstance(outcome, CapturedProgram) for outcome in outcomes), outcomes
     assert imports(tmp_path) == 1
+
+
+def test_what_a_function_changes_is_put_back_before_the_next(project: Project, tmp_path: Path) -> None:
+    """Also when all are captured, in whatever order."""
+    case = "return hlodiff.Case(jnp.sin, VECTOR)"
+    look = "(os.getcwd(), os.environ.get('X'), jax.config.jax_enable_x64, signal.getsignal(15), os.umask(18),"
+    look += " sys.getrecursionlimit(), os.path.samefile('/dev/fd/1', '/dev/null'))"
+    bodies = {
+        "looks": f"open('seen', 'a').write(repr({look}) + '\\n'); {case}",
+        "changes": "os.chdir('/'); os.environ['X'] = '1'; jax.config.update('jax_enable_x64', True);"
+        " signal.signal(15, signal.SIG_IGN); os.umask(0o777); sys.setrecursionlimit(5000); signal.alarm(1);"
+        f" os.dup2(os.open('/dev/null', 1), 1); sys.stdout = None; {case}",
+        "looks_again": f"time.sleep(1.2); print('here'); open('seen', 'a').write(repr({look}) + '\\n'); {case}",
+    }
+    config = project(module(bodies), head=COUNTED + "import signal\n")
+    with worker_reuse():
+        discovery = discover(config)
+        healthy(discovery.functions, set())
+        assert all(isinstance(one, CapturedProgram) for one in capture(config, discovery.requests(), jobs=1))
+    assert len((tmp_path / "seen").read_text().splitlines()) == 4 and imports(tmp_path) == 1
+    assert len(set((tmp_path / "seen").read_text().splitlines())) == 1, (tmp_path / "seen").read_text()
+
+
+USES_TOO_MUCH = {
+    "sleeps": ("time.sleep(600)", "ended after 4 s (the limit `timeout`)"),
+    "never_gives_the_lock_back": (
+        "import re; re.match('(a+)+$', 'a' * 60 + 'b')",
+        "ended after 4 s (the limit `timeout`)",
+    ),
+    "will_not_be_ended": (
+        "import signal; signal.signal(6, signal.SIG_IGN); time.sleep(600)",
+        "ended after 4 s (the limit `timeout`)",
+    ),
+    "eats": ("kept = bytearray(b'a') * (1 << 30); time.sleep(600)", "of memory (the limit `memory` is 0.9 GiB)"),
+    "is_killed": ("os.kill(os.getpid(), 9)", "ended by SIGKILL, possibly out of memory"),
+}
+SLEEPS = "return hlodiff.Case(lambda x: time.sleep(600), VECTOR)"
+
+
+def test_time_and_memory_have_limits(project: Project, tmp_path: Path) -> None:
+    bodies = {name: body for name, (body, _) in USES_TOO_MUCH.items()}
+    config = replace(
+        project(module({**bodies, "sleeps_when_traced": SLEEPS}), head=COUNTED), timeout=4.0, memory=0.9 * 2**30
+    )
+    with worker_reuse():
+        discovery = discover(config)
+        assert imports(tmp_path) == 1 + len(bodies)
+        found = {outcome.function: outcome for outcome in capture(config, discovery.requests(), jobs=2)}
+        assert imports(tmp_path) <= 3 + len(bodies), "what has ended a worker once is not asked again"
+    healthy(discovery.functions, set(bodies))
+    problems = {one.name: one.problem for one in discovery.functions}
+    for name, (_, says) in USES_TOO_MUCH.items():
+        outcome = found[name]
+        assert isinstance(outcome, CaptureFailure) and outcome.what == problems[name]
+        assert says in problems[name] and "programs.py:" in problems[name]
+    at = line({**bodies, "sleeps_when_traced": SLEEPS}, "sleeps_when_traced")
+    outcome = found["sleeps_when_traced"]
+    assert isinstance(outcome, CaptureFailure)
+    assert outcome.what == f"programs.py:{at}: the worker was ended after 4 s (the limit `timeout`)"
+    assert isinstance(found["before"], CapturedProgram) and isinstance(found["after"], CapturedProgram)
+
+
+def test_a_module_that_hangs_is_named(project: Project) -> None:
+    config = replace(project("time.sleep(600)\n", head=COUNTED), timeout=4.0)
+    with pytest.raises(RegistryError, match=r"cannot be imported: the worker was ended after 4 s") as raised:
+        discover(config)
+    assert raised.value.where == f"programs.py:{FIRST}"
+
+
+def test_a_thread_that_ends_the_worker_later_is_named(
+    project: Project, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """The function that is asked then is asked again, and captured."""
+    case = "return hlodiff.Case(jnp.sin, VECTOR)"
+    start = "import threading; threading.Thread"
+    bodies = {
+        "leaves_one": f"{start}(target=lambda: (time.sleep(0.5), os._exit(9))).start(); {case}",
+        "is_innocent": f"time.sleep(1); {case}",
+        "leaves_another": f"{start}(target=time.sleep, args=(600,)).start(); {case}",
+    }
+    with worker_reuse():
+        discovery = discover(project(module(bodies), head=COUNTED))
+    healthy(discovery.functions, set())
+    assert [record.getMessage() for record in caplog.records] == [
+        "warning: the worker left with exit code 9 during `is_innocent`, which is tried again:"
+        " `leaves_one` left the thread Thread-2 (<lambda>) running"
+    ]
+
+
+def test_a_worker_dies_with_its_parent_while_the_lock_is_held(project: Project, tmp_path: Path) -> None:
+    project(
+        module({"stuck": "import re; open('pid', 'w').write(str(os.getpid())); re.match('(a+)+$', 'a' * 60 + 'b')"}),
+        head=COUNTED,
+    )
+    (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')
+    with subprocess.Popen([sys.executable, "-m", "hlodiff", "list"], cwd=tmp_path) as process:
+        until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text() != "")
+        worker = Path("/proc", (tmp_path / "pid").read_text())
+        assert worker.exists()
+        process.kill()
+    until(lambda: not worker.exists() or "State:\tZ" in (worker / "status").read_text())
+
+
+def until(holds: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait until something holds, and fail where it never does."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 EIGHT = {

@@ -19,19 +19,30 @@ PACKAGE = ROOT / "hlodiff"
 
 # Room -> rooms it may know. `errors` is known to all, `cli` and `pytest_plugin` know all.
 _BELOW_REPORT = {"differ", "graph", "normalizer", "hlo", "config"}
-_BELOW_WORKFLOWS = _BELOW_REPORT | {"capture", "tracing", "policy", "report", "registry", "snapshots"}
+_BELOW_WORKFLOWS = _BELOW_REPORT | {
+    "capture",
+    "interrupts",
+    "progress",
+    "tracing",
+    "policy",
+    "report",
+    "registry",
+    "snapshots",
+}
 KNOWS: dict[str, set[str]] = {
     "errors": set(),
     "config": set(),
     "registry": set(),
-    "hlo": set(),
+    "progress": set(),
+    "interrupts": set(),
+    "hlo": {"interrupts"},
     "graph": {"hlo"},
     "normalizer": {"hlo"},
     "snapshots": {"hlo", "tracing"},
     "differ": {"graph", "normalizer", "hlo"},
     # `tracing` stands beside `capture`: workers observe what they trace, and the observer asks for private JAX there.
     "tracing": {"capture", "normalizer", "hlo"},
-    "capture": _BELOW_REPORT | {"registry", "tracing"},
+    "capture": _BELOW_REPORT | {"interrupts", "progress", "registry", "tracing"},
     "policy": _BELOW_REPORT | {"snapshots", "tracing"},
     "report": _BELOW_REPORT | {"policy", "registry", "snapshots", "tracing"},
     "workflows": _BELOW_WORKFLOWS,
@@ -178,7 +189,7 @@ def test_only_the_edges_touch_the_process() -> None:
         "cli/",
         "pytest_plugin/",
         "__main__.py",
-        *(f"capture/{n}" for n in ("worker.py", "bootstrap/", "run_recorder.py")),
+        *(f"capture/{n}" for n in ("worker.py", "process_state.py", "bootstrap/", "run_recorder.py")),
     )
     touching = {"os.environ", "os.getenv", "os.putenv", "sys.exit", "os._exit"}
     wrong = [

@@ -15,9 +15,9 @@ import pytest
 import hlodiff
 from hlodiff.cli.output import messages
 from hlodiff.errors import ConfigError, UsageError
+from hlodiff.progress import Progress, progress, reporting_to
 from hlodiff.report import to_json
 from hlodiff.workflows.accept import decisions_json
-from hlodiff.workflows.progress import Progress, progress, reporting_to
 from hlodiff.workflows.update import update_json
 
 PROGRAM = """import jax.numpy as jnp

@@ -13,12 +13,15 @@ devices), which JAX and XLA read only once.
 from __future__ import annotations
 
 import contextlib
+import logging
+import math
 import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -45,9 +48,11 @@ from hlodiff.capture.messages import (
     Request,
     TargetStatus,
 )
+from hlodiff.capture.supervision import LOOK_SECONDS, allowance, end, excess
 from hlodiff.capture.targets import KNOWN, TargetName, parse
 from hlodiff.config import TABLE, Config, process_environment
-from hlodiff.errors import CaptureError, RegistryError, UsageError
+from hlodiff.errors import CaptureError, HlodiffError, RegistryError, UsageError
+from hlodiff.interrupts import deferred
 
 Job = Request | GrowthRequest | ParityRequest
 Answer = Outcome | GrowthResult | CallResult
@@ -57,9 +62,18 @@ _DISCOVERY = Setting(attached=False, cpu_devices=256)
 _DEVICES = "JAX_NUM_CPU_DEVICES"
 _PACKAGE_PARENT = Path(__file__).resolve().parent.parent.parent
 # The package is found even where it is not installed, after everything else, so that it shadows nothing.
-_START = f"import sys; sys.path.append({str(_PACKAGE_PARENT)!r}); from hlodiff.capture.worker import main; main({{}})"
+_START = (
+    f"import sys; sys.path.append({str(_PACKAGE_PARENT)!r}); from hlodiff.capture.worker import main; main({{}}, {{}})"
+)
+
+_LOG = logging.getLogger(__name__)
+_PROGRESS = object()
+# What XLA and JAX do by themselves, with no line of the user's on the stack.
+_NATIVE_PHASES = ("lowering", "compiling")
 
 _LOG_TAIL = 4000  # characters of the log that a failure shows
+_LOG_LINE = 400  # and of each of its lines
+_START_SECONDS = 120.0  # what starting Python and JAX may take beyond `timeout`, which is about the user's code
 _EXIT_SECONDS = 10.0  # how long a process may take to exit after its connection closed
 _LOG_READ = 1 << 16  # faulthandler alone writes 10 kB where the stack is deep
 # What faulthandler writes when the process crashes: all threads, the one that crashed last, innermost frame first.
@@ -104,16 +118,21 @@ class Worker:
     ready: bool = False  # its imports are done
     module: str = ""  # the module that it is importing
     locations: dict[str, str] = field(default_factory=dict)  # `file:line` where each function is registered
+    started: float = math.inf  # when its task began, in seconds of `time.monotonic`; never while it is idle
+    phase: str = ""  # what it is doing with its task
+    excess: str = ""  # what it used too much of, where it was ended for that
+    left: dict[str, str] = field(default_factory=dict)  # threads that earlier functions left running, by function
 
     def death(self, root: Path) -> WorkerDeath:
         """How the process ended, with file names relative to `root`."""
-        how = self._exit()
+        how = f"the worker was {self.excess}" if self.excess else self._exit()
+        how += f" while {self.phase}" if self.phase in _NATIVE_PHASES else ""
         with self.log.open("rb") as stream:
             stream.seek(max(self.log_start, self.log.stat().st_size - _LOG_READ))
             text = stream.read().decode(errors="replace")
         parts = _CRASH.split(text)
         frames = _user_frames(parts[-1], root) if len(parts) > 1 else []
-        lines = [line for line in parts[0].splitlines() if not _ABSL.match(line)]
+        lines = [line[:_LOG_LINE] for line in parts[0].splitlines() if not _ABSL.match(line)]
         lines += [f"  {location} in {function}" for location, function in frames]
         log = "\n".join(lines).strip("\n")[-_LOG_TAIL:]
         return WorkerDeath(how, where=frames[0][0] if frames else "", log=log)
@@ -126,7 +145,7 @@ class Worker:
         if code >= 0:
             return f"the worker left with exit code {code}"
         name = signal.Signals(-code).name if -code in signal.valid_signals() else f"signal {-code}"
-        return f"the worker was ended by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")
+        return f"the worker was ended by {name}" + (", possibly out of memory" if name == "SIGKILL" else "")
 
     def kill(self) -> None:
         """End the process and all that it started."""
@@ -134,6 +153,19 @@ class Worker:
         with contextlib.suppress(ProcessLookupError):  # it has already exited
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+
+def warn_of_threads(worker: Worker, function: str, death: WorkerDeath) -> bool:
+    """Whether threads that earlier functions left running may have ended a worker; a message names them then.
+
+    The function whose task it was is tried again, in a new worker, where it is not one of them.
+    """
+    others = {name: threads for name, threads in worker.left.items() if name != function}
+    if not others or worker.excess:
+        return False
+    named = "; ".join(f"`{name}` left {threads} running" for name, threads in others.items())
+    _LOG.warning("warning: %s during `%s`, which is tried again: %s", death.how, function, named)
+    return True
 
 
 def _user_frames(crash: str, root: Path) -> list[tuple[str, str]]:
@@ -160,16 +192,19 @@ class WorkerPool:
         default_factory=lambda: tempfile.TemporaryDirectory(prefix="hlodiff-", ignore_cleanup_errors=True)
     )
     started: int = 0
+    closed: bool = False  # no worker is started any more
     folder_in_use: bool = False  # by a worker that is kept for reuse
+    on_phase: Callable[[Worker, str], None] = lambda worker, phase: None
 
     def __enter__(self) -> WorkerPool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for worker in list(self.workers):
-            self.stop(worker)
-        if not self.folder_in_use:
-            self.folder.cleanup()
+        with deferred():
+            for worker in list(self.workers):
+                self.stop(worker)
+            if not self.folder_in_use:
+                self.folder.cleanup()
 
     def start(self, setting: Setting, purpose: Purpose) -> Worker:
         """Start a process, without waiting for its imports."""
@@ -180,7 +215,7 @@ class WorkerPool:
         with log.open("wb") as stream, theirs:
             process = subprocess.Popen(
                 # -P: the current folder must not decide what is imported.
-                [sys.executable, "-P", "-X", "faulthandler", "-c", _START.format(theirs.fileno())],
+                [sys.executable, "-P", "-X", "faulthandler", "-c", _START.format(theirs.fileno(), os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=stream,
@@ -189,16 +224,20 @@ class WorkerPool:
                 cwd=self.config.root,
                 start_new_session=True,  # Ctrl-C is for the parent, which ends the whole group
             )
-        worker = Worker(setting, process, ours, log)
+        worker = Worker(setting, process, ours, log, started=time.monotonic() + _START_SECONDS)
         self.workers.append(worker)
-        ours.send((self.config, purpose))
+        with contextlib.suppress(ConnectionError):  # it has just died, which is read later
+            ours.send((self.config, purpose))
+        if self.closed:  # from another thread, which has not seen this worker
+            self.kill()
+        self._enter(worker, "starting JAX")
         return worker
 
     def start_ready(self, setting: Setting, purpose: Purpose) -> Worker:
         """Start a process and wait until its imports are done: the next `ask` with this setting goes to it."""
         worker = self.start(setting, purpose)
         while not worker.ready:
-            self._receive(worker)
+            self._read(worker)
         return worker
 
     def stop(self, worker: Worker) -> None:
@@ -207,6 +246,7 @@ class WorkerPool:
 
     def kill(self) -> None:
         """End all processes from another thread: the thread that waits for an answer gets a `WorkerDeath`."""
+        self.closed = True
         for worker in list(self.workers):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(worker.process.pid, signal.SIGKILL)
@@ -217,13 +257,22 @@ class WorkerPool:
         Raises:
             WorkerDeath: the worker ended before it answered. The next question goes to a new one.
         """
-        worker = self._idle(setting) or self.start_ready(setting, what)
-        worker.log_start = worker.log.stat().st_size
+        worker = self.idle(setting) or self.start_ready(setting, what)
+        self._begin(worker)
         with contextlib.suppress(ConnectionError):  # it has just died, which is read below
             worker.connection.send((what, payload))
-        return self._receive(worker)
+        while (answer := self._read(worker)) is _PROGRESS:
+            pass
+        return answer
 
-    def _idle(self, setting: Setting) -> Worker | None:
+    def _begin(self, worker: Worker) -> None:
+        worker.log_start, worker.started, worker.phase = worker.log.stat().st_size, time.monotonic(), ""
+
+    def _enter(self, worker: Worker, phase: str) -> None:
+        worker.phase = phase
+        self.on_phase(worker, phase)
+
+    def idle(self, setting: Setting) -> Worker | None:
         """A live worker; one that died after its last answer is dropped, so that the next question is not blamed."""
         worker = next((worker for worker in self.workers if worker.setting == setting), None)
         if worker is not None and worker.process.poll() is not None:
@@ -241,39 +290,60 @@ class WorkerPool:
                 self._reuse(setting) or self.start(setting, "capture")
 
     def wait(self) -> list[Worker]:
-        """The workers that have sent something or ended."""
-        ready = wait([worker.connection for worker in self.workers])
+        """The workers that have sent something or ended; none where all are busy for a while."""
+        ready = wait([worker.connection for worker in self.workers], LOOK_SECONDS)
+        for worker in self.workers:
+            if worker.connection not in ready:
+                self._look(worker)
         return [worker for worker in self.workers if worker.connection in ready]
 
+    def _look(self, worker: Worker) -> None:
+        """End a worker that uses more than it may: the end of its connection is read next."""
+        allowed = allowance(self.config.timeout, self.config.memory)
+        if not worker.excess and (found := excess(allowed, worker.process.pid, worker.log, worker.started)):
+            worker.excess = found
+            end(worker.process)
+
     def submit(self, worker: Worker, queue: deque[Any], on_event: Callable[[Event], None]) -> None:
-        """Send a worker the next request of the queue; stop it where the queue is empty."""
-        if worker not in self.workers or not worker.ready:
+        """Send an idle worker the next request of the queue; stop it where the queue is empty."""
+        if worker not in self.workers or not worker.ready or worker.request is not None:
             return
         if not queue:
             self.stop(worker)
             return
         request = queue.popleft()
-        worker.request, worker.log_start = request, worker.log.stat().st_size
+        worker.request = request
+        self._begin(worker)
         on_event(Event("started", request.function, request.case, request.target))
         with contextlib.suppress(ConnectionError):  # it died while idle; the next wait reads the end of the connection
             worker.connection.send(("capture", request))
 
-    def receive(self, worker: Worker) -> Any:
-        """The outcome of the worker's request; None while it is starting."""
+    def receive(self, worker: Worker, queue: deque[Any]) -> Any:
+        """The outcome of the worker's request; None while it is starting or busy.
+
+        A request is put back into its queue where the worker died and threads of earlier functions may have done it.
+        """
         request = worker.request
         try:
-            result = self._receive(worker)
+            result = self._read(worker)
         except WorkerDeath as death:
             if request is None:
                 raise CaptureError(f"{death.how} before it could start; the end of its log:\n{death.log}") from None
+            if warn_of_threads(worker, request.function, death):
+                queue.appendleft(request)
+                return None
             what = death.describe(request.function, worker.locations.get(request.function, ""))
             return CaptureFailure(request.function, request.case, request.target, what, death.log)
+        if result is _PROGRESS:
+            return None
         worker.request = None
         return result
 
-    def _receive(self, worker: Worker) -> Any:
-        """The next answer of a worker; None where the message reports progress of its start."""
+    def _read(self, worker: Worker) -> Any:
+        """The next message of a worker; _PROGRESS where it is no answer."""
         try:
+            while not worker.connection.poll(LOOK_SECONDS):
+                self._look(worker)
             kind, payload = worker.connection.recv()
         except (EOFError, OSError):
             death = worker.death(self.config.root)
@@ -285,15 +355,21 @@ class WorkerPool:
         except Exception as error:  # it holds a type of the user's own modules, which are not imported here
             self.stop(worker)
             raise WorkerDeath(f"the answer of the worker cannot be read: {one_line(error)}") from None
-        if kind == "error":
-            raise payload
         if kind == "importing":
-            worker.module = payload
-            return None
-        if kind == "ready":
-            worker.ready, worker.locations = True, payload
-            return None
-        return payload
+            worker.module, worker.started = payload, time.monotonic() + (0 if payload else _START_SECONDS)
+            self._enter(worker, f"importing {payload}" if payload else "starting JAX")
+        elif kind == "phase":
+            self._enter(worker, payload)
+        elif kind == "left":
+            worker.left.update(payload)
+        elif kind == "ready":
+            worker.ready, worker.locations, worker.started = True, payload, math.inf
+        else:
+            worker.started = math.inf
+            if kind == "error":
+                raise payload
+            return payload
+        return _PROGRESS
 
     def keep_for_reuse(self) -> None:
         """Keep the worker that was asked for the next pool of this command, inside `worker_reuse`."""
@@ -312,10 +388,19 @@ class WorkerPool:
 
 @dataclass(slots=True)
 class _Reuse:
-    """At most one idle worker between two pools, the configuration it was started with, and the folders of logs."""
+    """What one pool leaves the next of a command.
+
+    Args:
+        worker: at most one, idle.
+        config: the configuration it was started with.
+        deaths: how the worker died that asked a function for its cases, by project and function: it is not asked
+            again, which would take as long and end as it did.
+        folders: of the logs.
+    """
 
     worker: Worker | None = None
     config: Config | None = None
+    deaths: dict[tuple[Path, str], tuple[str, WorkerDeath]] = field(default_factory=dict)
     folders: list[tempfile.TemporaryDirectory[str]] = field(default_factory=list)
 
     def keep(self, config: Config, worker: Worker, folder: tempfile.TemporaryDirectory[str]) -> None:
@@ -353,7 +438,7 @@ def _prepare(worker: Worker, devices: str) -> bool:
     """Set the number of CPU devices and start XLA, where it has not started yet."""
     try:
         worker.connection.send(("has_devices", devices))
-        kind, ready = worker.connection.recv()
+        kind, ready = worker.connection.recv() if worker.connection.poll(_EXIT_SECONDS) else ("", None)
         if kind == "result" and ready is True:
             worker.connection.send(("start", None))
             return True
@@ -378,10 +463,11 @@ def worker_reuse() -> Iterator[None]:
     try:
         yield
     finally:
-        _REUSE.reset(token)
-        reuse.kill()
-        for folder in reuse.folders:
-            folder.cleanup()
+        with deferred():
+            _REUSE.reset(token)
+            reuse.kill()
+            for folder in reuse.folders:
+                folder.cleanup()
 
 
 def discover(config: Config) -> Discovery:
@@ -423,10 +509,20 @@ def discover(config: Config) -> Discovery:
 
 def _with_cases(pool: WorkerPool, listed: DiscoveredFunction) -> tuple[DiscoveredFunction, tuple[str, ...]]:
     """A function with its cases, and the files imported for them. A function that ends the worker gets a `problem`."""
+    worker = pool.idle(_DISCOVERY)
     try:
         return cast("tuple[DiscoveredFunction, tuple[str, ...]]", pool.ask(_DISCOVERY, "cases", listed.name))
     except WorkerDeath as death:
-        return replace(listed, problem=death.describe(listed.name, f"{listed.file}:{listed.line}")), ()
+        if worker is not None and warn_of_threads(worker, listed.name, death):
+            return _with_cases(pool, listed)
+        where = f"{listed.file}:{listed.line}"
+        if (reuse := _REUSE.get()) is not None:
+            reuse.deaths[pool.config.root, listed.name] = where, death
+        return replace(listed, problem=death.describe(listed.name, where)), ()
+    except HlodiffError as error:
+        if pool.idle(_DISCOVERY) is None:  # no worker can be started any more
+            raise
+        return replace(listed, problem=error.render()), ()
 
 
 def probe(config: Config, names: Sequence[TargetName]) -> dict[str, str]:
@@ -503,9 +599,14 @@ def _capture(
     yield from (_finish(on_event, failure) for failure in failures)
     queues: dict[Setting, deque[Job]] = {}
     unavailable = {name.name: missing(name) for _, name in named}
+    reuse = _REUSE.get()
     for request, name in named:
         lacking = unavailable[name.name]
-        if lacking is not None:
+        if reuse is not None and (config.root, request.function) in reuse.deaths:
+            where, death = reuse.deaths[config.root, request.function]
+            what = death.describe(request.function, where)
+            yield _finish(on_event, CaptureFailure(request.function, request.case, request.target, what, death.log))
+        elif lacking is not None:
             reason, install = lacking
             yield _finish(on_event, NotChecked(request.function, request.case, request.target, reason, install))
         else:
@@ -514,7 +615,7 @@ def _capture(
         while any(queues.values()) or pool.workers:
             pool.scale(queues, jobs)
             for worker in pool.wait():
-                outcome = pool.receive(worker)
+                outcome = pool.receive(worker, queues[worker.setting])
                 if outcome is not None:
                     yield _finish(on_event, outcome)
                 pool.submit(worker, queues[worker.setting], on_event)

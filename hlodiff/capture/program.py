@@ -100,6 +100,7 @@ class Bench:
         self.environment = environment
         self.large_constants = large_constants
         self.worker = worker
+        self.on_phase: Callable[[str], None] = lambda phase: None
         self._targets: dict[str, Target] = {}
         self._last: tuple[tuple[str, str], BuiltCases] | None = None
 
@@ -170,8 +171,10 @@ def _capture_with(bench: Bench, request: Request, find: Callable[[Target, bool],
         return NotChecked(*where, *cannot_open(name, error))
     case: Case | None = None
     try:
+        bench.on_phase("asking for")
         with bench.fresh():
             case = find(target, True)
+        bench.on_phase("tracing")
         with bench.fresh():
             traced = trace(case, target.devices[0])
         dropped = dropped_kinds(case, traced.traced.jaxpr, target, lambda other: find(other, False))
@@ -220,6 +223,7 @@ def failed(bench: Bench, request: Request, error: BaseException) -> CaptureFailu
 def _compile(bench: Bench, request: Request, name: TargetName, target: Target, traced: TracedCase) -> Outcome:
     where = (request.function, request.case, request.target)
     try:
+        bench.on_phase("lowering")
         start = time.perf_counter()
         lowered = lower(traced, target.devices[0])
         lowering = time.perf_counter() - start
@@ -234,6 +238,7 @@ def _compile(bench: Bench, request: Request, name: TargetName, target: Target, t
             return NotChecked(*where, *ignored)
         if request.lower_only:
             return CapturedProgram(*where, stablehlo, None, found, seconds)
+        bench.on_phase("compiling")
         start = time.perf_counter()
         compiled = compile_with_dump(lowered, Path(request.dump)) if request.dump else lowered.compile()
         seconds["compile"] = time.perf_counter() - start

@@ -19,10 +19,10 @@ from dataclasses import replace
 from functools import cached_property
 from importlib.machinery import SourceFileLoader
 from multiprocessing.connection import Connection
-from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from hlodiff import errors
 from hlodiff.capture.environment import Purpose
 from hlodiff.capture.imports import import_modules, imported_files, one_line, relative, user_frame
 from hlodiff.capture.inputs import ImportedInputs
@@ -36,6 +36,8 @@ from hlodiff.capture.messages import (
     ParityRequest,
     ScenarioRun,
 )
+from hlodiff.capture.process_state import ProcessState
+from hlodiff.capture.supervision import die_with_parent, prefer_to_be_killed
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, RegistryError, UsageError
@@ -45,13 +47,16 @@ if TYPE_CHECKING:
     from hlodiff.capture.cases import BuiltCases
 
 
-def main(descriptor: int) -> None:
+def main(descriptor: int, parent: int) -> None:
     """Serve requests until the parent sends None.
 
     Args:
         descriptor: file descriptor of the connection to the parent.
+        parent: the parent's process id.
     """
-    threading.Thread(target=_exit_with_parent, args=(os.getppid(),), daemon=True).start()
+    die_with_parent()
+    prefer_to_be_killed()
+    threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
     _compile_as_cached()
     os.set_inheritable(descriptor, False)  # or a process that the user's code starts would keep it open
     log = os.dup(1)
@@ -60,22 +65,53 @@ def main(descriptor: int) -> None:
         config, purpose = connection.recv()
         gc.disable()  # imports make no garbage, and looking for it takes a tenth of their time
         try:
-            server = _Server(config, purpose, lambda module: send("importing", module))
+            server = _Server(config, purpose, send)
             locations = server.locations()
         except HlodiffError as error:
-            send("error", error)
+            send("error", _plain(error))
             return
         except Exception as error:
             traceback.print_exc()
             send("error", CaptureError(f"JAX cannot be started: {one_line(error)}"))
             return
         gc.enable()
+        state = ProcessState(log)
         send("ready", locations)
+        last = None
         while (message := connection.recv()) is not None:
-            _open_output(log)
-            send(*_answer(server, *message))
+            what, payload = message
+            own = what in _OURS
+            # Cases of a function are built once, and may set what they are traced with: so it has one state.
+            function = None if own else _function_of(payload)
+            if own or function != last:
+                state.restore()
+            last = function
+            answer = _answer(server, what, payload)
+            if own:
+                state.keep()
+            elif left := state.left_threads():
+                send("left", {function: left})
+            send(*answer)
     sys.stdout.flush()
     os._exit(0)  # nothing is left to do, and unloading plugins takes up to a second
+
+
+# Requests that run none of the user's functions.
+_OURS = ("has_devices", "start", "discover", "probe", "variants")
+
+
+def _function_of(payload: Any) -> str:
+    """Whose task a request is: a name, a name with a number, a record, or a record in a record."""
+    if isinstance(payload, tuple):
+        return str(payload[0])
+    return payload if isinstance(payload, str) else str(getattr(payload, "request", payload).function)
+
+
+def _plain(error: HlodiffError) -> HlodiffError:
+    """An error of ours; for a class of the user's own, which the parent cannot know, the nearest of ours."""
+    if type(error).__module__ == errors.__name__:
+        return error
+    return RegistryError(str(error.what), where=str(error.where), hint=str(error.hint))
 
 
 def _compile_as_cached() -> None:
@@ -107,27 +143,15 @@ def _sender(connection: Connection[Any, Any]) -> Callable[[str, Any], None]:
     return send
 
 
-def _open_output(log: int) -> None:
-    """Reopen stdout and stderr on the log where the user's code has closed them."""
-    for descriptor, name in ((1, "stdout"), (2, "stderr")):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.dup2(log, descriptor)
-        if getattr(sys, name) is None or getattr(sys, name).closed:
-            stream = open(descriptor, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
-            setattr(sys, name, stream)
-
-
 def _answer(server: _Server, what: str, payload: Any) -> tuple[str, Any]:
     try:
         return "result", getattr(server, what)(payload)
     except HlodiffError as error:
-        return "error", error
+        return "error", _plain(error)
 
 
 def _exit_with_parent(parent: int) -> None:
-    """Exit when the parent was killed: a long compile would otherwise continue."""
+    """Exit when the parent was killed before the kernel knew about it, or where the kernel takes no such wish."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
@@ -136,18 +160,19 @@ def _exit_with_parent(parent: int) -> None:
 class _Server:
     """Answers requests, one method each."""
 
-    def __init__(self, config: Config, purpose: Purpose, on_module: Callable[[str], None]) -> None:
+    def __init__(self, config: Config, purpose: Purpose, send: Callable[[str, Any], None]) -> None:
         self.config = config
         self.seen: set[str] = set()  # modules whose files were reported to the parent
         self.inputs = ImportedInputs(config.root)
         if purpose != "probe":
-            import_modules(config, on_module)
+            import_modules(config, lambda module: send("importing", module))
             self.inputs.follow()  # reads the files now: they may change while programs compile
-            on_module("")
+            send("importing", "")
         # After the user's modules: they may set JAX's configuration before it starts.
         from hlodiff.capture.program import Bench
 
         self.bench = Bench(config.root, process_environment(), config.large_constants, worker=True)
+        self.bench.on_phase = self.on_phase = lambda phase: send("phase", phase)
         if purpose == "capture":
             self.start(None)
 
@@ -184,6 +209,7 @@ class _Server:
             return False
         os.environ[name] = wanted
         self.bench = Bench(self.config.root, process_environment(), self.config.large_constants, worker=True)
+        self.bench.on_phase = self.on_phase
         return True
 
     def capture(self, request: Any) -> Any:
@@ -322,8 +348,3 @@ def _target_problem(name: str) -> str:
     except UsageError as error:
         return error.what
     return ""
-
-
-if __name__ == "__main__":
-    sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
-    main(int(sys.argv[1]))

@@ -35,6 +35,7 @@ from hlodiff.workflows.check import check
 )
 @click.option("--passes", is_flag=True, help="Say which of XLA's passes did it: compiles what changed once more.")
 @options.jobs
+@options.timeout
 @options.project
 def command(
     names: tuple[str, ...],

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
-import sys
+import signal
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
@@ -15,6 +14,7 @@ import click
 from hlodiff import __version__
 from hlodiff.cli.progress_bar import progress_bar
 from hlodiff.errors import ConfigError, HlodiffError, RegistryError, expected_error
+from hlodiff.interrupts import Interrupted, exit_code
 
 # Subcommands are imported when they are used: `--help` must be quick, and `diff` must not import JAX.
 _COMMANDS = {
@@ -42,9 +42,7 @@ _COMMANDS = {
     "comment": "Say on a pull or merge request what a check has found, in one comment.",
 }
 _FAILED = 2
-# Programs are trees of records without cycles: looking for cycles each 700 objects took 10 to 17 % of a long diff, and
-# looking less often no memory that could be measured.
-_MANY_OBJECTS = 100_000
+_HELP = {"-h", "--help", "--version"}
 # Where an error says no more: what shows whether it is repaired, in a second and without compiling anything.
 _REPAIR = "repair it; `hlodiff list` shows what is found"
 
@@ -89,14 +87,8 @@ def _group() -> None:
     It was meant:     hlodiff review, then commit the snapshots.
     Two of anything:  hlodiff diff OLD NEW
 
-    Exit codes: 0 clean, 1 something fails the policy, 2 no verdict was possible.
+    Exit codes: 0 clean, 1 something fails the policy, 2 no verdict was possible, 130 and 143 interrupted.
     """
-
-
-def main() -> None:
-    """Run the command line and leave the process with its exit code."""
-    gc.set_threshold(_MANY_OBJECTS)
-    sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -106,7 +98,7 @@ def run(arguments: Sequence[str]) -> int:
         arguments: what stands after `hlodiff` on the command line.
 
     Returns:
-        the exit code: 0 clean, 1 a finding fails, 2 no verdict was possible.
+        the exit code: 0 clean, 1 a finding fails, 2 no verdict was possible, 128 + N where signal N ended it.
 
     Example:
         >>> run(["--version"])
@@ -117,21 +109,23 @@ def run(arguments: Sequence[str]) -> int:
         with progress_bar():
             code = _group.main(args=list(arguments), prog_name="hlodiff", standalone_mode=False)
         return code if isinstance(code, int) else 0
-    except BrokenPipeError:
+    except SystemExit:  # click's, where the reader of a help text has left
         from hlodiff.cli.output import close_stdout
 
         close_stdout()
-        return _FAILED
+        return 0 if _HELP.intersection(arguments) else _FAILED
     except click.exceptions.Exit as left:
         return left.exit_code
     except click.ClickException as error:
         error.show()
         return _FAILED
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as error:
         from hlodiff.cli.output import tell
 
-        tell("interrupted: every snapshot is whole, recorded before or by this run")
-        return _FAILED
+        cause = error.__cause__ if isinstance(error, click.Abort) else error
+        by = f" by {cause}" if isinstance(cause, Interrupted) and cause.number != signal.SIGINT else ""
+        tell(f"interrupted{by}: every snapshot is whole, recorded before or by this run")
+        return exit_code(cause)
     except Exception as error:
         if not isinstance(error, HlodiffError) and os.environ.get("HLODIFF_TRACEBACK"):
             traceback.print_exception(error)

@@ -30,6 +30,7 @@ _FORMS = {"text": growth_text, "json": growth_json, "markdown": growth_markdown}
 @click.option("--format", "form", type=click.Choice(list(_FORMS)), default="text", show_default=True, help="Form.")
 @options.output
 @options.jobs
+@options.timeout
 @options.project
 def command(
     names: tuple[str, ...],

@@ -23,6 +23,7 @@ from hlodiff.inspect.passes import dumped_programs, limits_of
     "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True, help="Form."
 )
 @options.output
+@options.timeout
 @options.project
 def command(
     name: str,

@@ -29,6 +29,7 @@ from hlodiff.inspect.passes_report import passes_json, passes_markdown, passes_t
     help="Form.",
 )
 @options.output
+@options.timeout
 @options.project
 def command(
     names: tuple[str, ...],

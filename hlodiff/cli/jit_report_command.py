@@ -25,6 +25,7 @@ from hlodiff.workflows.configuration import load
 )
 @options.form
 @options.output
+@options.timeout
 @options.project
 def command(names: tuple[str, ...], calls: int, form: str, output: str | None, project: Path) -> int:
     """Run a computation that is jitted in several ways, and show what each way compiles to and costs.

@@ -22,6 +22,7 @@ from hlodiff.workflows.select import ChosenFunctions, choose
 @options.target
 @options.plain_form
 @options.output
+@options.timeout
 @options.project
 def command(names: tuple[str, ...], targets: tuple[str, ...], form: str, output: str | None, project: Path) -> int:
     """Show registered functions, where they are registered, their targets, and whether they have snapshots.

@@ -138,6 +138,25 @@ def jobs(command: F) -> F:
     )(command)
 
 
+def timeout(command: F) -> F:
+    """`--timeout SECONDS`, which holds for every configuration that the command loads."""
+
+    def hold(context: click.Context, _: click.Parameter, seconds: float | None) -> None:
+        if seconds is not None:
+            from hlodiff.workflows.configuration import timeout_of
+
+            context.with_resource(timeout_of(seconds))
+
+    return click.option(
+        "--timeout",
+        type=click.FloatRange(min=0),
+        metavar="SECONDS",
+        expose_value=False,
+        callback=hold,
+        help="How long one task of a worker may take; the configuration's by default.",
+    )(command)
+
+
 def ci_write(command: F) -> F:
     """`--ci-write`."""
     return click.option("--ci-write", is_flag=True, help="Write snapshots although this is CI (variable CI).")(command)

@@ -124,8 +124,6 @@ def _write_all(file: IO[bytes], content: bytes) -> None:
 
 
 def _print(text: str) -> None:
-    if sys.stdout is None:
-        raise UsageError("is closed, so the result goes nowhere", where="stdout", hint="write it to a file: -o FILE")
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # of a terminal that knows less than Unicode
     try:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
@@ -205,8 +203,9 @@ def _below_repository(root: Path) -> str:
 
 
 def tell(message: str) -> None:
-    """A message for people, on stderr."""
-    click.echo(unordered(printable(message, lines=True)), err=True)
+    """A message for people, on stderr. Where nobody reads it, the verdict stands."""
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(unordered(printable(message, lines=True)), err=True)
 
 
 @contextlib.contextmanager

@@ -26,6 +26,7 @@ _FORMS = {"text": parity_text, "json": parity_json, "markdown": parity_markdown}
 @click.option("--format", "form", type=click.Choice(list(_FORMS)), default="text", show_default=True, help="Form.")
 @options.output
 @options.jobs
+@options.timeout
 @options.project
 @worker_reuse()
 def command(

@@ -31,6 +31,7 @@ from hlodiff.workflows.select import select
 @click.option("--all", "everything", is_flag=True, help="List every pass.")
 @options.form
 @options.output
+@options.timeout
 @options.project
 def command(
     names: tuple[str, ...],

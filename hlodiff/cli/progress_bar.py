@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hlodiff.workflows.progress import Progress, reporting_to
+from hlodiff.progress import Progress, reporting_to
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

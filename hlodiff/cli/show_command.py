@@ -34,6 +34,7 @@ from hlodiff.workflows.select import select, selected
 @click.option("--why", is_flag=True, help="What the program holds more often or larger than it must, and where.")
 @options.plain_form
 @options.output
+@options.timeout
 @options.project
 def command(
     words: tuple[str, ...],

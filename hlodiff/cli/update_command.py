@@ -22,6 +22,7 @@ from hlodiff.workflows.update import update, update_json, update_text
 @options.output
 @options.ci_write
 @options.jobs
+@options.timeout
 @options.project
 def command(
     names: tuple[str, ...],

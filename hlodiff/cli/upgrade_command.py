@@ -27,6 +27,7 @@ from hlodiff.workflows.upgrade import compare_environments
 )  # fmt: skip
 @options.output
 @options.jobs
+@options.timeout
 @options.project
 def command(
     requirements: tuple[str, ...],

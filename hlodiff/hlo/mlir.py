@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from hlodiff.errors import HlodiffError, ReadError
+from hlodiff.interrupts import deferred
 
 _INSTALL = "pip install 'jaxlib>=0.9.2'"
 _CONFLICT = re.compile(r"^(<<<<<<< |=======$|>>>>>>> )", re.MULTILINE)
 
 
+@deferred()  # a signal during the import of native code ends the process, or is lost
 def _load(name: str) -> Any:
     """A jaxlib module by name, with an error in one sentence where it is missing."""
     try:

@@ -34,6 +34,7 @@ from hlodiff.hlo.model import (
     region_name,
     region_title,
 )
+from hlodiff.interrupts import deferred
 
 _TENSOR = re.compile(r"tensor<((?:(?:\d+|\?)x)*)(.*)>", re.DOTALL)
 _BOUNDS = re.compile(r"#stablehlo\.bounds<(.*)>")
@@ -343,6 +344,7 @@ _DEBUG = re.compile(r'\bloc\((?:"|#loc\d*\)|callsite\(|fused[<\[]|unknown\))')
 _NAME = re.compile(r"\s*%([\w.$-]+)")
 
 
+@deferred()  # jaxlib's bindings lose exceptions that a signal raises while they convert values
 def read_stablehlo(text: str, *, path: str = "") -> Module:
     """Read one StableHLO module.
 

@@ -10,7 +10,7 @@ from hlodiff.differ.metrics import count
 from hlodiff.hlo.model import Module
 from hlodiff.inspect.variant_budgets import over_limits, variant_limits
 from hlodiff.inspect.variants_report import Comparison, Variant, median
-from hlodiff.workflows.progress import progress
+from hlodiff.progress import progress
 
 
 def compare_variants(config: Config, names: tuple[str, ...], calls: int) -> list[Comparison]:

@@ -16,12 +16,12 @@ from hlodiff.differ.passes.steps import Numbers, first_module, pass_steps
 from hlodiff.errors import UsageError, expected_error
 from hlodiff.inspect.origin_report import headline, touch_words
 from hlodiff.inspect.passes_report import PassesView
+from hlodiff.progress import progress
 from hlodiff.report.report import Report
 from hlodiff.report.wording import many
 from hlodiff.snapshots import Key
 from hlodiff.workflows.configuration import load, load_if_any
 from hlodiff.workflows.passes import DumpedProgram, dumped_program, folder_dumps, is_dump_folder
-from hlodiff.workflows.progress import progress
 from hlodiff.workflows.select import select
 from hlodiff.workflows.sides import SideFailure
 

@@ -14,13 +14,13 @@ from hlodiff.capture import CaptureFailure, NotChecked, Request
 from hlodiff.capture.profile import PHASE_NAMES, PassTime, ProfileRequest, ProfileResult, profile
 from hlodiff.config import Config
 from hlodiff.inspect.reasons import to_mend
+from hlodiff.progress import progress
 from hlodiff.report.lines import code, escape_markdown, json_text, printable
 from hlodiff.report.program_analysis import AnalysisNote, listed
 from hlodiff.report.timings import PHASES, TITLES, bar
 from hlodiff.report.wording import format_seconds, many
 from hlodiff.snapshots import Key
 from hlodiff.workflows.capture_side import instructions
-from hlodiff.workflows.progress import progress
 
 _MOST_PASSES = 12
 _BY = {

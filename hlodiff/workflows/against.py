@@ -190,7 +190,8 @@ def _failure_finding(side: ProjectSide, series: GrowthSeries) -> Finding:
 
 # What the work tree says counts for both sides: none of it belongs to what is compared.
 _SHARED = (
-    "jobs", "limits", "large_constants", "max_file_bytes", "snapshots", "fail_on", "changes", "budgets", "rules",
+    "jobs", "timeout", "memory", "limits", "large_constants", "max_file_bytes", "snapshots", "fail_on", "changes",
+    "budgets", "rules",
 )  # fmt: skip
 _PLAIN = re.compile(r"[\w./@:+~^-]+")  # what a shell takes as it is, inside of a word
 # These may differ: each side is what its own revision registers and how it has it compiled.

@@ -9,9 +9,9 @@ from typing import Any, cast
 from hlodiff.capture import Answer, CapturedProgram, Event, Job, NotChecked, Outcome, capture
 from hlodiff.config import Config
 from hlodiff.hlo.model import Module
+from hlodiff.progress import progress
 from hlodiff.snapshots import Key, Snapshot, attach_source, name_arguments, source_of
 from hlodiff.workflows.build_snapshot import build_snapshot, normalized
-from hlodiff.workflows.progress import progress
 from hlodiff.workflows.select import requests_for
 from hlodiff.workflows.sides import Side, SideFailure, SideProgram, failed_programs, failure_of, snapshot_programs
 

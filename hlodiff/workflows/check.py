@@ -15,6 +15,7 @@ from hlodiff.differ.limits import Limits
 from hlodiff.errors import HlodiffError, UsageError
 from hlodiff.policy import Finding, exit_code, judge, judge_scenarios
 from hlodiff.policy.growth import RULE as GROWTH_RULE
+from hlodiff.progress import OnProgress, reporting_to
 from hlodiff.report.report import Report, toolchain_changes
 from hlodiff.report.timings import Timing
 from hlodiff.snapshots import FutureFormatError, Key, is_unfinished, writing
@@ -28,7 +29,6 @@ from hlodiff.workflows.next_command import following_all
 from hlodiff.workflows.notes import idle_patterns, renamed, skipped_notes
 from hlodiff.workflows.parity import check_parity, warn_of_surroundings
 from hlodiff.workflows.pending_writer import NullPendingWriter, PendingWriter, pending_folder
-from hlodiff.workflows.progress import OnProgress, reporting_to
 from hlodiff.workflows.scenarios import compare_scenarios
 from hlodiff.workflows.select import (
     ChosenFunctions,

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
 from pathlib import Path
 
 from hlodiff.config import TABLE, Config, RuleTypes, find_and_read
 from hlodiff.errors import ConfigError
+
+_TIMEOUT: ContextVar[float | None] = ContextVar("timeout", default=None)
+
+
+@contextmanager
+def timeout_of(seconds: float) -> Iterator[None]:
+    """Every configuration that is loaded inside the block has this `timeout`, as the command line asks for."""
+    token = _TIMEOUT.set(seconds)
+    try:
+        yield
+    finally:
+        _TIMEOUT.reset(token)
 
 
 def load(start: Path) -> Config:
@@ -33,7 +49,9 @@ def load(start: Path) -> Config:
 
 def load_if_any(start: Path) -> Config | None:
     """The same as `load`, but None where no folder upward has the table."""
-    return find_and_read(start, _graph_rules)
+    config = find_and_read(start, _graph_rules)
+    seconds = _TIMEOUT.get()
+    return config if config is None or seconds is None else replace(config, timeout=seconds)
 
 
 def _graph_rules() -> RuleTypes:

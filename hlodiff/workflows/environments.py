@@ -9,21 +9,25 @@ import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import venv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from hlodiff.capture.supervision import die_with_parent
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, UsageError
+from hlodiff.interrupts import deferred, install
 from hlodiff.snapshots import FolderTree, Key, list_snapshots, read_snapshot, write_snapshot
 from hlodiff.workflows.capture_side import capture_side, snapshots_of
+from hlodiff.workflows.child import run_child
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.passes import dump_all
 from hlodiff.workflows.select import selected
@@ -94,7 +98,8 @@ def other_environment(
         _lend(temporary / "lent", found)
         yield OtherEnvironment(interpreter, env, found["versions"])
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        with deferred():
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _existing(python: Path | None, folder: Path | None) -> Path | None:
@@ -128,9 +133,10 @@ def _made(folder: Path, requirements: Sequence[str]) -> Path:
     if importlib.util.find_spec("pip") is None:
         hint = "install pip here, or make the environment yourself and give it with --env"
         raise UsageError("this environment has no pip to install with", hint=hint)
-    done = subprocess.run(pip, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    done = run_child(pip)
     if done.returncode:
-        errors = [line for line in (done.stderr or done.stdout).splitlines() if line.startswith("ERROR")]
+        printed = (done.stderr or done.stdout).decode(errors="replace")
+        errors = [line for line in printed.splitlines() if line.startswith("ERROR")]
         words = "; ".join(line.removeprefix("ERROR: ") for line in errors) or "it said nothing"
         hint = "an environment of your own can be given with --env"
         raise UsageError(f"pip could not install {' '.join(requirements)}: {words[:600]}", hint=hint)
@@ -154,13 +160,7 @@ def _variables(temporary: Path) -> dict[str, str]:
 def _probed(interpreter: Path, env: dict[str, str], packages: Sequence[str]) -> dict[str, Any]:
     names = {"modules": [*_NEEDED, *_LENT], "packages": ["jax", "jaxlib", *packages]}
     try:
-        done = subprocess.run(
-            [str(interpreter), "-P", "-c", _PROBE, json.dumps(names)],
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        done = run_child([str(interpreter), "-P", "-c", _PROBE, json.dumps(names)], env=env, timeout=120)
         found: dict[str, Any] = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired):
         hint = "hlodiff needs Python 3.11 or later there"
@@ -256,7 +256,7 @@ def capture_elsewhere(
         CaptureError: hlodiff could not run there, or the project cannot be imported there.
     """
     with tempfile.TemporaryDirectory(prefix="hlodiff-") as folder:
-        job = {"project": str(config.root), "names": list(names), "targets": list(targets), "jobs": jobs, "out": folder}
+        job = {"names": list(names), "targets": list(targets), **_job(config, jobs, folder)}
         return _answered(_asked(job, other), Path(folder), other)
 
 
@@ -274,20 +274,21 @@ def dump_elsewhere(config: Config, other: OtherEnvironment, folders: Mapping[Key
     """
     with tempfile.TemporaryDirectory(prefix="hlodiff-") as folder:
         dumps = [[_parts(key), str(place)] for key, place in folders.items()]
-        job = {"project": str(config.root), "dumps": dumps, "jobs": jobs, "out": folder}
+        job = {"dumps": dumps, **_job(config, jobs, folder)}
         _check_answer(_asked(job, other), other)
+
+
+def _job(config: Config, jobs: int | None, out: str) -> dict[str, Any]:
+    return {"project": str(config.root), "jobs": jobs, "timeout": config.timeout, "out": out}
 
 
 def _asked(job: Mapping[str, Any], other: OtherEnvironment) -> dict[str, Any]:
     """What hlodiff answers in another environment."""
     # -P: the folder in which the command was typed decides nothing; PYTHONPATH leads to this very hlodiff.
-    done = subprocess.run(
-        [str(other.python), "-P", "-c", _START],
-        input=json.dumps(job), env=other.env, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run_child([str(other.python), "-P", "-c", _START], env=other.env, given=json.dumps(job).encode())
     answer = Path(job["out"], _ANSWER)
     if not answer.is_file():
-        tail = "\n".join(done.stderr.strip().splitlines()[-12:])
+        tail = "\n".join(done.stderr.decode(errors="replace").strip().splitlines()[-12:])
         raise CaptureError(f"hlodiff could not run with {other.label}; the end of what it said:\n{tail}")
     found: dict[str, Any] = json.loads(answer.read_text())
     return found
@@ -317,6 +318,8 @@ def _answered(answer: dict[str, Any], folder: Path, other: OtherEnvironment) -> 
 
 def main() -> None:
     """Do what stands on stdin, in the environment this runs in, and leave snapshots and an answer in a folder."""
+    install()
+    die_with_parent(signal.SIGTERM)
     job = json.loads(sys.stdin.read())
     out = Path(job["out"])
     try:
@@ -329,7 +332,7 @@ def main() -> None:
 def _answer(job: dict[str, Any], out: Path) -> dict[str, Any]:
     from hlodiff.capture import discover, worker_reuse
 
-    config = load(Path(job["project"]))
+    config = replace(load(Path(job["project"])), timeout=job["timeout"])
     if "dumps" in job:
         dump_all(config, {Key(*parts): Path(folder) for parts, folder in job["dumps"]}, job["jobs"])
         return {}

@@ -24,6 +24,7 @@ from typing import Any
 from hlodiff.capture.run_reader import RawProgram, RawRun, read_raw
 from hlodiff.config import process_environment, shown_path
 from hlodiff.errors import UsageError, expected_error
+from hlodiff.progress import progress
 from hlodiff.report.wording import many
 from hlodiff.snapshots import Key, Snapshot, is_safe, write_new_snapshot, writing
 from hlodiff.snapshots.paths import refuse_links
@@ -31,7 +32,6 @@ from hlodiff.snapshots.traces_file import RecordedTraces, write_traces
 from hlodiff.tracing.counts import TraceCounts, count
 from hlodiff.tracing.records import Compiled, Leaf, Trace
 from hlodiff.workflows.build_snapshot import build_snapshot
-from hlodiff.workflows.progress import progress
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
 _LONGEST = 60

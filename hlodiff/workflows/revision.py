@@ -5,18 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 from hlodiff.config import process_environment
 from hlodiff.errors import UsageError
+from hlodiff.interrupts import deferred, terminable
 from hlodiff.snapshots.trees import GIT
+from hlodiff.workflows.child import run_child
 
 # A hook of git runs with these set; they would lead our commands to another repository or index.
 _DROPPED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY")
@@ -68,7 +67,7 @@ def checked_out(spec: str, start: Path) -> Iterator[Checkout]:
     commit = _commit(start, spec)
     temporary = Path(tempfile.mkdtemp(prefix="hlodiff-")).resolve()
     folder = temporary / "tree"
-    with _terminated():
+    with terminable():
         try:
             # No hooks: what a project does on checkout is not for a temporary folder.
             add = ["-c", f"core.hooksPath={os.devnull}", "worktree", "add", "--quiet", "--detach", "--force"]
@@ -76,7 +75,7 @@ def checked_out(spec: str, start: Path) -> Iterator[Checkout]:
             notes = tuple(_submodules(top, folder, commit, spec, temporary / "index"))
             yield Checkout(commit, f"{spec} ({commit[:7]})", top, folder, notes)
         finally:
-            with _uninterrupted():  # a second Ctrl-C must not leave half of it
+            with deferred():  # a second Ctrl-C must not leave half of it
                 _run(top, ["worktree", "remove", "--force", "--force", str(folder)])
                 shutil.rmtree(temporary, ignore_errors=True)
                 _run(top, ["worktree", "prune"])
@@ -141,39 +140,6 @@ def _run(
     env = {name: value for name, value in process_environment().items() if name not in _DROPPED} | (more or {})
     command = [*GIT, "-C", str(folder), *arguments]
     try:
-        # A session of its own: Ctrl-C is for us, and we put away what git has begun.
-        return subprocess.run(
-            command, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False, start_new_session=True
-        )
+        return run_child(command, env=env)
     except FileNotFoundError:
         raise UsageError("git is not installed", where="--against", hint="install git") from None
-
-
-@contextlib.contextmanager
-def _terminated() -> Iterator[None]:
-    """SIGTERM, as CI sends it to a job that takes too long, ends this as Ctrl-C does: with everything put away."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = [(number, signal.signal(number, signal.SIG_IGN)) for number in (signal.SIGINT, signal.SIGTERM)]
-    try:
-        yield
-    finally:
-        for number, handler in before:
-            signal.signal(number, handler)

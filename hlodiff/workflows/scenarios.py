@@ -12,6 +12,7 @@ from typing import cast
 from hlodiff.capture import DiscoveredScenario, Discovery, ScenarioRun, ran
 from hlodiff.config import Config, shown_path
 from hlodiff.errors import HlodiffError
+from hlodiff.progress import progress
 from hlodiff.snapshots import (
     FolderTree,
     FutureFormatError,
@@ -31,7 +32,6 @@ from hlodiff.snapshots.traces_file import TRACES
 from hlodiff.tracing.compare import TraceComparison, differences, exceeded
 from hlodiff.tracing.counts import count
 from hlodiff.workflows.pending_writer import PendingWriter
-from hlodiff.workflows.progress import progress
 
 TARGET = "cpu"
 

@@ -14,6 +14,7 @@ from hlodiff.config import Config, shown_path
 from hlodiff.differ.limits import Limits
 from hlodiff.errors import HlodiffError, StoreError, UsageError, expected_error
 from hlodiff.hlo.model import STAGE_NAMES
+from hlodiff.progress import OnProgress, reporting_to
 from hlodiff.report.headline import headline
 from hlodiff.report.lines import json_text, printable
 from hlodiff.report.wording import many
@@ -34,7 +35,6 @@ from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.growth import update_growth
 from hlodiff.workflows.pending_writer import PendingWriter, pending_folder
-from hlodiff.workflows.progress import OnProgress, reporting_to
 from hlodiff.workflows.scenarios import update_scenarios
 from hlodiff.workflows.select import ChosenFunctions, as_patterns, choose, intact_snapshots, load_stored, requests_for
 from hlodiff.workflows.sides import Side, snapshot_programs
