@@ -64,6 +64,17 @@ def escape_markdown(text: str) -> str:
     return _FIRST.sub(r"\1\2\\", _INDENTED.sub(" ", _REFERENCES.sub(r"\\\1", plain)))
 
 
+def bold(text: str) -> str:
+    """The text as bold words inside Markdown; "" where it is blank, because `** **` would be a rule.
+
+    Example:
+        >>> bold(" a*b "), bold(" ")
+        ('**a\\\\*b**', '')
+    """
+    plain = escape_markdown(text.strip())
+    return f"**{plain}**" if plain else ""
+
+
 def escape_html(text: str) -> str:
     """The text as plain words inside an HTML element, where Markdown is not read but links are still made.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.findings import first_of_rules, group_findings
 from hlodiff.report.grouping import format_scopes
-from hlodiff.report.lines import clip, code, escape_html, escape_markdown, printable
+from hlodiff.report.lines import bold, clip, code, escape_html, escape_markdown, printable
 from hlodiff.report.programs import MORE, MOST_NAMES
 from hlodiff.report.report import Report
 from hlodiff.report.rows import (
@@ -105,9 +105,7 @@ def findings(found: Sequence[FindingView], most: int) -> list[str]:
     )
     for (finding, *_), about, more in groups[:most]:
         text = f"{escape_markdown(finding.rule)}: {escape_markdown(clip(finding.what, 4 * WIDEST))}"
-        lines.append(
-            f"- {_SEVERITIES.get(finding.severity, '')}: **{escape_markdown(clip(about.label, WIDEST))}** {text}"
-        )
+        lines.append(f"- {_SEVERITIES.get(finding.severity, '')}: {bold(clip(about.label, WIDEST))} {text}")
         lines += [f"  - and {many(more, 'more finding')} of this rule"] if more else []
         lines += [f"  - {escape_markdown(clip(about.of, 4 * WIDEST))}"] if about.of else []
         lines += [f"  - {escape_markdown(clip(detail, 4 * WIDEST))}" for detail in finding.details if detail.strip()]
@@ -169,7 +167,7 @@ def _detail(detail: Detail, program: ProgramView | None, unfolded: bool) -> list
     lines = [f"<details{' open' if unfolded else ''}><summary>{head}</summary>", "", *_numbers(program)]
     for section in detail.sections:
         lines += [
-            f"- **{escape_markdown(clip(section.title, WIDEST))}**: {escape_markdown(clip(line, 4 * WIDEST))}"
+            f"- {bold(clip(section.title, WIDEST))}: {escape_markdown(clip(line, 4 * WIDEST))}"
             for line in section.lines
         ]
     lines += [f"- **shared**: {escape_markdown(detail.shared)}"] if detail.shared else []
@@ -199,7 +197,7 @@ def pattern_groups(groups: Iterable[Group], more: str = "") -> list[str]:
     """Tables of changes, and what is not listed."""
     lines: list[str] = []
     for group in groups:
-        lines += [f"**{escape_markdown(clip(group.title, WIDEST))}**", ""] if group.title else []
+        lines += [bold(clip(group.title, WIDEST)), ""] if group.title.strip() else []
         lines += [*_HEAD, *map(_change, group.changes), ""]
     return [*lines, *([f"... {escape_markdown(more)}", ""] if more else [])]
 

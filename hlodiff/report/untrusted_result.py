@@ -26,11 +26,24 @@ VERBS = (
 """Every command of hlodiff; a test compares them with those of the command line."""
 
 REMOVED = "[command removed]"
-# Bounded, so that no text makes the search slow.
+# Bounded, so that no text makes the search slow. Whatever precedes a command: `xhlodiff check` is read as one too.
 _OPTIONS = r"(?:\s{1,9}-\S{1,99}){0,3}\s{1,9}"
-_OURS = rf"hlodiff{_OPTIONS}(?:{'|'.join(VERBS)})\b"
-_WORDS = rf"\b(?:{_OURS}|pip[\d.]{{0,9}}{_OPTIONS}install\b|(?:hint|next)\s{{0,9}}:).*"
-_TYPED = re.compile(_WORDS, re.IGNORECASE | re.DOTALL)  # to the end: a command may go on in the next line
+_COMMANDS = (
+    rf"hlodiff{_OPTIONS}(?:{'|'.join(VERBS)})\b",
+    rf"pip[\d.]{{0,9}}{_OPTIONS}install\b",
+    # What brings code from elsewhere, runs a text as a program, or deletes.
+    rf"(?:curl|wget){_OPTIONS}\S{{0,99}}[.:/]",
+    r"(?:sudo|uvx|pipx|npx)\s{1,9}\S",
+    r"\b(?:uv|conda|mamba|npm|apt|apt-get|brew|docker|cargo)\s{1,9}(?:run|add|install|pip|exec|tool)\b",
+    r"sh\s{1,9}-\w{0,9}c\b",
+    r"python[\d.]{0,9}\s{1,9}-[cm]\b",
+    r"\|\s{0,9}(?:ba|z|da|k)?sh",
+    r"git\s{1,9}(?:clone|config|push|pull|fetch|remote|checkout|apply|am|submodule)\b",
+    r"\brm\s{1,9}-\w{0,9}[rf]",
+    r"\$\(",
+    r"(?:hint|next)\s{0,9}:",
+)
+_TYPED = re.compile(f"(?:{'|'.join(_COMMANDS)}).*", re.IGNORECASE | re.DOTALL)  # a command may go on in the next line
 # What a check may name as the next command: alone, or followed by names.
 _ALONE = (
     "hlodiff accept --class toolchain",
@@ -47,7 +60,7 @@ _ENDINGS = ("", "once it is repaired", "once within limits")
 
 
 def without_commands(text: str) -> str:
-    """The text up to its first command of hlodiff or pip, hint, or what is called next.
+    """The text up to its first command, hint, or what is called next.
 
     An escape does not make a command harmless: people type what a report suggests.
 
@@ -211,7 +224,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 def _scalar(kind: Any, value: Any, path: str, where: str) -> Any:
     if kind is str and isinstance(value, str):
-        return without_commands(value[:_MOST_TEXT])
+        return _text(value[:_MOST_TEXT], path)
     if kind is bool and isinstance(value, bool):
         return value
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -220,3 +233,20 @@ def _scalar(kind: Any, value: Any, path: str, where: str) -> Any:
     if kind is float and is_number and abs(value) < 1e300 and math.isfinite(value):
         return value
     raise _refused(where, f"{path} is no {kind.__name__} that a report can have")
+
+
+# Fields that hold one word; a space behind or before another field would make a command of both.
+_WORDS = ("target", "targets", "id", "fingerprint", "rule", "kind")
+_NOT_OF_WORDS = re.compile(r"[^\w.,\-\[\] ]", re.ASCII)
+_NAMES = ("name", "program")
+
+
+def _text(text: str, path: str) -> str:
+    """A text from outside, as far as its field may hold it."""
+    field = next((part for part in reversed(path.split(".")) if not part.isdigit()), "")
+    text = without_commands(text)
+    if field == "mark":
+        return text if re.fullmatch(r"\[\w{1,9}\]", text, re.ASCII) else ""
+    if field in _WORDS and text != REMOVED:
+        return _NOT_OF_WORDS.sub("_", text).strip()
+    return f"{text.rstrip()}_" if field in _NAMES and text.rstrip().lower().endswith("hlodiff") else text
