@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,9 @@ def test_what_was_captured_before_a_merge_does_not_heal(compiler: Compiler, said
     )
 
 
+OTHER_LINES = (
+    b'{"compiled":{"frames":[["m.py",1,"f",-1]],"op_names":[],"instructions":{"main":{"sine.9x2k":[-1,0]}}}}\n'
+)
 MERGED = b"<<<<<<< HEAD\n%s=======\n%s>>>>>>> theirs\n"
 
 
@@ -125,6 +129,38 @@ def test_a_damaged_source_table_is_seen_and_written_again(content: bytes, compil
     assert "f  cpu          recorded anew: the old one was broken" in said("update")[1]
     assert file.read_bytes() == whole
     assert said("check")[0] == 0
+
+
+@pytest.mark.parametrize("content", [OTHER_LINES, b'{"theirs":{}}', b'{"compiled":{"instructions":[1]}}'])
+def test_lines_of_another_program_are_seen_and_written_again(content: bytes, compiler: Compiler, said: Ask) -> None:  # noqa: F811
+    """A merge took the program of one side and the lines of the other one."""
+    said("update")
+    file = Path("snapshots/f/cpu/source.json")
+    whole = file.read_bytes()
+    file.write_bytes(content)
+    code, out, _ = said("check")
+    assert code == 2
+    assert "snapshots/f/cpu/source.json: belongs to other programs than those beside it" in out
+    assert out.endswith("3 unchanged; next: hlodiff update f --target cpu\n")
+    assert "f  cpu  recorded anew: the old one was broken" in said("update", "f", "--target", "cpu")[1]
+    assert file.read_bytes() == whole
+    assert said("check")[0] == 0
+
+
+def test_a_diff_says_where_lines_are_missing(compiler: Compiler, said: Ask) -> None:  # noqa: F811
+    said("update")
+    shutil.copytree("snapshots", "other")
+    file = Path("snapshots/f/cpu/source.json")
+    for content, words in (
+        (b'{"compiled": {', "snapshots/f/cpu/source.json is damaged: it is no JSON table: Python lines may be missing"),
+        (
+            OTHER_LINES,
+            "snapshots/f/cpu/source.json belongs to other programs than those beside it: Python lines may be",
+        ),
+        (None, "snapshots: no source.json, so no Python lines: f"),
+    ):
+        file.unlink() if content is None else file.write_bytes(content)
+        assert f"note: {words}" in " ".join(said("diff", "other", "snapshots")[1].split())
 
 
 def test_markers_in_a_compressed_program_are_seen_and_healed(compiler: Compiler, said: Ask) -> None:  # noqa: F811

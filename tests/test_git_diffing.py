@@ -224,3 +224,14 @@ def test_a_report_names_lines_of_python_from_wherever_it_is_asked(made: Project)
     )
     assert report.format("tanh", "logistic", 5) in made.git("diff", "HEAD", "HEAD~1", "--", COMPILED)
     assert report.format("logistic", "cosine", 3) in made.git("diff", "HEAD~1", "HEAD~2", "--", COMPILED)
+
+
+def test_lines_that_are_lost_are_no_secret(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report without Python lines looks as if there were none: it says so where they could not be read."""
+    made.record("f", "sine", line=12)
+    made.commit("lines")
+    made.record("f", "cosine", line=13)
+    (made.snapshots / "f/cpu/source.json").write_text("<<<<<<< HEAD\n")
+    assert "note: the Python lines of the new side are missing: source.json is damaged: it is no JSON" in made.git(
+        "diff"
+    )

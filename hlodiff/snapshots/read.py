@@ -225,13 +225,52 @@ def read_whole_snapshot(tree: Tree, key: Key) -> Snapshot:
     """The same where provenance too has to be as hlodiff wrote it: in a work tree, where it can be repaired.
 
     Raises:
-        StoreError: as `read_snapshot`, or source.json is no table.
+        StoreError: as `read_snapshot`, or source.json is no table, or belongs to other programs.
     """
     snapshot = read_snapshot(tree, key)
-    name = f"{key.folder}/{SOURCE}"
-    if snapshot.source is None and tree.read([name], _LARGEST_SOURCE):
-        raise StoreError("is damaged: it is no JSON table", where=f"{tree.where}/{name}", hint=_again(key))
+    problem = source_problem(tree, key, snapshot)
+    if problem:
+        raise StoreError(problem, where=f"{tree.where}/{key.folder}/{SOURCE}", hint=_again(key))
     return snapshot
+
+
+def source_problem(tree: Tree, key: Key, snapshot: Snapshot) -> str:
+    """Why the Python lines of a snapshot are missing or belong to something else, as after a merge.
+
+    Args:
+        tree: a folder or a git revision.
+        key: which snapshot.
+        snapshot: what `read_snapshot` gave.
+
+    Returns:
+        what is wrong with its source.json; "" where nothing is, or where there is none.
+    """
+    if snapshot.source is None:
+        name = f"{key.folder}/{SOURCE}"
+        try:
+            return "is damaged: it is no JSON table" if tree.read([name], _LARGEST_SOURCE) else ""
+        except StoreError as error:
+            return error.what
+    return "" if _fits(snapshot) else "belongs to other programs than those beside it"
+
+
+_NAME = re.compile(r"[\w.\-]+")
+
+
+def _fits(snapshot: Snapshot) -> bool:
+    """Whether every instruction of the source table is in its program, without parsing it: names depend on content."""
+    source = snapshot.source or {}
+    try:
+        for stage, text in (("stablehlo", snapshot.stablehlo), ("compiled", snapshot.compiled)):
+            rows = (source.get(stage) or {}).get("instructions") or {}
+            names = {name for row in rows.values() for name in row} - {"return"}
+            if stage == "compiled":  # computations of StableHLO are named after what holds them
+                names |= rows.keys()
+            if names and not names <= set(_NAME.findall(text)):
+                return False
+    except (AttributeError, TypeError):
+        return False
+    return "stablehlo" in source or "compiled" in source
 
 
 def unpack(packed: bytes, where: str, limit: int = 0) -> bytes:

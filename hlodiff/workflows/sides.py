@@ -87,6 +87,7 @@ class Side:
         notes: notes for the report.
         single: whether it is one program, whatever it is called.
         tree: its files, where it was read from some.
+        with_lines, without_lines: names of snapshots that have a source.json, and of those that have none.
     """
 
     label: str
@@ -96,6 +97,8 @@ class Side:
     notes: list[str] = field(default_factory=list)
     single: bool = False
     tree: Tree | None = None
+    with_lines: list[str] = field(default_factory=list)
+    without_lines: list[str] = field(default_factory=list)
 
 
 def snapshot_programs(
@@ -257,20 +260,28 @@ def _snapshot_side(label: str, tree: Tree, files: tuple[str, ...], here: PurePos
             continue
         key = Key(full[0], full[1] if len(full) == 3 else "", full[-1])
         _add_snapshot(side, tree, key, folder)
+    if side.with_lines and side.without_lines:
+        names = dict.fromkeys(side.without_lines)
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        side.notes.append(f"{label}: no source.json, so no Python lines: {', '.join(list(names)[:3])}{more}")
     side.single = len(folders) == 1 and folders[0] == ""
     return side
 
 
 def _add_snapshot(side: Side, tree: Tree, key: Key, folder: str) -> None:
-    from hlodiff.snapshots.read import read_snapshot
+    from hlodiff.snapshots.read import read_snapshot, source_problem
 
-    where = f"{tree.where}/{folder}" if folder else tree.where
+    where, renamed = f"{tree.where}/{folder}" if folder else tree.where, _RenamedFolder(tree, folder, key.folder)
     try:
-        snapshot = read_snapshot(_RenamedFolder(tree, folder, key.folder), key)
+        snapshot = read_snapshot(renamed, key)
     except HlodiffError as error:
         side.programs += failed_programs(key, failure_of(error), where)
         return
+    problem = source_problem(renamed, key, snapshot)
+    if problem:
+        side.notes.append(f"{where}/source.json {problem}: Python lines may be missing")
     side.programs += snapshot_programs(snapshot, where, key=key)
+    (side.without_lines if snapshot.source is None and not problem else side.with_lines).append(key.name)
 
 
 @dataclass(frozen=True, slots=True)

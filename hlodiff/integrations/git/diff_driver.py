@@ -160,17 +160,29 @@ class GitSide:
         from hlodiff.snapshots import attach_source
 
         module = read_bytes(content, path=self.path.removesuffix(".gz"))
-        return attach_source(module, (self._source() or {}).get(module.stage))
+        return attach_source(module, self.source()[0].get(module.stage))
 
-    def _source(self) -> Mapping[str, Any] | None:
-        """The source.json that was recorded together with this content."""
+    def source(self) -> tuple[Mapping[str, Any], str]:
+        """The source.json that was recorded together with this content, and why its lines are missing.
+
+        Returns:
+            the table, empty where there is none; the reason, "" where nothing is wrong.
+        """
         beside = f"{self.place.rpartition('/')[0]}/source.json"
         try:
             text = _beside(beside) if not self.blob.strip("0") else _recorded_with(self.place, self.blob, beside)
-            value = json.loads(text) if len(text) <= _LARGEST_SOURCE else None
-        except (OSError, ValueError, RecursionError):
-            return None
-        return value if isinstance(value, dict) else None
+            if len(text) > _LARGEST_SOURCE:
+                return {}, f"{format_bytes(len(text))} are more than is read here"
+            value = json.loads(text) if text else {}
+        except subprocess.TimeoutExpired:
+            return {}, f"git took more than {_PATIENCE:g} s to find what was recorded with it"
+        except FileNotFoundError:
+            return {}, ""
+        except OSError as error:
+            return {}, f"cannot be read: {error.strerror}"
+        except (ValueError, RecursionError):
+            return {}, "is damaged: it is no JSON"
+        return (value, "") if isinstance(value, dict) else ({}, "is damaged: it is no table")
 
 
 def _beside(path: str) -> bytes:
@@ -206,10 +218,14 @@ def _objects(listing: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _ask(*arguments: str) -> bytes:
-    """What a git command prints; nothing where it fails or takes too long: provenance is optional."""
+    """What a git command prints; nothing where it fails.
+
+    Raises:
+        TimeoutExpired: it takes longer than a person waits.
+    """
     try:
         done = subprocess.run(["git", *arguments], capture_output=True, check=False, timeout=_PATIENCE)
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         return b""
     return done.stdout if done.returncode == 0 else b""
 
@@ -322,6 +338,12 @@ def _report(named: NamedFile, old: tuple[GitSide, bytes | None], new: tuple[GitS
     from hlodiff.report.text import to_terminal
 
     before, after = (side.module(content) if content is not None else None for side, content in (old, new))
+    lost = {word: side.source()[1] for word, (side, content) in (("old", old), ("new", new)) if content is not None}
+    notes = "".join(
+        f"  note: the Python lines of the {word} side are missing: source.json {printable(why)}\n"
+        for word, why in lost.items()
+        if why
+    )
     only = after or before
     assert only is not None
     config = load_if_any(Path(named.path).parent)
@@ -332,7 +354,7 @@ def _report(named: NamedFile, old: tuple[GitSide, bytes | None], new: tuple[GitS
         return "  the same program, written in another way\n"
     compared = ProgramComparison(named.name, named.target or None, after.stage, "changed", found)
     report = Report("diff", "", "", (compared,), root=str(config.root) if config else "")
-    return to_terminal(report, width=look.width, color=look.color, footer=False, legend=False)
+    return to_terminal(report, width=look.width, color=look.color, footer=False, legend=False) + notes
 
 
 def _counted(counts: Mapping[str, int]) -> str:
