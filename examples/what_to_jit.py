@@ -1,4 +1,4 @@
-"""Functions that call others: jitted outside, inside, both, or not at all. `hlodiff jit-report` runs them all.
+"""Functions that call others: jitted outside, inside, both, or not at all. `hlodiff inspect variants` runs them all.
 
 Catches: `jit` around the inner function only, so that what is between its calls is not fused with it.
 """

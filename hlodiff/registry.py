@@ -40,8 +40,8 @@ class Case:
         in_shardings: as for `jax.jit`; not for a jitted function.
         out_shardings: as for `jax.jit`; not for a jitted function.
         name: distinguishes several cases of one function; "" where there is only one.
-        grow: sizes at which `hlodiff growth` and `hlodiff check` look how the program grows, by the name of a parameter
-            of the registered function: `{"length": [8, 16, 32, 64]}`.
+        grow: sizes at which `hlodiff inspect growth` and `hlodiff check` look how the program grows, by the name of a
+            parameter of the registered function: `{"length": [8, 16, 32, 64]}`.
         max_growth: how it may grow at most: "constant", "logarithmic", "linear" or "quadratic" for everything, or a
             dict that gives one of them to "instructions", "constants", "constant_bytes" or "text_bytes".
         parity: whether `hlodiff check` runs the function and compares what the call compiled with `.lower()`.
@@ -255,14 +255,14 @@ def variants(*, name: str | None = None, budget: Mapping[str, object] | None = N
 def variants(
     build: F | None = None, /, *, name: str | None = None, budget: Mapping[str, object] | None = None
 ) -> F | Callable[[F], F]:
-    """Register one computation that is jitted in several ways, so that `hlodiff jit-report` runs and compares them.
+    """Register one computation that is jitted in several ways, which `hlodiff inspect variants` runs and compares.
 
     Args:
         build: the decorated function. It is called lazily, without arguments, and returns a dict of names and `Case`s
             that compute the same. Each is called as it is, so jit what should be jitted. Abstract arguments are
             filled with ones.
         name: its name; the function's own name by default.
-        budget: limits for each variant; `hlodiff jit-report` exits 1 above them:
+        budget: limits for each variant; `hlodiff inspect variants` exits 1 above them:
             `{"outer": {"launches": 1, "fusions": 1, "bytes_accessed": "2 MiB"}}`.
 
     Returns:

@@ -44,7 +44,7 @@ def test_names_that_exist(name: str, kind: str, devices: int) -> None:
 )
 def test_names_that_do_not_exist(name: str) -> None:
     assert not is_target(name)
-    with pytest.raises(UsageError, match=r"there is no target `(.|\n)*`hlodiff targets` lists them"):
+    with pytest.raises(UsageError, match=r"there is no target `(.|\n)*`hlodiff list --targets` lists them"):
         parse(name)
 
 

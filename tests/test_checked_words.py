@@ -140,9 +140,9 @@ def test_a_saved_result_names_no_command_with_a_revision_of_its_own(tmp_path: Pa
 
     report = Report("diff", "a", "b", both("f", "changed"), next="hlodiff check --against HEAD~3^ f --stacks")
     (tmp_path / "r.json").write_text(to_json(report))
-    assert "next:" not in said("report", str(tmp_path / "r.json"))[1]
+    assert "next:" not in said("diff", str(tmp_path / "r.json"))[1]
     (tmp_path / "r.json").write_text(to_json(replace(report, next="hlodiff check; rm x")))
-    assert "rm x" not in said("report", str(tmp_path / "r.json"))[1]
+    assert "rm x" not in said("diff", str(tmp_path / "r.json"))[1]
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_names_targets_and_reject(changed: Compiler, said: Ask) -> None:
     said("check")
     before = files()
     assert "1 accepted, 3 still pending" in said("accept", "f", "--target", "tpu-*")[1]
-    assert "g/small  cpu  rejected" in said("reject", "g*")[1]
+    assert "g/small  cpu  rejected" in said("review", "--reject", "g*")[1]
     assert pending() == ["f/cpu", "h/cpu"]
     same = {name for name, stamp in files().items() if before.get(name) == stamp}
     assert {name for name in before if "/g/" in name} <= same

@@ -662,7 +662,7 @@ def test_targets(compiler: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch)
         TargetStatus("tpu-v5e-2x2", False, "libtpu is not installed", "pip install libtpu"),
     )
     monkeypatch.setattr("hlodiff.capture.targets", lambda config: found)
-    assert said("targets") == (
+    assert said("list", "--targets") == (
         0,
         "cpu          yes  jaxlib 0.10.2\n"
         "tpu-v5e-2x2  no   libtpu is not installed\n"
@@ -670,11 +670,11 @@ def test_targets(compiler: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch)
         "1 of 2 targets available; next: hlodiff list\n",
         "",
     )
-    assert [row["name"] for row in json.loads(said("targets", "-t", "tpu*", "--format", "json")[1])["targets"]] == [
-        "tpu-v5e-2x2"
-    ]
+    assert [
+        row["name"] for row in json.loads(said("list", "--targets", "-t", "tpu*", "--format", "json")[1])["targets"]
+    ] == ["tpu-v5e-2x2"]
     Path("pyproject.toml").unlink()
-    assert said("targets")[0] == 0, "what a machine can compile for is no matter of a project"
+    assert said("list", "--targets")[0] == 0, "what a machine can compile for is no matter of a project"
 
 
 def test_ctrl_c_outside_of_a_capture(compiler: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -359,12 +359,12 @@ def test_help_is_light_and_names_every_command() -> None:
         "print([m for m in ('jax', 'networkx', 'rich', 'yaml', 'numpy', 'hlodiff.diff') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    for name in ("init", "list", "targets", "update", "check", "diff", "show"):
+    for name in ("init", "list", "update", "check", "diff", "show"):
         assert f"  {name} " in done.stdout
     assert done.stdout.endswith("[]\n")
 
 
-@pytest.mark.parametrize("name", ["init", "list", "targets", "update", "check", "diff", "show"])
+@pytest.mark.parametrize("name", ["init", "list", "update", "check", "diff", "show"])
 def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([name, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"Usage: hlodiff {name} ")

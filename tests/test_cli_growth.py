@@ -108,7 +108,7 @@ def test_recorded_growth_of_a_case_without_sizes_is_deleted_when_asked(folder: P
 
 @pytest.mark.slow
 def test_sizes_of_the_command_line_and_the_same_bytes_in_another_process(folder: Path) -> None:
-    arguments = ("growth", "walking", "--at", "length=2,4,6", "--compile", "--format", "json")
+    arguments = ("inspect", "growth", "walking", "--at", "length=2,4,6", "--compile", "--format", "json")
     code, out, _ = hlodiff(folder, *arguments, seed="1")
     (growth,) = json.loads(out)["growths"]
     assert (code, growth["sizes"], growth["stablehlo"]["instructions"]["class"]) == (0, [2, 4, 6], "constant")
@@ -123,7 +123,7 @@ def test_sizes_of_the_command_line_and_the_same_bytes_in_another_process(folder:
 def test_what_raises_at_one_size_is_told_with_the_size(folder: Path) -> None:
     short = PROGRAMS.replace("    return state @", "    assert len(sequence) < 16\n    return state @")
     (folder / "programs.py").write_text(short)
-    code, _, err = hlodiff(folder, "growth", "walking")
+    code, _, err = hlodiff(folder, "inspect", "growth", "walking")
     assert code == 2
     assert "walking on cpu: at length=16: programs.py:17: AssertionError" in err
 

@@ -1,4 +1,4 @@
-"""`hlodiff log` and `hlodiff bisect`: what they print, in every form, window and place."""
+"""`hlodiff log` and `hlodiff log`: what they print, in every form, window and place."""
 
 from __future__ import annotations
 
@@ -253,11 +253,11 @@ other commits that changed temp_bytes
 
 
 def test_bisect_finds_the_commit_that_crossed_a_limit(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
-    assert printed(past, capsys, "bisect", "step", "temp_bytes", "--above", "100 KiB") == BISECT
+    assert printed(past, capsys, "log", "step", "temp_bytes", "--above", "100 KiB") == BISECT
 
 
 def test_a_merge_is_told_with_what_its_branch_did(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
-    text = printed(past, capsys, "bisect", "step", "instructions", "--above", "4")
+    text = printed(past, capsys, "log", "step", "instructions", "--above", "4")
     assert "went above 4: 4 -> 5 (+25 %)\n  c000006  " in text
     assert "\n  merged      c000004  2026-01-05  3 -> 4 (+33 %)  =On a side branch\n" in text
 
@@ -266,7 +266,7 @@ def test_a_command_stays_on_one_line(
     past: Past, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    text = printed(past, capsys, "bisect", "step", "temp_bytes")
+    text = printed(past, capsys, "log", "step", "temp_bytes")
     assert "  next        hlodiff diff c000008~1 c000008 --name step --target cpu\n" in text
 
 
@@ -275,7 +275,7 @@ def test_bisect_in_a_shallow_clone(
 ) -> None:
     past.git("clone", "-q", "--depth", "2", past.top.as_uri(), str(tmp_path / "shallow"))
     monkeypatch.chdir(tmp_path / "shallow" / "project ü")
-    text = printed(past, capsys, "bisect", "step", "temp_bytes", code=1)
+    text = printed(past, capsys, "log", "step", "temp_bytes", code=1)
     said = "older commits are not here: this clone is shallow; `git fetch --unshallow` brings the rest"
     assert text.splitlines()[-1] == f"  {said}"
 
@@ -291,7 +291,7 @@ def test_the_next_command_works(past: Past, capsys: pytest.CaptureFixture[str]) 
 
 
 def bisected(past: Past, capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
-    value = json.loads(printed(past, capsys, "bisect", "step", *arguments, "--format", "json", code=code))
+    value = json.loads(printed(past, capsys, "log", "step", *arguments, "--format", "json", code=code))
     (one,) = value["programs"]
     assert isinstance(one, dict)
     return one
@@ -333,7 +333,7 @@ def test_where_there_is_nothing_to_find(
     past: Past, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
 ) -> None:
     code = 0 if words == "Recompute" else 1
-    assert words in printed(past, capsys, "bisect", "step", *arguments, code=code)
+    assert words in printed(past, capsys, "log", "step", *arguments, code=code)
 
 
 @pytest.mark.parametrize(
@@ -351,18 +351,18 @@ def test_where_there_is_nothing_to_find(
 def test_questions_that_make_no_sense(
     past: Past, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
 ) -> None:
-    assert run(["bisect", *arguments]) == 2
+    assert run(["log", *arguments]) == 2
     assert words in capsys.readouterr().err
 
 
 def test_bisect_of_a_scenario(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
-    text = printed(past, capsys, "bisect", "loop", "traces")
+    text = printed(past, capsys, "log", "loop", "traces")
     assert "the largest change: 3 -> 1 (-67 %)\n  c000009" in text
     assert text.splitlines()[-1] == "  next        hlodiff diff c000009~1 c000009 --name loop"
 
 
 def test_bisect_as_markdown(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
-    text = printed(past, capsys, "bisect", "step", "temp_bytes", "--above", "100 KiB", "--format", "markdown")
+    text = printed(past, capsys, "log", "step", "temp_bytes", "--above", "100 KiB", "--format", "markdown")
     assert r"- `c000006` 2026-01-07, Ann Example\: Keep all 活性化 \| &lt;b&gt;\*x\*&lt;/b&gt;" in text
     assert "- next: `hlodiff diff c000006~1 c000006 --name train_step --target cpu`" in text
 

@@ -66,11 +66,11 @@ def test_without_a_name_tests_come_last(ask: Ask) -> None:
 
 
 def test_bisect_of_a_test_and_of_several_targets(ask: Ask) -> None:
-    said = ask("bisect", "test_model.test_step", "copies")
+    said = ask("log", "test_model.test_step", "copies")
     folder = "snapshots/pytest/test_model.test_step/cpu"
     assert f"  next        hlodiff diff c000001~1:{folder} c000001:{folder}\n" in said
     assert "  c000001  2026-01-02  Ann Example  A copy in the test\n" in said
-    said = ask("bisect", "step", "copies")
+    said = ask("log", "step", "copies")
     assert "step on cpu, compiled: 1 commit, 2026-01-01\n  copies  ▁  0, unchanged\n  never changed: 0\n" in said
     assert "  c000002  2026-01-03  Ann Example  A copy on TPU\n" in said
 
@@ -78,8 +78,8 @@ def test_bisect_of_a_test_and_of_several_targets(ask: Ask) -> None:
 def test_names_and_numbers_with_a_slip(ask: Ask) -> None:
     for arguments, hint in (
         (["log", "pytest/test_model.test_stpe"], "did you mean `pytest/test_model.test_step`? "),
-        (["bisect", "test_step", "copies"], "did you mean `pytest/test_model.test_step`? "),
-        (["bisect", "step", "copeis"], "did you mean `copies`? "),
+        (["log", "test_step", "copies"], "did you mean `pytest/test_model.test_step`? "),
+        (["log", "step", "copeis"], "did you mean `copies`? "),
         (["log", "pytest/test_model.test_step", "-t", "tpu*"], "it is recorded on cpu"),
     ):
         assert f"hint: {hint}" in ask(*arguments, code=2)

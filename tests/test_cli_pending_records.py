@@ -76,7 +76,7 @@ def test_names_classes_and_targets(runner: Runner, said: Ask) -> None:  # noqa: 
     code, _, err = said("accept", "--class", "trace")
     assert code == 2 and "did you mean `traces`?" in err
     assert "nothing is pending for target `tpu-v5e-2x2`" in said("accept", "--target", "tpu-v5e-2x2")[2]
-    result = json.loads(said("reject", "o*", "--target", "cpu", "--format", "json")[1])
+    result = json.loads(said("review", "--reject", "o*", "--target", "cpu", "--format", "json")[1])
     assert [(p["name"], p["target"], p["status"]) for p in result["programs"]] == [("one", "traces", "rejected")]
     assert result["totals"]["pending"] == 1 and pending() == ["two/traces.yaml"]
     assert "1 accepted" in said("accept", "--class", "traces")[1]
@@ -269,7 +269,7 @@ def test_other_counts_of_the_same_class_pass_and_can_be_recorded(grower: Grower,
 def test_new_growth_is_rejected_by_name(grower: Grower, said: Ask) -> None:
     shutil.rmtree("snapshots")
     assert said("check")[1].endswith("next: hlodiff accept walk\n")
-    assert "walk  growth  rejected" in said("reject", "walk")[1] and pending() == []
+    assert "walk  growth  rejected" in said("review", "--reject", "walk")[1] and pending() == []
     assert not Path("snapshots/walk").exists()
 
 

@@ -1,4 +1,4 @@
-"""`--report FORM=FILE`, `--link` and `hlodiff report`: several forms from one run, and forms of a saved result."""
+"""`--report FORM=FILE`, `--link` and `hlodiff diff RESULT.json`: several forms of one run and of a saved result."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def test_a_saved_result_in_every_form_is_what_the_first_run_said(form: str, said
     for options in ((), ("--all", "--stacks")):
         said("diff", *TWO, *options, "--format", "json", "-o", "result.json")
         direct = said("diff", *TWO, *options, "--format", form, "--link", LINK)
-        assert said("report", "result.json", "--format", form, "--link", LINK) == direct
+        assert said("diff", "result.json", "--format", form, "--link", LINK) == direct
 
 
 @pytest.mark.parametrize("option", [("--format", "html"), ("--report", "html=page.html")], ids=" ".join)
 def test_a_page_of_a_saved_result_names_what_makes_one(option: tuple[str, ...], said: Ask) -> None:
     saved(said)
-    code, out, err = said("report", "result.json", *option)
+    code, out, err = said("diff", "result.json", *option)
     assert (code, out, Path("page.html").exists()) == (2, "", False)
     assert "make it in the run itself: `hlodiff check` or `hlodiff diff` with --report html=FILE" in " ".join(
         err.split()
@@ -95,10 +95,10 @@ def test_a_page_of_a_saved_result_names_what_makes_one(option: tuple[str, ...], 
 def test_a_saved_result_as_text_fits_the_window_it_is_shown_in(said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     saved(said)
     monkeypatch.setenv("COLUMNS", "60")
-    narrow = said("report", "result.json")
+    narrow = said("diff", "result.json")
     assert narrow == said("diff", *TWO)
     assert max(map(len, narrow[1].splitlines())) <= 60
-    assert said("report", "result.json", "-o", "out.txt", "--report", "junit=out.xml")[0] == 0
+    assert said("diff", "result.json", "-o", "out.txt", "--report", "junit=out.xml")[0] == 0
     assert Path("out.txt").read_text().endswith("\n2 changed\n")
     assert ET.parse("out.xml").getroot().get("tests") == "2"
 
@@ -114,22 +114,22 @@ def test_a_file_whose_name_is_no_text(said: Ask) -> None:
         assert "\\udcff" in out or form in ("github", "sarif", "codequality"), form
         said("diff", "a", "b", "--format", form, "-o", "out")
     assert said("diff", "a", "b", "--format", "json", "-o", "result.json")[0] == 0
-    assert said("report", "result.json")[1].startswith("\\udcff::x  changed\n  compiled: structure")
+    assert said("diff", "result.json")[1].startswith("\\udcff::x  changed\n  compiled: structure")
 
 
 def test_results_that_cannot_be_read(said: Ask) -> None:
     Path("bad.json").write_bytes(b"\xff\xfe")
     Path("other.json").write_text('{"a": 1}')
-    os.mkfifo("pipe")
+    os.mkfifo("pipe.json")
     with Path("large.json").open("wb") as file:
         file.truncate(65 * 1024**2)
     for name, words in {
         "bad.json": "bad.json: is not UTF-8 text",
         "other.json": "other.json: not a result of hlodiff: format_version is 'None'",
-        "pipe": "pipe: is no plain file",
+        "pipe.json": "pipe.json: is no plain file",
         "large.json": "large.json: is larger than 64 MiB",
         "none.json": "none.json: cannot be read: No such file or directory",
     }.items():
-        code, out, err = said("report", name)
+        code, out, err = said("diff", name)
         assert (code, out) == (2, "")
         assert words in err

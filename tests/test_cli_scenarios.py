@@ -266,8 +266,8 @@ def test_every_form_tells_of_scenarios(runner: Runner, said: Ask) -> None:
         code, fresh, _ = said("check", "--format", form)
         assert code == 1 and "is traced 2 times, before 1 time" in fresh
         if form in ("junit", "comment"):  # made from what was saved, too
-            assert "is traced 2 times, before 1 time" in said("report", "saved.json", "--format", form)[1]
-    assert "scenarios: 1 changed, 1 unchanged" in said("report", "saved.json")[1]
+            assert "is traced 2 times, before 1 time" in said("diff", "saved.json", "--format", form)[1]
+    assert "scenarios: 1 changed, 1 unchanged" in said("diff", "saved.json")[1]
 
 
 @pytest.mark.parametrize(

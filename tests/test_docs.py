@@ -63,7 +63,8 @@ def test_defaults_in_the_configuration_page() -> None:
 
 
 def test_every_command_stands_in_the_readme() -> None:
-    assert re.findall(r"^\| `hlodiff ([\w-]+)", (ROOT / "README.md").read_text(), re.MULTILINE) == list(_COMMANDS)
+    rows = re.findall(r"^\| `hlodiff ([\w-]+)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert list(dict.fromkeys(rows)) == list(_COMMANDS)
 
 
 def test_every_key_of_a_summary_is_explained_in_order() -> None:

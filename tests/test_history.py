@@ -500,7 +500,7 @@ def test_bisect_finds_no_commit_where_counting_changed(
     monkeypatch.chdir(past.project)
 
     def bisect(*arguments: str) -> str:
-        run(["bisect", "step", "fusions", *arguments])
+        run(["log", "step", "fusions", *arguments])
         return capsys.readouterr().out
 
     largest = bisect()

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from markdown_it import MarkdownIt
 
-from hlodiff.cli.entry import _COMMANDS
+from hlodiff.cli.entry import _COMMANDS, _FORMER
 from hlodiff.report import SAVED_FORM_NAMES, ReportView, read_untrusted_view, saved_to_form
 from hlodiff.report.untrusted_result import REMOVED, VERBS, known_command, without_commands
 
@@ -238,7 +238,7 @@ def with_next(said: str) -> str:
 @pytest.mark.parametrize("form", SAVED_FORM_NAMES)
 def test_advice_is_shown_in_no_form(form: str, tmp_path: Path, said: Ask) -> None:
     (tmp_path / "result.json").write_text(with_next(EVIL))
-    code, out, _ = said("report", str(tmp_path / "result.json"), "--format", form)
+    code, out, _ = said("diff", str(tmp_path / "result.json"), "--format", form)
     assert code == 0
     assert "evil" not in out
     assert "hint" not in out
@@ -294,7 +294,7 @@ def test_no_other_command_is_shown(command: str) -> None:
 
 
 def test_every_command_is_known() -> None:
-    assert sorted(VERBS) == sorted(_COMMANDS)
+    assert sorted(VERBS) == sorted([*_COMMANDS, *_FORMER])
 
 
 def test_names_of_functions_stay_whole() -> None:

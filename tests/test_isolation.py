@@ -309,7 +309,7 @@ def test_list_check_and_update_do_the_others(project: Project, tmp_path: Path) -
     assert (code, out.count("could not be judged: ")) == (2, 5)
     assert out.endswith("5 could not be judged, 3 unchanged; next: hlodiff check one, once it is repaired\n")
     code, out = hlodiff(
-        tmp_path, "growth", "two", "after", says=NOTES.split("\n")[1].removeprefix("note: ").format(**places)
+        tmp_path, "inspect", "growth", "two", "after", says=NOTES.split("\n")[1].removeprefix("note: ").format(**places)
     )
     assert (code, out) == (2, "")
     code, out = hlodiff(tmp_path, "check", "after")
@@ -338,7 +338,7 @@ def good(): return {"jitted": CASE}
 def test_jit_report_runs_the_others(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')
     (tmp_path / "programs.py").write_text(VARIANTS)
-    code, out = hlodiff(tmp_path, "jit-report", "--format", "json")
+    code, out = hlodiff(tmp_path, "inspect", "variants", "--format", "json")
     found = {
         one["name"]: [(each["name"], each["problem"]) for each in one["variants"]]
         for one in json.loads(out)["comparisons"]

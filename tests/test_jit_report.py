@@ -1,4 +1,4 @@
-"""`hlodiff jit-report`: whose an instruction is, what crosses a border, and what nested `jit` really does."""
+"""`hlodiff inspect variants`: whose an instruction is, what crosses a border, and what nested `jit` really does."""
 
 from __future__ import annotations
 
@@ -303,14 +303,14 @@ def held():
 def test_a_budget_is_a_gate(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')
     (tmp_path / "programs.py").write_text(HELD)
-    done = run(tmp_path, "jit-report", "--calls", "1")
+    done = run(tmp_path, "inspect", "variants", "--calls", "1")
     assert done.returncode == 1, done.stderr
     assert (
         "  over budget\n    chosen: 2 launches, at most 1 allowed: jit" in done.stdout
         and "jit_sin (eager)" in done.stdout
     )
     (tmp_path / "programs.py").write_text(HELD.replace("Case(g", "Case(jax.jit(g)"))
-    done = run(tmp_path, "jit-report", "--calls", "1")
+    done = run(tmp_path, "inspect", "variants", "--calls", "1")
     assert (done.returncode, "over budget" in done.stdout) == (0, False), done.stderr
 
 
@@ -319,7 +319,7 @@ def test_nested_jit_for_real(tmp_path: Path) -> None:
     """Launches counted by hand: `f` has three operations and is called twice, `g` has three of its own."""
     (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')
     (tmp_path / "programs.py").write_text(PROGRAMS + BROKEN_PROGRAM)
-    done = run(tmp_path, "jit-report", "g_calls*", "--format", "json", "--calls", "3")
+    done = run(tmp_path, "inspect", "variants", "g_calls*", "--format", "json", "--calls", "3")
     assert done.returncode == 0, done.stderr
     (comparison,) = json.loads(done.stdout)["comparisons"]
     found = {variant["name"]: variant for variant in comparison["variants"]}
@@ -335,10 +335,10 @@ def test_nested_jit_for_real(tmp_path: Path) -> None:
     (kernel,) = found["both"]["kernels"]
     assert [part for part in kernel["parts"] if part] == ["f at programs.py:27", "f at programs.py:28"]
     assert "" in kernel["parts"]
-    broken = run(tmp_path, "jit-report", "broken")
+    broken = run(tmp_path, "inspect", "variants", "broken")
     assert broken.returncode == 2
     assert "outer  not run: programs.py:" in broken.stdout and "TypeError" in broken.stdout
     assert "donating" in broken.stdout, "each call gets arguments of its own"
-    nothing = run(tmp_path, "jit-report", "g_cals")
+    nothing = run(tmp_path, "inspect", "variants", "g_cals")
     assert (nothing.returncode, nothing.stdout) == (2, "")
     assert "nothing matches `g_cals` in variants" in nothing.stderr

@@ -77,7 +77,7 @@ def test_check_notes_what_tracing_alone_shows() -> None:
     (finding,) = warn_of_surroundings(found, {**around, Key("g", "", "cpu"): ()})
     assert (finding.severity, finding.rule, finding.program) == ("info", "parity", "f/a")
     assert finding.what.startswith('`update` (m.py:4) is called under compute_on("device_host"), jax.set_mesh (x=2): ')
-    assert finding.advice == "hlodiff parity f/a shows what the call compiles to"
+    assert finding.advice == "hlodiff inspect parity f/a shows what the call compiles to"
     assert exit_code([finding]) == 0
 
 
@@ -247,7 +247,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_every_kind_of_function_is_run_and_compared(folder: Path) -> None:
-    code, out, err = command(folder, "parity", "*", "--format", "json")
+    code, out, err = command(folder, "inspect", "parity", "*", "--format", "json")
     assert code == 2
     assert "i_raises on cpu: the call fails: programs.py:91: ValueError: no such thing" in err
     found = {one["name"]: one for one in json.loads(out)["parities"]}
@@ -293,7 +293,9 @@ def test_check_fails_where_compute_on_stands_outside(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(availability.missing(parse(TPU)) is not None, reason="libtpu is not installed")
 def test_a_tpu_runs_on_the_host_only_what_was_called(folder: Path) -> None:
-    code, out, _ = command(folder, "parity", "a_lost", "b_kept", "--target", TPU, "--format", "json", "--exit-code")
+    code, out, _ = command(
+        folder, "inspect", "parity", "a_lost", "b_kept", "--target", TPU, "--format", "json", "--exit-code"
+    )
     assert code == 1
     lost, kept = (one["programs"][0] for one in json.loads(out)["parities"])
     assert lost["operations_on_host"][0] > 0

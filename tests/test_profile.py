@@ -1,4 +1,4 @@
-"""`hlodiff profile` and `check --timings`: how XLA's time is added up, and what is said of it."""
+"""`hlodiff inspect profile` and `check --timings`: how XLA's time is added up, and what is said of it."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def broken():
 def test_the_real_command(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')
     (tmp_path / "programs.py").write_text(PROGRAMS)
-    done = hlodiff(tmp_path, "profile", "step", "--repeat", "2", "--format", "json")
+    done = hlodiff(tmp_path, "inspect", "profile", "step", "--repeat", "2", "--format", "json")
     assert done.returncode == 0, done.stderr
     (program,) = json.loads(done.stdout)["programs"]
     assert all(program["first"][phase] > 0 for phase in ("trace", "lower", "compile"))
@@ -213,7 +213,7 @@ def test_the_real_command(tmp_path: Path) -> None:
     assert named["layout-assignment"]["pipeline"]
     assert sum(each["seconds"] for each in passes["listed"]) <= passes["compile"]
     # libtpu tells the profiler nothing: its passes come from the metadata of a dump.
-    done = hlodiff(tmp_path, "profile", "on_tpu", "--repeat", "0", "--format", "json")
+    done = hlodiff(tmp_path, "inspect", "profile", "on_tpu", "--repeat", "0", "--format", "json")
     (program,) = json.loads(done.stdout)["programs"]
     passes = program["passes"]
     assert (passes["source"], program["later"]) == ("dump", [])
@@ -221,7 +221,7 @@ def test_the_real_command(tmp_path: Path) -> None:
     assert passes["outside"] == pytest.approx(
         passes["compile"] - sum(each["seconds"] for each in passes["listed"]), abs=1e-3
     )
-    failed = hlodiff(tmp_path, "profile", "broken")
+    failed = hlodiff(tmp_path, "inspect", "profile", "broken")
     assert failed.returncode == 2
     assert "not timed: programs.py:17: TypeError" in failed.stdout
     # Nothing was recorded, and nothing is left behind.

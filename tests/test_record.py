@@ -335,7 +335,7 @@ def test_a_script_that_watches_itself_ends_quietly(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_calls_are_counted_where_that_is_asked_for(tmp_path: Path) -> None:
     script = "import jax, numpy as n; f = jax.jit(lambda x: x * 2); [f(n.ones(3)) for _ in range(11)]; f(n.ones(4))"
-    done = hlodiff(tmp_path, "record", "--calls", "--", "-c", script)
+    done = hlodiff(tmp_path, "record", "--count-calls", "--", "-c", script)
     assert done.returncode == 0, done.stderr
     index = json.loads((tmp_path / "recording/recording.json").read_text())
     assert [(row["name"], row["calls"]) for row in index["programs"]] == [("lambda", 11), ("lambda/x-f64-4", 1)] or [
@@ -358,7 +358,7 @@ def test_forked_children_tell_what_they_called(tmp_path: Path) -> None:
         "if not (pid := os.fork()): os._exit(0)\n"
         "os.waitpid(pid, 0)\n"
     )
-    done = hlodiff(tmp_path, "record", "--calls", "--", "pool.py")
+    done = hlodiff(tmp_path, "record", "--count-calls", "--", "pool.py")
     assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
     index = json.loads((tmp_path / "recording/recording.json").read_text())
     assert sorted((row["arguments"], row["calls"]) for row in index["programs"]) == [

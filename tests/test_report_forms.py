@@ -694,7 +694,7 @@ def test_lines_of_an_enemy_are_laid_out_like_any_other() -> None:
 
 
 def test_the_command_line_offers_every_form_of_the_table() -> None:
-    for module, names in (("check", FORM_NAMES), ("diff", FORM_NAMES), ("report", SAVED_FORM_NAMES)):
+    for module, names in (("check", FORM_NAMES), ("diff", FORM_NAMES)):
         command: click.Command = import_module(f"hlodiff.cli.{module}_command").command
         (choice,) = (one.type for one in command.params if one.name == "form")
         assert isinstance(choice, click.Choice)

@@ -142,7 +142,7 @@ GENERATIONS = {
     "tpu7x": _Generation(3, 2, 256),
 }
 
-# Listed by `hlodiff targets`; other sizes have names too.
+# Listed by `hlodiff list --targets`; other sizes have names too.
 KNOWN = (
     "cpu",
     "cpu-8",
@@ -174,7 +174,10 @@ def parse(name: str) -> TargetName:
     if target is None:
         near = closest(name, KNOWN)
         hint = f"did you mean `{near}`? " if near else ""
-        raise UsageError(f"there is no target `{name}`", hint=f"{hint}`hlodiff targets` lists them")
+        raise UsageError(
+            f"there is no target `{name}`",
+            hint=f"{hint}they are called like cpu, tpu-v5e-2x2 or cuda-h100; `hlodiff list --targets` lists them",
+        )
     return target
 
 

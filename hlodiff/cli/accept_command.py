@@ -11,7 +11,15 @@ from hlodiff.cli.output import emit
 from hlodiff.workflows.accept import accept, decisions_json, decisions_text
 
 
-@click.command("accept")
+@click.command(
+    "accept",
+    epilog="""\b
+Examples:
+  hlodiff accept train_step
+  hlodiff accept --all
+  hlodiff accept --from artifact/pending
+""",
+)
 @options.pending_words
 @options.target
 @options.pattern

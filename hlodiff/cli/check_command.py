@@ -12,7 +12,15 @@ from hlodiff.cli.output import emit_report
 from hlodiff.workflows.check import check
 
 
-@click.command("check")
+@click.command(
+    "check",
+    epilog="""\b
+Examples:
+  hlodiff check
+  hlodiff check 'train*' --target cpu
+  hlodiff check --against main... --format markdown
+""",
+)
 @options.names
 @options.target
 @options.form
@@ -58,7 +66,7 @@ def command(
     are not written: what is new or changed is left for `hlodiff review` and `hlodiff accept`. A program that cannot be
     compiled here is "not checked": it is reported, and where it has a snapshot it is no pass. `--target cpu` looks at
     one target only. `--timings` compiles everything, also what did not change; workers slow each other down, so use it
-    with `--jobs 1`, or `hlodiff profile`, which tells more.
+    with `--jobs 1`, or `hlodiff inspect profile`, which tells more.
 
     `--against REV` needs no snapshots: it checks REV out beside the work tree, compiles both and compares. `REV...`
     stands for the commit where this branch left REV. A function that only one side has does not fail then.

@@ -16,7 +16,13 @@ _ARTIFACT = "hlodiff"
 _BOT = "github-actions[bot]"
 
 
-@click.command("comment")
+@click.command(
+    "comment",
+    epilog="""\b
+Example:
+  hlodiff comment result.json
+""",
+)
 @click.argument("result", metavar="[RESULT.json]", type=click.Path(path_type=Path), required=False)
 @click.option(
     "--artifact",

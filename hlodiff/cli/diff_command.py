@@ -1,4 +1,4 @@
-"""`hlodiff diff OLD NEW`: compare files, folders or git revisions."""
+"""`hlodiff diff OLD NEW`: compare files, folders or git revisions, or show a saved result in another form."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ import click
 
 from hlodiff.cli import options
 from hlodiff.cli.output import emit_report
+from hlodiff.cli.saved_result import show_saved
 from hlodiff.workflows.diff import diff_exit_code, diff_sides
 
 
-@click.command("diff")
+@click.command(
+    "diff",
+    epilog="""\b
+Examples:
+  hlodiff diff old.hlo new.hlo
+  hlodiff diff main                       main against the snapshots here
+  hlodiff diff result.json --format markdown
+""",
+)
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="[NEW]", required=False)
 @click.option("-n", "--name", "names", multiple=True, metavar="GLOB", help="Only programs of these names.")
@@ -24,6 +33,7 @@ from hlodiff.workflows.diff import diff_exit_code, diff_sides
 @click.option("--verify", is_flag=True, help="Prove that the edits are all there is: carry them out and compare.")
 @click.option("--passes", is_flag=True, help="Say which of XLA's passes did it; OLD and NEW are folders of pass dumps.")
 @click.option("--module", "modules", multiple=True, metavar="REGEX", help="With --passes, only these modules.")
+@click.option("--saved", is_flag=True, hidden=True)
 @options.project
 def command(
     old: str,
@@ -38,6 +48,7 @@ def command(
     verify: bool,
     passes: bool,
     modules: tuple[str, ...],
+    saved: bool,
     project: Path,
 ) -> int:
     """Compare the programs of OLD with those of NEW.
@@ -50,13 +61,24 @@ def command(
     or both together
       a range, as in git  main..HEAD, main...HEAD (since HEAD left main)
       a revision alone    main (against the snapshots as they are here)
+    or a saved result alone
+                          result.json, of `check` or `diff` with --format json
 
     With --passes both are folders that XLA wrote with --xla_dump_hlo_pass_re=.*, of two versions or two flags; the
     passes of each module are aligned, and each edit says since which pass it is there.
 
     Programs in folders are paired by their relative names. Exits 0 whatever it finds (see --exit-code), and 2 where a
     program could not be read or the edits, carried out with --verify, do not give the new program.
+
+    A saved result is shown in another form: nothing is compared and no project is needed. The file need not be trusted:
+    a workflow that may write comments can show what the workflow of a pull request from a fork has found. It is checked
+    value by value, and names and messages in it stay text, whatever they hold.
     """
+    if saved or (new is None and old.endswith(".json") and not Path(old).is_dir()):
+        further = {"--exit-code": exit_code, "--verify": verify, "--passes": passes, "--name": names,
+                   "--target": targets, "--all": everything, "--stacks": stacks}  # fmt: skip
+        show_saved(Path(old), form, output, [option for option, is_given in further.items() if is_given])
+        return 0
     report = diff_sides(
         old, new, names, targets,
         project=project, verify=verify, everything=everything, passes=passes, modules=modules,

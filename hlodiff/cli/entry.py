@@ -17,30 +17,42 @@ from hlodiff.errors import ConfigError, HlodiffError, RegistryError, expected_er
 from hlodiff.interrupts import Interrupted, exit_code
 
 # Subcommands are imported when they are used: `--help` must be quick, and `diff` must not import JAX.
-_COMMANDS = {
-    "init": "Set a project up: configuration and a first registered function.",
-    "list": "Show registered functions and whether they have snapshots.",
-    "targets": "Show what this machine can compile for, and what is missing.",
-    "update": "Compile registered functions and record what changed.",
-    "check": "Compile registered functions and compare with the snapshots.",
-    "review": "Walk through what check found: accept, reject or skip each.",
-    "accept": "Record what check captured, by name, id, pattern or class.",
-    "reject": "Forget what check captured.",
-    "upgrade": "Show what another jax would compile registered functions to.",
-    "diff": "Compare two files, folders or git revisions.",
-    "log": "Show the numbers of a recorded program over the commits that changed it.",
-    "bisect": "Find the commit that changed a number of a recorded program.",
-    "git": "Let git show reports of snapshots, and keep merges out of them.",
-    "inspect": "Look closer at one program: its passes, where an instruction comes from, ...",
-    "parity": "Show where a call compiles to another program than `.lower()` gives.",
-    "growth": "Show how programs grow with a size, and where.",
-    "show": "Show what one recorded program is made of.",
-    "jit-report": "Run a computation jitted in several ways and compare what that compiles to.",
-    "record": "Run a command and record every program that JAX compiles in it.",
-    "profile": "Show how long a function takes to trace, lower and compile, pass by pass.",
-    "report": "Show a result that `--format json` has saved, in another form.",
-    "comment": "Say on a pull or merge request what a check has found, in one comment.",
+_GROUPS = {
+    "Daily": {
+        "init": "Set a project up: configuration, a first function, CI, completion.",
+        "list": "Show registered functions and whether they have snapshots.",
+        "check": "Compile registered functions and compare with the snapshots.",
+        "review": "Walk through what check found: accept, reject or skip each.",
+        "accept": "Record what check captured, by name, id, pattern or class.",
+        "update": "Compile registered functions and record what changed.",
+        "diff": "Compare two files, folders or git revisions.",
+        "show": "Show what a recorded program is made of, or its text.",
+    },
+    "History": {
+        "log": "Show a program's numbers over commits, and who changed one.",
+        "upgrade": "Show what another jax would compile functions to.",
+    },
+    "Look closer": {
+        "inspect": "Ask about one function: passes, growth, parity, time, variants.",
+        "record": "Run a command and record every program that JAX compiles in it.",
+    },
+    "Integration": {
+        "git": "Let git show reports of snapshots, and keep merges out of them.",
+        "comment": "Say on a pull or merge request what a check has found.",
+    },
 }
+_COMMANDS = {name: words for group in _GROUPS.values() for name, words in group.items()}
+_FORMER = {
+    "bisect": (["log"], "log NAME METRIC"),
+    "reject": (["review", "--reject"], "review --reject"),
+    "report": (["diff", "--saved"], "diff RESULT.json"),
+    "targets": (["list", "--targets"], "list --targets"),
+    "jit-report": (["inspect", "variants"], "inspect variants"),
+    "growth": (["inspect", "growth"], "inspect growth"),
+    "parity": (["inspect", "parity"], "inspect parity"),
+    "profile": (["inspect", "profile"], "inspect profile"),
+}
+"""Commands of earlier versions: what stands for each now, and how it is called."""
 _FAILED = 2
 _HELP = {"-h", "--help", "--version"}
 # Where an error says no more: what shows whether it is repaired, in a second and without compiling anything.
@@ -66,14 +78,16 @@ class _Commands(click.Group):
             from hlodiff.config import closest
             from hlodiff.report.lines import printable
 
-            near = closest(args[0], _COMMANDS)
+            near = closest(args[0], [*_COMMANDS, *_FORMER])
+            near = _FORMER[near][1] if near in _FORMER else near
             hint = f"Did you mean `{near}`?" if near else f"Commands: {', '.join(_COMMANDS)}."
             raise click.UsageError(f"No such command `{printable(args[0])}`. {hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+        for title, group in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<7}", words) for name, words in group.items()])
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -86,6 +100,7 @@ def _group() -> None:
     In CI:            hlodiff check
     It was meant:     hlodiff review, then commit the snapshots.
     Two of anything:  hlodiff diff OLD NEW
+    A command:        hlodiff COMMAND --help
 
     Exit codes: 0 clean, 1 something fails the policy, 2 no verdict was possible, 130 and 143 interrupted.
     """
@@ -107,7 +122,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     try:
         with progress_bar():
-            code = _group.main(args=list(arguments), prog_name="hlodiff", standalone_mode=False)
+            code = _group.main(args=_as_now_called(arguments), prog_name="hlodiff", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except SystemExit:  # click's, where the reader of a help text has left
         from hlodiff.cli.output import close_stdout
@@ -132,6 +147,20 @@ def run(arguments: Sequence[str]) -> int:
         else:
             _tell(expected_error(error))
         return _FAILED
+
+
+def _as_now_called(arguments: Sequence[str]) -> list[str]:
+    """The arguments, with what stands for a former command in its place; one line says so."""
+    name, *rest = arguments or [""]
+    if name not in _FORMER:
+        return list(arguments)
+    from hlodiff.cli.output import tell
+
+    words, now = _FORMER[name]
+    tell(f"note: `hlodiff {name}` is now `hlodiff {now}`")
+    # What follows NAME may be a revision too: a range says that it is not.
+    settled = ["--to=HEAD"] if name == "bisect" and not any(word.partition("=")[0] == "--to" for word in rest) else []
+    return [*words, *settled, *rest]
 
 
 def _tell(error: HlodiffError) -> None:

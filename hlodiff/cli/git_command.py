@@ -32,7 +32,7 @@ _project = click.option(
 )
 
 
-@command.command("install")
+@command.command("install", epilog="\b\nExample:\n  hlodiff git install\n")
 @_project
 def install_command(project: Path) -> int:
     """Set up drivers in this clone's git configuration, and name snapshots in .gitattributes.
@@ -56,7 +56,7 @@ def install_command(project: Path) -> int:
     return 0
 
 
-@command.command("uninstall")
+@command.command("uninstall", epilog="\b\nExample:\n  hlodiff git uninstall\n")
 @_project
 def uninstall_command(project: Path) -> int:
     """Take back exactly what `hlodiff git install` has written here."""
@@ -70,7 +70,7 @@ def uninstall_command(project: Path) -> int:
     return 0
 
 
-@command.command("status")
+@command.command("status", epilog="\b\nExample:\n  hlodiff git status\n")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form.")
 @_project
 def status_command(form: str, project: Path) -> int:

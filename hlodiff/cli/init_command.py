@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from hlodiff.cli.completion import SHELLS, completion_script
 from hlodiff.cli.output import emit
 from hlodiff.config import shown_path
 from hlodiff.integrations.ci_recipes import RECIPES, CiFiles, ci_files
@@ -14,7 +15,14 @@ from hlodiff.workflows.configuration import load_if_any
 from hlodiff.workflows.set_up import set_up_project
 
 
-@click.command("init")
+@click.command(
+    "init",
+    epilog="""\b
+Examples:
+  hlodiff init
+  hlodiff init --ci github
+""",
+)
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path())
 @click.option(
     "--ci", "recipes", type=click.Choice(list(RECIPES)), multiple=True, help="Write the files of a CI; repeatable."
@@ -22,7 +30,13 @@ from hlodiff.workflows.set_up import set_up_project
 @click.option(
     "--action", metavar="OWNER/REPO@REF", help="For GitHub: where the action is, if hlodiff does not know it."
 )
-def command(folder: Path, recipes: tuple[str, ...], action: str | None) -> int:
+@click.option(
+    "--completion",
+    "shell",
+    type=click.Choice(SHELLS),
+    help="Write what this shell needs to complete names and targets, and nothing else.",
+)
+def command(folder: Path, recipes: tuple[str, ...], action: str | None, shell: str | None) -> int:
     """Set a project up in FOLDER (this one by default).
 
     Adds a commented [tool.hlodiff] to pyproject.toml, a first registered function, and git attributes for snapshots.
@@ -30,7 +44,15 @@ def command(folder: Path, recipes: tuple[str, ...], action: str | None) -> int:
 
     `--ci github` adds the workflows that check pull requests and comment on them, `--ci gitlab` a job that does, `--ci
     github-upgrade` a weekly look at the newest jax. A project that is set up already gets these files alone.
+
+    `--completion bash` (or zsh, fish) writes a script below your home folder.
     """
+    if shell is not None:
+        file, script, left = completion_script(shell, click.get_current_context().find_root().command)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        emit(script, str(file), commands=True)
+        emit(f"wrote {file}\nnext: {left}\n", None)
+        return 0
     config = load_if_any(folder) if recipes else None
     known = config is not None and config.root.resolve() == folder.resolve()
     ci = ci_files(folder, recipes, action, config if known else None) if recipes else CiFiles()

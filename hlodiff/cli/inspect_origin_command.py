@@ -13,7 +13,13 @@ from hlodiff.inspect.origin_report import origins_json, origins_markdown, origin
 from hlodiff.inspect.passes import dumped_programs, limits_of
 
 
-@click.command("origin")
+@click.command(
+    "origin",
+    epilog="""\b
+Example:
+  hlodiff inspect origin train_step copy.3 -t cpu
+""",
+)
 @click.argument("name", metavar="NAME|DUMP")
 @click.argument("instruction")
 @options.target

@@ -14,8 +14,16 @@ from hlodiff.inspect.passes import dumped_programs, limits_of, passes_page, pass
 from hlodiff.inspect.passes_report import passes_json, passes_markdown, passes_text
 
 
-@click.command("passes")
-@click.argument("names", nargs=-1, required=True, metavar="NAME|DUMP...")
+@click.command(
+    "passes",
+    epilog="""\b
+Examples:
+  hlodiff inspect passes train_step -t cpu
+  hlodiff inspect passes train_step -t cpu --pass fusion
+  hlodiff inspect passes train_step --format html -o passes.html
+""",
+)
+@options.required_names("NAME|DUMP...")
 @options.target
 @click.option("--module", "modules", multiple=True, metavar="REGEX", help="Only these modules of a DUMP.")
 @click.option("--pass", "pattern", metavar="REGEX", help="List the edits of passes whose name or pipeline matches.")

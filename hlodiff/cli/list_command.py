@@ -1,14 +1,18 @@
-"""`hlodiff list`: registered functions, their targets, and whether they are recorded."""
+"""`hlodiff list`: registered functions and whether they are recorded; what this machine can compile for."""
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import click
 
+from hlodiff import capture
 from hlodiff.capture import Discovery, discover
 from hlodiff.cli import options
-from hlodiff.cli.output import emit
+from hlodiff.cli.output import emit, tell
+from hlodiff.config import Config
+from hlodiff.errors import ConfigError, UsageError
 from hlodiff.report.lines import json_text, printable
 from hlodiff.report.wording import many
 from hlodiff.snapshots import FolderTree, Key, list_snapshots, stale_of
@@ -17,18 +21,36 @@ from hlodiff.workflows.scenarios import scenario_states
 from hlodiff.workflows.select import ChosenFunctions, choose
 
 
-@click.command("list")
+@click.command(
+    "list",
+    epilog="""\b
+Examples:
+  hlodiff list 'train*'
+  hlodiff list --targets
+""",
+)
 @options.names
 @options.target
+@click.option("--targets", "machine", is_flag=True, help="What this machine can compile for, and what is missing.")
 @options.plain_form
 @options.output
 @options.timeout
 @options.project
-def command(names: tuple[str, ...], targets: tuple[str, ...], form: str, output: str | None, project: Path) -> int:
+def command(
+    names: tuple[str, ...], targets: tuple[str, ...], machine: bool, form: str, output: str | None, project: Path
+) -> int:
     """Show registered functions, where they are registered, their targets, and whether they have snapshots.
 
     NAME is a function, a case or a pattern; all where none is given. Nothing is compiled.
+
+    With --targets instead: what this machine can compile for; for the rest, why not and what to install. No accelerator
+    is needed to compile for one, only its package, and no project.
     """
+    if machine:
+        if names:
+            raise UsageError("--targets is about this machine, not about functions", hint="hlodiff list --targets")
+        emit(_targets_of_machine(targets, form, project), output)
+        return 0
     config = load(project)
     discovery = discover(config)
     chosen = choose(config, discovery, names, targets)
@@ -40,6 +62,33 @@ def command(names: tuple[str, ...], targets: tuple[str, ...], form: str, output:
     traces = scenario_states(config, chosen.scenarios)
     emit(_json(rows, discovery, traces) if form == "json" else _text(rows, discovery, chosen, traces), output)
     return 0
+
+
+def _targets_of_machine(patterns: tuple[str, ...], form: str, project: Path) -> str:
+    statuses = capture.targets(_config(project))
+    found = [one for one in statuses if not patterns or any(fnmatchcase(one.name, pattern) for pattern in patterns)]
+    if form == "json":
+        rows = [{"name": s.name, "available": s.available, "reason": s.reason, "install": s.install} for s in found]
+        return json_text({"format_version": "1.0", "targets": rows})
+    wide = max((len(status.name) for status in found), default=0)
+    lines = []
+    for status in found:
+        lines.append(f"{status.name:<{wide}}  {'yes' if status.available else 'no '}  {status.reason}")
+        if status.install:
+            lines.append(f"{'':<{wide}}       install: {status.install}")
+    available = sum(status.available for status in found)
+    lines.append(f"{available} of {len(found)} targets available; next: hlodiff list")
+    return "".join(printable(line) + "\n" for line in lines)
+
+
+def _config(project: Path) -> Config:
+    """The project's configuration; without one that can be read the defaults, since targets are the machine's."""
+    try:
+        return load(project)
+    except ConfigError as error:
+        if error.hint != "hlodiff init":  # there is one
+            tell(f"note: {error}\nnote: so its targets and environment are left out here")
+        return Config(root=project.absolute())
 
 
 def _places(discovery: Discovery) -> dict[str, str]:

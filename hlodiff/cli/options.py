@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -12,17 +12,42 @@ from hlodiff.cli.output import LINK, REPORTS
 from hlodiff.report.forms import FORM_NAMES
 from hlodiff.report.lines import is_link, printable
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from hlodiff.cli.completion import complete_names
+
+    return complete_names(context, parameter, incomplete)
+
+
+def _targets(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from hlodiff.cli.completion import complete_targets
+
+    return complete_targets(context, parameter, incomplete)
+
+
+def words(metavar: str, required: bool = False) -> Callable[[F], F]:
+    """Positional words, one of them a name."""
+    return click.argument("words", nargs=-1, required=required, metavar=metavar, shell_complete=_names)
+
+
+def required_names(metavar: str = "NAME...") -> Callable[[F], F]:
+    """Positional names or globs, at least one."""
+    return click.argument("names", nargs=-1, required=True, metavar=metavar, shell_complete=_names)
 
 
 def names(command: F) -> F:
     """Positional names or globs."""
-    return click.argument("names", nargs=-1, metavar="[NAME]...")(command)
+    return click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=_names)(command)
 
 
 def pending_words(command: F) -> F:
     """Positional names, globs and ids of pending programs."""
-    return click.argument("words", nargs=-1, metavar="[NAME|ID]...")(command)
+    return words("[NAME|ID]...")(command)
 
 
 def pattern(command: F) -> F:
@@ -52,8 +77,9 @@ def any_age(command: F) -> F:
 def target(command: F) -> F:
     """`--target`, repeatable."""
     return click.option(
-        "-t", "--target", "targets", multiple=True, metavar="GLOB", help="Only these targets, e.g. cpu or 'tpu-*'."
-    )(command)
+        "-t", "--target", "targets", multiple=True, metavar="GLOB", help="Only these targets, e.g. cpu or 'tpu-*'.",
+        shell_complete=_targets,
+    )(command)  # fmt: skip
 
 
 def stage(command: F) -> F:

@@ -10,7 +10,16 @@ from hlodiff.cli.output import messages
 from hlodiff.workflows.record_run import record_run
 
 
-@click.command("record", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command(
+    "record",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    epilog="""\b
+Examples:
+  hlodiff record -- python train.py --steps 10
+  hlodiff record -o after -- -m pytest tests/test_model.py
+  hlodiff diff before after
+""",
+)
 @click.option(
     "-o",
     "--output",
@@ -20,15 +29,11 @@ from hlodiff.workflows.record_run import record_run
     metavar="FOLDER",
     help="Where the recording goes; an earlier recording there is replaced.",
 )
-@click.option("--calls", is_flag=True, help="Count calls too. JAX's fast path is closed for that: calls get slower.")
+@click.option("--count-calls", is_flag=True, help="Count calls too, which closes JAX's fast path: they get slower.")
+@click.option("--calls", "former_calls", is_flag=True, hidden=True)
 @click.argument("arguments", nargs=-1, required=True, metavar="-- COMMAND [ARG]...", type=click.UNPROCESSED)
-def command(output: Path, calls: bool, arguments: tuple[str, ...]) -> int:
+def command(output: Path, count_calls: bool, former_calls: bool, arguments: tuple[str, ...]) -> int:
     """Run a command and record every program that JAX compiles in it.
-
-    \b
-      hlodiff record -- python train.py --steps 10
-      hlodiff record -o after -- -m pytest tests/test_model.py
-      hlodiff diff before after
 
     COMMAND is anything that starts Python, now or later; what begins with `-` or ends in `.py` is given to this Python.
     It runs as it would without hlodiff, with its own input and output; processes that it starts or forks are recorded
@@ -39,4 +44,4 @@ def command(output: Path, calls: bool, arguments: tuple[str, ...]) -> int:
     nothing could be written although the command ended with 0.
     """  # fmt: skip
     with messages():
-        return record_run(arguments, output, calls)
+        return record_run(arguments, output, count_calls or former_calls)

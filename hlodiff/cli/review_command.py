@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from hlodiff.cli import options
-from hlodiff.cli.output import color, width
+from hlodiff.cli.output import color, emit, width
 from hlodiff.config import shown_path
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.errors import UsageError
@@ -22,9 +22,11 @@ from hlodiff.snapshots import PendingRecord
 from hlodiff.workflows.accept import (
     Selection,
     classes_of_program,
+    decisions_json,
     decisions_text,
     find,
     pending_folder_of,
+    reject,
 )
 from hlodiff.workflows.ci import refuse_in_ci
 from hlodiff.workflows.configuration import load
@@ -35,6 +37,7 @@ from hlodiff.workflows.pending import (
     record_summary,
     standing_record,
 )
+from hlodiff.workflows.pending_writer import pending_folder
 from hlodiff.workflows.review import PendingReview
 from hlodiff.workflows.staleness import Freshness
 
@@ -42,7 +45,15 @@ _KEYS = "a accept   r reject   s skip   m show more   q quit"
 _QUIT = ("q", "\x04", "")  # Ctrl-D; Ctrl-C interrupts as everywhere
 
 
-@click.command("review")
+@click.command(
+    "review",
+    epilog="""\b
+Examples:
+  hlodiff review                          all that check left
+  hlodiff review 'train*' --target cpu
+  hlodiff review --reject train_step
+""",
+)
 @options.pending_words
 @options.target
 @options.pattern
@@ -54,7 +65,13 @@ _QUIT = ("q", "\x04", "")  # Ctrl-D; Ctrl-C interrupts as everywhere
     metavar="FOLDER",
     help="Look at what another machine captured, as CI did.",
 )
+@click.option(
+    "--reject", "rejects", is_flag=True, help="Ask nothing: forget what is named; snapshots stay as they are."
+)
+@click.option("--all", "everything", is_flag=True, help="With --reject, everything that is pending.")
 @options.any_age
+@options.plain_form
+@options.output
 @options.ci_write
 @options.project
 def command(
@@ -63,19 +80,34 @@ def command(
     patterns: tuple[str, ...],
     classes: tuple[str, ...],
     folder: Path | None,
+    rejects: bool,
+    everything: bool,
     any_age: bool,
+    form: str,
+    output: str | None,
     ci_write: bool,
     project: Path,
 ) -> int:
     """Walk through what `hlodiff check` captured, in a terminal.
 
     Each function is shown with the report of all its targets; one key decides: a accept, r reject, s skip, m show more,
-    q quit. What was decided before leaving stays decided. Without a terminal, `hlodiff accept` and `hlodiff reject` do
-    the same.
+    q quit. What was decided before leaving stays decided. Without a terminal, `hlodiff accept NAME` and `hlodiff review
+    --reject NAME` do the same.
+
+    Programs are named as for `hlodiff accept`. With --reject a capture is forgotten, and as long as the code stays as
+    it is, the next check captures it again.
     """
+    if rejects:
+        if folder is not None or any_age:
+            raise UsageError("--reject forgets what check left here", hint="hlodiff review --reject NAME")
+        _forget(Selection(words, targets, patterns, classes, everything), form, output, project)
+        return 0
+    if everything or form != "text" or output:
+        what = "--all, --format and --output go with --reject; a review walks through everything, in a terminal"
+        raise UsageError(what, hint="hlodiff review")
     refuse_in_ci(ci_write, "review")
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()):
-        hint = "hlodiff accept NAME, or hlodiff reject NAME; `hlodiff check` prints the report"
+        hint = "hlodiff accept NAME, or hlodiff review --reject NAME; `hlodiff check` prints the report"
         raise UsageError("review asks for keys, and this is no terminal", hint=hint)
     config = load(project)
     root = pending_folder_of(config, folder)
@@ -89,6 +121,19 @@ def command(
     remaining = 0 if folder else len(list_pending(root))
     click.echo("\n" + decisions_text(decisions, remaining, following), nl=False)
     return 2 if any(one.status == "refused" for one in decisions) else 0
+
+
+def _forget(selection: Selection, form: str, output: str | None, project: Path) -> None:
+    """Forget captures without asking."""
+    config = load(project)
+    root = pending_folder(config)
+    found = find(config, root, selection)
+    selected = [(one.key, one.id) for one in found.programs] + [(one.key, "") for one in found.broken]
+    selected += [(one.key, one.id) for one in found.records]
+    decisions = [*(reject(key, root, own) for key, own in selected), *found.left]
+    remaining = len(list_pending(root))
+    text = decisions_json(decisions, remaining)
+    emit(text if form == "json" else decisions_text(decisions, remaining, "hlodiff check"), output)
 
 
 @dataclass(slots=True)

@@ -23,8 +23,18 @@ from hlodiff.workflows.scenarios import shown_scenarios
 from hlodiff.workflows.select import select, selected
 
 
-@click.command("show")
-@click.argument("words", nargs=-1, required=True, metavar="[FOLDER] NAME")
+@click.command(
+    "show",
+    epilog="""\b
+Examples:
+  hlodiff show step                          counts, placement, memory, cost
+  hlodiff show step --stage compiled         the program as it is stored
+  hlodiff show step --stage stablehlo --fresh -t cpu
+  hlodiff show program.hlo                   a file
+  hlodiff show recording step --stage compiled --scopes
+""",
+)
+@options.words("[FOLDER] NAME", required=True)
 @options.target
 @click.option("--stage", type=click.Choice(["stablehlo", "compiled"]), help="Print the program's text instead.")
 @click.option("--fresh", is_flag=True, help="With --stage: captured now, printed as JAX and XLA print it.")
@@ -50,13 +60,6 @@ def command(
     project: Path,
 ) -> int:
     """Show what a recorded program is made of, or its text.
-
-    \b
-      hlodiff show step                          counts, placement, memory, cost
-      hlodiff show step --stage compiled         the program as it is stored
-      hlodiff show step --stage stablehlo --fresh -t cpu
-      hlodiff show program.hlo                   a file
-      hlodiff show recording step --stage compiled --scopes
 
     NAME is a function, a case (`function/case`), a pattern, or a program file; FOLDER is what `hlodiff record` wrote.
     Nothing is compiled, except with --fresh. With --why instead: loops of Python that were unrolled and how many copies

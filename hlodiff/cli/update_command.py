@@ -11,7 +11,14 @@ from hlodiff.cli.output import emit, messages
 from hlodiff.workflows.update import update, update_json, update_text
 
 
-@click.command("update")
+@click.command(
+    "update",
+    epilog="""\b
+Examples:
+  hlodiff update
+  hlodiff update train_step --target 'tpu-*'
+""",
+)
 @options.names
 @options.target
 @click.option("--prune", is_flag=True, help="Delete snapshots of functions that are registered no more.")

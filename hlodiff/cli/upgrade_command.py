@@ -13,7 +13,14 @@ from hlodiff.report.upgrade_table import upgrade_json, upgrade_markdown, upgrade
 from hlodiff.workflows.upgrade import compare_environments
 
 
-@click.command("upgrade")
+@click.command(
+    "upgrade",
+    epilog="""\b
+Examples:
+  hlodiff upgrade 'jax==0.10.2'
+  hlodiff upgrade 'jax==0.10.2' 'optax==0.2.8' --name 'train*' --details
+""",
+)
 @click.argument("requirements", nargs=-1, metavar="[REQUIREMENT]...")
 @click.option("-n", "--name", "names", multiple=True, metavar="GLOB", help="Only functions or cases of these names.")
 @options.target

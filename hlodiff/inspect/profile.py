@@ -1,4 +1,4 @@
-"""`hlodiff profile`: the time of a first call, phase by phase and pass by pass, measured and shown."""
+"""`hlodiff inspect profile`: the time of a first call, phase by phase and pass by pass, measured and shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of `hlodiff jit-report`: variants side by side, fusions across the border, effects of nested jit."""
+"""The report of `hlodiff inspect variants`: variants side by side, fusions across the border, effects of nested jit."""
 
 from __future__ import annotations
 

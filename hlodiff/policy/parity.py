@@ -102,4 +102,6 @@ def judge_surroundings(
         at = f" ({place})" if place else ""
         what = f"`{fn}`{at} is called under {', '.join(texts)}: `{fn}.lower()` does not see it, and the snapshot holds"
         what += " jax.jit of the whole function"
-        yield Finding("info", RULE, program, None, what, f"hlodiff parity {program} shows what the call compiles to")
+        yield Finding(
+            "info", RULE, program, None, what, f"hlodiff inspect parity {program} shows what the call compiles to"
+        )

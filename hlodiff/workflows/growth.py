@@ -427,7 +427,7 @@ def _unlisted(discovery: Discovery, chosen: ChosenFunctions) -> list[str]:
 def _first_targets(discovery: Discovery, names: Sequence[str]) -> tuple[Key, ...]:
     """The asked for cases, each with one target; they need not name sizes of their own."""
     if not names:
-        raise UsageError("--at needs a NAME", hint="hlodiff growth NAME --at length=8,16,32,64")
+        raise UsageError("--at needs a NAME", hint="hlodiff inspect growth NAME --at length=8,16,32,64")
     keys = []
     for found in discovery.functions:
         targets = sorted(found.targets, key=lambda target: target != "cpu")

@@ -70,6 +70,8 @@ def _matches(values: Sequence[str], patterns: Sequence[str]) -> bool:
 def _nothing(what: str, pattern: str, options: list[str], command: str) -> UsageError:
     near = closest(pattern, dict.fromkeys(options))
     hint = f"did you mean `{near}`? " if near else ""
+    if what == "target":
+        hint += "targets are called like cpu, tpu-v5e-2x2 or cuda-h100, or a pattern such as 'tpu-*'; "
     return UsageError(f"no {what} matches `{pattern}`", hint=f"{hint}`{command}` shows what there is")
 
 

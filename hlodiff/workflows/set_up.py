@@ -12,8 +12,8 @@ _MODULE = "hlodiff_programs.py"
 _TABLE = f'''[tool.hlodiff]
 # Modules or files that register functions. Patterns work: "tests/compiled/*.py".
 modules = ["{_MODULE}"]
-# What a function without targets of its own is compiled for. No accelerator is needed: `hlodiff targets` shows what
-# this machine can compile for, e.g. "tpu-v5e-2x2" or "cuda-h100".
+# What a function without targets of its own is compiled for. No accelerator is needed: `hlodiff list --targets` shows
+# what this machine can compile for, e.g. "tpu-v5e-2x2" or "cuda-h100".
 targets = ["cpu"]
 # Where the compiled programs are recorded. Commit this folder.
 snapshots = "snapshots"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from hlodiff.errors import ForgeError
 
-LARGEST = 64 * 1024**2  # bytes, of the zip file and of the result in it; `hlodiff report` reads no more either
+LARGEST = 64 * 1024**2  # bytes, of the zip file and of the result in it; `hlodiff diff` reads no more either
 RESULT, NUMBER = "hlodiff.json", "pull-request"
 _MOST_FILES = 1_000
 _NUMBER = re.compile(r"[1-9][0-9]{0,9}", re.ASCII)

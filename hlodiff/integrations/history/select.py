@@ -1,4 +1,4 @@
-"""The part of `log` and `bisect` that finds what NAME and a range of revisions mean."""
+"""The part of `log` that finds what NAME and a range of revisions mean."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hlodiff.config import closest, shown_path
-from hlodiff.errors import UsageError
+from hlodiff.errors import StoreError, UsageError
 from hlodiff.hlo.model import Stage
 from hlodiff.integrations.history import History, check_metrics, completed, folders_of, histories, key_of
 from hlodiff.integrations.history.commits import GitObjects, open_repository, revisions_of
@@ -151,6 +151,17 @@ def _refuse_unknown(request: HistoryRequest, folders: Sequence[_SnapshotFolder])
     hint = f"did you mean `{guess}`? " if guess else ""
     what = f"nothing called `{request.name}` was recorded in {request.revision}"
     raise UsageError(what, hint=f"{hint}`hlodiff log` shows what there is")
+
+
+def is_revision(project: Path, snapshots: Path, word: str) -> bool:
+    """Whether git knows a word as a revision or a range."""
+    if ".." in word or word.startswith("^"):
+        return True
+    try:
+        revisions_of(open_repository(project, snapshots), word)
+    except StoreError:
+        return False
+    return True
 
 
 def uncommitted(found: HistoryMatch) -> bool:

@@ -1,4 +1,4 @@
-"""`hlodiff growth NAME`: how programs grow with a size, and where."""
+"""`hlodiff inspect growth NAME`: how programs grow with a size, and where."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ from hlodiff.workflows.growth import measure_named_growth
 _FORMS = {"text": growth_text, "json": growth_json, "markdown": growth_markdown}
 
 
-@click.command("growth")
+@click.command(
+    "growth",
+    epilog="""\b
+Example:
+  hlodiff inspect growth solve --at length=8,16,32,64
+""",
+)
 @options.names
 @click.option(
     "--at",

@@ -1,4 +1,4 @@
-"""`hlodiff parity NAME`: what a real call compiles against what is compiled ahead of time."""
+"""`hlodiff inspect parity NAME`: what a real call compiles against what is compiled ahead of time."""
 
 from __future__ import annotations
 
@@ -19,8 +19,15 @@ from hlodiff.workflows.select import choose
 _FORMS = {"text": parity_text, "json": parity_json, "markdown": parity_markdown}
 
 
-@click.command("parity")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.command(
+    "parity",
+    epilog="""\b
+Examples:
+  hlodiff inspect parity optimizer_step
+  hlodiff inspect parity optimizer_step --target tpu-v5e-2x2
+""",
+)
+@options.required_names()
 @click.option("-t", "--target", default="", metavar="TARGET", help="Compile both ways for this target too.")
 @click.option("--exit-code", is_flag=True, help="Exit 1 where a program differs.")
 @click.option("--format", "form", type=click.Choice(list(_FORMS)), default="text", show_default=True, help="Form.")

@@ -1,4 +1,4 @@
-"""`hlodiff jit-report NAME`: one computation, jitted in several ways, run for real and compared."""
+"""`hlodiff inspect variants NAME`: one computation, jitted in several ways, run for real and compared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from hlodiff.inspect.variants_report import variants_json, variants_markdown, va
 from hlodiff.workflows.configuration import load
 
 
-@click.command("jit-report")
+@click.command(
+    "variants",
+    epilog="""\b
+Examples:
+  hlodiff inspect variants
+  hlodiff inspect variants 'g_calls*' --calls 100
+""",
+)
 @options.names
 @click.option(
     "--calls",

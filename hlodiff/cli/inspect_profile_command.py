@@ -1,4 +1,4 @@
-"""`hlodiff profile NAME`: what a first call pays before anything runs."""
+"""`hlodiff inspect profile NAME`: what a first call pays before anything runs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,16 @@ from hlodiff.workflows.configuration import load
 from hlodiff.workflows.select import select
 
 
-@click.command("profile")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.command(
+    "profile",
+    epilog="""\b
+Example:
+  hlodiff inspect profile train_step --target cpu
+""",
+)
+@options.required_names()
 @options.target
 @click.option(
-    "-n",
     "--repeat",
     type=click.IntRange(0, 1000),
     default=3,
@@ -27,6 +32,7 @@ from hlodiff.workflows.select import select
     metavar="N",
     help="Compile again so often after the first time.",
 )
+@click.option("-n", "former_repeat", type=click.IntRange(0, 1000), hidden=True)
 @click.option("--no-passes", is_flag=True, help="Leave out the further compile that tells XLA's passes apart.")
 @click.option("--all", "everything", is_flag=True, help="List every pass.")
 @options.form
@@ -37,6 +43,7 @@ def command(
     names: tuple[str, ...],
     targets: tuple[str, ...],
     repeat: int,
+    former_repeat: int | None,
     no_passes: bool,
     everything: bool,
     form: str,
@@ -52,7 +59,7 @@ def command(
     """  # fmt: skip
     config = load(project)
     keys = select((Key(r.function, r.case, r.target) for r in discover(config).requests()), names, targets)
-    found = measure_profiles(config, keys, repeat, not no_passes)
+    found = measure_profiles(config, keys, repeat if former_repeat is None else former_repeat, not no_passes)
     if form == "json":
         emit(profiles_json(found), output)
     elif form == "markdown":
