@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,10 +14,10 @@ class Progress:
     """How far a run is.
 
     Args:
-        activity: one word for the run: "compiling".
-        item: what is being done now: `f on cpu`; "" at the beginning and the end.
+        activity: what is being done now: "starting JAX", "importing", "asking for", "tracing", "lowering", "compiling".
+        item: what it is done with: `f on cpu`; "" where there is nothing to name.
         done: how many steps are done.
-        total: how many steps there will be.
+        total: how many steps there will be; 0 where that is not known yet.
         ended: whether this is the last report of the run, also of one that was interrupted.
     """
 
@@ -28,7 +29,13 @@ class Progress:
 
 
 OnProgress = Callable[[Progress], None]
-Step = Callable[[str, int], None]
+
+
+class ReportStep(Protocol):
+    """Reports what is being done now, and by how many steps the run has advanced."""
+
+    def __call__(self, item: str, steps: int, activity: str = ...) -> None: ...
+
 
 _LISTENER: ContextVar[OnProgress | None] = ContextVar("hlodiff_progress", default=None)
 
@@ -51,15 +58,15 @@ def reporting_to(listener: OnProgress | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def progress(total: int, activity: str) -> Iterator[Step]:
+def progress(total: int | None, activity: str) -> Iterator[ReportStep]:
     """Report how far a run is to the callback of `reporting_to`.
 
     Args:
-        total: how many steps there will be; a run without steps is not reported.
-        activity: one word for the run: "compiling".
+        total: how many steps there will be, None where that is not known; a run without steps is not reported.
+        activity: what it does, where a step says nothing more exact: "comparing".
 
     Returns:
-        a function that takes what is being done now and by how many steps the run has advanced.
+        a function that takes what is being done now, by how many steps the run has advanced, and what is done with it.
 
     Example:
         >>> with reporting_to(lambda one: print(one.activity, one.item, one.done)), progress(2, "comparing") as step:
@@ -69,18 +76,18 @@ def progress(total: int, activity: str) -> Iterator[Step]:
         comparing  1
     """
     listener = _LISTENER.get()
-    if listener is None or total < 1:
-        yield lambda item, steps: None
+    if listener is None or total == 0:
+        yield lambda item, steps, activity="": None
         return
-    done = 0
+    done, all_ = 0, total or 0
 
-    def step(item: str, steps: int) -> None:
+    def step(item: str, steps: int, activity: str = activity) -> None:
         nonlocal done
         done += steps
-        listener(Progress(activity, item, done, total))
+        listener(Progress(activity, item, done, all_))
 
-    listener(Progress(activity, "", 0, total))
+    listener(Progress(activity, "", 0, all_))
     try:
         yield step
     finally:
-        listener(Progress(activity, "", done, total, ended=True))
+        listener(Progress(activity, "", done, all_, ended=True))

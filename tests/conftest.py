@@ -17,6 +17,8 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ |= LIBTPU
 # Tests play a developer's machine, also where CI runs them; those about CI set it.
 os.environ.pop("CI", None)
+# On a loaded machine a command may take longer than ten seconds, and then says on stderr what it does.
+os.environ["HLODIFF_PROGRESS"] = "0"
 # Processes of pytest-xdist are told how wide its terminal is; tests about the width of a terminal set it.
 os.environ.pop("COLUMNS", None)
 

@@ -62,8 +62,19 @@ def test_update_check_and_accept(project: Path, capfd: pytest.CaptureFixture[str
         ("g", "cpu", "new"),
     ]
     assert (updated.exit_code, updated.verdict) == (0, "clean")
-    assert events[0] == Progress("compiling", "", 0, 2) and events[-1] == Progress("compiling", "", 2, 2, ended=True)
-    assert {event.item for event in events} == {"", "f on cpu", "g on cpu"}
+    assert events[0] == Progress("starting JAX", "", 0, 0) and events[-1] == Progress("capturing", "", 2, 2, ended=True)
+    done = [f"{event.activity} {event.item} {event.done}/{event.total}" for event in events if not event.ended]
+    assert list(dict.fromkeys(done))[:4] == [
+        "starting JAX  0/0",
+        "importing programs.py  0/0",
+        "asking for the cases of f 0/0",
+        "asking for the cases of g 0/0",
+    ]
+    phases = ["asking for", "tracing", "lowering", "compiling", "recording"]
+    for name in ("f on cpu", "g on cpu"):
+        assert [event.activity for event in events if event.item == name and event.activity != "capturing"][
+            :5
+        ] == phases
 
     assert hlodiff.check(root=str(project)).verdict == "clean"
     again = hlodiff.update("g", root=project)

@@ -125,22 +125,24 @@ class Event:
     """Progress of a capture.
 
     Args:
-        kind: whether a worker started or finished the program.
-        function: name of the registered function.
+        kind: whether a worker started or finished the program, or what it does now.
+        function: name of the registered function; "" where the worker itself is being started.
         case: name of the case.
         target: what it is compiled for.
-        outcome: the result; None when started.
+        outcome: the result; None before it is finished.
+        phase: what the worker does with it: "tracing", "lowering", "compiling"; "" where it does not say.
 
     Example:
         >>> Event("started", "f", "", "cpu").outcome is None
         True
     """
 
-    kind: Literal["started", "finished"]
+    kind: Literal["started", "phase", "finished"]
     function: str
     case: str
     target: str
     outcome: Any = None
+    phase: str = ""
 
 
 @dataclass(frozen=True, slots=True)

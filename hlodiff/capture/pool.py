@@ -53,6 +53,7 @@ from hlodiff.capture.targets import KNOWN, TargetName, parse
 from hlodiff.config import TABLE, Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, RegistryError, UsageError
 from hlodiff.interrupts import deferred
+from hlodiff.progress import progress
 
 Job = Request | GrowthRequest | ParityRequest
 Answer = Outcome | GrowthResult | CallResult
@@ -495,11 +496,15 @@ def discover(config: Config) -> Discovery:
         except UsageError as error:
             error.where = f"[{TABLE}] targets"
             raise
-    with WorkerPool(config) as pool:
+    with (
+        progress(None, "starting JAX") as step,
+        WorkerPool(config, on_phase=lambda worker, phase: step("", 0, phase)) as pool,
+    ):
         found = cast(Discovery, pool.ask(_DISCOVERY, "discover", None))
         files = set(found.files)
         functions = []
         for listed in found.functions:
+            step(listed.name, 0, "asking for the cases of")
             function, imported = _with_cases(pool, listed)
             functions.append(function)
             files.update(imported)
@@ -611,7 +616,13 @@ def _capture(
             yield _finish(on_event, NotChecked(request.function, request.case, request.target, reason, install))
         else:
             queues.setdefault(worker_setting(name), deque()).append(request)
-    with WorkerPool(config) as pool:
+
+    def on_phase(worker: Worker, phase: str) -> None:
+        one = worker.request
+        function, case, target = (one.function, one.case, one.target) if one is not None else ("", "", "")
+        on_event(Event("phase", function, case, target, phase=phase))
+
+    with WorkerPool(config, on_phase=on_phase) as pool:
         while any(queues.values()) or pool.workers:
             pool.scale(queues, jobs)
             for worker in pool.wait():

@@ -1,9 +1,12 @@
-"""A progress bar on stderr, where stderr is a terminal; nothing at all elsewhere."""
+"""Progress on stderr: a bar where stderr is a terminal, and a line every ten seconds elsewhere."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,28 +15,93 @@ from hlodiff.progress import Progress, reporting_to
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
+_SECONDS = 10.0
+_LONG = 60.0  # seconds after which the bar also says for how long
+_MOST = 3  # what is named at once; a run has at most as many as it has workers
+
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[None]:
-    """Draw a bar for each run inside the block, and leave none behind."""
-    drawing = _Drawing()
+    """Show what each run inside the block does, and leave no bar behind.
+
+    The variable HLODIFF_PROGRESS has the seconds between two lines where stderr is no terminal; 0 prints none.
+    """
+    drawing = _Drawing(_interval())
     try:
         with reporting_to(drawing.show):
             yield
     finally:
-        drawing.stop()
+        drawing.close()
+
+
+def _interval() -> float:
+    try:
+        return max(0.0, float(os.environ.get("HLODIFF_PROGRESS") or _SECONDS))
+    except ValueError:
+        return _SECONDS
 
 
 class _Drawing:
-    def __init__(self) -> None:
+    """Draws from two threads: the one that works, and one that looks at the clock."""
+
+    def __init__(self, interval: float) -> None:
+        self._interval = interval
+        self._begun = time.monotonic()
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._clock: threading.Thread | None = None
         self._bar: Bar | None = None
+        self._last: Progress | None = None
+        self._items: dict[str, tuple[str, float]] = {}  # what is done with each item, and since when the item is there
 
     def show(self, progress: Progress) -> None:
-        if progress.ended:
-            self.stop()
+        """Take a report of how far the run is."""
+        with self._lock:
+            before, self._last = self._last, progress
+            self._follow(progress, before.done if before else 0)
+            if progress.ended:
+                self._stop()
+            elif sys.stderr.isatty():
+                self._draw(progress)
+            if self._clock is None and not progress.ended:
+                self._clock = threading.Thread(target=self._tick, daemon=True, name="hlodiff progress")
+                self._clock.start()
+
+    def _follow(self, progress: Progress, done: int) -> None:
+        if progress.ended or not progress.item:
+            if progress.ended:
+                self._items.clear()
             return
-        if not sys.stderr.isatty():
-            return
+        since = self._items.pop(progress.item, ("", time.monotonic()))[1]
+        if progress.done <= done:  # it has not ended with this step
+            self._items[progress.item] = progress.activity, since
+
+    def close(self) -> None:
+        """Stop drawing."""
+        self._closed.set()
+        with self._lock:
+            self._stop()
+
+    def _tick(self) -> None:
+        while not self._closed.wait(self._interval or _SECONDS):
+            with self._lock:
+                if self._last is None or self._last.ended:
+                    continue
+                if sys.stderr.isatty():
+                    self._draw(self._last)
+                elif self._interval:
+                    _print(f"{time.monotonic() - self._begun:.0f} s: {self._line(self._last)}")
+
+    def _line(self, progress: Progress) -> str:
+        """What is being done, with how long each item takes already: `compiling f on cpu (14 s); 3 of 12 done`."""
+        now = time.monotonic()
+        named = [f"{activity} {item} ({now - since:.0f} s)" for item, (activity, since) in self._items.items()]
+        named = named or [f"{progress.activity} {progress.item}".rstrip()]
+        more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
+        counted = f"; {progress.done} of {progress.total} done" if progress.total else ""
+        return ", ".join(named[:_MOST]) + more + counted
+
+    def _draw(self, progress: Progress) -> None:
         from rich.markup import escape
 
         from hlodiff.report.lines import printable
@@ -41,12 +109,27 @@ class _Drawing:
         if self._bar is None:
             self._bar = _start(progress)
         words = f"{progress.activity} {progress.item}".rstrip()
-        self._bar.update(self._bar.task_ids[0], completed=progress.done, description=escape(printable(words)))
+        since = self._items.get(progress.item, ("", time.monotonic()))[1]
+        if (seconds := time.monotonic() - since) >= _LONG:
+            words += f" (for {seconds:.0f} s)"
+        self._bar.update(
+            self._bar.task_ids[0],
+            completed=progress.done,
+            total=progress.total or None,
+            description=escape(printable(words)),
+        )
 
-    def stop(self) -> None:
+    def _stop(self) -> None:
         if self._bar is not None:
-            self._bar.stop()
+            with contextlib.suppress(OSError):  # the terminal is gone
+                self._bar.stop()
         self._bar = None
+
+
+def _print(line: str) -> None:
+    from hlodiff.cli.output import tell
+
+    tell(line)
 
 
 def _start(progress: Progress) -> Bar:
@@ -56,6 +139,6 @@ def _start(progress: Progress) -> Bar:
 
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn())
     bar = Bar(*columns, console=Console(stderr=True), transient=True)
-    bar.add_task(progress.activity, total=progress.total)
+    bar.add_task(progress.activity, total=progress.total or None)
     bar.start()
     return bar

@@ -70,6 +70,8 @@ def to_json(report: Report, folder: str = "", *, view: ReportView | None = None)
     }  # fmt: skip
     if report.timings:
         value["timings"] = [timing.to_json() for timing in report.timings]
+    if report.run_parts:
+        value["run_seconds"] = {what: round(seconds, 3) for what, seconds in report.run_parts}
     return json_text(value)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.policy.findings import PROGRAM_RULES, Finding
 from hlodiff.report.counts import State, count_programs, state_of
-from hlodiff.report.timings import Timing
+from hlodiff.report.timings import RunParts, Timing
 
 if TYPE_CHECKING:
     from hlodiff.tracing.compare import TraceComparison
@@ -41,6 +41,7 @@ class Report:
         all: whether every change is listed, however long the report gets.
         stacks: whether the whole Python call stack of each change is listed.
         timings: how long the programs took to make, where that was asked for.
+        run_parts: what the run spent its time on, where that was asked for.
         scenarios: every compared scenario.
         same_code: whether both sides are the same code, as where only versions are exchanged.
         registered: file and line at which each function is registered, where that is known.
@@ -58,6 +59,7 @@ class Report:
     all: bool = False
     stacks: bool = False
     timings: tuple[Timing, ...] = ()
+    run_parts: RunParts = ()
     scenarios: tuple[TraceComparison, ...] = ()
     same_code: bool = False
     registered: Mapping[str, tuple[str, int]] = field(default_factory=dict)

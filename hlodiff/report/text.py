@@ -28,7 +28,7 @@ from hlodiff.report.programs import (
 )
 from hlodiff.report.report import Report
 from hlodiff.report.sections import COSTS, cause_lines, format_causes, format_cost, passing_lines
-from hlodiff.report.timings import timing_lines
+from hlodiff.report.timings import run_lines, timing_lines
 from hlodiff.report.totals import format_checked, format_totals, looked_at
 from hlodiff.report.wording import format_names, format_pair, format_targets, many
 
@@ -126,6 +126,7 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
     if legend and any(format_cost(*edit_group.cost, str(edit_group.key[0])) for edit_group in texts.patterns):
         yield Line(0, COSTS, wrap=True)
     yield from (Line(0, line) for line in timing_lines(report.timings))
+    yield from (Line(0, line) for line in run_lines(report.run_parts))
 
 
 def _checked(report: Report) -> Iterator[Line]:

@@ -104,6 +104,29 @@ def timing_rows(timings: Sequence[Timing]) -> Iterator[str]:
         yield f"| {name} | {times} | {_ops(timing.stablehlo)} | {_ops(timing.compiled)} |"
 
 
+RunParts = tuple[tuple[str, float], ...]
+"""What a whole run did and how many seconds each part took, in order."""
+
+
+def run_lines(parts: RunParts) -> Iterator[str]:
+    """Where the time of a whole run went, as text: the parts and their sum.
+
+    Example:
+        >>> for line in run_lines((("starting", 1.0), ("capturing", 3.0))):
+        ...     print(line.rstrip())
+        time of this run     4.00 s
+          starting           1.00 s  ██████
+          capturing          3.00 s  ██████████████████
+    """
+    if not parts:
+        return
+    total = sum(seconds for _, seconds in parts)
+    wide = max(len("time of this run"), *(len(what) + 2 for what, _ in parts)) + 1
+    yield f"{'time of this run':<{wide}}  {format_seconds(total):>8}"
+    for what, seconds in parts:
+        yield f"  {what:<{wide - 2}}  {format_seconds(seconds):>8}  {bar(seconds / total if total else 0)}"
+
+
 def _seconds(seconds: float | None) -> str:
     return "not asked" if seconds is None else format_seconds(seconds)
 

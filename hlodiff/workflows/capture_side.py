@@ -17,15 +17,16 @@ from hlodiff.workflows.sides import Side, SideFailure, SideProgram, failed_progr
 
 
 def capture_programs(
-    config: Config, requests: Sequence[Job], jobs: int | None, activity: str = "compiling"
+    config: Config, requests: Sequence[Job], jobs: int | None, activity: str = "capturing", then: str = "comparing"
 ) -> Generator[tuple[Key, Any], None, None]:
-    """Capture programs and report which one is being compiled.
+    """Capture programs and report what is being done with which one.
 
     Args:
         config: the project's.
         requests: which programs, or what else is to be done with which cases.
         jobs: how many workers; None for the configuration's.
-        activity: one word for progress.
+        activity: what workers do, where they say nothing more exact.
+        then: what the caller does with each outcome before it takes the next.
 
     Returns:
         outcomes as they come, each with its key. Closing the iterator ends the workers.
@@ -34,13 +35,16 @@ def capture_programs(
 
         def on_event(event: Event) -> None:
             key = Key(event.function, event.case, event.target)
-            step(f"{key.name} on {key.target}", event.kind == "finished")
+            item = f"{key.name} on {key.target}" if event.function else ""
+            step(item, 0, event.phase or (then if event.kind == "finished" else activity))
 
         # A generator, so that leaving early, by Ctrl-C too, ends the workers.
         running = cast(Generator[Answer, None, None], capture(config, requests, jobs=jobs, on_event=on_event))
         with closing(running) as outcomes:
             for outcome in outcomes:
-                yield Key(outcome.function, outcome.case, outcome.target), outcome
+                key = Key(outcome.function, outcome.case, outcome.target)
+                yield key, outcome
+                step(f"{key.name} on {key.target}", 1, then)
 
 
 def captured_programs(config: Config, key: Key, outcome: Outcome, known: Snapshot | None) -> list[SideProgram]:

@@ -41,6 +41,7 @@ from hlodiff.workflows.select import (
 )
 from hlodiff.workflows.sides import Side, SideProgram, failed_programs, failure_of, snapshot_programs
 from hlodiff.workflows.staleness import settings_of
+from hlodiff.workflows.stopwatch import Stopwatch
 
 Verdict = Literal["clean", "failed", "undecided"]
 _VERDICTS: tuple[Verdict, ...] = ("clean", "failed", "undecided")
@@ -95,7 +96,7 @@ def check(
         everything: whether the report lists every change, where it would show the largest of many.
         passes: whether to say which of XLA's passes did it: what changed is compiled once more, and so is the code of
             `against`, or of HEAD where the snapshots are compared.
-        on_progress: called with a `hlodiff.Progress` whenever a program is begun or finished.
+        on_progress: called with a `hlodiff.Progress` whenever something else is being done.
 
     Returns:
         the report, the exit code and the verdict.
@@ -146,6 +147,7 @@ class CheckRun:
         lower_only: whether XLA is never asked, and StableHLO alone is compared where the compiled program is unknown.
         uncompiled: programs whose compiled HLO was not compared.
         around: what stands around calls of jitted functions, by program.
+        clock: what the run spends its time on.
     """
 
     config: Config
@@ -156,10 +158,12 @@ class CheckRun:
     lower_only: bool = False
     uncompiled: list[Key] = field(default_factory=list)
     around: dict[Key, tuple[tuple[str, str, str, str], ...]] = field(default_factory=dict)
+    clock: Stopwatch = field(default_factory=Stopwatch)
 
     def compare_all(self, chosen: ChosenFunctions, jobs: int | None) -> None:
         """Capture the chosen programs and compare each as it comes."""
-        stored, invalid = load_stored(self.config, (*chosen.registered, *chosen.orphaned))
+        with self.clock("reading snapshots"):
+            stored, invalid = load_stored(self.config, (*chosen.registered, *chosen.orphaned))
         for key, error in invalid.items():
             self._compare(key, failed_programs(key, replace(failure_of(error), advice=_repair(key, error))), [])
         for key in chosen.orphaned:
@@ -170,7 +174,8 @@ class CheckRun:
         known = intact_snapshots(stored) if self.timed is None else {}
         with closing(capture_programs(self.config, requests_for(keys, known, self.lower_only), jobs)) as outcomes:
             for key, outcome in outcomes:
-                self.compare_one(key, outcome, stored.get(key))
+                with self.clock("comparing"):
+                    self.compare_one(key, outcome, stored.get(key))
 
     def compare_one(self, key: Key, outcome: Outcome, old: ParsedSnapshot | None) -> None:
         """Compare one program with its snapshot; an error concerns this program alone."""
@@ -261,21 +266,26 @@ def check_snapshots(
     if is_unfinished(config.snapshots) and not in_ci():
         with writing(config.snapshots):
             pass  # taking the folder finishes what a killed `update` began
-    discovery = discover(config)
+    with run.clock("starting JAX, importing, asking for cases"):
+        discovery = discover(config)
     policy = with_budgets(config, discovery)
     chosen = choose(config, discovery, names, targets)
     idle = () if names or targets else idle_patterns(config, discovery)
-    run.compare_all(chosen, jobs)
+    with run.clock("capturing"):
+        run.compare_all(chosen, jobs)
     if not (names or targets or run.lower_only):
         run.pending.forget_unregistered(discovery)
     programs = run.in_order(chosen)
     # Scenarios make real calls; records without a scenario are known without any.
     to_run = replace(chosen.scenarios, registered=()) if run.lower_only else chosen.scenarios
-    scenarios = compare_scenarios(config, to_run, jobs, run.pending)
+    with run.clock("scenarios, growth, parity"):
+        scenarios = compare_scenarios(config, to_run, jobs, run.pending)
+        growth = check_growth(config, discovery, chosen, names, jobs, run.pending)
+        parity = () if run.lower_only else check_parity(config, discovery, chosen, jobs)
     findings = (
         *judge(programs, policy),
-        *check_growth(config, discovery, chosen, names, jobs, run.pending),
-        *(() if run.lower_only else check_parity(config, discovery, chosen, jobs)),
+        *growth,
+        *parity,
         *warn_of_surroundings(discovery, {key: run.around[key] for key in chosen.registered if key in run.around}),
         *judge_scenarios(scenarios, everything=everything),
     )
@@ -294,6 +304,7 @@ def check_snapshots(
         next=following_all(programs, findings, scenarios, kept),
         root=str(config.root),
         timings=run.timings(chosen),
+        run_parts=run.clock.parts() if run.timed is not None else (),
         scenarios=scenarios,
         registered={function.name: (function.file, function.line) for function in discovery.functions},
     )

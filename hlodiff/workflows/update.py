@@ -112,7 +112,7 @@ def update(
         prune: whether to delete snapshots of functions that are no longer registered.
         rewrite: whether to write summary and sources of unchanged programs again, and record nothing else.
         ci_write: whether to write although this is CI (the environment variable CI is set).
-        on_progress: called with a `hlodiff.Progress` whenever a program is begun or finished.
+        on_progress: called with a `hlodiff.Progress` whenever something else is being done.
 
     Returns:
         one row for each program, and the exit code.
@@ -173,7 +173,7 @@ class _UpdateRun:
             self._without_snapshot(chosen, stored)
         keys = [key for key in chosen.registered if key not in self.rows]
         known = {} if self.rewrite else intact_snapshots(stored)
-        with closing(capture_programs(self.config, requests_for(keys, known), jobs)) as outcomes:
+        with closing(capture_programs(self.config, requests_for(keys, known), jobs, then="recording")) as outcomes:
             for key, outcome in outcomes:
                 row = self.update_one(key, outcome, stored.get(key), invalid.get(key))
                 self.rows[key] = row

@@ -1,0 +1,82 @@
+"""What a run says of itself: what is being done with which program, for how long, and where the time went."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from hlodiff.cli.progress_bar import _Drawing, progress_bar
+from hlodiff.progress import Progress, progress
+from hlodiff.report.report import Report
+from hlodiff.report.text import to_terminal
+from hlodiff.workflows.stopwatch import Stopwatch
+
+
+def test_a_line_names_what_is_being_done_and_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("hlodiff.cli.progress_bar.time.monotonic", lambda: now[0])
+    drawing = _Drawing(0)
+
+    def after(seconds: float, one: Progress) -> str:
+        now[0] += seconds
+        drawing.show(one)
+        return drawing._line(one)
+
+    assert after(0, Progress("starting JAX", "", 0, 0)) == "starting JAX"
+    assert after(2, Progress("importing programs.py", "", 0, 0)) == "importing programs.py"
+    assert after(0, Progress("asking for the cases of", "f", 0, 0)) == "asking for the cases of f (0 s)"
+    assert after(1, Progress("starting JAX", "", 0, 0, ended=True)) == "starting JAX"
+    assert after(0, Progress("capturing", "", 0, 6)) == "capturing; 0 of 6 done"
+    assert after(0, Progress("lowering", "f on cpu", 0, 6)) == "lowering f on cpu (0 s); 0 of 6 done"
+    words = "compiling f on cpu (70 s); 0 of 6 done"
+    assert after(70, Progress("compiling", "f on cpu", 0, 6)) == words
+    words = "compiling f on cpu (71 s), tracing g on cpu (0 s); 0 of 6 done"
+    assert after(1, Progress("tracing", "g on cpu", 0, 6)) == words
+    assert after(1, Progress("comparing", "f on cpu", 1, 6)) == "tracing g on cpu (1 s); 1 of 6 done"
+    for name in "hijk":
+        found = after(0, Progress("tracing", f"{name} on cpu", 1, 6))
+    words = "tracing g on cpu (1 s), tracing h on cpu (0 s), tracing i on cpu (0 s) and 2 more; 1 of 6 done"
+    assert found == words
+    drawing.close()
+
+
+def test_lines_come_without_a_terminal_and_can_be_turned_off(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed: list[str] = []
+    monkeypatch.setattr("hlodiff.cli.progress_bar._print", printed.append)
+    for value, lines in (("0.01", True), ("0", False), ("3600", False)):
+        monkeypatch.setenv("HLODIFF_PROGRESS", value)
+        printed.clear()
+        with progress_bar(), progress(2, "comparing") as step:
+            step("f on cpu", 0)
+            end = time.monotonic() + (20 if lines else 0.05)
+            while not printed and time.monotonic() < end:
+                time.sleep(0.01)
+        assert bool(printed) == lines
+        assert all("comparing f on cpu (0 s); 0 of 2 done" in line for line in printed)
+    assert capsys.readouterr() == ("", ""), "and no bar"
+
+
+def test_where_the_time_of_a_run_went(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("hlodiff.workflows.stopwatch.time.perf_counter", lambda: now[0])
+    clock = Stopwatch()
+    with clock("capturing"):
+        now[0] += 3
+        for _ in range(2):
+            with clock("comparing"):
+                now[0] += 0.5
+        now[0] += 1
+    now[0] += 100  # nobody counts that
+    with clock("scenarios"):
+        now[0] += 5
+    assert clock.parts() == (("capturing", 4.0), ("comparing", 1.0), ("scenarios", 5.0))
+    text = to_terminal(Report("check", "snapshots", "here", (), run_parts=clock.parts()), width=100)
+    assert [" ".join(line.split()[:-1]) for line in text.splitlines()[:4]] == [
+        "time of this run 10.0",
+        "capturing 4.00 s",
+        "comparing 1.00 s",
+        "scenarios 5.00 s",
+    ]
