@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import tomllib
 from collections.abc import Callable, Iterator
@@ -128,6 +129,8 @@ def test_no_recipe_interpolates_what_it_does_not_know() -> None:
 
 
 # --- init ------------------------------------------------------------------------------------------------------------
+
+PINNED = (HERE / "comment-requirements.txt").read_text()
 
 
 @pytest.fixture
@@ -432,6 +435,16 @@ def test_gitlab_where_a_pipeline_is_there(folder: Path, said: Ask) -> None:
     assert Path(".gitlab-ci.yml").read_text() == "stages: [test]\n"
 
 
+def test_what_is_installed_beside_a_token_is_pinned_by_its_hash() -> None:
+    for line in PINNED.splitlines():
+        assert re.fullmatch(r"[a-z]+==[0-9.]+ --hash=sha256:[0-9a-f]{64}", line), line
+    (step,) = [one for one in read(ROOT / "action.yml")["runs"]["steps"] if one["name"] == "Install hlodiff"]
+    beside = step["run"].partition('if [ "$COMMAND" = comment ]; then')[2].partition("elif")[0]
+    installs = [line for line in beside.replace("\\\n", " ").splitlines() if "pip install" in line]
+    assert len(installs) == 2 and all("--no-deps" in line for line in installs)
+    assert "--require-hashes" in installs[0] and "--no-build-isolation" in installs[1]
+
+
 def test_the_job_with_the_token_of_gitlab_runs_nothing_of_the_merge_request(folder: Path, said: Ask) -> None:
     for name, text in (("requirements.txt", "x\n"), ("setup.py", ""), ("constraints.txt", "y==1\n")):
         Path(name).write_text(text)
@@ -440,6 +453,7 @@ def test_the_job_with_the_token_of_gitlab_runs_nothing_of_the_merge_request(fold
     job = jobs["hlodiff-comment"]
     assert "extends" not in job
     assert (job["variables"], job["cache"]) == ({"GIT_STRATEGY": "none"}, [])
+    assert (job["inherit"], job["before_script"], job["after_script"]) == ({"default": False}, [], [])
     assert job["environment"] == {"name": "hlodiff-comment", "action": "access"}
     assert job["needs"] == [{"job": "hlodiff", "artifacts": True}]
     no_token, *commands = job["script"]
@@ -447,7 +461,9 @@ def test_the_job_with_the_token_of_gitlab_runs_nothing_of_the_merge_request(fold
     assert commands == [
         'cd "$(mktemp -d)"',
         "python -I -m venv venv",
-        f"venv/bin/python -I -m pip install --no-deps click 'hlodiff @ {ADDRESS}'",
+        f"printf '%s\\n' {shlex.join(PINNED.splitlines())} > requirements.txt",
+        "venv/bin/python -I -m pip install --no-deps --require-hashes -r requirements.txt",
+        f"venv/bin/python -I -m pip install --no-deps --no-build-isolation 'hlodiff @ {ADDRESS}'",
         'venv/bin/python -I -m hlodiff comment "$CI_PROJECT_DIR/hlodiff.json"',
     ]
     # A variable of the project reaches every job, unless it is limited to an environment: the first thing to find out.
@@ -474,6 +490,7 @@ def test_the_page_shows_the_recipes_as_they_are_written() -> None:
     for path in sorted(HERE.glob("*.yml")):
         source = f"'hlodiff[tpu] @ {ADDRESS}'" if path.name == "gitlab.yml" else '"$GITHUB_ACTION_PATH[tpu]"'
         text = path.read_text().replace("INSTALL\n", f"python -m pip install {source} -e . {PINS} libtpu==0.0.42\n")
+        text = text.replace("COMMENT_REQUIREMENTS", "\n      ".join(map(shlex.quote, PINNED.splitlines())))
         assert text.replace("HLODIFF_ALONE", f"'hlodiff @ {ADDRESS}'") in texts, path.name
 
 

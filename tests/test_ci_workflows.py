@@ -166,7 +166,8 @@ def test_what_a_pull_request_left_behind_is_not_run_beside_the_token(project: Pa
         runner.program("hlodiff", f'touch "{tmp_path}/ran"')
         assert runner.play(project / COMMENT), runner.output
     assert not (tmp_path / "ran").exists()
-    assert f"-m pip install --no-deps click {ROOT}\n" in runner.output
+    assert f"-m pip install --no-deps --no-build-isolation {ROOT}\n" in runner.output
+    assert "-m pip install --no-deps --require-hashes -r " in runner.output
 
 
 def test_the_steps_of_the_page(project: Path, tmp_path: Path) -> None:
@@ -317,7 +318,8 @@ def test_the_jobs_of_gitlab(tmp_path: Path) -> None:
             (tmp_path / name).write_text(left)
         (tmp_path / "pyproject.toml").write_text("no TOML")
         assert play("hlodiff-comment") == 0, printed[-1]
-        assert "-m pip install --no-deps click hlodiff @ git+" in printed[-1]
+        assert "-m pip install --no-deps --no-build-isolation hlodiff @ git+" in printed[-1]
+        assert "--require-hashes -r requirements.txt" in printed[-1]
     reports = jobs["hlodiff"]["artifacts"]["reports"]
     assert (tmp_path / reports["junit"]).read_text().startswith("<?xml")
     (finding,) = json.loads((tmp_path / reports["codequality"]).read_text())

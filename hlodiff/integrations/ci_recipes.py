@@ -363,6 +363,8 @@ def _fitted(recipe: str, name: str, below: str, setting: _RecipeSetting) -> str:
     is_gitlab = name.startswith("gitlab")
     text = recipe.replace("INSTALL", setting.gitlab if is_gitlab else setting.github)
     text = text.replace("HLODIFF_ALONE", shlex.quote(f"hlodiff @ {setting.source}"))
+    pinned = (_HERE / "comment-requirements.txt").read_text(encoding="utf-8").splitlines()
+    text = text.replace("COMMENT_REQUIREMENTS", "\n      ".join(map(shlex.quote, pinned)))
     if setting.action:
         text = text.replace(_ACTION_UNKNOWN, setting.action)
     if below:
