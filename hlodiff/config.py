@@ -299,6 +299,14 @@ def _number(value: object, where: str) -> float:
     return float(value)
 
 
+def _share(value: object, where: str) -> float:
+    percent = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
+    share = float(percent[1]) / 100 if percent else value
+    if not isinstance(share, int | float) or isinstance(share, bool) or not 0 <= share <= 1:
+        raise wrong(value, where, 'a share of at most 1, as in 0.01 or "1%"')
+    return float(share)
+
+
 def _boolean(value: object, where: str) -> bool:
     if not isinstance(value, bool):
         raise wrong(value, where, "true or false")
@@ -359,6 +367,17 @@ _FLAGS = Kind(
 )
 _COUNT = _whole(1)
 _SECONDS = Kind(_number, {"type": "number", "minimum": 0}, "number", 1)
+_SHARE = Kind(
+    _share,
+    {
+        "anyOf": [
+            {"type": "number", "minimum": 0, "maximum": 1},
+            {"type": "string", "pattern": r"^\s*(100|\d{1,2})(\.\d+)?\s*%\s*$"},
+        ]
+    },
+    "number, or a percentage",
+    "1%",
+)
 _BOOLEAN = Kind(_boolean, {"type": "boolean"}, "boolean", True)
 _PRECISION = _one_of(_PRECISIONS, f"one of {', '.join(_PRECISIONS[:6])} or a dot algorithm of JAX", "string")
 _CONSTANTS = _one_of(("hash", "ignore"), '"hash" or "ignore"', '`"hash"` or `"ignore"`')
@@ -859,6 +878,13 @@ class Config:
         "hash",
     )
     limits: tuple[tuple[str, int], ...] = _key(_LIMITS, "how much a comparison may try, see below", (), "`{}`")
+    relevance_threshold: float = _key(
+        _SHARE,
+        "changes of numbers below this share are counted in reports, not listed; it decides nothing else, "
+        "see [reading a report](reading-a-report.md#better-or-worse)",
+        0.01,
+        '`"1%"`',
+    )
     fail_on: tuple[str, ...] = _key(
         _FAIL_ON, "classes of change that fail `check`, see [policy](policy.md)", FAIL_ON, "all classes"
     )

@@ -14,7 +14,7 @@ from hlodiff.hlo import read_text
 from hlodiff.policy import Finding
 from hlodiff.report import Report, ToolchainChange, format_checked, to_terminal
 from hlodiff.report.edits import _ranges
-from hlodiff.report.rows import Row
+from hlodiff.report.functions import VerdictRow
 from hlodiff.report.sections import cause_lines, format_causes
 from hlodiff.workflows.against import _following
 from hlodiff.workflows.notes import renamed
@@ -98,7 +98,7 @@ def test_that_stablehlo_is_the_same_is_said_once() -> None:
         ProgramComparison("f", "cpu", stage, "identical" if found.identical else "changed", found)  # type: ignore[arg-type]
         for stage, found in pairs
     )
-    assert "  StableHLO on cpu: the same program\n" in to_terminal(Report("check", "a", "b", programs))
+    assert "  StableHLO is the same\n" in to_terminal(Report("check", "a", "b", programs))
     text = to_terminal(Report("check", "a", "b", with_compiler(programs, lambda program: True)))
     assert "on cpu: StableHLO is the same, so the compiler did this\n" in text and "the same program" not in text
 
@@ -165,8 +165,8 @@ def test_what_has_one_line_stands_together() -> None:
 
 
 def test_two_functions_in_one_row_are_both_named() -> None:
-    assert Row("f", ("cpu",), "cost", "", (), False, 1, also=("g",)).label == "f, g on cpu"
-    assert Row("f", ("cpu",), "cost", "", (), False, 1, also=("g", "h")).label == "f and 2 more on cpu"
+    assert VerdictRow("f", ("cpu",), "worse", also=("g",)).label == "f, g"
+    assert VerdictRow("f", ("cpu",), "worse", also=("g", "h")).label == "f and 2 more"
 
 
 def test_a_function_that_was_renamed_since_a_revision() -> None:

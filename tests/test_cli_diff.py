@@ -51,12 +51,14 @@ def test_two_files(capsys: pytest.CaptureFixture[str]) -> None:
     write("b.hlo", TWO)
     assert run(["diff", "a.hlo", "b.hlo"]) == 0
     assert capsys.readouterr().out == (
-        "b  changed\n"
-        "  compiled: structure: 1 changed of 2 instructions\n"
-        "    ops          exponential 0 -> 1, tanh 1 -> 0\n"
-        "    edits\n"
-        "      changed  tanh -> exponential  8 flops, 64 B\n"
+        "b  = same cost\n"
+        "  changed: structure\n"
+        "  compiled (executed numbers)\n"
+        "    no number changed\n"
+        "    changed tanh -> exponential  (8 flops, 64 B)\n"
         "\n"
+        "▲ costs more, ▼ costs less, in one call of the compiled program on one device; changes below 1 % are\n"
+        "  counted, not listed\n"
         "flops and bytes of changes are computed from shapes, cycles are XLA's estimates\n"
         "1 changed\n"
     )
@@ -129,7 +131,7 @@ def test_one_broken_program_does_not_hide_the_others(capsys: pytest.CaptureFixtu
         write(f"{side}/empty.hlo", "")
     assert run(["diff", "old", "new"]) == 2
     out, err = capsys.readouterr()
-    assert "good  changed" in out
+    assert "good  = same cost" in out
     assert "could not be judged: broken" in out
     assert "old/broken.hlo:" in out
     assert out.endswith("1 changed, 2 could not be judged\n")

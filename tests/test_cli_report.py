@@ -69,7 +69,7 @@ def test_a_job_s_summary_is_added_to(said: Ask, monkeypatch: pytest.MonkeyPatch)
     Path("summary.md").write_text("of another command\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
     said("diff", *TWO, "--report", "summary=summary.md")
-    assert Path("summary.md").read_text().startswith("of another command\n### hlodiff: ")
+    assert Path("summary.md").read_text().startswith("of another command\n### 🔴 hlodiff: ")
     said("diff", *TWO, "--report", "comment=summary.md")
     assert Path("summary.md").read_text().startswith("<!-- hlodiff -->\n"), "other files are written anew"
 
@@ -114,7 +114,7 @@ def test_a_file_whose_name_is_no_text(said: Ask) -> None:
         assert "\\udcff" in out or form in ("github", "sarif", "codequality"), form
         said("diff", "a", "b", "--format", form, "-o", "out")
     assert said("diff", "a", "b", "--format", "json", "-o", "result.json")[0] == 0
-    assert said("diff", "result.json")[1].startswith("\\udcff::x  changed\n  compiled: structure")
+    assert said("diff", "result.json")[1].startswith("\\udcff::x  = same cost\n  changed: structure\n")
 
 
 def test_results_that_cannot_be_read(said: Ask) -> None:

@@ -45,7 +45,7 @@ def test_each_key(changed: Compiler, said: Ask) -> None:  # noqa: F811
     said("check")
     code, out = review("mxasr")
     assert code == 0, out
-    assert "[1/3] f  changed on cpu (" in out
+    assert "[1/3] f  ▲ worse on 2 targets: temp +200 %\n  changed on cpu (" in out
     assert "compiled on cpu, tpu-v5e-2x2: structure: 1 changed of 2 instructions" in out
     assert "f (structure): a accept   r reject   s skip   m show more   q quit" in out
     assert out.count("tanh -> exponential") == 2, "m shows it once more"
@@ -100,7 +100,11 @@ def test_what_changed_is_shown_whatever_its_note_says(changed: Compiler, said: A
     for note in Path("captured").rglob("pending.json"):
         note.write_text(note.read_text().replace('"changed"', '"facts"').replace('"new"', '"facts"'))
     code, out = review("sss", "--from", "captured")
-    assert code == 0 and "[1/3] f  changed on cpu (" in out and "another toolchain or figures" not in out, out
+    assert (
+        code == 0
+        and "[1/3] f  ▲ worse on 2 targets: temp +200 %\n  changed on cpu (" in out
+        and "another toolchain or figures" not in out
+    ), out
     assert "f  cpu          accepted (changed)" in said("accept", "--from", "captured")[1]
 
 

@@ -203,7 +203,7 @@ def test_paths_of_all_kinds(tmp_path: Path, below: str, snapshots: str, first: s
     assert file.read_text().splitlines()[1].startswith(f"{first} ")
     assert "attributes    installed" in made.hlodiff("git", "status")
     made.record("f", "sine")
-    assert "changed  tanh -> sine" in made.git("diff", "--", f"{made.snapshots}/f/cpu/compiled.hlo", at=made.root)
+    assert "changed tanh -> sine" in made.git("diff", "--", f"{made.snapshots}/f/cpu/compiled.hlo", at=made.root)
     made.hlodiff("git", "uninstall")
     assert not file.exists()
 

@@ -136,12 +136,12 @@ def test_a_change_fails_with_the_report(suite: pytest.Pytester) -> None:
     result.assert_outcomes(passed=1, failed=1)
     shown = result.stdout.str().split("test_two _")[1]
     assert shown.split("\n", 1)[1].startswith(
-        "test_suite.test_two/small  changed on cpu\n"
-        "  StableHLO on cpu: the same program\n"
-        "  compiled on cpu: structure: 1 changed of 2 instructions\n"
-        "    ops          exponential 0 -> 1, tanh 1 -> 0\n"
-        "    edits\n"
-        "      changed  tanh -> exponential  8 flops, 64 B\n"
+        "test_suite.test_two/small  = same cost on cpu\n"
+        "  changed on cpu: structure\n"
+        "  StableHLO is the same\n"
+        "  compiled (executed numbers)\n"
+        "    cpu  no number changed\n"
+        "    changed tanh -> exponential  (8 flops, 64 B)\n"
     )
     assert "1 changed; next: pytest test_suite.py::test_two --hlodiff-update\n" in shown
     assert "Traceback" not in shown and "def test_two" not in shown
@@ -403,6 +403,6 @@ def test_real_programs_in_the_process_of_the_test(tmp_path: Path) -> None:
     assert "2 passed" in spawned(tmp_path).stdout
     (tmp_path / "test_step.py").write_text(REAL.replace("* 2", "* 3"))
     done = spawned(tmp_path, "test_step.py::test_step")
-    assert "changed  constant" in done.stdout
+    assert "changed constant" in done.stdout
     assert "test_step.py:6 (step)" in done.stdout
     assert "pytest_cases.py" not in done.stdout, "no line of hlodiff is blamed"

@@ -115,37 +115,34 @@ def test_a_comment() -> None:
     told = report(changed(), same(), next="hlodiff update f")
     assert to_form(told, "comment", link="https://ci.example/run/7") == (
         "<!-- hlodiff -->\n"
-        "### hlodiff: check\n"
+        "### 🔴 hlodiff: worse on cpu\\: \\+2 all-gathers \\(24.0 KiB\\), aliased 512 B -&gt; 0 B; model.py\\:31\n"
         "\n"
-        "| function | target | change | ops | collectives | temp | aliased | copies in loops | most changed scopes "
-        "| where |\n"
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
-        "| `f` | `cpu` | numerics \\(StableHLO is the same\\) | 10 -&gt; 14 "
-        "| all-gather 0 -&gt; 2 \\(0 B -&gt; 24.0 KiB\\) "
-        "| 1.0 KiB -&gt; 4.0 KiB | 512 B -&gt; 0 B | 0 -&gt; 3 | a 1 | `model.py:31 (loss)` |\n"
+        "| function | target | verdict | largest change | line | link |\n"
+        "| --- | --- | --- | --- | --- | --- |\n"
+        "| `f` | `cpu` | 🔴 worse | \\+2 all-gathers \\(24.0 KiB\\) | `model.py:31` "
+        "| [details](https://ci.example/run/7) |\n"
         "\n"
-        "<details open><summary>f: compiled on cpu: numerics: 2 all-gathers added (24.0 KiB); "
-        "1 changed of 3 instructions</summary>\n"
+        "<details open><summary>🔴 f: worse on cpu: +2 all-gathers (24.0 KiB), aliased 512 B -&#62; 0 B; "
+        "model.py:31</summary>\n"
         "\n"
-        "| | before | after | |\n"
-        "| --- | ---: | ---: | ---: |\n"
-        "| ops | 10 | 14 | +40 % |\n"
-        "| all-gather | 0 (0 B) | 2 (24.0 KiB) | was 0 |\n"
-        "| temp | 1.0 KiB | 4.0 KiB | +300 % |\n"
-        "| aliased | 512 B | 0 B | now 0 |\n"
-        "| copies in loops | 0 | 3 | was 0 |\n"
+        "changed on cpu\\: numerics\n"
         "\n"
-        "Most changed scopes: a 1\n"
+        "| target | number | before | after | change | |\n"
+        "| --- | --- | ---: | ---: | ---: | --- |\n"
+        "| `cpu` | all-gather | 0 (0 B) | 2 (24.0 KiB) | was 0 | 🔴 worse |\n"
+        "| `cpu` | aliased | 512 B | 0 B | now 0 | 🔴 worse |\n"
+        "| `cpu` | temp | 1.0 KiB | 4.0 KiB | +300 % | 🔴 worse |\n"
+        "| `cpu` | ops | 10 | 14 | +40 % |  |\n"
+        "| `cpu` | copies in loops | 0 | 3 | was 0 |  |\n"
         "\n"
-        "- **collectives**: all-gather 0 -&gt; 2 \\(0 B -&gt; 24.0 KiB\\)\n"
-        "- **moves**: copies in loops 0 -&gt; 3\n"
-        "- **memory**: temp 1.0 KiB -&gt; 4.0 KiB \\(\\+300 %\\), alias 512 B -&gt; 0 B \\(now 0\\)\n"
+        "**compiled** on cpu\n"
         "\n"
-        "| edit | times | what | cost | where |\n"
-        "| --- | ---: | --- | --- | --- |\n"
-        "| changed | 1 | `literal: 0 -> 1` |  | `model.py:31 (loss)` |\n"
+        "- changed `literal: 0 -> 1` at `model.py:31 (loss)`\n"
         "\n"
         "</details>\n"
+        "\n"
+        "▲ costs more, ▼ costs less, in one call of the compiled program on one device; "
+        "changes below 1 % are counted, not listed\n"
         "\n"
         "checked 1 program\\: 1 function on cpu, StableHLO and compiled HLO of each\n"
         "\n"
@@ -158,9 +155,11 @@ def test_annotations() -> None:
     assert lines == [
         "::error title=k on cpu%3A broken::damaged",
         "::error file=model.py,line=31,title=f on cpu%3A growth::instructions are linear in `length`%0A"
+        "worse on cpu: +2 all-gathers (24.0 KiB), aliased 512 B -> 0 B; model.py:31%0A"
         "compiled: numerics: 2 all-gathers added (24.0 KiB); 1 changed of 3 instructions%0A33, 65%0A"
         "hint: roll the loop",
         "::error file=model.py,line=31,title=f on cpu%3A changed::compiles to another program than the snapshot%0A"
+        "worse on cpu: +2 all-gathers (24.0 KiB), aliased 512 B -> 0 B; model.py:31%0A"
         "compiled: numerics: 2 all-gathers added (24.0 KiB); 1 changed of 3 instructions",
         "::error title=g on cpu%3A new::has no snapshot%0Ahint: hlodiff update g",
         "::error title=h on cpu%3A orphaned::has a snapshot, but nothing of this name is registered for this target "
@@ -224,10 +223,12 @@ FIFTY = report(*(changed(f"function_{n}", "cpu", edit(line=n + 1, what=str(n))) 
 
 def test_fifty_changed_functions_are_decided_from_twenty_lines() -> None:
     text = to_terminal(FIFTY, width=80).split("\n")
-    short = text[text.index("in short") :]
-    assert len(short) <= 20
-    assert short[1].startswith("  function_0 on cpu: numerics; ops 10 -> 14, all-gather 0 ...  model.py:1 (loss)")
-    assert short[13:15] == ["  ... and 38 more", ""]
+    assert text[:2] == [
+        "▲ 50 functions changed: 50 worse; worst: function_0, +2 all-gathers (24.0 KiB),",
+        "  model.py:1",
+    ]
+    assert text[4] == "function_0   cpu     ▲ worse  +2 all-gathers (24.0 KiB)  model.py:1"
+    assert text[16:18] == ["... and 38 more functions", ""]
     unfolded = re.sub(r"<details>.*?</details>\n", "", to_form(FIFTY, "comment"), flags=re.DOTALL)
     assert len([line for line in unfolded.split("\n") if line]) <= 21
 
@@ -235,13 +236,12 @@ def test_fifty_changed_functions_are_decided_from_twenty_lines() -> None:
 def test_what_one_line_did_to_many_functions_is_one_row_and_one_annotation() -> None:
     told = report(*(changed(f"function_{n}") for n in range(50)), changed("other", "cpu", edit(line=9)))
     text = to_terminal(told, width=200).split("\n")
-    assert text[text.index("in short") + 1 :][:2] == [
-        "  function_0 and 49 more on cpu: numerics; ops 10 -> 14, all-gather 0 -> 2 (0 B -> 24.0 KiB), "
-        "temp 1.0 KiB -> 4.0 KiB, aliased 512 B -> 0 B, copies in loops 0 -> 3, shared [1]  model.py:31 (loss)",
-        "  other on cpu: numerics; ops 10 -> 14, all-gather 0 -> 2 (0 B -> 24.0 KiB), temp 1.0 KiB -> 4.0 KiB, "
-        "aliased 512 B -> 0 B, copies in loops 0 -> 3  model.py:9 (loss)",
+    assert text[2:5] == [
+        "function                target  verdict  largest change             line",
+        "function_0 and 49 more  cpu     ▲ worse  +2 all-gathers (24.0 KiB)  model.py:31",
+        "other                   cpu     ▲ worse  +2 all-gathers (24.0 KiB)  model.py:9",
     ]
-    assert "| `function_0`, `function_1`, `function_2` and 47 more | `cpu` | numerics |" in to_form(told, "comment")
+    assert "| `function_0`, `function_1`, `function_2` and 47 more | `cpu` | 🔴 worse |" in to_form(told, "comment")
     lines = to_form(told, "github").splitlines()
     assert lines[0].startswith(
         "::error file=model.py,line=31,title=50 programs%3A changed::function_0 on cpu, function_1 on cpu, "
@@ -285,8 +285,8 @@ def test_each_step_of_leaving_out_keeps_the_limit(character: str) -> None:
     for functions in (5, 60, 140, 400, 1500):
         names = [f"{character * 100}{n}" for n in range(functions)]
         programs = (replace(one.programs[0], name=name, where=Place("m.py", n + 1)) for n, name in enumerate(names))
-        details = (replace(one.details[0], name=name) for name in names)
-        sheet = replace(one, programs=tuple(programs), details=tuple(details))
+        functions_ = (replace(one.functions[0], name=n, where=Place("m.py", i)) for i, n in enumerate(names, 1))
+        sheet = replace(one, programs=tuple(programs), functions=tuple(functions_))
         text, summary = saved_to_form(sheet, "comment"), saved_to_form(sheet, "summary")
         assert len(text.encode("utf-16-le")) // 2 < 60_000
         assert len(summary.encode()) < 900 * 1024
@@ -300,15 +300,15 @@ def test_details_go_first_then_rows_then_all_but_the_totals() -> None:
         sheet = build_view(large(1, 1))
         one, places = sheet.programs[0], [Place("model.py", n) for n in range(functions)]
         programs = tuple(replace(one, name=f"f{n}", edited=n, where=at) for n, at in enumerate(places))
-        details = tuple(replace(sheet.details[0], name=f"f{n}") for n in range(functions))
-        sheet = replace(sheet, programs=programs, details=details, **more)
+        views = tuple(replace(sheet.functions[0], name=f"f{n}", where=at) for n, at in enumerate(places))
+        sheet = replace(sheet, programs=programs, functions=views, **more)
         return saved_to_form(sheet, "comment", link="https://ci.example/7")
 
     few, many, most, all_of_it = comment(3), comment(250), comment(3000), comment(2, command="diff", old="x" * 70_000)
     assert (few.count("<details"), "do not fit" in few) == (3, False)
-    assert 10 < many.count("<details") < 101
-    assert re.search(r"Details of \d+ more changes do not fit here \(\[all of it\]\(https://ci.example/7\)\)", many)
-    assert "| `f249` |" in many, "the most edited ones stay"
+    assert 10 < many.count("<details") < 250
+    assert re.search(r"Details of \d+ more functions do not fit here \(\[all of it\]\(https://ci.example/7\)\)", many)
+    assert "| `f249` |" in many, "every function has its row"
     assert most.count("<details") == 0
     assert re.search(r"^\.\.\. and \d,\d+ more functions \(\[all of it\]", most, re.MULTILINE)
     assert all_of_it == "<!-- hlodiff -->\n### hlodiff\n\n2 changed ([details](https://ci.example/7))\n"
@@ -420,7 +420,7 @@ def test_numbers_of_a_program_are_the_same_in_tables_tests_and_json(told: Report
     properties = [
         (one.get("name"), one.get("value"))
         for one in root.iterfind("testsuite/testcase/properties/property")
-        if one.get("name") != "status" and not str(one.get("name")).endswith((" change", " where"))
+        if one.get("name") not in ("status", "verdict") and not str(one.get("name")).endswith((" change", " where"))
     ]
     words = {"stablehlo": "StableHLO", "compiled": "compiled"}
     known = [(f"{words[p.stage]} {number.name}", format_number(number)) for p in sheet.programs for number in p.numbers]
@@ -433,8 +433,8 @@ def test_numbers_of_a_program_are_the_same_in_tables_tests_and_json(told: Report
             if number.name == "temp":
                 assert plain["metrics"]["memory.temp"] == [number.old, number.new]
     comment = to_form(told, "comment")
-    for detail in sheet.details[:1]:
-        numbers = next(p.numbers for p in sheet.programs if p.name == detail.name and p.stage == detail.stage)
+    for function in sheet.functions[:1]:
+        numbers = [number for one in function.targets for number in one.numbers]
         assert all(f"| {by_how_much(number)} |" in comment for number in numbers)
 
 
@@ -611,7 +611,7 @@ def altered(change: Callable[[dict[str, Any]], None]) -> str:
         ("[" * 200_000, "no JSON"),
         ('{"format_version": NaN}', "NaN is no number"),
         ("[]", "an object was expected"),
-        ('{"format_version": "9.0"}', "reads '1.1'"),
+        ('{"format_version": "9.0"}', "reads '1.2'"),
         ('{"format_version": "1.0"}', "it has no `sheet`"),
         (altered(lambda v: v["sheet"].pop("programs")), "sheet.programs is missing"),
         (altered(lambda v: v["sheet"].update(programs={})), "sheet.programs is no list"),

@@ -239,9 +239,9 @@ def test_counts_that_mean_little_are_left_out() -> None:
     edits = (Edit("changed", ("schedule",), 1),)
     found = ModuleDiff(EMPTY, EMPTY, edits, metrics=metrics, executed=executed_of(metrics))
     text = to_terminal(
-        Report("diff", "a", "b", (ProgramComparison("f", None, "compiled", "changed", found),)), width=160
+        Report("diff", "a", "b", (ProgramComparison("f", None, "compiled", "changed", found),), all=True), width=160
     )
-    assert text.split("\n")[2:8] == [
+    assert text.split("\n")[3:9] == [
         "    collectives  all-reduce 2 (68.0 KiB -> 32.0 KiB), all-gather 0 -> 1 (0 B -> 512 B)",
         "    moves        copies 3 -> 10 (1.0 KiB -> 4.0 KiB)",
         "    other        topk 0 -> 2",

@@ -52,6 +52,7 @@ def command(
     output: str | None,
     everything: bool,
     stacks: bool,
+    brief: bool,
     timings: bool,
     pending: Path | None,
     against: str | None,
@@ -93,5 +94,5 @@ def command(
         everything=everything,
         passes=passes,
     )
-    emit_report(replace(result.report, stacks=stacks), form, output)
+    emit_report(replace(result.report, stacks=stacks, brief=brief), form, output)
     return result.exit_code

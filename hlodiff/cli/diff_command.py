@@ -44,6 +44,7 @@ def command(
     output: str | None,
     everything: bool,
     stacks: bool,
+    brief: bool,
     exit_code: bool,
     verify: bool,
     passes: bool,
@@ -83,5 +84,5 @@ def command(
         old, new, names, targets,
         project=project, verify=verify, everything=everything, passes=passes, modules=modules,
     )  # fmt: skip
-    emit_report(replace(report, stacks=stacks), form, output)
+    emit_report(replace(report, stacks=stacks, brief=brief), form, output)
     return diff_exit_code(report, exit_code)

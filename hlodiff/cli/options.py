@@ -200,10 +200,9 @@ def project(command: F) -> F:
 
 
 def detail(command: F) -> F:
-    """`--all` and `--stacks`: how much a report lists."""
+    """`--brief`, `--all` and `--stacks`: how much a report lists."""
+    command = click.option("--brief", is_flag=True, help="Only the verdicts: one screen.")(command)
     command = click.option(
         "--stacks", is_flag=True, help="List the whole Python call stack of each change, innermost line first."
     )(command)
-    return click.option(
-        "--all", "everything", is_flag=True, help="List every change, where a long report would tell the largest."
-    )(command)
+    return click.option("--all", "everything", is_flag=True, help="List every change and every number.")(command)

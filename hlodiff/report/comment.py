@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
 
 from hlodiff.report import markdown
+from hlodiff.report.functions import verdict_rows
 from hlodiff.report.lines import clip, escape_markdown
 from hlodiff.report.markdown import closing
-from hlodiff.report.rows import MOST_ROWS, Row, functions_in, rows_of, without_shared
+from hlodiff.report.markdown_functions import ROW_WORDS
 from hlodiff.report.totals import format_totals
-from hlodiff.report.view import Detail, ReportView
+from hlodiff.report.view import ReportView
 from hlodiff.report.wording import many
 
 MARKER = "<!-- hlodiff -->"
@@ -57,22 +57,16 @@ def to_summary(view: ReportView, link: str = "") -> str:
 
 def _fitted(view: ReportView, link: str, head: list[str], fits: Callable[[str], bool]) -> str:
     """The longest form that fits."""
-    rows = rows_of(view)
-    ordered = _in_order(markdown.listed_details(view.details), rows)
-    details = markdown.all_details(view, ordered, unfolded=len(ordered) <= _UNFOLDED)
-
-    @cache
-    def table(is_listed: bool) -> list[str]:
-        shown = rows if is_listed else without_shared(rows)
-        return markdown.table(shown[:MOST_ROWS], shown[MOST_ROWS:])
+    details = [] if view.brief else markdown.folds(view, unfolded=len(view.functions) <= _UNFOLDED)
+    rows = len(verdict_rows(view.functions, view.programs, ROW_WORDS[view.command]))
 
     def with_details(count: int) -> str:
-        return _whole(view, link, head, table, details[:count], len(details) - count)
+        return _whole(view, link, head, details[:count], len(details) - count)
 
     def with_rows(count: int) -> str:
-        return _short(view, link, head, rows, count)
+        return _short(view, link, head, count)
 
-    for form, most in ((with_details, len(details)), (with_rows, len(rows))):
+    for form, most in ((with_details, len(details)), (with_rows, rows)):
         if fits(form(0)):
             return form(_largest(most, lambda count, form=form: fits(form(count))))  # type: ignore[misc]
     least = _text([*head, "### hlodiff", "", _last(view, link)])
@@ -88,36 +82,20 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
-def _whole(
-    view: ReportView,
-    link: str,
-    head: list[str],
-    table: Callable[[bool], list[str]],
-    details: list[list[str]],
-    left: int,
-) -> str:
+def _whole(view: ReportView, link: str, head: list[str], details: list[list[str]], left: int) -> str:
     """Everything, but for details that are left out: so many."""
     lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _MOST_FINDINGS)]
-    is_listed = bool(details) or not left
-    lines += [*table(is_listed), *markdown.not_checked(view, _MOST_FINDINGS)]
-    lines += markdown.shared(view) if is_listed else []
+    lines += [*markdown.table(view, link), *markdown.not_checked(view, _MOST_FINDINGS)]
+    lines += markdown.shared(view) if (details or not left) and not view.brief else []
     lines += [line for detail in details for line in detail]
-    lines += [f"Details of {many(left, 'more change')} do not fit here{_linked(link)}.", ""] if left else []
+    lines += [f"Details of {many(left, 'more function')} do not fit here{_linked(link)}.", ""] if left else []
     return _text([*lines, *closing(view), markdown.totals(view, link)])
 
 
-def _in_order(details: Iterable[Detail], rows: tuple[Row, ...]) -> list[Detail]:
-    """Details in the order of the rows, so that what is left out is what matters least."""
-    places = {name: n for n, row in reversed(list(enumerate(rows))) for name in (row.name, *row.also)}
-    return sorted(details, key=lambda detail: places.get(detail.name, len(rows)))
-
-
-def _short(view: ReportView, link: str, head: list[str], rows: tuple[Row, ...], count: int) -> str:
+def _short(view: ReportView, link: str, head: list[str], count: int) -> str:
     """No details, and so many rows."""
     lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _FEW)]
-    lines += markdown.table(without_shared(rows[:count]))
-    left = functions_in(rows[count:])
-    lines += [f"... and {many(left, 'more function')}{_linked(link)}", ""] if left else []
+    lines += markdown.table(view, link, count)
     lines += [*markdown.not_checked(view, _FEW), f"Details do not fit here{_linked(link)}.", ""]
     return _text([*lines, _last(view, link)])
 

@@ -251,20 +251,18 @@ def in_order(edit_groups: Iterable[EditGroup]) -> tuple[EditGroup, ...]:
 
 
 def format_follows(edit_group: EditGroup) -> str:
-    """`and 16 that follow: 8 constant, 8 broadcast`; "" where nothing does.
+    """`+ 16 knock-on edits: 8 constant, 8 broadcast`; "" where nothing follows.
 
     Example:
         >>> format_follows(EditGroup((), "added", 1, "", "", follows=(("constant", 2),)))
-        'and 2 that follow: 2 constant'
+        '+ 2 knock-on edits: 2 constant'
     """
     if not edit_group.follows:
         return ""
     words = [f"{count:,} {opcode}" for opcode, count in edit_group.follows[:_MOST_FOLLOWERS]]
     rest = sum(count for _, count in edit_group.follows[_MOST_FOLLOWERS:])
     words += [f"{rest:,} more"] if rest else []
-    return (
-        f"and {edit_group.following:,} that {'follows' if edit_group.following == 1 else 'follow'}: {', '.join(words)}"
-    )
+    return f"+ {many(edit_group.following, 'knock-on edit')}: {', '.join(words)}"
 
 
 def _key(edit: Edit, stage: str, root: str) -> Key:

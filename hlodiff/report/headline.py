@@ -79,6 +79,24 @@ def headline(program: ProgramComparison) -> str:
     return f"{', '.join(program.classes)}: {'; '.join([*sentences, size])}{_other_channels(diff)}"
 
 
+def stories_of(program: ProgramComparison) -> Iterator[str]:
+    """What happened to a changed program, most important first, without what numbers and lists of changes say.
+
+    Example:
+        >>> list(stories_of(ProgramComparison("f", "cpu", "compiled", "identical")))
+        []
+    """
+    diff = program.diff
+    if diff is None:
+        return
+    metrics = program.metrics()
+    yield from stories(diff)
+    yield from _moves(diff)
+    yield from _constraints(diff, metrics)
+    yield from _element_types(diff)
+    yield from format_unrolled(diff, metrics.get("loops", (0, 0)))
+
+
 def _sentences(program: ProgramComparison, diff: ModuleDiff) -> Iterator[str]:
     """What matters, most important first."""
     metrics = program.metrics()

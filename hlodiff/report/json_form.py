@@ -20,7 +20,7 @@ from hlodiff.report.text import lines_of
 from hlodiff.report.view import ReportView
 from hlodiff.report.view_builder import build_view
 
-FORMAT_VERSION = "1.1"
+FORMAT_VERSION = "1.2"
 
 
 def to_json(report: Report, folder: str = "", *, view: ReportView | None = None) -> str:

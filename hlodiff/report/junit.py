@@ -69,7 +69,9 @@ def _program(suite: ET.Element, stages: Sequence[ProgramView], view: ReportView,
     case = _case(suite, first.name, f"on {first.target}" if first.target else "program", where.file if where else "")
     (status,) = outcomes(stages).values()
     properties = ET.SubElement(case, "properties")
-    for name, value in (("status", status), *(pair for one in stages for pair in _properties(one))):
+    verdict = next((one.sentence for one in view.functions if one.name == first.name), "")
+    first_words = (("status", status), ("verdict", verdict))
+    for name, value in (*first_words, *(pair for one in stages for pair in _properties(one))):
         if value:
             ET.SubElement(properties, "property", name=printable(name), value=printable(value))
     found = [f for f in view.findings if (f.program, f.target) == (first.name, first.target)]

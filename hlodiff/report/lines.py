@@ -174,7 +174,8 @@ def is_link(value: str) -> bool:
 class Line:
     """One line: indentation, text that may be cut at the window's edge, words that stay at its end, a style.
 
-    A line with a `title`, "" included, starts in the column after the titles.
+    With `wrap` nothing is cut: the text goes on in further lines, and so do the words at its end. A line with a
+    `title`, "" included, starts in the column after the titles.
     """
 
     indent: int
@@ -221,7 +222,11 @@ def _laid_out(line: Line, width: int) -> list[str]:
         heads += [" " * _TITLES] * (len(parts) - 1)
         return [before + head + part for head, part in zip(heads, parts, strict=True)]
     if line.wrap:
-        return [before + part for part in _wrapped(text, room)]
+        parts = _wrapped(text, room)
+        for end in map(printable, line.ends):  # whole: behind the text where it fits, else on a line of its own
+            fits = len(parts[-1]) + 2 + len(end) <= room
+            parts[-1:] = [f"{parts[-1]}  {end}"] if fits else [parts[-1], f"  {end}"]
+        return [before + part for part in parts]
     return [before + part for part in _with_ends(text, [printable(end) for end in line.ends], room)]
 
 

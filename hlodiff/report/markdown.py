@@ -6,20 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.findings import first_of_rules, group_findings
+from hlodiff.report.functions import legend, verdict_rows
 from hlodiff.report.grouping import format_scopes
 from hlodiff.report.lines import bold, clip, code, escape_html, escape_markdown, printable
+from hlodiff.report.markdown_functions import ROW_WORDS, SIGNS, function_fold, verdict_table
 from hlodiff.report.programs import MORE, MOST_NAMES
 from hlodiff.report.report import Report
-from hlodiff.report.rows import (
-    MOST_ROWS,
-    Row,
-    by_how_much,
-    columns_of,
-    functions_in,
-    is_in_words,
-    rows_of,
-    without_shared,
-)
+from hlodiff.report.rows import MOST_ROWS, by_how_much, is_in_words
 from hlodiff.report.sections import COSTS
 from hlodiff.report.timings import timing_rows
 from hlodiff.report.totals import format_totals
@@ -38,9 +31,13 @@ _SEVERITIES = {
 
 
 def title(view: ReportView) -> list[str]:
-    """The heading, and what differs between the toolchains."""
-    what = "check" if view.command == "check" else format_pair(code(view.old), code(view.new))
-    lines = [f"### hlodiff: {what}", ""]
+    """The heading with the verdict, what was compared, and what differs between the toolchains."""
+    sides = "" if view.command == "check" else format_pair(code(view.old), code(view.new))
+    lines = [f"### hlodiff: {sides or 'check'}", ""]
+    if view.verdict:
+        sign = SIGNS[view.functions[0].verdict] if view.functions else ""
+        lines = [f"### {f'{sign} hlodiff: '.lstrip()}{escape_markdown(clip(view.verdict, 2 * WIDEST))}", ""]
+        lines += [sides, ""] if sides else []
     for change in view.toolchain:
         on = f" ({escape_markdown(', '.join(change.targets))})" if change.targets else ""
         lines.append(
@@ -57,44 +54,30 @@ def totals(view: ReportView, link: str = "") -> str:
     return f"{text} ([details]({link}))" if link else text
 
 
-def table(rows: Sequence[Row], more: Sequence[Row] = ()) -> list[str]:
-    """A row for each function, with those columns in which any row has something; `more` are folded below."""
-    if not rows:
+def table(view: ReportView, link: str = "", most: int | None = None) -> list[str]:
+    """A row for each function and verdict, worst first; what is beyond the twelfth is folded.
+
+    Args:
+        view: what a report says.
+        link: address of the details.
+        most: how many rows are shown at all, none of them folded; None for every one.
+    """
+    every = verdict_rows(view.functions, view.programs, ROW_WORDS[view.command])
+    rows = every[:most]
+    shown, more = (rows, ()) if most is not None else (rows[:MOST_ROWS], rows[MOST_ROWS:])
+    if not shown:
         return []
-    columns = columns_of((*rows, *more))
-    folded = []
+    lines = [*verdict_table(shown, link), ""]
     if more:
-        folded = [f"<details><summary>{many(functions_in(more), 'more function')}</summary>", ""]
-        folded += [*_table(more, columns), "", "</details>", ""]
-    return [*_table(rows, columns), "", *folded]
+        names = {name for row in more for name in (row.name, *row.also)}
+        lines += [f"<details><summary>{many(len(names), 'more function')}</summary>", ""]
+        lines += [*verdict_table(more, link), "", "</details>", ""]
+    left = {name for row in every[len(rows) :] for name in (row.name, *row.also)}
+    return [*lines, *([f"... and {many(len(left), 'more function')}{_all_of_it(link)}", ""] if left else [])]
 
 
-def _table(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
-    where = any(row.where for row in rows)
-    on = any(row.targets for row in rows)
-    head = ["function", *(["target"] if on else []), "change", *columns, *(["where"] if where else [])]
-    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
-    for row in rows:
-        cells = dict(row.cells)
-        shown = [
-            _names(row),
-            *([", ".join(_with_id(*pair) for pair in zip(row.targets, row.ids, strict=True))] if on else []),
-            escape_markdown(row.change),
-        ]
-        shown += [escape_markdown(clip(cells.get(column, ""), WIDEST)) for column in columns]
-        lines.append(f"| {' | '.join([*shown, *([code(clip(row.where, 2 * WIDEST))] if where else [])])} |")
-    return lines
-
-
-def _names(row: Row) -> str:
-    """The function; with others of the same row: the first few and how many more."""
-    names = [code(clip(name, WIDEST)) for name in (row.name, *row.also[:2])]
-    left = len(row.also) + 1 - len(names)
-    return ", ".join(names) + (f" and {left:,} more" if left else "")
-
-
-def _with_id(target: str, own: str) -> str:
-    return f"{code(target)} {escape_markdown(own)}".rstrip()
+def _all_of_it(link: str) -> str:
+    return f" ([all of it]({link}))" if link else ""
 
 
 def findings(found: Sequence[FindingView], most: int) -> list[str]:
@@ -150,6 +133,13 @@ def shared(view: ReportView) -> list[str]:
 def listed_details(details: Iterable[Detail]) -> list[Detail]:
     """Details without those of functions in which nothing changed but what is shared."""
     return [detail for detail in details if not detail.folded]
+
+
+def folds(view: ReportView, unfolded: bool = False) -> list[list[str]]:
+    """A fold for each changed function that is not only named with what is shared, worst first."""
+    if not view.functions:  # a result of an older hlodiff
+        return all_details(view, listed_details(view.details), unfolded)
+    return [function_fold(one, view, unfolded) for one in view.functions if not one.folded]
 
 
 def all_details(view: ReportView, details: Sequence[Detail], unfolded: bool = False) -> list[list[str]]:
@@ -260,14 +250,15 @@ def view_to_markdown(view: ReportView, link: str = "") -> str:
 
 def _lines(view: ReportView, everything: bool) -> Iterator[str]:
     yield from title(view)
-    details = [line for lines in all_details(view, listed_details(view.details)) for line in lines]
-    listed = [*shared(view), *details]
-    rows = rows_of(view)
+    if everything:
+        details = [line for lines in all_details(view, listed_details(view.details)) for line in lines]
+    else:
+        details = [] if view.brief else [line for fold in folds(view) for line in fold]
+    listed = [*([] if view.brief else shared(view)), *details]
     if sum(map(len, listed)) > _MOST_CHARACTERS and not everything:
-        rows = without_shared(rows)
         listed = [line for one in view.overviews for line in overview(one)]
         listed += [f"Details would be longer than {_MOST_CHARACTERS:,} characters: {MORE}.", ""]
-    yield from table(rows[:MOST_ROWS], rows[MOST_ROWS:])
+    yield from table(view)
     yield from listed
     yield from not_checked(view, MOST_FINDINGS)
     yield from findings(view.further_findings(), len(view.findings))
@@ -279,6 +270,8 @@ def closing(view: ReportView) -> Iterator[str]:
     """Notes, what the costs are, and how much was compared."""
     for note in view.notes:
         yield from (f"- note: {escape_markdown(note)}", "")
+    if view.functions:
+        yield from (escape_markdown(legend(view.threshold)), "")
     if any(change.cost for detail in view.details for group in detail.groups for change in group.changes) or any(
         change.cost for change in view.shared
     ):

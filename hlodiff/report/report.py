@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.policy.findings import PROGRAM_RULES, Finding
@@ -23,6 +23,10 @@ class ToolchainChange:
     old: str
     new: str
     targets: tuple[str, ...] = ()
+
+
+SourceLine: TypeAlias = Callable[[str, str | None, int, str, int], str]
+"""Name and target of a program, its side, file and line -> the text of the line without indentation; "" if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,10 @@ class Report:
         scenarios: every compared scenario.
         same_code: whether both sides are the same code, as where only versions are exchanged.
         registered: file and line at which each function is registered, where that is known.
+        threshold: the share of a number below which reports count a change instead of listing it.
+        source_line: the text of a line of Python on a side (0 old, 1 new) of a program, see `SourceLine`; None where
+            no sources are known.
+        brief: whether a screen is enough: verdicts, and no details.
     """
 
     command: Literal["check", "diff"]
@@ -63,6 +71,9 @@ class Report:
     scenarios: tuple[TraceComparison, ...] = ()
     same_code: bool = False
     registered: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    threshold: float = 0.01
+    source_line: SourceLine | None = field(default=None, repr=False, compare=False)
+    brief: bool = False
 
     def totals(self) -> dict[str, int]:
         """The number of programs and of each outcome; the same numbers in every form."""

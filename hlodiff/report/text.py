@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
+from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.counts import checked_scenarios
 from hlodiff.report.findings import first_of_rules, group_findings
+from hlodiff.report.functions import format_listed, verdict_rows
+from hlodiff.report.functions import legend as format_legend
 from hlodiff.report.grouping import Digest, EditGroup, digest_of, format_follows, format_share, format_shares, share
 from hlodiff.report.headline import SAME
 from hlodiff.report.lines import Line, lay_out
 from hlodiff.report.programs import (
     MORE,
-    MOST_EDIT_GROUPS,
     MOST_NAMES,
     ProgramText,
     ReportTexts,
@@ -27,18 +28,22 @@ from hlodiff.report.programs import (
     texts_of,
 )
 from hlodiff.report.report import Report
+from hlodiff.report.rows import MOST_ROWS
 from hlodiff.report.sections import COSTS, cause_lines, format_causes, format_cost, passing_lines
 from hlodiff.report.timings import run_lines, timing_lines
 from hlodiff.report.totals import format_checked, format_totals, looked_at
+from hlodiff.report.verdict import MARKS, STYLES, format_numbers
+from hlodiff.report.view import ChangedLine, ChangeView, FunctionView, ReportView, StageView
+from hlodiff.report.view_builder import build_view
 from hlodiff.report.wording import format_names, format_pair, format_targets, many
-
-if TYPE_CHECKING:
-    from hlodiff.report.view import ReportView
 
 _MOST_EDITS = 12
 _MOST_MORE_EDITS = 6  # of each further program text: what was written comes first, then what each compiler made of it
 _MOST_GROUPS = 100
-_MANY = 4  # functions that changed: more than a reviewer keeps in mind
+_MANY = 4  # functions that changed: more than a reviewer keeps in mind, so they get a table
+_MOST_BRIEFLY = 8
+_WIDEST_TARGETS, _WIDEST_CELL = 32, 48
+_ROW_WORDS = {"check": {"added": "new", "removed": "orphaned"}, "diff": {"added": "added", "removed": "removed"}}
 _MOST_LINES = 300  # what a reviewer still scrolls through; more becomes an overview
 _MOST_LINES_OF_LOG = 12
 _MOST_FINDINGS = 10  # that say different things, the worst first
@@ -105,6 +110,12 @@ def totals_line(report: Report | ReportView) -> Line:
 
 
 def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) -> Iterator[Line]:
+    texts = texts_of(report)
+    changed = any(_is_listed(program) for program in report.programs)
+    shown = (view() if view else build_view(report, texts=texts)) if changed else None
+    functions = shown.functions if shown else ()
+    if shown and len(functions) > 1:
+        yield Line(0, f"{MARKS[functions[0].verdict]} {shown.verdict}", style=STYLES[functions[0].verdict], wrap=True)
     for change in report.toolchain:
         on = f" ({', '.join(change.targets)})" if change.targets else ""
         yield Line(
@@ -112,21 +123,33 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
         )
     for words in format_causes(report):
         yield Line(0, words, wrap=True)
-    if report.toolchain:
+    if report.toolchain or len(functions) > 1:
         yield Line(0, "")
-    texts = texts_of(report)
-    listed = list(_listed(report, texts))
-    overview = len(listed) > _MOST_LINES and not report.all
-    yield from _overview(report, texts) if overview else listed
-    yield from _in_short(report, texts, overview, view)
+    if shown and len({*(one.name for one in functions), *_one_sided(report)}) >= _MANY:
+        yield from _in_short(shown)
+    if shown and report.brief:
+        yield from _briefly(report, functions)
+    elif shown:
+        listed = list(_listed(report, texts, functions))
+        yield from _overview(report, texts) if len(listed) > _MOST_LINES and not report.all else listed
     yield from _not_checked(report)
     yield from _further_findings(report)
     for note in report.notes:
         yield Line(0, f"note: {note}", wrap=True)
-    if legend and any(format_cost(*edit_group.cost, str(edit_group.key[0])) for edit_group in texts.patterns):
-        yield Line(0, COSTS, wrap=True)
+    if legend and any(one.targets for one in functions):
+        yield Line(0, format_legend(report.threshold), wrap=True)
+        if not report.brief and any(change.cost for one in functions for change in _changes_of(one)):
+            yield Line(0, COSTS, wrap=True)
     yield from (Line(0, line) for line in timing_lines(report.timings))
     yield from (Line(0, line) for line in run_lines(report.run_parts))
+
+
+def _one_sided(report: Report) -> set[str]:
+    return {program.name for program in report.programs if program.status in ("added", "removed")}
+
+
+def _changes_of(function: FunctionView) -> Iterator[ChangeView]:
+    yield from (change for stage in function.stages for line in stage.lines for change in line.changes)
 
 
 def _checked(report: Report) -> Iterator[Line]:
@@ -134,29 +157,62 @@ def _checked(report: Report) -> Iterator[Line]:
         yield Line(0, f"checked {format_checked(report)}", wrap=True)
 
 
-def _listed(report: Report, texts: ReportTexts) -> Iterator[Line]:
-    """Changes that several programs share, once; then every function or file with what is its own."""
+def _listed(report: Report, texts: ReportTexts, functions: Sequence[FunctionView]) -> Iterator[Line]:
+    """Changes that several programs share, once; then every function or file with what is its own, worst first."""
     yield from _shared(report, texts, len(texts.shared) if report.all else _MOST_EDITS)
     folded = folded_of(report, texts)
     limits = limits_of(report, texts, folded)
     yield from (Line(0, f"limits: {words}", wrap=True) for words in limits)
     yield from [Line(0, "")] if limits else []
-    bare = False  # added and removed programs have one line each, without blank lines between them
-    for name, programs in report.by_name().items():
-        if any(map(_is_listed, programs)) and name not in folded:
-            body = list(_body(name, programs, report, texts))
-            yield from [Line(0, "")] if bare and body else []
-            yield from _one(name, programs, report)
-            yield from [*body, Line(0, "")] if body else []
-            bare = not body
-    yield from [Line(0, "")] if bare else []
+    by_name = report.by_name()
+    for function in functions:
+        if function.name not in folded:
+            programs = by_name[function.name]
+            yield _head(function)
+            if function.targets:
+                yield from _status(function.name, programs, report, indent=2)
+            if function.targets or report.all:
+                yield from _body(function, programs, report, texts)
+            yield Line(0, "")
+    if folded:
+        names = format_names(folded, MOST_NAMES)
+        yield Line(0, f"only the shared changes: {names}; --all lists each", wrap=True)
+        yield Line(0, "")
+    known = {function.name for function in functions}
+    others = [(name, programs) for name, programs in by_name.items() if name not in known]
+    lines = [
+        line for name, programs in others if any(map(_is_listed, programs)) for line in _status(name, programs, report)
+    ]
+    yield from [*lines, Line(0, "")] if lines else []
 
 
-def _body(name: str, programs: list[ProgramComparison], report: Report, texts: ReportTexts) -> Iterator[Line]:
-    """The lines below the name of a function or file."""
-    for words in (*passing_lines(report, name), *cause_lines(report, programs)):
+def _head(function: FunctionView) -> Line:
+    """The name and the verdict."""
+    words = f"{function.name}  {MARKS[function.verdict]} {function.sentence}"
+    return Line(0, words, style=STYLES[function.verdict], wrap=True)
+
+
+def _briefly(report: Report, functions: Sequence[FunctionView]) -> Iterator[Line]:
+    """Two lines for each function: the verdict, and what happened."""
+    shown = functions[:_MOST_BRIEFLY]
+    for function in shown:
+        yield _head(function)
+        yield from [Line(2, function.what, wrap=True)] if function.what else []
+    left = [*functions[_MOST_BRIEFLY:], *_one_sided(report)]
+    if functions[_MOST_BRIEFLY:]:
+        yield Line(0, f"... and {many(len(functions) - len(shown), 'more function')}")
+    yield from [Line(0, "")] if shown or left else []
+
+
+def _body(
+    function: FunctionView, programs: list[ProgramComparison], report: Report, texts: ReportTexts
+) -> Iterator[Line]:
+    """The lines below the verdict on a function or file."""
+    for words in (*passing_lines(report, function.name), *cause_lines(report, programs)):
         yield Line(2, words, wrap=True)
-    most = _MOST_EDITS
+    if not report.all:
+        yield from _function_lines(function, programs, report)
+        return
     compilers = {program.target for program in programs if program.by_compiler}  # listed already: StableHLO is the same
     for program_text in texts.program_texts:
         is_known = (
@@ -164,9 +220,78 @@ def _body(name: str, programs: list[ProgramComparison], report: Report, texts: R
             and program_text.stage == "stablehlo"
             and compilers.issuperset(program_text.targets)
         )
-        if program_text.name == name and not (is_known and compilers):
-            yield from _program_text_lines(program_text, texts, report, most)
-            most = _MOST_MORE_EDITS
+        if program_text.name == function.name and not (is_known and compilers):
+            yield from _program_text_lines(program_text, texts, report)
+
+
+def _function_lines(function: FunctionView, programs: list[ProgramComparison], report: Report) -> Iterator[Line]:
+    """What was written and what it changed, the numbers of each target, then what the compiler made of it."""
+    written = [stage for stage in function.stages if stage.stage == "stablehlo"]
+    compiled = [stage for stage in function.stages if stage.stage == "compiled"]
+    targets = {target for one in function.targets for target in one.targets}
+    for stage in written:
+        yield from _stage_lines(stage, "StableHLO" + format_targets(stage.targets), report)
+    is_compiled = any(program.stage == "compiled" and program.status == "changed" for program in programs)
+    has_source = any(program.stage == "stablehlo" for program in programs)
+    if has_source and is_compiled and not (written or any(program.by_compiler for program in programs)):
+        yield Line(2, "StableHLO is the same")
+    same = [one.target or "" for one in programs if (one.stage, one.status) == ("compiled", "identical")]
+    if is_compiled:
+        yield Line(2, "compiled (executed numbers)")
+    elif written and same:
+        yield Line(2, f"compiled{format_targets(same)}: the same program", wrap=True)
+        return
+    width = max((len(", ".join(one.targets)) for one in function.targets), default=0)
+    for one in function.targets if is_compiled or any(one.numbers for one in function.targets) else ():
+        on = f"{', '.join(one.targets):<{min(width, _WIDEST_TARGETS)}}  " if one.targets else ""
+        yield Line(
+            4,
+            f"{on}{format_numbers(one.numbers, one.below)}",
+            style=STYLES[one.verdict].removeprefix("bold").strip(),
+            wrap=True,
+        )
+    for stage in compiled:
+        on = "" if set(stage.targets) == targets and targets else format_targets(stage.targets)
+        yield from _stage_lines(stage, on.strip(), report, indent=4)
+    if function.shared:
+        yield Line(2, f"shared with other functions: {function.shared}", wrap=True)
+
+
+def _stage_lines(stage: StageView, head: str, report: Report, indent: int = 2) -> Iterator[Line]:
+    """What changed in a stage, line by line of Python."""
+    words = ": ".join(filter(None, (head, stage.what)))
+    deeper = indent + 2 if words else indent
+    yield from [Line(indent, words, wrap=True)] if words else []
+    for line in stage.lines:
+        within = deeper
+        if stage.stage == "stablehlo" and line.where:
+            yield Line(deeper, line.where + (f" (was {line.was})" if line.was else ""), wrap=True)
+            within = deeper + 2
+            yield from _sources(line, within)
+        for change in line.changes:
+            where = "" if stage.stage == "stablehlo" or report.stacks else line.where
+            yield from _change_lines(change, within, where, report)
+    if stage.left:
+        yield Line(deeper, f"... and {many(stage.left, 'more change')}, {MORE}")
+    yield from (Line(deeper, note, wrap=True) for note in stage.notes)
+
+
+def _sources(line: ChangedLine, indent: int) -> Iterator[Line]:
+    """The line of Python before and after."""
+    if line.old_source and line.new_source and line.old_source != line.new_source:
+        yield Line(indent, f"- {line.old_source}", style="red", wrap=True)
+        yield Line(indent, f"+ {line.new_source}", style="green", wrap=True)
+    elif text := line.new_source or line.old_source:
+        yield Line(indent, f"| {text}", wrap=True)
+
+
+def _change_lines(change: ChangeView, indent: int, where: str, report: Report) -> Iterator[Line]:
+    """One change whole: what, what it costs, where; then what it drags along."""
+    words = format_listed(change) + (f"  ({change.cost})" if change.cost else "")
+    yield Line(indent, words, (where,) if where else (), _STYLES[change.kind], wrap=True)
+    if change.follows and (not where or report.all):
+        yield Line(indent + 2, change.follows, wrap=True)
+    yield from (Line(indent + 4, f"at {frame}") for frame in change.where) if report.stacks else ()
 
 
 def _shared(report: Report, texts: ReportTexts, most: int) -> Iterator[Line]:
@@ -186,8 +311,8 @@ def _is_listed(program: ProgramComparison) -> bool:
     return program.status in ("changed", "added", "removed") or differs(program)
 
 
-def _one(name: str, programs: list[ProgramComparison], report: Report) -> Iterator[Line]:
-    """One function or file: its status on each target."""
+def _status(name: str, programs: list[ProgramComparison], report: Report, indent: int = 0) -> Iterator[Line]:
+    """The status of a function or file on each target, and the classes of its change."""
     targets: dict[str, dict[str, None]] = {}
     for program in programs:
         if program.status in _STYLES:
@@ -197,28 +322,29 @@ def _one(name: str, programs: list[ProgramComparison], report: Report) -> Iterat
     for status, on in targets.items():
         word = _WORDS.get(status, status) if report.command == "check" else status
         parts.append(f"{word} on {', '.join(on)}" if any(on) else word)
+    kinds = dict.fromkeys(word for one in reversed(programs) if one.status == "changed" for word in one.classes)
+    words = "; ".join(parts) + (f": {', '.join(word for word in CLASSES if word in kinds)}" if kinds else "")
     style = _STYLES[next(iter(targets))] if targets else ""
-    yield Line(0, f"{name}  {'; '.join(parts)}", style=f"bold {style}".rstrip(), wrap=True)
+    if indent:
+        yield Line(indent, words, wrap=True)
+    else:
+        yield Line(0, f"{name}  {words}", style=f"bold {style}".rstrip(), wrap=True)
 
 
-def _program_text_lines(program_text: ProgramText, texts: ReportTexts, report: Report, most: int) -> Iterator[Line]:
+def _program_text_lines(program_text: ProgramText, texts: ReportTexts, report: Report) -> Iterator[Line]:
+    """Everything about programs that changed alike."""
     yield Line(
         2,
         f"{STAGE_NAMES[program_text.stage]}{format_targets(program_text.targets)}: {program_text.headline}",
         wrap=True,
     )
     own = texts.own(program_text)
-    is_digest = len(own) > MOST_EDIT_GROUPS and not report.all
-    if is_digest:
-        yield Line(4, format_share(share(report, program_text.programs[:1])), title="same")
     for title, lines in program_text.sections:
         for number, line in enumerate(lines):
             yield Line(4, line, title="" if number else title, wrap=True)
     if texts.numbers(program_text):
         yield Line(4, _references(texts, program_text, report), title="shared", wrap=True)
-    if is_digest:
-        yield from _digest(digest_of(own, (most + 1) // 2), report)
-    elif own:
+    if own:
         yield Line(4, "edits")
         for edit_group in own:
             number = texts.number(edit_group)
@@ -274,7 +400,7 @@ def _overview(report: Report, texts: ReportTexts) -> Iterator[Line]:
     yield from _table(report, texts)
     for name, programs in report.by_name().items():
         if any(program.status in _WORDS for program in programs):
-            yield from _one(name, programs, report)
+            yield from _status(name, programs, report)
     yield Line(0, f"too long to list every change here (more than {_MOST_LINES} lines), {MORE}", wrap=True)
     yield Line(0, "")
 
@@ -293,7 +419,7 @@ def _table(report: Report, texts: ReportTexts) -> Iterator[Line]:
         name = program_text.name + format_targets(program_text.targets)
         rows.append((name, STAGE_NAMES[program_text.stage], *same, program_text.headline))
     widths = [max(len(row[n]) for row in rows) for n in range(4)] if rows else []
-    yield Line(0, "how much is the same of each, by instructions and by bytes written", style="bold")
+    yield Line(0, "Unchanged share per program (instructions / bytes written)", style="bold")
     for name, stage, count, size, words in rows:
         text = f"{name:<{widths[0]}}  {stage:<{widths[1]}}  {count:>{widths[2]}}  {size:>{widths[3]}}  {words}"
         yield Line(2, text)
@@ -301,31 +427,29 @@ def _table(report: Report, texts: ReportTexts) -> Iterator[Line]:
         yield Line(2, f"... and {len(changed) - _MOST_GROUPS} more, {MORE}")
 
 
-def _in_short(
-    report: Report, texts: ReportTexts, overview: bool, view: Callable[[], ReportView] | None
-) -> Iterator[Line]:
-    """A row for each function, where there are too many to remember, or where some are not listed above.
-
-    What a terminal shows last is read first. An overview does not number what is shared, so nothing refers to it.
-    """
-    changed = {program.name for program in report.programs if program.status in _STYLES}
-    folded = folded_of(report, texts) if not overview else ()
-    if len(changed) < _MANY and not folded:
-        return
-    from hlodiff.report.rows import MOST_ROWS, format_row, functions_in, rows_of, without_shared
-    from hlodiff.report.view_builder import build_view
-
-    rows = rows_of(view() if view else build_view(report, texts=texts))
-    rows = without_shared(rows) if overview else rows
-    yield Line(0, "in short", style="bold")
-    for row in rows[:MOST_ROWS]:
-        yield Line(2, format_row(row), (row.where,) if row.where else ())
+def _in_short(view: ReportView) -> Iterator[Line]:
+    """A table with a row for each function, worst first."""
+    rows = verdict_rows(view.functions, view.programs, _ROW_WORDS[view.command])
+    cells = [("function", "target", "verdict", "largest change", "line")]
+    cells += [
+        (row.label, ", ".join(row.targets), f"{_row_mark(row.verdict)}{row.verdict}", row.largest, row.where)
+        for row in rows[:MOST_ROWS]
+    ]
+    columns = [n for n in range(5) if any(row[n] for row in cells[1:])]
+    widths = {n: min(max(len(row[n]) for row in cells), _WIDEST_CELL) for n in columns}
+    for number, row in enumerate(cells):
+        style = "bold" if not number else STYLES.get(rows[number - 1].verdict, "").removeprefix("bold").strip()
+        text = "  ".join(f"{row[n]:<{widths[n]}}" for n in columns[:-1])
+        end = row[columns[-1]]
+        yield Line(0, text if end else text.rstrip(), (end,) if end else (), style)
     if len(rows) > MOST_ROWS:
-        yield Line(2, f"... and {functions_in(rows[MOST_ROWS:])} more")
-    if folded:
-        names = format_names(folded, MOST_NAMES)
-        yield Line(2, f"nothing but what is shared changed in {names}; --all lists each", wrap=True)
+        names = {name for row in rows[MOST_ROWS:] for name in (row.name, *row.also)}
+        yield Line(0, f"... and {many(len(names), 'more function')}")
     yield Line(0, "")
+
+
+def _row_mark(verdict: str) -> str:
+    return f"{MARKS[verdict]} " if verdict in MARKS else ""
 
 
 def _not_checked(report: Report) -> Iterator[Line]:

@@ -60,7 +60,7 @@ _ALONE = (
 _WITH_NAMES = ("accept", "check", "update")
 _MOST_NAMES = 3
 # Later minor versions only add fields, which have defaults.
-_READ_VERSIONS = ("1.0", FORMAT_VERSION)
+_READ_VERSIONS = ("1.0", "1.1", FORMAT_VERSION)
 _ENDINGS = ("", "once it is repaired", "once within limits")
 
 

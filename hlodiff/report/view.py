@@ -14,6 +14,9 @@ from hlodiff.report.report import ToolchainChange
 from hlodiff.report.timings import Timing
 from hlodiff.report.wording import Place, Unit
 
+Mark = Literal["", "better", "worse"]
+Verdict = Literal["better", "worse", "mixed", "same"]
+
 
 @dataclass(frozen=True, slots=True)
 class Number:
@@ -24,6 +27,9 @@ class Number:
         per: " executed" where a loop makes it another number than the text has; "" else.
         comparable: whether a larger number is more in a real run too: false where a side is not known exactly.
         old_words, new_words: a number that is a range or per turn of a loop; "" where `old` and `new` say it.
+        mark: whether the change costs less or more; "" where the number has no direction, as a count of operations.
+        relevant: whether the change is above the threshold below which reports only count it.
+        rank: how much the change matters beside others of one program; 0 without a mark.
     """
 
     name: str
@@ -36,6 +42,9 @@ class Number:
     comparable: bool = True
     old_words: str = ""
     new_words: str = ""
+    mark: Mark = ""
+    relevant: bool = True
+    rank: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +68,7 @@ class ProgramView:
         scopes: the most changed ones first.
         where: the line of Python that matters most of those that caused the change.
         id: what `hlodiff accept` calls it; "" where it does not wait for a decision.
+        verdict: whether its numbers got better or worse.
     """
 
     name: str
@@ -76,6 +86,7 @@ class ProgramView:
     broken: bool = False
     recorded: bool = False
     id: str = ""
+    verdict: Verdict = "same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +147,90 @@ class Detail:
 
 
 @dataclass(frozen=True, slots=True)
+class TargetVerdict:
+    """Whether a function got better or worse on targets where the same numbers changed alike.
+
+    Args:
+        targets: () where they are not known.
+        verdict: what the numbers amount to.
+        numbers: those to list, most important first.
+        below: how many numbers changed by less than the threshold.
+    """
+
+    targets: tuple[str, ...]
+    verdict: Verdict
+    numbers: tuple[Number, ...] = ()
+    below: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedLine:
+    """What one line of Python changed in a program.
+
+    Args:
+        where: the line, as the new program has it; "" where no line is known.
+        was: the line of the old side, where it is another one.
+        old_source, new_source: the text of both lines; "" where it is not known.
+        changes: new and removed operations first.
+    """
+
+    where: str
+    was: str = ""
+    old_source: str = ""
+    new_source: str = ""
+    changes: tuple[ChangeView, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StageView:
+    """What changed in one stage of a function, on the targets where the same changed.
+
+    Args:
+        stage, targets: which programs.
+        what: what happened, in a sentence; "" where the changes say it.
+        lines: causes before consequences; only the first ones.
+        left: how many further changes are not listed.
+        notes: what must be read with it: a limit that was hit, the pass that did it.
+    """
+
+    stage: Stage
+    targets: tuple[str, ...]
+    what: str = ""
+    lines: tuple[ChangedLine, ...] = ()
+    left: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionView:
+    """What a reviewer reads first of one changed function or file.
+
+    Args:
+        name: function and case, or the name of a file.
+        verdict: over all targets: "mixed" also where it is better on some and worse on others.
+        sentence: the verdict in words: `worse on 2 of 3 targets: +1 all-gather (32.0 KiB)`.
+        largest: the numbers of that sentence alone.
+        what: what happened in a few words: `placement: 2 sharding constraints gone`.
+        where: the line of Python that did it.
+        targets: the verdict of each target, worst first.
+        stages: what was written, then what the compiler made of it.
+        shared: marks of changes that other functions have too.
+        folded: whether nothing changed in it but what is shared.
+    """
+
+    name: str
+    verdict: Verdict
+    sentence: str
+    largest: str = ""
+    what: str = ""
+    where: Place | None = None
+    targets: tuple[TargetVerdict, ...] = ()
+    stages: tuple[StageView, ...] = ()
+    shared: str = ""
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """All changed programs of one stage together: how much of them is the same, and the largest changes."""
 
@@ -180,6 +275,10 @@ class ReportView:
         limits: where the differ gave up early in functions whose details are folded.
         all: whether every change is listed, however long the report gets.
         text: the report as text, all but the totals, before it is laid out in a window.
+        functions: changed functions and files, worst first.
+        verdict: what a reader knows after one sentence; "" where nothing changed.
+        threshold: the share of a number below which a change is counted and not listed.
+        brief: whether verdicts are enough, without details.
     """
 
     command: Literal["check", "diff"]
@@ -202,6 +301,10 @@ class ReportView:
     limits: tuple[str, ...] = ()
     all: bool = False
     text: tuple[Line, ...] = ()
+    functions: tuple[FunctionView, ...] = ()
+    verdict: str = ""
+    threshold: float = 0.01
+    brief: bool = False
 
     def totals(self) -> dict[str, int]:
         """The number of programs and of each outcome; the same numbers in every form."""

@@ -8,11 +8,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.hlo.metadata import is_library, own_frame, shown_file
-from hlodiff.hlo.model import STAGES, Frame
+from hlodiff.hlo.metadata import is_library
+from hlodiff.hlo.model import STAGES
 from hlodiff.policy.findings import Finding, Judgement
 from hlodiff.report.findings import SEVERITIES
-from hlodiff.report.grouping import Digest, EditGroup, digest_of, format_follows, format_share, most_changed, share
+from hlodiff.report.functions import change_view, function_views, overall, shown_place
+from hlodiff.report.grouping import Digest, digest_of, format_share, most_changed, share
 from hlodiff.report.headline import headline
 from hlodiff.report.programs import (
     MORE,
@@ -28,10 +29,10 @@ from hlodiff.report.programs import (
 )
 from hlodiff.report.report import Report
 from hlodiff.report.rows import key_numbers
-from hlodiff.report.sections import format_causes, format_cost
+from hlodiff.report.sections import format_causes
 from hlodiff.report.totals import format_checked
+from hlodiff.report.verdict import judged, verdict_of
 from hlodiff.report.view import (
-    ChangeView,
     Detail,
     FindingView,
     Group,
@@ -65,6 +66,7 @@ def build_view(report: Report, folder: str = "", texts: ReportTexts | None = Non
     programs = tuple(_program(program, number, texts, report) for number, program in enumerate(report.programs))
     folded = folded_of(report, texts)
     shown = texts.shared[: None if report.all else MOST_SHARED]
+    functions = function_views(report, texts, programs, folded)
     return ReportView(
         command=report.command,
         old=report.old,
@@ -72,7 +74,7 @@ def build_view(report: Report, folder: str = "", texts: ReportTexts | None = Non
         programs=programs,
         findings=_findings(report, programs),
         toolchain=report.toolchain,
-        shared=tuple(_change(s.edit_group, report, f"[{s.number}]", format_shared(report, s)) for s in shown),
+        shared=tuple(change_view(s.edit_group, report, f"[{s.number}]", format_shared(report, s)) for s in shown),
         shared_more=len(texts.shared) - len(shown),
         details=tuple(
             _detail(program_text, texts, report, folded)
@@ -89,6 +91,10 @@ def build_view(report: Report, folder: str = "", texts: ReportTexts | None = Non
         scenarios=report.scenario_states(),
         limits=limits_of(report, texts, folded),
         all=report.all,
+        functions=functions,
+        verdict=overall(functions),
+        threshold=report.threshold,
+        brief=report.brief,
     )
 
 
@@ -98,6 +104,8 @@ def _is_changed(program_text: ProgramText, report: Report) -> bool:
 
 def _program(program: ProgramComparison, number: int, texts: ReportTexts, report: Report) -> ProgramView:
     diff = program.diff if program.status == "changed" else None
+    numbers = key_numbers(program) if program.status in ("changed", "added", "removed") else ()
+    numbers = judged(program, numbers, report.threshold) if diff else numbers
     return ProgramView(
         name=program.name,
         target=program.target,
@@ -106,7 +114,7 @@ def _program(program: ProgramComparison, number: int, texts: ReportTexts, report
         word=", ".join(program.classes) if diff else "",
         headline=headline(program) if program.diff else "",
         edited=sum(diff.summary.values()) if diff else 0,
-        numbers=key_numbers(program) if program.status in ("changed", "added", "removed") else (),
+        numbers=numbers,
         scopes=most_changed(diff) if diff else (),
         where=_cause(number, texts, report) if diff else None,
         reason=program.reason,
@@ -114,6 +122,7 @@ def _program(program: ProgramComparison, number: int, texts: ReportTexts, report
         broken=program.broken,
         recorded=program.recorded,
         id=program.id,
+        verdict=verdict_of(numbers),
     )
 
 
@@ -132,15 +141,7 @@ def _cause(number: int, texts: ReportTexts, report: Report) -> Place | None:
 
 def _place(edit: tuple[int, int], report: Report) -> Place | None:
     diff = report.programs[edit[0]].diff
-    return _shown(diff.reported[edit[1]].source, report.root) if diff else None
-
-
-def _shown(source: tuple[Frame, ...], root: str) -> Place | None:
-    frame = own_frame(source)
-    if frame is None:
-        return None
-    function = frame.function.replace("<locals>.", "")
-    return Place(shown_file(frame.file, root), frame.line, function, is_library(frame.file))
+    return shown_place(diff.reported[edit[1]].source, report.root) if diff else None
 
 
 # --- findings --------------------------------------------------------------------------------------------------------
@@ -168,7 +169,9 @@ def _registered(finding: Finding, report: Report) -> Place | None:
 
 def _finding_view(finding: Finding, where: Place | None, report: Report) -> FindingView:
     said = {field.name: getattr(finding, field.name) for field in fields(Judgement)}
-    return FindingView(**said, where=_shown(finding.source, report.root) or where, fingerprint=fingerprint(finding))
+    return FindingView(
+        **said, where=shown_place(finding.source, report.root) or where, fingerprint=fingerprint(finding)
+    )
 
 
 def fingerprint(finding: Finding) -> str:
@@ -199,7 +202,9 @@ def _detail(program_text: ProgramText, texts: ReportTexts, report: Report, folde
         groups, more = _digest(digest_of(own), report)
     elif own:
         marks = [texts.number(edit_group) for edit_group in own]
-        groups = (Group("", tuple(_change(e, report, f"[{m}]" if m else "") for e, m in zip(own, marks, strict=True))),)
+        groups = (
+            Group("", tuple(change_view(e, report, f"[{m}]" if m else "") for e, m in zip(own, marks, strict=True))),
+        )
     shared = " ".join(f"[{number}]" for number in texts.numbers(program_text))
     edited = sum(edit_group.count + edit_group.following for edit_group in program_text.edit_groups)
     return Detail(
@@ -221,25 +226,11 @@ def _digest(digest: Digest, report: Report, programs: bool = False) -> tuple[tup
     for title, edit_groups in (("bytes", digest.by_bytes), ("count", digest.by_count)):
         of = [format_programs(report, (n for n, _ in e.edits)) if programs else "" for e in edit_groups]
         changes = tuple(
-            _change(edit_group, report, "", words) for edit_group, words in zip(edit_groups, of, strict=True)
+            change_view(edit_group, report, "", words) for edit_group, words in zip(edit_groups, of, strict=True)
         )
         groups += [Group(f"Largest changes by {title}", changes)] if changes else []
     left = f"and {many(digest.others, 'more group')} of {many(digest.unlisted, 'instruction')}, {MORE}"
     return tuple(groups), left if digest.others else ""
-
-
-def _change(edit_group: EditGroup, report: Report, mark: str = "", of: str = "") -> ChangeView:
-    frames = edit_group.stack if report.stacks else (edit_group.where,)
-    return ChangeView(
-        kind=edit_group.kind,
-        count=edit_group.count,
-        what=edit_group.what,
-        mark=mark,
-        follows="; ".join(filter(None, (format_follows(edit_group), edit_group.passes))),
-        of=of,
-        cost=format_cost(*edit_group.cost, str(edit_group.key[0])),
-        where=tuple(filter(None, frames)),
-    )
 
 
 def _overviews(report: Report, texts: ReportTexts) -> Iterable[Overview]:

@@ -30,6 +30,7 @@ from hlodiff.workflows.passes import blame_passes, dump_all
 from hlodiff.workflows.revision import Checkout, checked_out
 from hlodiff.workflows.scenarios import ChosenScenarios, chosen_scenarios, compared_records, run_scenarios
 from hlodiff.workflows.select import ChosenFunctions, select, with_budgets
+from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide
 
 # What only one side has is reported and does not fail.
 _ONE_SIDED = ("traces-new", "traces-orphaned")
@@ -270,6 +271,7 @@ def check_against(
         grown = judged_growth(before, after, jobs, spec)
         settings = _settings(there_config, config, checkout.label)
         notes = (*checkout.notes, *renamed(programs, recorded=False), *settings)
+        commit = checkout.commit
         repairable = [one.name for one in new.programs if one.failure and one.failure.broken]
     judged = [one for one in judge(programs, policy) if one.rule not in ("new", "orphaned")]
     findings = (
@@ -290,6 +292,8 @@ def check_against(
         root=str(config.root),
         scenarios=scenarios,
         registered={found.name: (found.file, found.line) for found in here.functions},
+        threshold=config.relevance_threshold,
+        source_line=SourceLines(config.root, (SourceSide(commit), SourceSide(WORK_TREE))),
     )
 
 

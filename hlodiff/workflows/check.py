@@ -40,6 +40,7 @@ from hlodiff.workflows.select import (
     with_budgets,
 )
 from hlodiff.workflows.sides import Side, SideProgram, failed_programs, failure_of, snapshot_programs
+from hlodiff.workflows.source_lines import of_snapshots
 from hlodiff.workflows.staleness import settings_of
 from hlodiff.workflows.stopwatch import Stopwatch
 
@@ -307,6 +308,8 @@ def check_snapshots(
         run_parts=run.clock.parts() if run.timed is not None else (),
         scenarios=scenarios,
         registered={function.name: (function.file, function.line) for function in discovery.functions},
+        threshold=config.relevance_threshold,
+        source_line=of_snapshots(config.root, config.snapshots),
     )
 
 

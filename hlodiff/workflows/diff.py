@@ -8,20 +8,22 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hlodiff.config import Config
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.errors import UsageError
 from hlodiff.normalizer.constants import format_elided
 from hlodiff.progress import progress
 from hlodiff.report.report import Report, toolchain_changes
+from hlodiff.snapshots.trees import FolderTree, GitTree, Tree
 from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load_if_any
 from hlodiff.workflows.sides import Pair, Side, open_sides, pair
+from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide
 
 if TYPE_CHECKING:
     from hlodiff.differ.passes.dumps import Dump
     from hlodiff.policy.findings import Finding
-    from hlodiff.snapshots.trees import Tree
     from hlodiff.tracing.compare import TraceComparison
 
 _WHOLE = "see whether the file is whole; `hlodiff diff --help` lists what can be read"
@@ -85,7 +87,25 @@ def diff_sides(
         all=everything,
         findings=_judged(scenarios, everything),
         scenarios=scenarios,
+        threshold=config.relevance_threshold if config else 0.01,
+        source_line=_sources(config, sides),
     )  # fmt: skip
+
+
+def _sources(config: Config | None, sides: tuple[Side, Side]) -> SourceLines | None:
+    """Where the lines of Python of committed snapshots are; those of plain files and other folders are not known."""
+    if config is None:
+        return None
+    found = [_source_side(config, side.tree) for side in sides]
+    return SourceLines(config.root, (found[0], found[1])) if any(found) else None
+
+
+def _source_side(config: Config, tree: Tree | None) -> SourceSide | None:
+    if isinstance(tree, GitTree):
+        return SourceSide(tree.spec.partition(":")[0], config.snapshots)
+    if isinstance(tree, FolderTree) and tree.root.resolve() == config.snapshots.resolve():
+        return SourceSide(WORK_TREE, config.snapshots)
+    return None
 
 
 def diff_exit_code(report: Report, fail_on_changes: bool) -> int:

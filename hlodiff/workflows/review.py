@@ -18,6 +18,7 @@ from hlodiff.workflows.pending import (
     standing,
 )
 from hlodiff.workflows.pending_writer import pending_folder
+from hlodiff.workflows.source_lines import of_snapshots
 from hlodiff.workflows.staleness import Freshness
 
 
@@ -86,4 +87,6 @@ class PendingReview:
             programs=tuple(program for each in compared for program in each.programs),
             toolchain=toolchain_changes(pair for each in compared for pair in each.toolchains),
             root=str(self.config.root),
+            threshold=self.config.relevance_threshold,
+            source_line=of_snapshots(self.config.root, self.config.snapshots),
         )

@@ -18,6 +18,7 @@ from hlodiff.workflows.configuration import load
 from hlodiff.workflows.environments import capture_elsewhere, dump_elsewhere, other_environment, with_plugins
 from hlodiff.workflows.passes import blame_passes, dump_all
 from hlodiff.workflows.select import intact_snapshots, load_stored, select
+from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide
 
 _LOG = logging.getLogger(__name__)
 
@@ -83,4 +84,6 @@ def compare_environments(
         toolchain=toolchain_changes(compared.toolchains),
         root=str(config.root),
         same_code=True,
+        threshold=config.relevance_threshold,
+        source_line=SourceLines(config.root, (SourceSide(WORK_TREE), SourceSide(WORK_TREE))),
     )

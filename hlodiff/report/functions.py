@@ -1,0 +1,525 @@
+"""What a reviewer reads first of each changed function: better or worse, by which numbers, which line, and what it did.
+
+Made once, for every form: the order (causes before consequences, worst first), what is equal on several targets and
+said once, and how much of it is listed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.grouping import Origins
+from hlodiff.differ.result import Edit, ModuleDiff
+from hlodiff.hlo.collectives import FAMILIES
+from hlodiff.hlo.metadata import is_library, own_frame, shown_file
+from hlodiff.hlo.model import Frame
+from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
+from hlodiff.report.headline import headline, stories_of
+from hlodiff.report.programs import ProgramText, ReportTexts, differs
+from hlodiff.report.report import Report
+from hlodiff.report.sections import format_cost
+from hlodiff.report.verdict import deciding, format_short
+from hlodiff.report.view import (
+    ChangedLine,
+    ChangeView,
+    FunctionView,
+    Number,
+    ProgramView,
+    StageView,
+    TargetVerdict,
+    Verdict,
+)
+from hlodiff.report.wording import Place, format_place, many
+
+WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
+"""The order in which verdicts are listed."""
+_MOST_LINES = 4  # of Python, of which is said what each changed
+_MOST_WRITTEN = 6  # changes of what was written
+_MOST_COMPILED = 3  # of what the compiler made of it
+_MOST_BY_COMPILER = 8  # where it did that by itself
+_MOST_SITES = 64  # whose lines are looked up
+_MOST_SENTENCES = 2
+_NEW_AND_GONE = (REPLACED, "added", "removed")
+
+
+def function_views(
+    report: Report, texts: ReportTexts, programs: Sequence[ProgramView], folded: Collection[str]
+) -> tuple[FunctionView, ...]:
+    """What is read first of each changed function, worst first.
+
+    Args:
+        report: what a command found out.
+        texts: what `texts_of` gives for it.
+        programs: the view's programs, in the order of the report, with their verdicts.
+        folded: functions in which nothing changed but what is shared.
+
+    Example:
+        >>> from hlodiff.report.programs import texts_of
+        >>> report = Report("diff", "a", "b", ())
+        >>> function_views(report, texts_of(report), (), ())
+        ()
+    """
+    numbers: dict[str, list[int]] = {}
+    for number, program in enumerate(report.programs):
+        numbers.setdefault(program.name, []).append(number)
+    lines = _Lines(report)
+    found = [
+        _function(name, own, report, texts, programs, lines, name in folded)
+        for name, own in numbers.items()
+        if any(report.programs[number].status == "changed" or differs(report.programs[number]) for number in own)
+    ]
+    ranks = {view.name: max(map(_rank, view.targets), default=0.0) for view in found}
+    return tuple(sorted(found, key=lambda view: (WORST.index(view.verdict), -ranks[view.name])))
+
+
+def _function(
+    name: str,
+    numbers: Sequence[int],
+    report: Report,
+    texts: ReportTexts,
+    programs: Sequence[ProgramView],
+    lines: _Lines,
+    folded: bool,
+) -> FunctionView:
+    own = [text for text in texts.program_texts if text.name == name]
+    compared = list(dict.fromkeys(programs[n].target for n in numbers if programs[n].status != "not_checked"))
+    verdicts = _targets([programs[n] for n in numbers])
+    stages = tuple(_stages(own, report, texts, lines))
+    verdict, sentence, largest = _sentence(verdicts, len(compared))
+    if not verdicts:  # the schedule or the tuning alone
+        sentence = next((stage.what for stage in stages if stage.what), "the same program")
+        stages = ()
+    several = {one.number for one in texts.shared}
+    numbers_of = dict.fromkeys(number for text in own for number in texts.numbers(text) if number in several)
+    marks = " ".join(f"[{number}]" for number in sorted(numbers_of))
+    where = _where(own, report, stages, lines)
+    return FunctionView(
+        name=name,
+        verdict=verdict,
+        sentence=f"{sentence}; {where.file}:{where.line}" if where else sentence,
+        largest=largest,
+        what=_what([report.programs[n] for n in numbers], stages),
+        where=where,
+        targets=verdicts,
+        stages=stages,
+        shared=marks,
+        folded=folded,
+    )
+
+
+# --- better or worse -------------------------------------------------------------------------------------------------
+
+
+def _targets(programs: Sequence[ProgramView]) -> tuple[TargetVerdict, ...]:
+    """The verdict of each target, from the compiled program where it changed; equal ones together, worst first."""
+    chosen: dict[str | None, ProgramView] = {}
+    for program in programs:
+        if program.status != "changed":
+            continue
+        known = chosen.get(program.target)
+        if known is None or program.stage == "compiled":
+            chosen[program.target] = program
+    found: dict[object, TargetVerdict] = {}
+    for target, program in chosen.items():
+        listed = sorted((one for one in program.numbers if one.relevant), key=lambda one: -one.rank)
+        one = TargetVerdict((), program.verdict, tuple(listed), len(program.numbers) - len(listed))
+        same = found.setdefault(one, one)
+        found[one] = replace(same, targets=(*same.targets, *([target] if target else [])))
+    return tuple(sorted(found.values(), key=lambda one: (WORST.index(one.verdict), -_rank(one))))
+
+
+def _rank(one: TargetVerdict) -> float:
+    return max((number.rank for number in one.numbers), default=0.0)
+
+
+def _sentence(verdicts: Sequence[TargetVerdict], compared: int) -> tuple[Verdict, str, str]:
+    """The verdict over all targets, in a sentence, and the first numbers of it."""
+    by: dict[Verdict, list[TargetVerdict]] = {}
+    for one in verdicts:
+        by.setdefault(one.verdict, []).append(one)
+    words = {verdict: _numbers(verdict, group) for verdict, group in by.items() if verdict != "same"}
+    if not words:
+        on = _on([target for one in verdicts for target in one.targets], compared)
+        return "same", f"same cost{on}", ""
+    parts = []
+    for verdict, numbers in words.items():
+        on = _on([target for one in by[verdict] for target in one.targets], compared)
+        parts.append(f"{verdict}{on}: {', '.join(numbers)}")
+    overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
+    return overall, "; ".join(parts), next(iter(words.values()))[0]
+
+
+def _on(targets: Sequence[str], compared: int) -> str:
+    if not targets:
+        return ""
+    if len(targets) == 1:
+        return f" on {targets[0]}"
+    return f" on {len(targets)} targets" if len(targets) == compared else f" on {len(targets)} of {compared} targets"
+
+
+def _numbers(verdict: Verdict, group: Sequence[TargetVerdict]) -> list[str]:
+    """The numbers that decide on the target where they are largest; it is named where others have other numbers."""
+    first = group[0]
+    several = sum(len(one.targets) for one in group) > 1
+    words = []
+    for number in deciding(first.numbers, verdict):
+        same = all(any(_same(number, other) for other in one.numbers) for one in group)
+        words.append(format_short(number, first.targets[0] if several and not same else ""))
+    return words
+
+
+def _same(one: Number, other: Number) -> bool:
+    return one.name == other.name and format_short(one) == format_short(other)
+
+
+# --- what happened ---------------------------------------------------------------------------------------------------
+
+
+def _what(programs: Sequence[ProgramComparison], stages: Sequence[StageView]) -> str:
+    """The kinds of change, and the most important sentence or else the first change."""
+    changed = [one for one in programs if one.status == "changed"]
+    written = [one for one in changed if one.stage == "stablehlo"]
+    kinds = ", ".join(dict.fromkeys(word for one in (*changed[-1:], *written[:1]) for word in one.classes))
+    said = next((stage.what for stage in stages if stage.what), "")
+    first = next((change for stage in stages for line in stage.lines for change in line.changes), None)
+    words = said or (format_listed(first) if first else "")
+    return ": ".join(filter(None, (kinds, words)))
+
+
+def format_listed(change: ChangeView) -> str:
+    """A change in one line: `added 2x all-gather f32[128,64]`.
+
+    Example:
+        >>> format_listed(ChangeView("added", 2, "all-gather f32[8]"))
+        'added 2x all-gather f32[8]'
+    """
+    times = f"{change.count:,}x " if change.count > 1 and change.kind != REPLACED else ""
+    return f"{change.kind} {times}{change.what}"
+
+
+def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str = "") -> ChangeView:
+    """An edit group in words.
+
+    Args:
+        edit_group: what changed.
+        report: whose change it is.
+        mark: by which other lists refer to it.
+        of: which programs have it.
+
+    Example:
+        >>> change_view(EditGroup((), "added", 2, "add f32[8]", ""), Report("diff", "a", "b", ())).what
+        'add f32[8]'
+    """
+    frames = edit_group.stack if report.stacks else (edit_group.where,)
+    return ChangeView(
+        kind=edit_group.kind,
+        count=edit_group.count,
+        what=edit_group.what,
+        mark=mark,
+        follows="; ".join(filter(None, (format_follows(edit_group), edit_group.passes))),
+        of=of,
+        cost=format_cost(*edit_group.cost, str(edit_group.key[0] if edit_group.key else "")),
+        where=tuple(filter(None, frames)),
+    )
+
+
+def _stages(own: Sequence[ProgramText], report: Report, texts: ReportTexts, lines: _Lines) -> Iterator[StageView]:
+    """What was written, then what the compiler made of it; equal changes of several targets once."""
+    written = any(text.stage == "stablehlo" and text.edit_groups for text in own)
+    elsewhere = set() if report.all else {one.edit_group.key for one in texts.shared}
+    said: set[str] = set()
+    for stage in ("stablehlo", "compiled"):
+        of_stage = [text for text in own if text.stage == stage]
+        groups: dict[object, tuple[EditGroup, dict[str, None]]] = {}
+        for text in of_stage:
+            for edit_group in text.edit_groups:
+                if edit_group.key not in elsewhere:
+                    groups.setdefault(edit_group.key, (edit_group, {}))[1].update(dict.fromkeys(text.targets))
+        most = _MOST_WRITTEN if stage == "stablehlo" else _MOST_COMPILED if written else _MOST_BY_COMPILER
+        yield from _stage_views(of_stage, list(groups.values()), most, report, lines, said)
+
+
+def _stage_views(
+    own: Sequence[ProgramText],
+    groups: Sequence[tuple[EditGroup, dict[str, None]]],
+    most: int,
+    report: Report,
+    lines: _Lines,
+    said: set[str],
+) -> Iterator[StageView]:
+    """The stage on those targets where the same is to be said; `said` holds the sentences that were."""
+    told = any("donated" in words for text in own for words in _sentences(text, report))
+    ranked = [item for item in groups if not (told and item[0].group[-1:] == (("alias",),))]
+    ranked.sort(key=lambda item: _importance(item[0]))
+    most = len(ranked) if report.all else most
+    chosen = ranked[:most] if own and own[0].stage == "compiled" else ranked
+    by_targets: dict[tuple[str, ...], list[EditGroup]] = {text.targets: [] for text in own}
+    for edit_group, on in chosen:
+        by_targets.setdefault(tuple(on), []).append(edit_group)
+    found: list[StageView] = []
+    for targets, edit_groups in sorted(by_targets.items(), key=lambda item: -len(item[0])):
+        listed = lines.listed(edit_groups, most - _shown(found))
+        whole = [text for text in own if text.targets == targets]
+        sentences = [words for text in whole for words in _sentences(text, report)]
+        what = "; ".join(words for words in dict.fromkeys(sentences) if words not in said)
+        said.update(sentences)
+        sections = [section for text in whole for section in text.sections if section[0] in _NOTES]
+        notes = dict.fromkeys(f"{title}: {line}" for title, part in sections for line in part)
+        view = StageView(own[0].stage, targets, what, listed, notes=tuple(notes))
+        found += [view] if view.what or view.lines or view.notes else []
+    left = len(ranked) - _shown(found)
+    yield from found[:-1]
+    yield from [replace(found[-1], left=left)] if found else []
+
+
+def _shown(views: Iterable[StageView]) -> int:
+    return sum(len(line.changes) for view in views for line in view.lines)
+
+
+def _importance(edit_group: EditGroup) -> tuple[object, ...]:
+    """Collectives first, then whole subgraphs, then what is new or gone, the largest by bytes first."""
+    opcode = edit_group.what.partition(" ")[0].removesuffix(",")
+    return (
+        opcode.removesuffix("-start").removesuffix("-done").replace("_", "-") not in FAMILIES,
+        edit_group.kind != REPLACED,
+        edit_group.weight,
+        edit_group.kind not in _NEW_AND_GONE,
+        -edit_group.size,
+    )
+
+
+_NOTES = ("limits", "passes")
+
+
+def _sentences(text: ProgramText, report: Report) -> list[str]:
+    program = report.programs[text.programs[0]]
+    if program.diff is None:
+        return []
+    if program.diff.identical:
+        return [headline(program)] if differs(program) else []
+    return list(stories_of(program))[:_MOST_SENTENCES]
+
+
+# --- lines of Python -------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Lines:
+    """Which lines of Python changes come from, on both sides, and their text where it is known."""
+
+    report: Report
+    origins: dict[int, Origins] = field(default_factory=dict)
+
+    def listed(self, edit_groups: Iterable[EditGroup], most: int) -> tuple[ChangedLine, ...]:
+        """The first changes by the line that made them: edited lines first, then in the order of the program."""
+        found: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
+        for edit_group in edit_groups:
+            found.setdefault(self.places(edit_group), []).append(edit_group)
+        merged = _merged(found)
+        entries = [(self._line(places, groups), groups) for places, groups in merged.items()]
+        entries.sort(key=lambda item: self._order(*item))
+        result = []
+        for line, groups in entries[:_MOST_LINES]:
+            shown = sorted(groups, key=_importance)[: max(most, 0)]
+            most -= len(shown)
+            if shown:
+                result.append(replace(line, changes=tuple(change_view(one, self.report) for one in shown)))
+        return tuple(result)
+
+    def _line(self, places: tuple[Place | None, Place | None], groups: Sequence[EditGroup]) -> ChangedLine:
+        old, new = places
+        program = self.report.programs[groups[0].edits[0][0]]
+        before, after = (self._source(program, side, place) for side, place in enumerate(places))
+        was = format_place(old) if new is not None and old is not None and old != new else ""
+        return ChangedLine(format_place(new or old), was, before, after)
+
+    def _source(self, program: ProgramComparison, side: int, place: Place | None) -> str:
+        if place is None or place.library or self.report.source_line is None:
+            return ""
+        return self.report.source_line(program.name, program.target, side, place.file, place.line)
+
+    def _order(self, line: ChangedLine, groups: Sequence[EditGroup]) -> tuple[object, ...]:
+        edited = bool(line.old_source or line.new_source) and line.old_source != line.new_source
+        kinds = any(group.kind in _NEW_AND_GONE for group in groups)
+        weight = min(group.weight for group in groups)
+        return not line.where, not edited, weight, not kinds, min(map(self._position, groups))
+
+    def _position(self, edit_group: EditGroup) -> tuple[int, int, int]:
+        """Where the first of it is in the program, the entry first."""
+        edit, diff = self._edit(edit_group.edits[0])
+        site = edit.new or edit.old
+        module = diff.new if edit.new else diff.old
+        if site is None:
+            return 0, 0, 0
+        return int(site.computation != module.entry), site.computation, site.instruction
+
+    def _edit(self, number: tuple[int, int]) -> tuple[Edit, ModuleDiff]:
+        diff = self.report.programs[number[0]].diff
+        assert diff is not None
+        return diff.reported[number[1]], diff
+
+    def places(self, edit_group: EditGroup) -> tuple[Place | None, Place | None]:
+        """The line that most of it comes from, in the old and in the new program."""
+        counts: tuple[Counter[Place], Counter[Place]] = (Counter(), Counter())
+        for number in edit_group.edits[:_MOST_SITES]:
+            edit, diff = self._edit(number)
+            for pair in edit.sites[:_MOST_SITES]:
+                for count, module, site in zip(counts, (diff.old, diff.new), pair, strict=True):
+                    if site is not None:
+                        origins = self.origins.setdefault(id(module), Origins(module))
+                        place = shown_place(origins.stack(site.computation, site.instruction), self.report.root)
+                        count.update([place] if place else [])
+            if not edit.sites and (place := shown_place(edit.source, self.report.root)):  # a fact of the module
+                counts[1][place] += 1
+        old, new = (count.most_common(1)[0][0] if count else None for count in counts)
+        return old, new
+
+
+def _merged(
+    found: Mapping[tuple[Place | None, Place | None], list[EditGroup]],
+) -> dict[tuple[Place | None, Place | None], list[EditGroup]]:
+    """What was removed belongs to the line that took its place, where another change says which that is."""
+    pairs = {old: (old, new) for old, new in found if old is not None and new is not None}
+    of_new = {new: (old, new) for old, new in found if old is not None and new is not None}
+    merged: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
+    for (old, new), groups in found.items():
+        key = (old, new)
+        if new is None and old is not None:
+            key = pairs.get(old) or ((old, old) if (None, old) in found else key)
+        elif old is None and new is not None:
+            key = of_new.get(new) or ((new, new) if (new, None) in found else key)
+        merged.setdefault(key, []).extend(groups)
+    return merged
+
+
+def _where(own: Sequence[ProgramText], report: Report, stages: Sequence[StageView], lines: _Lines) -> Place | None:
+    """The first line that is listed, where it is the user's own; else that of the first change that has one."""
+    first = next((line.where for stage in stages for line in stage.lines if line.where), "")
+    places = [place for text in own for group in text.edit_groups for place in lines.places(group)[::-1] if place]
+    known = [place for place in places if format_place(place) == first]
+    mine = [place for place in (*known, *places) if not place.library]
+    return next(iter((*mine, *known, *places)), None)
+
+
+def shown_place(source: tuple[Frame, ...], root: str) -> Place | None:
+    """The user's own line of a call stack; a library's where there is no other.
+
+    Example:
+        >>> shown_place((Frame("model.py", 31, "loss"),), "").line
+        31
+    """
+    frame = own_frame(source)
+    if frame is None:
+        return None
+    function = frame.function.replace("<locals>.", "")
+    return Place(shown_file(frame.file, root), frame.line, function, is_library(frame.file))
+
+
+# --- all functions together ------------------------------------------------------------------------------------------
+
+
+def overall(functions: Sequence[FunctionView]) -> str:
+    """What a reader knows after one sentence, of all functions together; "" where nothing changed.
+
+    Example:
+        >>> overall([FunctionView("f", "worse", "worse on cpu: flops +8 %", "flops +8 %")])
+        'worse on cpu: flops +8 %'
+    """
+    if len(functions) < 2:
+        return functions[0].sentence if functions else ""
+    counts = Counter(view.verdict for view in functions)
+    words = {"worse": "worse", "mixed": "mixed", "better": "better", "same": "at the same cost"}
+    parts = [f"{counts[verdict]:,} {words[verdict]}" for verdict in WORST if counts[verdict]]
+    first = functions[0]
+    noun = "function" if any(one.targets for view in functions for one in view.targets) else "program"
+    text = f"{many(len(functions), noun)} changed: {', '.join(parts)}"
+    where = f", {first.where.file}:{first.where.line}" if first.where else ""
+    most = {"worse": "worst", "better": "best"}.get(first.verdict, "largest")
+    return f"{text}; {most}: {first.name}, {first.largest}{where}" if first.largest else text
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRow:
+    """A row of the table: one function, with others of which the same is to be said, and targets alike.
+
+    Args:
+        name, also: the functions.
+        targets: () where they are not known.
+        verdict: a verdict, or "new" and "orphaned" (in a diff "added" and "removed") of programs of one side.
+        largest: the change of a number that decides.
+        where: the line of Python.
+    """
+
+    name: str
+    targets: tuple[str, ...]
+    verdict: str
+    largest: str = ""
+    where: str = ""
+    also: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """`train_step`, `loss and 7 more`."""
+        if len(self.also) == 1:
+            return f"{self.name}, {self.also[0]}"
+        return self.name + (f" and {len(self.also):,} more" if self.also else "")
+
+
+def verdict_rows(
+    functions: Sequence[FunctionView], programs: Sequence[ProgramView], one_sided: Mapping[str, str]
+) -> tuple[VerdictRow, ...]:
+    """The table: a row for each function and verdict, worst first; functions of which the same is to be said share one.
+
+    Args:
+        functions: of the view.
+        programs: of the view; those of one side get a row too.
+        one_sided: what the command calls "added" and "removed".
+
+    Example:
+        >>> verdict_rows([FunctionView("f", "same", "same cost")], (), {})
+        ()
+    """
+    rows: list[VerdictRow] = []
+    for view in functions:
+        where = f"{view.where.file}:{view.where.line}" if view.where else ""
+        by: dict[Verdict, list[TargetVerdict]] = {}
+        for one in view.targets:
+            by.setdefault(one.verdict, []).append(one)
+        for verdict, group in by.items():
+            largest = _numbers(verdict, group) if verdict != "same" else []
+            targets = tuple(target for one in group for target in one.targets)
+            rows.append(
+                VerdictRow(view.name, targets, verdict, ", ".join(largest[: 2 if verdict == "mixed" else 1]), where)
+            )
+    rows.sort(key=lambda row: WORST.index(row.verdict))
+    judged_names = {view.name for view in functions}
+    for program in programs:  # a result of an older hlodiff holds no verdicts
+        if program.status == "changed" and program.name not in judged_names:
+            where = f"{program.where.file}:{program.where.line}" if program.where else ""
+            on = (program.target,) if program.target else ()
+            rows.append(VerdictRow(program.name, on, "changed", program.headline, where))
+    found_once: dict[tuple[str, str], dict[str, None]] = {}
+    for program in programs:
+        if program.status in one_sided:
+            found_once.setdefault((program.name, one_sided[program.status]), {})[program.target or ""] = None
+    rows += [VerdictRow(name, tuple(filter(None, on)), word) for (name, word), on in found_once.items()]
+    found: dict[object, VerdictRow] = {}
+    for row in rows:
+        same = replace(row, name="")
+        known = found.get(same)
+        found[same] = replace(known, also=(*known.also, row.name)) if known else row
+    return tuple(found.values())
+
+
+def legend(threshold: float) -> str:
+    """What the marks and numbers mean, in one line.
+
+    Example:
+        >>> legend(0.01)[-38:]
+        'changes below 1 % are counted, not listed'
+    """
+    less = f"changes below {100 * threshold:g} % are counted, not listed"
+    return f"▲ costs more, ▼ costs less, in one call of the compiled program on one device; {less}"

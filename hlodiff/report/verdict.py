@@ -1,0 +1,262 @@
+"""Better or worse: which numbers of a changed program cost more or less, by how much, and what that amounts to.
+
+Memory, bytes, operations, collectives, copies, launches and transfers between host and device have a direction; other
+numbers have none. A change below the threshold is counted and not listed. Nothing here decides whether a check passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import log2
+
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.executed_count import ExecutedCount
+from hlodiff.hlo.collectives import FAMILIES
+from hlodiff.report.executed import executed_pair
+from hlodiff.report.view import Mark, Number, Verdict
+from hlodiff.report.wording import format_arrow, format_bytes, format_change, format_count, many
+
+THRESHOLD = 0.01
+"""The share of a number below which its change is not listed, where the configuration does not say."""
+
+MARKS: dict[str, str] = {"worse": "▲", "better": "▼", "mixed": "◆", "same": "="}
+"""The symbol of each verdict: up costs more, down costs less. The word always stands beside it."""
+STYLES: dict[str, str] = {"worse": "bold red", "better": "bold green", "mixed": "bold yellow", "same": "bold"}
+_ALWAYS = frozenset(["host transfers", "host callbacks"])  # one of them waits for the host
+_MOST_DOUBLINGS = 3.0
+_DOMINATES = 4  # the larger side decides where it is so many times the other
+_OF_WHOLE = 0.1  # the share of the threshold that a part must change of its whole: bytes of copies of all bytes
+_SMALL = 0.25
+_MANY_TIMES = 10  # more says less as a percentage: +3188 %
+
+
+@dataclass(frozen=True, slots=True)
+class _Weight:
+    """How much a number matters beside others, and what it is a part of: "memory", "bytes", or "" for nothing."""
+
+    weight: float
+    whole: str = ""
+    more_is_better: bool = False
+
+
+_WEIGHTS = {
+    "host transfers": _Weight(4),
+    "host callbacks": _Weight(4),
+    "temp": _Weight(2, "memory"),
+    "peak": _Weight(1.9, "memory"),
+    "arguments": _Weight(1.5, "memory"),
+    "results": _Weight(1, "memory"),
+    "aliased": _Weight(2, "memory", more_is_better=True),
+    "bytes accessed": _Weight(2),
+    "flops": _Weight(1.5),
+    "launches": _Weight(1.5),
+    "copies": _Weight(1, "bytes"),
+}
+_COLLECTIVE = _Weight(4, "bytes")
+# Executed metrics by the names of their numbers; families of collectives are called by their own name.
+_METRICS = {
+    "copies": "copies", "host transfers": "host_transfers", "host callbacks": "host_callbacks", "launches": "launches",
+    "flops": "flops", "bytes accessed": "bytes_accessed",
+}  # fmt: skip
+# Those of which a few more or fewer say more than a percentage: the word for one.
+_COUNTED = {"host transfers": "host transfer", "host callbacks": "host callback", "copies": "copy"}
+
+
+def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: float = THRESHOLD) -> tuple[Number, ...]:
+    """Numbers with their marks.
+
+    Args:
+        program: whose numbers they are.
+        numbers: those that changed.
+        threshold: the share of a number below which its change does not count, such as 0.01.
+
+    Returns:
+        the same in the same order, each with `mark`, `relevant` and `rank`.
+
+    Example:
+        >>> judged(ProgramComparison("f", "cpu", "compiled", "changed"), [Number("flops", 100, 150)])[0].mark
+        'worse'
+    """
+    wholes = {"memory": _memory(program), "bytes": max(_known(one) for one in executed_pair(program, "bytes_accessed"))}
+    return tuple(_judged(program, number, wholes, threshold) for number in numbers)
+
+
+def _judged(program: ProgramComparison, number: Number, wholes: dict[str, float], threshold: float) -> Number:
+    weight = _COLLECTIVE if number.name in FAMILIES else _WEIGHTS.get(number.name)
+    way, doublings, by = _way(program, number)
+    always = number.name in FAMILIES or number.name in _ALWAYS
+    if weight is None or not way:
+        return replace(number, relevant=always or by >= threshold)
+    whole = wholes.get(weight.whole, 0)
+    difference = abs(number.new_bytes - number.old_bytes) if weight.whole == "bytes" else abs(number.new - number.old)
+    share = difference / whole if whole else 1.0
+    relevant = always or (by >= threshold and share >= threshold * _OF_WHOLE)
+    mark: Mark = "better" if (way < 0) != weight.more_is_better else "worse"
+    rank = weight.weight * min(doublings, _MOST_DOUBLINGS) * (1 if share >= threshold else _SMALL)
+    return replace(number, mark=mark, relevant=relevant, rank=round(rank, 4))
+
+
+def _memory(program: ProgramComparison) -> float:
+    """The bytes of arguments, results and temporaries, of the side that has more."""
+    pairs = [pair for name, pair in program.metrics().items() if name in _PARTS]
+    return max(sum(pair[side] for pair in pairs) for side in (0, 1)) if pairs else 0
+
+
+_PARTS = ("memory.argument", "memory.output", "memory.temp")
+
+
+def _known(count: ExecutedCount) -> float:
+    return float(count.most if count.most is not None else count.least)
+
+
+def _way(program: ProgramComparison, number: Number) -> tuple[int, float, float]:
+    """The direction (1 is more), how many times it doubled, and the change as a share of the old number."""
+    pairs = [(number.old, number.new)]
+    if not number.comparable:
+        pairs = _parts(program, number)
+    elif _is_by_bytes(number):
+        pairs = [(number.old_bytes, number.new_bytes)]
+    ways = {(new > old) - (new < old) for old, new in pairs} - {0}
+    if len(ways) != 1:
+        return 0, 0.0, 0.0
+    old, new = max(pairs, key=lambda pair: abs(pair[1] - pair[0]))
+    doublings = abs(log2(new / old)) if old > 0 and new > 0 else _MOST_DOUBLINGS
+    return ways.pop(), doublings, abs(new - old) / abs(old) if old else 1.0
+
+
+def _is_by_bytes(number: Number) -> bool:
+    """Whether the bytes of a count say more than the count: it is the same, or one more carries less."""
+    by, size = number.new - number.old, number.new_bytes - number.old_bytes
+    return by == 0 or by * size < 0
+
+
+def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, float]]:
+    """Both sides of each part of a number that is a range or per turn; [] where the sides have other loops."""
+    metric = f"collectives.{number.name}" if number.name in FAMILIES else _METRICS.get(number.name, "")
+    old, new = executed_pair(program, metric)
+    loops = [tuple(loop.condition for loop, _, _ in one.per_turn) for one in (old, new)]
+    if loops[0] != loops[1]:
+        return []
+    sides = [[one.least, one.most, *(n for _, *both in one.per_turn for n in both)] for one in (old, new)]
+    return [(a, b) for a, b in zip(*sides, strict=True) if a is not None and b is not None]
+
+
+def verdict_of(numbers: Iterable[Number]) -> Verdict:
+    """What numbers of one program amount to.
+
+    Args:
+        numbers: with their marks.
+
+    Returns:
+        "mixed" where some cost more, some less, and neither side is more than four times the other; "same" where none
+        is relevant.
+
+    Example:
+        >>> verdict_of([Number("temp", 8, 4, mark="better", rank=2), Number("flops", 8, 9, mark="worse", rank=0.2)])
+        'better'
+    """
+    most = {"better": 0.0, "worse": 0.0}
+    for number in numbers:
+        if number.relevant and number.mark:
+            most[number.mark] = max(most[number.mark], number.rank)
+    better, worse = most["better"], most["worse"]
+    if not better and not worse:
+        return "same"
+    if min(better, worse) * _DOMINATES > max(better, worse):
+        return "mixed"
+    return "better" if better > worse else "worse"
+
+
+def deciding(numbers: Sequence[Number], verdict: Verdict, most: int = 2) -> tuple[Number, ...]:
+    """The numbers that decide a verdict, most important first; of a mixed one the first of each side.
+
+    Example:
+        >>> [number.name for number in deciding([Number("flops", 8, 9, mark="worse", rank=1)], "worse")]
+        ['flops']
+    """
+    ranked = sorted((one for one in numbers if one.relevant and one.mark), key=lambda one: -one.rank)
+    if any(one.name == "temp" for one in ranked):  # the peak holds it
+        ranked = [one for one in ranked if one.name != "peak"]
+    if verdict == "mixed":
+        first = [[one for one in ranked if one.mark == mark][:1] for mark in ("worse", "better")]
+        return tuple(sorted((one for found in first for one in found), key=lambda one: -one.rank))
+    return tuple(one for one in ranked if one.mark == verdict)[:most]
+
+
+def format_short(number: Number, on: str = "") -> str:
+    """A number as a verdict has it: `+1 all-gather (32.0 KiB)`, `bytes accessed +68 %`.
+
+    Args:
+        number: one that changed.
+        on: the target, where it is to be named.
+
+    Example:
+        >>> format_short(Number("all-gather", 0, 1, "count", 0, 32768))
+        '+1 all-gather (32.0 KiB)'
+        >>> format_short(Number("flops", 100, 168)), format_short(Number("temp", 0, 2048, "bytes"))
+        ('flops +68 %', 'temp 0 B -> 2.0 KiB')
+    """
+    words, size = _words_and_size(number)
+    inside = ", ".join(filter(None, (size, on)))
+    return f"{words} ({inside})" if inside else words
+
+
+def _words_and_size(number: Number) -> tuple[str, str]:
+    by = number.new - number.old
+    one = number.name if number.name in FAMILIES else _COUNTED.get(number.name, "")
+    if not number.comparable:
+        return f"{'more' if _is_more(number) else 'fewer'} {number.name}", ""
+    if one and not _is_by_bytes(number):
+        size = abs(number.new_bytes - number.old_bytes)
+        words = many(int(abs(by)), one, "copies" if one == "copy" else "")
+        return f"{'+' if by > 0 else '-'}{words}", format_bytes(size) if size else ""
+    if one:
+        return f"{number.name} {format_arrow(number.old_bytes, number.new_bytes, format_bytes)}", ""
+    if not number.old or not number.new:
+        show = format_bytes if number.unit == "bytes" else format_count
+        return f"{number.name} {format_arrow(number.old, number.new, show)}", ""
+    if not 1 / _MANY_TIMES < number.new / number.old < _MANY_TIMES:
+        show = format_bytes if number.unit == "bytes" else format_count
+        return f"{number.name} {format_arrow(number.old, number.new, show)}", ""
+    return f"{number.name} {format_change(number.old, number.new)}", ""
+
+
+def _is_more(number: Number) -> bool:
+    return (number.mark == "worse") != (number.name == "aliased")
+
+
+_MOST_OF_A_TARGET = 6
+
+
+def format_numbers(numbers: Sequence[Number], below: int, everything: bool = False) -> str:
+    """The numbers of one target: what costs more, what costs less, what has no direction, and how many are not listed.
+
+    Args:
+        numbers: those to list, most important first.
+        below: how many changed by less than the threshold.
+        everything: whether all are listed.
+
+    Example:
+        >>> format_numbers([Number("temp", 8, 4, "bytes", mark="better", rank=1)], 2)
+        '▼ better: temp 8 B -> 4 B (-50 %); 2 numbers below the threshold'
+    """
+    marked = [one for one in numbers if one.mark][:_MOST_OF_A_TARGET]
+    unclear = [one for one in numbers if not one.mark and not one.comparable]  # a range, or per turn of a loop
+    shown = numbers if everything else [*marked, *unclear] or numbers[:2]
+    by_mark: dict[str, list[str]] = {}
+    for number in sorted(shown, key=lambda one: ("worse", "better", "").index(one.mark)):
+        by_mark.setdefault(number.mark, []).append(_both_sides(number))
+    ranked = sorted(by_mark, key=lambda mark: -max(one.rank for one in shown if one.mark == mark))
+    parts = [f"{MARKS[mark]} {mark}: {', '.join(by_mark[mark])}" if mark else ", ".join(by_mark[""]) for mark in ranked]
+    left = len(numbers) - len(shown)
+    parts += [f"{left} more"] if left else []
+    parts += [f"{many(below, 'number')} below the threshold"] if below else []
+    return "; ".join(parts) or "no number changed"
+
+
+def _both_sides(number: Number) -> str:
+    from hlodiff.report.rows import by_how_much, format_number  # which show numbers of reports without marks too
+
+    by = by_how_much(number) if number.old and number.new and not (number.old_bytes or number.new_bytes) else ""
+    return f"{number.name} {format_number(replace(number, per=''))}" + (f" ({by})" if by else "")

@@ -1,0 +1,108 @@
+"""The text of lines of Python that programs came from: of the work tree, and of the commit that recorded a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hlodiff.errors import StoreError
+from hlodiff.report.wording import inside
+from hlodiff.snapshots.trees import git
+
+WORK_TREE = "work tree"
+_MOST_BYTES = 4 * 1024**2  # of a file of Python
+_LONGEST = 300
+_MOST_FOLDERS = 40  # whose commit is asked for: 10 ms each, and nobody reads the lines of more functions
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSide:
+    """Where the sources of one side of a report are.
+
+    Args:
+        revision: a git revision; WORK_TREE for files as they are now.
+        snapshots: the folder of the snapshots that the programs are read from, where they were recorded with another
+            commit than `revision`; None where the programs were made from the sources of `revision`.
+    """
+
+    revision: str
+    snapshots: Path | None = None
+
+
+@dataclass(slots=True)
+class SourceLines:
+    """Gives lines of Python, as `Report.source_line` takes it; "" for what is not known.
+
+    Args:
+        root: the project's folder; files are named relative to it.
+        sides: the old and the new one; None where nothing is known of it.
+
+    Example:
+        >>> lines = SourceLines(Path("."), (SourceSide("HEAD"), SourceSide(WORK_TREE)))
+        >>> lines("train_step", "cpu", 1, "model.py", 31)  # doctest: +SKIP
+        'x = jax.nn.silu(layer(x))'
+    """
+
+    root: Path
+    sides: tuple[SourceSide | None, SourceSide | None]
+    _files: dict[tuple[str, str], Sequence[str]] = field(default_factory=dict)
+    _commits: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def __call__(self, name: str, target: str | None, side: int, file: str, line: int) -> str:
+        """The text of a line without indentation."""
+        source = self.sides[side]
+        if source is None or not inside(file) or line < 1:
+            return ""
+        try:
+            revision = self._recorded(source, f"{name}/{target}" if target else name)
+            lines = self._lines(revision, file) if revision else ()
+        except (StoreError, OSError):
+            return ""
+        return lines[line - 1].strip()[:_LONGEST] if line <= len(lines) else ""
+
+    def _recorded(self, side: SourceSide, folder: str) -> str:
+        """The commit whose sources made a program; "" where the snapshot was changed since and nobody committed it."""
+        if side.snapshots is None:
+            return side.revision
+        key = (side.revision, folder)
+        if key not in self._commits:
+            if len(self._commits) >= _MOST_FOLDERS:
+                return ""
+            path = str(side.snapshots / folder)
+            if side.revision == WORK_TREE:
+                dirty = self._git(["status", "--porcelain", "--", path])
+                found = WORK_TREE if dirty else self._git(["log", "-1", "--format=%H", "--", path])
+            else:
+                found = self._git(["log", "-1", "--format=%H", "--end-of-options", side.revision, "--", path])
+            self._commits[key] = found
+        return self._commits[key]
+
+    def _lines(self, revision: str, file: str) -> Sequence[str]:
+        key = (revision, file)
+        if key not in self._files:
+            if revision == WORK_TREE:
+                path = self.root / file
+                ok = path.is_file() and path.stat().st_size <= _MOST_BYTES
+                text = path.read_text(encoding="utf-8", errors="replace") if ok else ""
+            else:
+                text = self._git(["show", "--end-of-options", f"{revision}:./{file}"])
+            self._files[key] = text.splitlines() if len(text) <= _MOST_BYTES else ()
+        return self._files[key]
+
+    def _git(self, arguments: Sequence[str]) -> str:
+        return git(self.root, arguments, "git", accept=(0, 128)).decode("utf-8", "replace").strip("\n")
+
+
+def of_snapshots(root: Path, snapshots: Path) -> SourceLines:
+    """The sources of committed snapshots and of the work tree, as `check` compares them.
+
+    Args:
+        root: the project's folder.
+        snapshots: the folder of its snapshots.
+
+    Example:
+        >>> of_snapshots(Path("."), Path("snapshots")).sides[1]
+        SourceSide(revision='work tree', snapshots=None)
+    """
+    return SourceLines(root, (SourceSide("HEAD", snapshots), SourceSide(WORK_TREE)))
