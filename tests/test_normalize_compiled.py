@@ -323,7 +323,7 @@ def test_a_small_constant_and_an_elided_one_stay() -> None:
 
 def test_programs_that_nobody_compiled_do_not_crash() -> None:
     text = program(
-        'p = weird[2]{0} parameter(0)\nROOT q = f32[2]{0} new.opcode-7(p, p), flag, a={b, "c}"}, backend_config={oops'
+        'p = f9odd[2]{0} parameter(0)\nROOT q = f32[2]{0} new.opcode-7(p, p), flag, a={b, "c}"}, backend_config={oops'
     )
     with pytest.raises(Exception, match="bracket or quote"):
         read_hlo(text)

@@ -122,7 +122,12 @@ def test_g9_two_call_sites_of_one_computation() -> None:
             "bad.hlo:4:37",
             "computation %gone is not defined",
         ),
-        ("HloModule m\na {\n  p = f32[] parameter(0)\n}\nb {\n  q = f32[] parameter(0)\n}", "bad.hlo:1", "ENTRY"),
+        (
+            "HloModule m, entry_computation_layout={(f32[])->f32[]}\na {\n  p = f32[] parameter(0)\n}\n"
+            "b {\n  q = f32[] parameter(0)\n}",
+            "bad.hlo:1",
+            "ENTRY",
+        ),
     ],
 )
 def test_g10_broken_files_say_where(text: str, place: str, what: str) -> None:

@@ -104,17 +104,44 @@ def _unpack(data: bytes, path: str) -> bytes:
 
 def _decode(data: bytes) -> str | None:
     try:
-        return data.decode("utf-8").replace("\r\n", "\n")
+        return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         return None
 
 
+# What loggers write before each line: (1) absl's and glog's with the place in the source, a time, or a time alone as
+# CI systems write it.
+_PREFIX = r"(?:(?:[IWEF]\d{4} |\d{4}-\d\d-\d\d[T ])\d\d:\d\d:\d+[.,]\d+Z?(?::? *[IWEF\d]*? *([\w./-]+:\d+)\])? ?)+"
+_IN_LOG = re.compile(rf"^{_PREFIX}(?=(?:HloModule|module) )", re.MULTILINE)
+_LOGGED = re.compile(_PREFIX)
+
+
+def _without_prefixes(text: str, first: re.Match[str]) -> str:
+    """The program in a log: lines of the same logger without what stands before them, others blank.
+
+    Lines keep their numbers, so that an error says the line of the log.
+    """
+    lines = [""] * text.count("\n", 0, first.start())
+    end = 0
+    for line in text[first.start() :].split("\n"):
+        found = _LOGGED.match(line)
+        ours = found is not None and found[1] == first[1]
+        lines.append(line[found.end() :] if found and ours else "")
+        if ours and lines[-1].startswith("}"):
+            end = len(lines)
+    return "\n".join(lines[: end or None]) + "\n"
+
+
 def read_text(text: str, *, path: str = "") -> Module:
     """Read a program from text: StableHLO where it looks like MLIR, else compiled HLO; see `read`."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.count("\n") if len(text) > _LARGE else 0
     if lines * _SHORTEST > len(text):
         what = f"{lines:,} lines of fewer than {_SHORTEST} characters on average: no program is written so"
         raise ReadError(what, path=path, hint="most of them are blank: capture or dump the program again")
+    if logged := _IN_LOG.search(text):
+        text = _without_prefixes(text, logged)
     start = _COMMENT.match(text)
     if path.endswith(".mlir") or _STABLEHLO.match(text, start.end() if start else 0):
         from hlodiff.hlo.stablehlo_parser import read_stablehlo

@@ -16,9 +16,18 @@ from hlodiff.hlo.model import Layout, Shape
 # --- Commas, brackets, strings and comments. A regular expression that stops at the first `}` is the classic bug of HLO
 # tools: backend configurations, frontend attributes and op names hold braces, commas and escaped quotes in strings.
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}()\[\],"]|/\*.*?\*/')
+# What never closes is one token up to the end: looked for again at each quote, it would take quadratic time.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}()\[\],]|/\*(?:.*?\*/|.*)', re.DOTALL)
 _OPENING, _CLOSING = frozenset("{(["), frozenset("})]")
-_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|/\*.*?\*/', re.DOTALL)
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*+"?)|/\*(?:.*?\*/|.*)|//[^\n]*', re.DOTALL)
+# What XLA's lexer sees: (1) a word (`%` and colon included), a string or one mark; otherwise blanks or a comment.
+FREE_TOKEN = re.compile(
+    r"""\s*+(?:/\*(?:.*?\*/|.*)|//[^\n]*+
+    |(%?(?:[\w.?~+]|-(?!>))++|"(?:[^"\\]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|->|[^\s]))""",
+    re.DOTALL | re.VERBOSE,
+)
+# The tables before the first computation.
+DEBUG_TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 
 
 class Unbalanced(ValueError):
@@ -45,7 +54,7 @@ def split_commas(text: str) -> list[str]:
             depth -= 1
             if depth < 0:
                 raise Unbalanced(token.start())
-        elif kind == '"':  # a string that closes is one token
+        elif kind[0] == '"' and not _closes(kind):
             raise Unbalanced(token.start())
     if depth:
         raise Unbalanced(len(text))
@@ -72,21 +81,46 @@ def closing(text: str, opening: int) -> int:
             depth -= 1
             if depth == 0:
                 return token.start()
-        elif kind == '"' and token.end() == token.start() + 1:
+        elif kind == '"' and not _closes(token[0]):
             raise Unbalanced(token.start())
     raise Unbalanced(opening)
 
 
-def is_balanced(text: str) -> bool:
-    """Whether every bracket and quote closes; if not, the instruction continues on the next line."""
-    try:
-        split_commas(text)
-    except Unbalanced:
-        return False
-    return True
+def _closes(string: str) -> bool:
+    """Whether a token that begins with a quote is a whole string."""
+    return (
+        len(string) > 1 and string[-1] == '"' and (string[-2] != "\\" or _STRING_IN_LINE.fullmatch(string) is not None)
+    )
 
 
-_STRING_IN_LINE = re.compile(r'"(?:[^"\\]|\\.)*"')
+_HEADER_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}()\[\]\n]', re.DOTALL)
+
+
+def header_end(text: str, start: int) -> int:
+    """Where the header that begins at `start` ends: the first line break outside brackets and strings.
+
+    XLA prints the table `origin_recovery_table` there, with line breaks, and with computations in strings.
+    """
+    depth = 0
+    for token in _HEADER_TOKEN.finditer(text, start):
+        kind = text[token.start()]
+        if kind == "\n":
+            if depth <= 0:
+                return token.start()
+        elif kind in _OPENING:
+            depth += 1
+        elif kind in _CLOSING:
+            depth -= 1
+    return len(text)
+
+
+def open_brackets(line: str) -> int:
+    """How many brackets a line leaves open; if any, the instruction continues on the next line."""
+    kinds = [token[0] for token in _TOKEN.finditer(line)]
+    return sum(kind in _OPENING for kind in kinds) - sum(kind in _CLOSING for kind in kinds)
+
+
+_STRING_IN_LINE = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 
 
 def open_string(line: str) -> int:
@@ -106,8 +140,18 @@ def open_string(line: str) -> int:
 
 
 def without_comments(text: str) -> str:
-    """Drop `/*index=5*/` comments, not those inside strings."""
-    return _COMMENT.sub(lambda m: m.group(1) or "", text) if "/*" in text else text
+    """Drop comments (`/*index=5*/`, `// to the end of the line`), not those inside strings."""
+    return _COMMENT.sub(lambda m: m.group(1) or "", text) if "/*" in text or "//" in text else text
+
+
+_BLANKS = re.compile(r'("(?:[^"\\]|\\.)*+"?)|(?:\s|/\*(?:.*?\*/|.*)|//[^\n]*)++', re.DOTALL)
+_AT_BRACKET = re.compile(r'("(?:[^"\\]|\\.)*+"?)|(?<=[{(\[]) | (?=[})\]])', re.DOTALL)
+
+
+def squeeze(text: str) -> str:
+    """Text without comments and without blanks that mean nothing: `{ 0,\n 1 }` is `{0, 1}`; strings stay."""
+    plain = _BLANKS.sub(lambda m: m[1] or " ", text).strip()
+    return _AT_BRACKET.sub(lambda m: m[1] or "", plain)
 
 
 def unquote(text: str) -> str:
@@ -132,10 +176,24 @@ def _unescape(match: re.Match[str]) -> str:
 
 # --- Shapes: `f32[64,<=8]{1,0:T(8,128)(2,1)S(1)}`, tuples, tokens; reading and printing.
 
+# XLA's integers have 64 bits.
+_DIGITS = 19
 _ARRAY = re.compile(r"([a-z][a-z0-9]*)\[([^\]]*)\](?:\{(.*)\})?$", re.DOTALL)
 _TILES = re.compile(r"T((?:\([^)]*\))+)")
-_SPACE = re.compile(r"S\((\d+)\)")
+_SPACE = re.compile(r"S\((\d{1,9})\)")
 _NO_ARRAY = ("token", "opaque")
+# Also types that XLA does not have yet: `f8e5m3`, `s3`.
+_ELEMENT_TYPE = re.compile(r"pred|token|opaque|(?:s|u|f|bf|c)\d{1,3}[a-z0-9]*")
+
+
+class UnknownType(ValueError):
+    """An array of a type that no version of XLA has."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
 _SHAPES: dict[str, Shape] = {}
 
 
@@ -162,13 +220,15 @@ def _read_shape_text(text: str) -> Shape:
     if match is None:
         return Shape(text, is_array=False)
     element_type, sizes, layout = match.groups()
+    if not _ELEMENT_TYPE.fullmatch(element_type):
+        raise UnknownType(element_type)
     dimensions: list[int] = []
     dynamic: list[int] = []
     for index, size in enumerate(s.strip() for s in sizes.split(",") if s.strip()):
         if size.startswith("<=") or size == "?":
             dynamic.append(index)
             size = size.removeprefix("<=")
-        if size != "?" and not size.isdigit():
+        if size != "?" and (not size.isdecimal() or len(size) > _DIGITS):
             return Shape(text, is_array=False)
         dimensions.append(-1 if size == "?" else int(size))
     return Shape(
@@ -187,7 +247,7 @@ def read_layout(text: str) -> Layout:
     space = _SPACE.search(rest)
     other = _SPACE.sub("", _TILES.sub("", rest, count=1), count=1)
     numbers = [n.strip() for n in order.split(",")]
-    if not all(n.isdigit() for n in numbers if n):
+    if not all(n.isdecimal() and len(n) <= _DIGITS for n in numbers if n):
         return Layout(other=text)
     return Layout(
         tuple(int(n) for n in numbers if n),
@@ -276,6 +336,147 @@ def attribute_texts(text: str) -> list[str]:
         else:
             parts.append(part)
     return parts
+
+
+# --- Spellings: XLA leaves out what has its default value, and prints numbers and lists in one way.
+
+# Attributes that XLA prints only where they have another value.
+_DEFAULTS = {
+    "feature_group_count": "1", "batch_group_count": "1", "indices_are_sorted": "false", "unique_indices": "false",
+    "is_stable": "false", "custom_call_has_side_effect": "false", "is_host_transfer": "false",
+    "use_global_device_ids": "false", "constrain_layout": "false",
+    "api_version": "API_VERSION_ORIGINAL", "schedule": "SCHEDULE_NONE", "async_execution_thread": "main",
+}  # fmt: skip
+HEADER_DEFAULTS = {
+    "is_scheduled": "false", "replica_count": "1", "num_partitions": "1", "alias_passthrough_params": "false",
+}  # fmt: skip
+_INTEGERS = re.compile(r"[\s\d,{}\-]*\s[\s\d,{}\-]*")
+_WINDOW = ("size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal")
+_WINDOW_DEFAULT = {
+    "stride": re.compile(r"1(?:x1)*"), "lhs_dilate": re.compile(r"1(?:x1)*"), "rhs_dilate": re.compile(r"1(?:x1)*"),
+    "pad": re.compile(r"0_0(?:x0_0)*"), "rhs_reversal": re.compile(r"0(?:x0)*"),
+}  # fmt: skip
+_RANGE = re.compile(r"\[\s*(\d+)\s*:\s*(\d+)\s*(?::\s*(\d+)\s*)?\]")
+
+
+def canonical_attribute(name: str, value: str) -> str | None:
+    """An attribute as XLA prints it; None where it prints nothing because the value is the default.
+
+    Example:
+        >>> canonical_attribute("slice", "{[0:3:1], [0:8:1]}"), canonical_attribute("feature_group_count", "1")
+        ('{[0:3], [0:8]}', None)
+        >>> canonical_attribute("window", "{pad=1_1x1_1 size=3x3 stride=1x1}")
+        '{size=3x3 pad=1_1x1_1}'
+    """
+    if name in _DEFAULTS and value.strip('"') == _DEFAULTS[name]:
+        return None
+    if name == "window":
+        return _canonical_window(value)
+    if name == "operand_precision" and set(value.strip("{} ").replace(" ", "").split(",")) == {"default"}:
+        return None
+    if name == "slice":
+        found = _RANGE.findall(value)
+        if not found or len(found) != value.count("["):
+            return value
+        strides = any(stride not in ("", "1") for _, _, stride in found)  # all are printed, or none
+        ranges = [f"[{start}:{end}:{stride or 1}]" if strides else f"[{start}:{end}]" for start, end, stride in found]
+        return "{" + ", ".join(ranges) + "}"
+    return "".join(value.split()) if _INTEGERS.fullmatch(value) else value
+
+
+def _canonical_window(value: str) -> str | None:
+    if not (value.startswith("{") and value.endswith("}")):
+        return value
+    parts = [part.partition("=") for part in value[1:-1].split()]
+    given = {key: dims for key, _, dims in parts}
+    if len(given) != len(parts) or not given.keys() <= set(_WINDOW) or "" in given.values():
+        return value
+    kept = [
+        f"{key}={given[key]}"
+        for key in _WINDOW
+        if key in given and not (key in _WINDOW_DEFAULT and _WINDOW_DEFAULT[key].fullmatch(given[key]))
+    ]
+    return "{" + " ".join(kept) + "}" if kept else None
+
+
+_ALIAS = re.compile(r"\{[\d,\s]*\}\s*:\s*\(\s*\d+\s*,\s*\{[\d,\s]*\}\s*(?:,\s*m(?:ay|ust)[-_]alias\s*)?\)")
+_DONOR = re.compile(r"\(\s*\d+\s*,\s*\{[\d,\s]*\}\s*\)")
+
+
+def is_alias_table(name: str, value: str) -> bool:
+    """Whether `input_output_alias` or `buffer_donor` of a header is well-formed; anything else is."""
+    entry = {"input_output_alias": _ALIAS, "buffer_donor": _DONOR}.get(name)
+    if entry is None:
+        return True
+    if not (value.startswith("{") and value.endswith("}")):
+        return False
+    try:
+        return all(entry.fullmatch(part) for part in split_commas(without_comments(value[1:-1])))
+    except Unbalanced:
+        return False
+
+
+def signature_result(head: str) -> str:
+    """The shape of the result in a computation's first line; "" where it has no signature."""
+    at = head.rfind("->")
+    return "" if at < 0 else without_comments(head[at + 2 : head.rfind("{")]).strip()
+
+
+def is_compatible(one: Shape, other: Shape) -> bool:
+    """Whether two shapes are equal apart from layouts and dynamic dimensions."""
+    if one is other:
+        return True
+    if one.element_type != other.element_type or one.dimensions != other.dimensions:
+        return False
+    if len(one.tuple_shapes) != len(other.tuple_shapes):
+        return False
+    return all(map(is_compatible, one.tuple_shapes, other.tuple_shapes))
+
+
+# A number that XLA would print in another way: `3e+2`, `+1`, `2.50`, `.5`, `1.`, `1E5`.
+_ODD_NUMBER = re.compile(
+    r"(?<![\w.+-])[+-]?(?:\d+\.\d*0|\d+\.|\.\d+|\+[\d.]+|[\d.]+(?:E[+-]?\d+|e(?:\d+|[+-]\d)))(?![\w.])"
+)
+_SIMPLE_NUMBER = re.compile(r"(?<![\w.+-])[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
+# Longer ones are printed by programs, in one way.
+_BY_HAND = 2000
+
+
+def canonical_literal(text: str, element_type: str) -> str:
+    """A constant's numbers as XLA prints them.
+
+    Example:
+        >>> canonical_literal("{3e+2, 0.50}", "f32"), canonical_literal("1e-05", "f32")
+        ('{300, 0.5}', '1e-05')
+    """
+    if len(text) > _BY_HAND or element_type[:1] not in "fbc" or not _ODD_NUMBER.search(text):
+        return text
+    return _SIMPLE_NUMBER.sub(lambda found: _shortest(found[0]), text)
+
+
+def _shortest(number: str) -> str:
+    """The fewest digits that give the same number, as C's `%g` writes them."""
+    value = float(number)
+    return next((text for digits in range(6, 18) if float(text := f"{value:.{digits}g}") == value), number)
+
+
+def literal_error(text: str, shape: Shape) -> str:
+    """What is wrong with the values of a constant: brackets without a partner, or too many values; "" for nothing."""
+    if "..." in text:
+        return ""
+    depth: list[str] = []
+    for token in _TOKEN.finditer(text) if len(text) < _BY_HAND else ():
+        kind = token[0]
+        if kind in _OPENING:
+            depth.append("})]"["{([".index(kind)])
+        elif kind in _CLOSING and (not depth or depth.pop() != kind):
+            return "bracket or quote without its partner"
+    if depth or text.count("{") != text.count("}"):
+        return "bracket or quote without its partner"
+    if not shape.is_array or not shape.elements or "(" in text or "/*" in text or "{" not in text:
+        return ""
+    found = text.count(",") + 1
+    return "" if found in (1, shape.elements) else f"the shape has {shape.elements} elements, and here are {found}"
 
 
 # --- Computations in canonical form.

@@ -8,31 +8,54 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import overload
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, overload
 
 from hlodiff.errors import ReadError
 from hlodiff.hlo.grammar import (
     ATTRIBUTE_KEY,
     CALLING_ATTRIBUTES,
     COMPUTATION_HEAD,
+    HEADER_DEFAULTS,
     INSTRUCTION_START,
     METADATA,
     OPCODE,
     Span,
     Unbalanced,
+    UnknownType,
     attribute_texts,
+    canonical_attribute,
+    canonical_literal,
     closing,
     computation_spans,
-    is_balanced,
+    header_end,
+    is_alias_table,
+    is_compatible,
+    literal_error,
+    open_brackets,
     open_string,
     operand_names,
+    parts_or_whole,
+    print_shape,
     read_shape,
+    signature_result,
     split_commas,
     without_comments,
 )
 from hlodiff.hlo.metadata import FrameTable, read_metadata
-from hlodiff.hlo.model import CYCLE_HINT, Computation, Instruction, Module, call_cycle, calls_later, operand_cycle
+from hlodiff.hlo.model import (
+    CYCLE_HINT,
+    Computation,
+    Instruction,
+    Module,
+    Shape,
+    call_cycle,
+    calls_later,
+    operand_cycle,
+)
+
+if TYPE_CHECKING:
+    from hlodiff.hlo.free_form import Places
 
 Called = tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -118,12 +141,16 @@ class AttributeReader:
             name, value = key.group(1), part[key.end() :]
             if name == "metadata":
                 metadata = value
+            elif name in CALLING_ATTRIBUTES and value.startswith("{") and "=" in value:
+                raise NotAttributes  # a computation that is written where it is called
             elif name in CALLING_ATTRIBUTES and (names := self._called_names(value)):
                 calls.append((name, self._called(names)))
             elif name == "control-predecessors":
                 predecessors = operand_names(value.strip("{}"))
-            else:
-                attributes.append((name, without_comments(value)))
+            elif (spelled := canonical_attribute(name, without_comments(value))) is not None:
+                attributes.append((name, spelled))
+        if [name for name, _ in calls] in (["body", "condition"], ["false_computation", "true_computation"]):
+            calls.reverse()  # XLA prints them in one order and reads them in any
         return Tail(tuple(attributes), tuple(calls), tuple(predecessors), metadata)
 
     def _called_names(self, value: str) -> list[str]:
@@ -168,12 +195,19 @@ class _TextReader:
     # Where only a part of a text is read: lines and computations before it.
     lines_before: int = 0
     computations_before: int = 0
+    # Where a text was rewritten: where its lines come from.
+    places: Places | None = None
+    # Whether a computation's root is where its text says: not where only some of its lines are read.
+    checks_result: bool = True
     done: list[Computation] = field(default_factory=list)
     entry: int = -1
 
     def error(self, what: str, line: int, column: int = 0, hint: str = "") -> ReadError:
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
         number = line + self.lines_before if line else 0
+        if self.places is not None and number:
+            number, column = self.places.place(number, column)
+            text = self.places.original(number)
         return ReadError(what, path=self.path, line=number, column=column, text=text, hint=hint)
 
 
@@ -201,12 +235,20 @@ def read_hlo(text: str, *, path: str = "", at_once: bool | None = None) -> Modul
         >>> module.entry_computation.instructions[0].opcode
         'parameter'
     """
+    try:
+        return _read_lines(text, path, at_once)
+    except ReadError as error:
+        return _read_free_form(text, path, at_once, error)
+
+
+def _read_lines(text: str, path: str, at_once: bool | None, places: Places | None = None) -> Module:
+    """Read a text of one instruction a line; `places` where it was rewritten so."""
     if not (len(text) < _READ_AT_ONCE if at_once is None else at_once):
-        later = _read_later(text, path)
+        later = _read_later(text, path, places)
         if later is not None:
             return later
     lines = text.split("\n")
-    reader = _TextReader(path, lines, AttributeReader(_computation_names(lines), FrameTable()))
+    reader = _TextReader(path, lines, AttributeReader(_computation_names(lines), FrameTable()), places=places)
     name, attributes, number = _read_module_line(reader)
     number = _read_tables(reader, number)
     while number <= len(lines):
@@ -223,14 +265,36 @@ def read_hlo(text: str, *, path: str = "", at_once: bool | None = None) -> Modul
         reader.entry = 0
     if cycle := call_cycle(reader.done):
         raise reader.error(*cycle, hint=CYCLE_HINT)
-    return Module(name, "compiled", tuple(reader.done), reader.entry, attributes, reader.tails.frames.frames())
+    done = reader.done if places is None else [_with_places(computation, places) for computation in reader.done]
+    return Module(name, "compiled", tuple(done), reader.entry, attributes, reader.tails.frames.frames())
 
 
-def _read_later(text: str, path: str) -> Module | None:
+def _read_free_form(text: str, path: str, at_once: bool | None, error: ReadError) -> Module:
+    """Read a text that is not one instruction a line; where that fails too, the error further on is the one to show."""
+    from hlodiff.hlo.free_form import MAX_CHARACTERS, rewrite
+
+    if len(text) > MAX_CHARACTERS or not error.line:
+        raise error
+    try:
+        rewritten, places = rewrite(text, path)
+        return _read_lines(rewritten, path, at_once, places)
+    except ReadError as other:
+        if error.what == _NO_HEADER or (other.line > error.line and other.hint != _TRUNCATED):
+            raise other from None
+        raise error from None
+
+
+def _with_places(computation: Computation, places: Places) -> Computation:
+    """With the lines of the original text."""
+    instructions = tuple([replace(it, line=places.place(it.line)[0]) for it in computation.instructions])
+    return replace(computation, instructions=instructions, line=places.place(computation.line)[0])
+
+
+def _read_later(text: str, path: str, places: Places | None) -> Module | None:
     """The module with computations that are read when first used; None where the text is not in canonical form."""
     if "source_file=" in text:  # older frames, which are only known when all instructions are read
         return None
-    reader, (name, attributes), spans = _head_of(text, path)
+    reader, (name, attributes), spans = _head_of(text, path, places)
     if spans is None:
         return None
     tails = AttributeReader({span.name: n for n, span in enumerate(spans)}, reader.tails.frames)
@@ -238,19 +302,33 @@ def _read_later(text: str, path: str) -> Module | None:
 
     def read(index: int, instructions: Sequence[str] | None) -> Computation:
         span = spans[index]
+        whole_body = instructions is None
         if instructions is None:
             instructions = text[span.body : span.end - 1].split("\n")
         lines = [text[span.start : span.body - 1], *instructions, "}" + span.closing]
-        part = _TextReader(path, lines, tails, span.line, index)
-        _read_computation(part, 1)
+        part = _TextReader(path, lines, tails, span.line, index, places, whole_body)
+        try:
+            _read_computation(part, 1)
+        except ReadError as error:
+            if places is not None:
+                raise
+            return _read_again(text, path, error, spans, index)
         if not whole and calls_later(index, part.done[0]):  # not XLA's order: are calls acyclic?
-            whole.append(read_hlo(text, path=path, at_once=True))
-        return part.done[0]
+            whole.append(_read_lines(text, path, True, places))
+        return part.done[0] if places is None else _with_places(part.done[0], places)
 
     entry = next(n for n, span in enumerate(spans) if span.is_entry)
     return Module(
         name, "compiled", LazyComputations(text, spans, read), entry, attributes, reader.tails.frames.frames()
     )
+
+
+def _read_again(text: str, path: str, error: ReadError, spans: Sequence[Span], index: int) -> Computation:
+    """A computation of a text in which not every instruction has a line of its own."""
+    module = _read_free_form(text, path, True, error)
+    if [computation.name for computation in module.computations] != [span.name for span in spans]:
+        raise error  # some are written where they are called: what was read before counted without them
+    return module.computations[index]
 
 
 def spans_of(text: str) -> tuple[Span, ...] | None:
@@ -265,16 +343,16 @@ def spans_of(text: str) -> tuple[Span, ...] | None:
     Raises:
         ReadError: what stands before the first computation cannot be read.
     """
-    return _head_of(text, "")[2]
+    return _head_of(text, "", None)[2]
 
 
 _Header = tuple[str, tuple[tuple[str, str], ...]]
 
 
-def _head_of(text: str, path: str) -> tuple[_TextReader, _Header, tuple[Span, ...] | None]:
+def _head_of(text: str, path: str, places: Places | None) -> tuple[_TextReader, _Header, tuple[Span, ...] | None]:
     """Read what stands before the first computation, and find where each of them lies."""
-    start = text.find("\n}")
-    reader = _TextReader(path, text[: max(start, 0)].split("\n"), AttributeReader({}, FrameTable()))
+    start = text.find("\n}", header_end(text, max(text.find("HloModule"), 0)))
+    reader = _TextReader(path, text[: max(start, 0)].split("\n"), AttributeReader({}, FrameTable()), places=places)
     name, attributes, number = _read_module_line(reader)
     number = _read_tables(reader, number)
     first = sum(len(line) + 1 for line in reader.lines[: number - 1])
@@ -333,21 +411,36 @@ def _computation_names(lines: list[str]) -> dict[str, int]:
     return names
 
 
+_NO_HEADER = "expected `HloModule NAME`"
+
+
 def _read_module_line(reader: _TextReader) -> tuple[str, tuple[tuple[str, str], ...], int]:
     for number, line in enumerate(reader.lines, 1):
         if not line.strip() or line.startswith("//"):
             continue
         _refuse_conflict(reader, number, line)
         if not line.startswith("HloModule"):
-            raise reader.error("expected `HloModule NAME`", number, 1, "is this compiled HLO text?")
+            raise reader.error(_NO_HEADER, number, 1, "is this compiled HLO text?")
+        last = number
         try:
             parts = split_commas(without_comments(line[len("HloModule") :]))
         except Unbalanced as at:
-            raise reader.error("bracket or quote without its partner", number, at.position + 10, _TRUNCATED) from None
+            text = "\n".join(reader.lines[number - 1 :])
+            whole = text[: header_end(text, 0)]  # tables run over several lines
+            last += whole.count("\n")
+            parts = [] if last == number else parts_or_whole(without_comments(whole[len("HloModule") :]))
+            if len(parts) < 2:
+                what = "bracket or quote without its partner"
+                raise reader.error(what, number, at.position + 10, _TRUNCATED) from None
         if not parts:
             raise reader.error("expected a module name", number, len("HloModule") + 1)
         pairs = (part.partition("=") for part in parts[1:])
-        return parts[0].removeprefix("%"), tuple((k.strip(), v.strip()) for k, _, v in pairs), number + 1
+        attributes = [(key.strip(), value.strip()) for key, _, value in pairs]
+        for key, value in attributes:
+            if not is_alias_table(key, value):
+                raise reader.error(f"`{key}` is no table of aliases", number, line.find(key) + 1, _TRUNCATED)
+        kept = tuple(pair for pair in attributes if HEADER_DEFAULTS.get(pair[0]) != pair[1])
+        return parts[0].removeprefix("%"), kept, last + 1
     raise reader.error("the file is empty", 0, hint="expected compiled HLO text that starts with `HloModule`")
 
 
@@ -393,7 +486,10 @@ def _read_computation(reader: _TextReader, number: int) -> int:
             raise reader.error(f"the file ends inside computation %{open_.name}", len(lines), hint=_TRUNCATED)
         line = lines[number - 1]
         if line.startswith("}"):
-            reader.done.append(_close(reader, open_, number))
+            computation = _close(reader, open_, number)
+            if reader.checks_result:
+                _check_result(reader, computation, open_.line - reader.lines_before)
+            reader.done.append(computation)
             return number + 1
         if line.strip() and not line.lstrip().startswith("//"):
             number = _read_instruction(reader, open_, number)
@@ -430,6 +526,19 @@ def _close(reader: _TextReader, open_: _OpenComputation, number: int) -> Computa
         tuple(pair for pair in attributes if pair[0] != "execution_thread"),
         open_.line,
     )
+
+
+def _check_result(reader: _TextReader, computation: Computation, line: int) -> None:
+    """Refuse a signature whose result is not what the root computes."""
+    result = signature_result(reader.lines[line - 1])
+    root = computation.instructions[computation.root].shape
+    try:
+        shape = read_shape(result) if result else root
+    except (Unbalanced, UnknownType):
+        shape = Shape(result, is_array=False)
+    if not is_compatible(shape, root):
+        what = f"%{computation.name} should give {result}, and its root gives {print_shape(root)}"
+        raise reader.error(what, line, reader.lines[line - 1].rfind("->") + 1)
 
 
 def _check_parameters(reader: _TextReader, open_: _OpenComputation) -> None:
@@ -469,11 +578,16 @@ def _read_instruction(reader: _TextReader, open_: _OpenComputation, number: int)
         instruction = _parse(reader, open_, line, start, number)
     except (Unbalanced, ReadError):
         # A literal may run over several lines; asking every line first costs a third of the reading time.
-        while not is_balanced(line) and last < len(reader.lines) and not reader.lines[last].startswith("}"):
-            if opened := open_string(reader.lines[last - 1]):
+        parts, depth = [line], open_brackets(line)
+        while last < len(reader.lines) and not reader.lines[last].startswith("}"):
+            if opened := open_string(parts[-1]):
                 raise reader.error("a string has to end on its line", last, opened, _TRUNCATED) from None
-            line += "\n" + reader.lines[last]
+            if depth <= 0:
+                break
+            parts.append(reader.lines[last])
+            depth += open_brackets(parts[-1])
             last += 1
+        line = "\n".join(parts)
         try:
             instruction = _parse(reader, open_, line, start, number)
         except Unbalanced:
@@ -500,7 +614,11 @@ def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Ma
     opcode = OPCODE.match(line, end)
     if opcode is None:
         raise reader.error("expected `opcode(`", number, end + 1)
-    shape = read_shape(line[position:end])
+    try:
+        shape = read_shape(line[position:end])
+    except UnknownType as unknown:
+        column = line.find(unknown.name, position) + 1
+        raise reader.error(f"`{unknown.name}` is not an element type of XLA", number, column) from None
     inside = line.find(")", opcode.end())
     if inside < 0 or "(" in line[opcode.end() : inside] or '"' in line[opcode.end() : inside]:
         inside = closing(line, opcode.end() - 1)
@@ -508,6 +626,10 @@ def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Ma
     verbatim = opcode.group(1) in _VERBATIM
     if opcode.group(1) == "parameter" and not arguments.strip().isdecimal():
         raise reader.error("expected the number of the parameter", number, opcode.end() + 1)
+    if opcode.group(1) == "constant":
+        if wrong := literal_error(arguments, shape):
+            raise reader.error(wrong, number, opcode.end() + 1)
+        arguments = canonical_literal(arguments, shape.element_type)
     operands = [] if verbatim else operand_names(arguments)
     tail, (op_name, frame, rest) = _read_tail(reader, line[inside + 1 :], number, inside + 2)
     index = open_.index

@@ -1,0 +1,586 @@
+"""HLO text in any layout that XLA's parser reads, rewritten in the form that XLA prints.
+
+XLA's parser sees tokens: blanks, line breaks and comments mean nothing to it. People who write HLO by hand, and XLA's
+own tests, use that: indented text, an instruction over several lines, a computation written where it is called, an
+instruction written where it is used, shapes left out, no `HloModule` line. The parser (`hlo/parser.py`) walks lines,
+because that is what XLA prints and what makes it fast. A text that it does not take is rewritten here first: one
+instruction a line, each name with its `%`. So there is one reader, and this file only knows tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from hlodiff.errors import ReadError
+from hlodiff.hlo.grammar import CALLING_ATTRIBUTES, DEBUG_TABLES, FREE_TOKEN, read_shape, squeeze
+from hlodiff.hlo.infer_shape import infer_shape
+
+# Rewriting takes about 1 us per character. Texts written by hand are small, and those that XLA prints are not
+# rewritten; what is larger than this and not in XLA's form is damaged.
+MAX_CHARACTERS = 32 * 1024**2
+# Tuples in tuples, instructions in operands, computations in attributes: XLA's parser has a limit of the same kind.
+_MAX_DEPTH = 100
+_NUMBER = re.compile(r"-?\d+$")
+_VERBATIM = frozenset(["constant", "parameter"])
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, a string or a punctuation mark, and where it is; "" at the end of the text."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it is a name, a number or a keyword."""
+        return (
+            self.text[:1].isalnum() or self.text[:1] == "_" or (self.text[:1] in ("%", "-", ".") and len(self.text) > 1)
+        )
+
+    @property
+    def name(self) -> str:
+        """The name without its `%` or the colon behind it."""
+        return self.text.removeprefix("%")
+
+
+@dataclass(slots=True)
+class Places:
+    """From a line and column of the rewritten text to the original one.
+
+    Args:
+        text: the original text.
+        rows: for each rewritten line the (column, offset in the original text) of its parts.
+    """
+
+    text: str
+    rows: list[list[tuple[int, int]]] = field(default_factory=list)
+    _breaks: list[int] | None = None
+
+    def offset(self, line: int, column: int) -> int:
+        """Where a 1-based line and column come from, as an offset."""
+        row = self.rows[line - 1] if 0 < line <= len(self.rows) else []
+        known = max(bisect_right(row, (max(column - 1, 0), len(self.text))) - 1, 0)
+        return row[known][1] if row else 0
+
+    def place(self, line: int, column: int = 1) -> tuple[int, int]:
+        """The same as a 1-based line and column."""
+        return self.line_and_column(self.offset(line, column))
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """The 1-based line and column of an offset."""
+        if self._breaks is None:
+            self._breaks = [0, *(found.end() for found in re.finditer("\n", self.text))]
+        line = bisect_right(self._breaks, offset)
+        return line, offset - self._breaks[line - 1] + 1
+
+    def original(self, line: int) -> str:
+        """The text of a 1-based line of the original text."""
+        _, column = self.line_and_column(0)
+        breaks = self._breaks or [0]
+        if not 0 < line <= len(breaks):
+            return ""
+        end = breaks[line] - 1 if line < len(breaks) else len(self.text)
+        return self.text[breaks[line - 1] : end] if column else ""
+
+
+def rewrite(text: str, path: str = "") -> tuple[str, Places]:
+    """Rewrite HLO text in the form that XLA prints.
+
+    Args:
+        text: a module, computations without a header, or one instruction.
+        path: the file as the user named it, for errors.
+
+    Returns:
+        the text with one instruction a line, and where its parts come from.
+
+    Raises:
+        ReadError: the text is not HLO, with the place in the original text.
+
+    Example:
+        >>> print(rewrite("ENTRY e { p = f32[2] parameter(0)  ROOT s = sine(p) }")[0])
+        HloModule module_e
+        <BLANKLINE>
+        ENTRY %e {
+          %p = f32[2] parameter(0)
+          ROOT %s = f32[2] sine(%p)
+        }
+        <BLANKLINE>
+    """
+    writer = _Rewriter(text, path)
+    writer.module()
+    places = Places(text, [row for _, row in writer.lines])
+    return "\n".join(line for line, _ in writer.lines) + "\n", places
+
+
+Row = list[tuple[int, int]]
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line while it is put together."""
+
+    text: str = ""
+    row: Row = field(default_factory=list)
+
+    def add(self, text: str, offset: int) -> None:
+        self.row.append((len(self.text), offset))
+        self.text += text
+
+
+@dataclass(slots=True)
+class _Body:
+    """A computation while its instructions are read: the lines, and the shape of each by name."""
+
+    lines: list[tuple[str, Row]] = field(default_factory=list)
+    shapes: dict[str, str] = field(default_factory=dict)
+    elements: dict[tuple[str, int], str] = field(default_factory=dict)
+    root: str = ""
+    last: str = ""
+    # Where one instruction is the whole text: operands that are nowhere defined become parameters.
+    adds_parameters: bool = False
+    parameters: int = 0
+
+
+class _Rewriter:
+    def __init__(self, text: str, path: str) -> None:
+        self.text, self.path = text, path
+        self.at = 0
+        self.depth = 0
+        self.lines: list[tuple[str, Row]] = []
+        self.names: set[str] = set()
+        self.roots: dict[str, str] = {}  # the shape of each computation's root
+        self.token = self.read_token(0)
+
+    # --- Tokens.
+
+    def read_token(self, at: int) -> Token:
+        while True:
+            found = FREE_TOKEN.match(self.text, at)
+            if found is None:
+                return Token("", len(self.text), len(self.text))
+            at = found.end()
+            if found[1] is not None:
+                if found[1] == '"':
+                    raise self.error("bracket or quote without its partner", found.start(1))
+                return Token(found[1], found.start(1), at)
+
+    def peek(self) -> Token:
+        return self.read_token(self.token.end)
+
+    def advance(self) -> Token:
+        old = self.token
+        self.token = self.read_token(old.end)
+        self.at = old.end
+        return old
+
+    def expect(self, text: str, what: str) -> Token:
+        if self.token.text != text:
+            raise self.error(what)
+        return self.advance()
+
+    def error(self, what: str, offset: int = -1, hint: str = "") -> ReadError:
+        places = Places(self.text)
+        line, column = places.line_and_column(self.token.start if offset < 0 else offset)
+        return ReadError(what, path=self.path, line=line, column=column, text=places.original(line), hint=hint)
+
+    def deeper(self) -> None:
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise self.error(f"nested more than {_MAX_DEPTH} deep")
+
+    def until(self, start: int, end: int) -> str:
+        return squeeze(self.text[start:end])
+
+    def brackets(self) -> Token:
+        """Skip a bracket and all that it holds; returns its last token."""
+        open_: list[Token] = []
+        while True:
+            token = self.advance()
+            if token.text in _CLOSING:
+                open_.append(token)
+            elif token.text in ("", *_CLOSING.values()):
+                if not open_ or token.text != _CLOSING[open_[-1].text]:
+                    raise self.error("bracket or quote without its partner", open_[-1].start if open_ else token.start)
+                open_.pop()
+            if not open_:
+                return token
+
+    def any(self) -> Token:
+        """Skip a token, or a bracket and all that it holds; returns the last token."""
+        if self.token.text in _CLOSING:
+            return self.brackets()
+        if self.token.text in _CLOSING.values():
+            raise self.error("bracket or quote without its partner")
+        return self.advance()
+
+    # --- The module.
+
+    def module(self) -> None:
+        header = _Line()
+        if self.token.text == "HloModule":
+            start = self.advance()
+            if not self.token.is_word:
+                raise self.error("expected a module name")
+            header.add("HloModule ", start.start)
+            name = self.advance()
+            header.add(name.name, name.start)
+            if self.token.text == ":":
+                self.advance()
+            self.header_attributes(header)
+        elif not (self.token.text == "ENTRY" or (self.token.is_word and self.peek().text in ("{", "("))):
+            if not self.begins_instruction() and not self.begins_shape():
+                raise self.error("expected `HloModule NAME`", hint="is this compiled HLO text?")
+            self.single_instruction()
+            return
+        self.lines.append((header.text, header.row))
+        self.tables()
+        entry, title, head = "", "", 0
+        while self.token.text:
+            is_entry, title, head = self.computation()
+            entry = title if is_entry else entry
+        if not head:
+            raise self.error("the file ends before the first computation", hint=TRUNCATED)
+        if not entry and "entry_computation_layout" in header.text:  # XLA printed this: it prints ENTRY too
+            raise self.error("no computation is marked ENTRY", 0, TRUNCATED)
+        if not entry:  # the last one is the entry then
+            line, row = self.lines[head]
+            self.lines[head] = (f"ENTRY {line}", [(column + 6, offset) for column, offset in row])
+        if not header.text:
+            self.lines[0] = (f"HloModule module_{entry or title}", [(0, 0)])
+
+    def header_attributes(self, line: _Line) -> None:
+        """`, attribute=value` any number of times, until a table or a computation begins."""
+        while self.token.text == ",":
+            start = end = self.advance().start
+            while self.token.text and (end == start or not (self.token.text == "," or self.begins_computation())):
+                end = self.any().end
+            line.add(f", {self.until(start + 1, end)}", start)
+
+    def begins_computation(self) -> bool:
+        token = self.token
+        if token.text == "ENTRY" or token.text in DEBUG_TABLES:
+            return True
+        return token.is_word and self.peek().text in ("{", "(") and self.text[token.end - 1] != "="
+
+    def tables(self) -> None:
+        while self.token.text in DEBUG_TABLES and self.peek().text != "{":
+            title = self.advance()
+            self.lines += [("", []), (title.text, [(0, title.start)])]
+            while self.token.is_word and _NUMBER.match(self.token.text):
+                number = self.advance()
+                start = self.token.start
+                end = self.any().end
+                row = f"{number.text} {self.until(start, end)}"
+                self.lines.append((row, [(0, number.start)]))
+
+    def computation(self) -> tuple[bool, str, int]:
+        """Read one; returns whether it is the ENTRY, its name, and which line its head is."""
+        line = _Line()
+        is_entry = self.token.text == "ENTRY"
+        if is_entry:
+            line.add("ENTRY ", self.advance().start)
+        if not self.token.is_word or self.peek().text not in ("{", "("):
+            raise self.error("expected the head of a computation: `%name (parameters) -> shape {`")
+        name = self.advance()
+        line.add(f"%{name.name} ", name.start)
+        if self.token.text == "(":
+            start = self.token.start
+            self.brackets()
+            self.expect("->", "expected `-> shape` after the parameters")
+            shape = self.shape()
+            line.add(f"{self.until(start, self.text.rindex('->', start, self.at) + 2)} {shape} ", start)
+        line.add("{", self.token.start)
+        body = _Body()
+        self.instructions(body)
+        self.names.add(name.name)
+        self.roots[name.name] = body.shapes[body.root or body.last]
+        close = self.token
+        self.expect("}", "expected an instruction: `%name = shape opcode(operands)`")
+        end = _Line()
+        end.add("}", close.start)
+        self.header_attributes(end)
+        head = len(self.lines) + 1  # computations that are written where they are called are before it
+        self.lines += [("", []), (line.text, line.row), *body.lines, (end.text, end.row)]
+        return is_entry, name.name, head
+
+    # --- Instructions.
+
+    def begins_instruction(self) -> bool:
+        if self.token.text == "ROOT":
+            return True
+        return self.token.is_word and self.peek().text == "="
+
+    def instructions(self, body: _Body) -> None:
+        self.expect("{", "expected `{`")
+        if self.token.text == "}":
+            raise self.error("a computation without an instruction")
+        while self.token.text and self.token.text != "}":
+            self.instruction(body)
+        if not self.token.text:
+            raise self.error("the file ends inside a computation", hint=TRUNCATED)
+
+    def instruction(self, body: _Body) -> None:
+        line = _Line()
+        start = self.token
+        root = start.text == "ROOT"
+        if root:
+            self.advance()
+        if not self.token.is_word or self.peek().text != "=":
+            raise self.error("expected an instruction: `%name = shape opcode(operands)`")
+        name = self.advance()
+        self.advance()
+        line.add("  ", start.start)
+        if root:
+            line.add("ROOT ", start.start)
+            if body.root:
+                raise self.error("a second ROOT", start.start)
+            body.root = name.name
+        self.right_side(body, line, name.name, name.start)
+
+    def right_side(self, body: _Body, line: _Line, name: str, start: int) -> str:
+        """`shape opcode(operands), attributes`, written as the line of an instruction of that name.
+
+        An operand has no name and no attributes; it gets a name, which is returned.
+        """
+        if name in body.shapes:
+            raise self.error(f"instruction %{name} is defined twice", start)
+        shape_start = self.token.start
+        shape = self.shape() if self.begins_shape() else ""
+        opcode = self.token
+        if not opcode.is_word or self.peek().text != "(":
+            raise self.error("expected `opcode(`")
+        self.advance()
+        bracket = self.token
+        if opcode.text in _VERBATIM:
+            end = self.brackets()
+            operands: list[tuple[str, int]] = []
+            inside = self.until(bracket.end, end.start)
+        else:
+            operands = self.operands(body)
+            inside = ""
+        attributes = _Line()
+        if name:
+            self.attributes(attributes)
+        else:
+            name = self.unused(f"{opcode.text}.anon", body)
+        shape = shape or self.inferred(body, name, opcode, operands, attributes.text)
+        line.add(f"%{name}", start)
+        line.add(" = ", start)
+        line.add(shape, shape_start)
+        line.add(f" {opcode.text}", opcode.start)
+        line.add("(", bracket.start)
+        line.text += inside
+        for number, (operand, offset) in enumerate(operands):
+            line.add(f", %{operand}" if number else f"%{operand}", offset)
+        line.text += ")"
+        line.row += [(column + len(line.text), offset) for column, offset in attributes.row]
+        line.text += attributes.text
+        body.lines.append((line.text, line.row))
+        body.shapes[name] = shape
+        body.last = name
+        return name
+
+    def inferred(self, body: _Body, name: str, opcode: Token, operands: list[tuple[str, int]], attributes: str) -> str:
+        """The shape of an instruction that is written without."""
+        known = [body.shapes.get(operand, "") for operand, _ in operands]
+        if shape := infer_shape(opcode.text, known, attributes, self.roots):
+            return shape
+        for operand, offset in operands:
+            if operand not in body.shapes:
+                raise self.error(f"operand %{operand} is not defined, and the shape of %{name} is missing", offset)
+        raise self.error(f"the shape of %{name} ({opcode.text}) is missing", opcode.start)
+
+    def operands(self, body: _Body) -> list[tuple[str, int]]:
+        """Their names, and where each is."""
+        self.deeper()
+        self.expect("(", "expected `(`")
+        found: list[tuple[str, int]] = []
+        while self.token.text != ")":
+            if found:
+                self.expect(",", "expected `,` or `)`")
+            offset = self.token.start
+            found.append((self.operand(body), offset))
+        self.advance()
+        self.depth -= 1
+        return found
+
+    def operand(self, body: _Body) -> str:
+        """The name of an operand; an instruction that is written here becomes a line of its own."""
+        back = self.token
+        shape = self.shape() if self.begins_shape() else ""
+        if shape and body.adds_parameters and self.token.text in (",", ")"):
+            return self.parameter(body, "", shape, back.start)
+        if not self.token.is_word:
+            raise self.error("expected an operand")
+        if self.peek().text == "(":
+            self.token = back
+            line = _Line()
+            line.add("  ", back.start)
+            return self.right_side(body, line, "", back.start)
+        name = self.advance().name
+        while self.token.text == "#":
+            self.advance()
+            name = self.element(body, name, self.advance())
+        if shape and body.adds_parameters and name not in body.shapes:
+            return self.parameter(body, name, shape, back.start)
+        return name
+
+    def parameter(self, body: _Body, name: str, shape: str, offset: int) -> str:
+        name = self.unused(name or "arg", body)
+        text = f"  %{name} = {shape} parameter({body.parameters})"
+        body.lines.append((text, [(0, offset)]))
+        body.shapes[name] = shape
+        body.parameters += 1
+        return name
+
+    def element(self, body: _Body, name: str, index: Token) -> str:
+        """`%name#2` is an element of a tuple."""
+        key = name, int(index.text) if index.text.isdigit() and len(index.text) < 10 else -1
+        if key not in body.elements:
+            parts = read_shape(body.shapes.get(name, "")).tuple_shapes
+            if not 0 <= key[1] < len(parts):
+                raise self.error(f"%{name} has no element {index.text}", index.start)
+            shape = infer_shape("get-tuple-element", [body.shapes[name]], f", index={key[1]}", {})
+            new = self.unused(f"{name}_{key[1]}", body)
+            body.lines.append((f"  %{new} = {shape} get-tuple-element(%{name}), index={key[1]}", [(0, index.start)]))
+            body.shapes[new] = shape
+            body.elements[key] = new
+        return body.elements[key]
+
+    @staticmethod
+    def unused(name: str, body: _Body) -> str:
+        if name not in body.shapes:
+            return name
+        return next(new for n in range(1, len(body.shapes) + 2) if (new := f"{name}.{n}") not in body.shapes)
+
+    def attributes(self, line: _Line) -> None:
+        """What follows the operands, up to the next instruction or the end of the computation."""
+        start = self.token.start
+        end = start
+        after_comma = True
+        if self.token.text != ",":
+            if self.token.text in ("", "}") or self.begins_instruction():
+                return
+            raise self.error("expected `, attribute=value`")
+        key = ""
+        while self.token.text and self.token.text not in ("}", ")"):
+            if not after_comma and self.begins_instruction():
+                break
+            after_comma = self.token.text == ","
+            if self.token.is_word and self.peek().text == "=":
+                key = self.token.name
+            elif self.token.text == "{" and key in CALLING_ATTRIBUTES and self.holds_computations():
+                self.add(line, start, self.token.start)
+                offset = self.token.start
+                line.add(self.computations_inside(), offset)
+                start = end = self.at
+                continue
+            end = self.any().end
+        self.add(line, start, end)
+
+    def add(self, line: _Line, start: int, end: int) -> None:
+        text = self.until(start, end)
+        if text.startswith(","):
+            text = ", " + text[1:].lstrip()
+        line.add(text, start)
+
+    def holds_computations(self) -> bool:
+        """Whether the bracket ahead holds instructions, or a list of computations with instructions."""
+        inside = self.read_token(self.token.end)
+        while inside.text == "{":
+            inside = self.read_token(inside.end)
+        if inside.text == "ROOT":
+            return True
+        return inside.is_word and self.read_token(inside.end).text == "="
+
+    def computations_inside(self) -> str:
+        """Write the computations of `{ instructions }`, or of `{{ ... }, name}`, before this one; returns names."""
+        if self.peek().text != "{":
+            return f"%{self.computation_inside()}"
+        self.advance()
+        names: list[str] = []
+        while self.token.text != "}":
+            if names:
+                self.expect(",", "expected `,` or `}`")
+            names.append(self.computation_inside() if self.token.text == "{" else self.advance().name)
+        self.advance()
+        return f"{{{', '.join(f'%{name}' for name in names)}}}"
+
+    def computation_inside(self) -> str:
+        self.deeper()
+        start, body = self.token.start, _Body()
+        name = next(new for n in range(len(self.names) + 1) if (new := f"_.{n}" if n else "_") not in self.names)
+        self.names.add(name)
+        self.instructions(body)
+        end = self.advance()
+        self.roots[name] = body.shapes[body.root or body.last]
+        self.lines += [("", []), (f"%{name} {{", [(0, start)]), *body.lines, ("}", [(0, end.start)])]
+        self.depth -= 1
+        return name
+
+    def single_instruction(self) -> None:
+        """One instruction is a program: what it uses becomes parameters."""
+        body = _Body(adds_parameters=True)
+        self.lines.append(("HloModule module", [(0, 0)]))
+        if self.begins_instruction():
+            self.instruction(body)
+        else:
+            line = _Line()
+            line.add("  ", self.token.start)
+            self.right_side(body, line, "result", self.token.start)
+        if self.token.text:
+            raise self.error("expected the end of the text", hint="a module begins with `HloModule NAME`")
+        self.lines += [("", []), ("ENTRY %main {", [(0, 0)]), *body.lines, ("}", [(0, len(self.text))])]
+
+    # --- Shapes.
+
+    def begins_shape(self) -> bool:
+        token = self.token
+        if token.text == "(":
+            return True
+        if not token.is_word or token.text.startswith("%"):
+            return False
+        return self.text[token.end : token.end + 1] == "[" or (token.text == "b" and self.peek().text == "(")
+
+    def shape(self) -> str:
+        """A shape without blanks and comments; the parts of a tuple are separated as XLA does."""
+        if self.token.text == "(":
+            return self.tuple_shape()
+        start = self.token
+        if start.text == "b" and self.peek().text == "(":
+            self.advance()
+            return f"b{self.tuple_shape()}"
+        if not start.is_word or self.peek().text != "[":
+            raise self.error("expected a shape")
+        self.advance()
+        text = start.text + self.solid()
+        if self.token.text == "{":
+            inside = self.peek()
+            if _NUMBER.match(inside.text) or inside.text == ":" or (self.token.start == self.at and inside.text == "}"):
+                text += self.solid()
+        return text
+
+    def solid(self) -> str:
+        """A bracket without blanks and comments."""
+        start = self.token.start
+        return re.sub(r"\s+", "", self.until(start, self.brackets().end))
+
+    def tuple_shape(self) -> str:
+        self.deeper()
+        self.advance()
+        parts: list[str] = []
+        while self.token.text != ")":
+            if parts:
+                self.expect(",", "expected `,` or `)`")
+            parts.append(self.shape())
+        self.advance()
+        self.depth -= 1
+        return f"({', '.join(parts)})"
+
+
+TRUNCATED = "the file may be cut off: HLO prints ENTRY last; capture or dump it again"
