@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from hlodiff.differ import parameters
 from hlodiff.differ.instruction_matches import OWN, InstructionMap, Intern, MatchGraph, assign, match
 from hlodiff.differ.limits import Limits
-from hlodiff.differ.local_search import Bodies, CostModel, local_search
+from hlodiff.differ.local_search import Bodies, CostModel, PairCosts, local_search
 from hlodiff.differ.operands import (
     CARRIERS,
     CarriedElement,
@@ -194,6 +194,7 @@ class ProgramMatch:
 def match_programs(old: ProgramSide, new: ProgramSide, limits: Limits) -> ProgramMatch:
     """Pair two programs, from the entries along calls, with no more effort than the limits allow."""
     intern: Intern = {}
+    costs: PairCosts = {}
     pairs: dict[tuple[int, int], ComputationMatch] = {}
     start = (old.module.entry, new.module.entry)
     pairs[start] = ComputationMatch(*start, count=1)
@@ -202,7 +203,7 @@ def match_programs(old: ProgramSide, new: ProgramSide, limits: Limits) -> Progra
         pair = pairs[key]
         if old.hashes[pair.old] == new.hashes[pair.new]:
             continue
-        _open(old, new, pair, reached, intern, limits)
+        _open(old, new, pair, reached, intern, costs, limits)
         for child, call, embedded in _callees(old, new, pair, reached.elements if reached else None):
             if child not in pairs:
                 pairs[child] = ComputationMatch(*child)
@@ -220,6 +221,7 @@ def _open(
     pair: ComputationMatch,
     call: parameters.CallContext | None,
     intern: Intern,
+    costs: PairCosts,
     limits: Limits,
 ) -> None:
     entry = call is None
@@ -243,9 +245,8 @@ def _open(
     if call and call.elements is not None:
         elements[pair.old_side.computation.parameters()[0]] = call.elements
     expected = parameters.expectation(pair.old_side, pair.new_side, call)
-    model = CostModel(
-        pair.old_side, pair.new_side, pair.pairing, (old.bodies, new.bodies), expected, elements, old.operand_symmetric
-    )
+    both = pair.old_side, pair.new_side, pair.pairing
+    model = CostModel(*both, (old.bodies, new.bodies), expected, elements, old.operand_symmetric, costs)
     if not local_search(model, limits):
         pair.limits_hit.append("search")
     if entry:

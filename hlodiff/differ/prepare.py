@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from hlodiff.hlo.fingerprint import Content, computation_hashes, contents
+from hlodiff.hlo.fingerprint import Content, KnownContents, computation_hashes, contents
 from hlodiff.hlo.model import Computation, Instruction, Module, fused_only
 from hlodiff.normalizer import passes_for
 from hlodiff.normalizer.backend_config import is_of_xla, split_backend_config
@@ -155,10 +155,28 @@ class HashedModule:
     contents: tuple[Content, ...]
 
     @staticmethod
-    def of(module: Module) -> HashedModule:
+    def of(module: Module, bare: Bare) -> HashedModule:
         """Take off channels and tuning, and hash what is left."""
-        bare = without_channels(module)
-        return HashedModule(bare, contents(bare))
+        stripped = bare.module(module)
+        return HashedModule(stripped, contents(stripped, known=bare.known))
+
+
+class Bare:
+    """Computations without tuning and channel numbers, and their contents, while passes change some of them."""
+
+    def __init__(self) -> None:
+        self.known = KnownContents()
+        self._found: dict[int, tuple[Computation, Computation]] = {}
+
+    def module(self, module: Module) -> Module:
+        """The module `without_channels`; what was seen before is the same object again."""
+        return replace(module, computations=tuple(map(self._computation, module.computations)))
+
+    def _computation(self, computation: Computation) -> Computation:
+        found = self._found.get(id(computation))
+        if found is None:  # both are kept, so that no other computation can get their place in memory
+            found = self._found[id(computation)] = computation, _bare_computation(computation)
+        return found[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,24 +199,25 @@ def prepare_pair(old: Module, new: Module) -> DiffInput:
     on what the callers pass, and an edit there must not reverse it.
     """
     modules = [old, new]
+    bare = Bare()
     ignored: dict[str, int] = {}
     for one in passes_for(old, new):
         if not one.affects_diff:
             continue
         with_parameters = one.name == "fusion_parameters"
-        results = _with_parameters(modules) if with_parameters else [one.apply(module) for module in modules]
+        results = _with_parameters(modules, bare) if with_parameters else [one.apply(module) for module in modules]
         modules = [module for module, _ in results]
         if count := sum(count for _, count in results):
             ignored[one.name] = count
     printed = (modules[0], modules[1])
-    hashed = (HashedModule.of(printed[0]), HashedModule.of(printed[1]))
+    hashed = (HashedModule.of(printed[0], bare), HashedModule.of(printed[1], bare))
     ordered = in_one_order(printed, [[content.hash for content in side.contents] for side in hashed])
     if ordered is not printed:
-        hashed = (HashedModule.of(ordered[0]), HashedModule.of(ordered[1]))
+        hashed = (HashedModule.of(ordered[0], bare), HashedModule.of(ordered[1], bare))
     return DiffInput(ordered, hashed, ignored, printed)
 
 
-def _with_parameters(modules: Sequence[Module]) -> list[tuple[Module, int]]:
+def _with_parameters(modules: Sequence[Module], bare: Bare) -> list[tuple[Module, int]]:
     fused = [
         {
             n: tuple(sorted(it.opcode for it in module.computations[n].instructions))
@@ -210,7 +229,9 @@ def _with_parameters(modules: Sequence[Module]) -> list[tuple[Module, int]]:
     # Only what has as many of each operation on both sides can be equal: no other content is looked at.
     alike = set(fused[0].values()) & set(fused[1].values())
     hashes = [
-        computation_hashes(without_channels(module), only=[n for n, opcodes in some.items() if opcodes in alike])
+        computation_hashes(
+            bare.module(module), only=[n for n, opcodes in some.items() if opcodes in alike], known=bare.known
+        )
         for module, some in zip(modules, fused, strict=True)
     ]
     both = set(hashes[0]) & set(hashes[1]) - {""}

@@ -71,13 +71,32 @@ def digest(parts: Iterable[bytes]) -> bytes:
     return blake2b(b"".join(whole), digest_size=16).digest()
 
 
-def contents(module: Module, *, layout: bool = True, schedule: bool = False) -> tuple[Content, ...]:
+class KnownContents:
+    """Contents by computation (the object itself) and what it calls: passes leave most computations as they are."""
+
+    def __init__(self) -> None:
+        # The computation is kept so that no other one can get its place in memory, which is the key.
+        self._found: dict[tuple[int, tuple[str, ...]], tuple[Computation, Content]] = {}
+
+    def of(self, owner: Computation, callee_hash: Callable[[int], str]) -> Content:
+        """The content with layouts and without the schedule, worked out at the first call."""
+        key = id(owner), tuple([callee_hash(callee) for it in owner.instructions if it.calls for callee in it.called])
+        known = self._found.get(key)
+        if known is None:
+            known = self._found[key] = owner, _content(owner, callee_hash, True, False)
+        return known[1]
+
+
+def contents(
+    module: Module, *, layout: bool = True, schedule: bool = False, known: KnownContents | None = None
+) -> tuple[Content, ...]:
     """Content of every computation, callees included in their callers.
 
     Args:
         module: any module; normalize it first if noise must not change the hashes.
         layout: False ignores layouts, tilings and memory spaces.
         schedule: True adds the printed order and control predecessors.
+        known: of other modules that hold the same computations; only with layouts and without the schedule.
 
     Returns:
         One Content for each computation, in the module's order.
@@ -88,27 +107,38 @@ def contents(module: Module, *, layout: bool = True, schedule: bool = False) -> 
         return found[callee].hash if callee in found else "cycle"
 
     for index in callees_first(module):
-        found[index] = _content(module.computations[index], callee_hash, layout, schedule)
+        owner = module.computations[index]
+        found[index] = known.of(owner, callee_hash) if known else _content(owner, callee_hash, layout, schedule)
     return tuple(found[index] for index in range(len(module.computations)))
 
 
 def computation_hashes(
-    module: Module, *, layout: bool = True, schedule: bool = False, only: Iterable[int] | None = None
+    module: Module,
+    *,
+    layout: bool = True,
+    schedule: bool = False,
+    only: Iterable[int] | None = None,
+    known: KnownContents | None = None,
 ) -> tuple[str, ...]:
     """The hash of every computation, in the module's order; see `contents`.
 
     Args:
-        module, layout, schedule: as for `contents`.
+        module, layout, schedule, known: as for `contents`.
         only: indices of those that are wanted, callees are added; the others get "".
     """
     if only is None:
-        return tuple(content.hash for content in contents(module, layout=layout, schedule=schedule))
+        return tuple(content.hash for content in contents(module, layout=layout, schedule=schedule, known=known))
     wanted = with_callees(module, only)
     found: dict[int, str] = {}
+
+    def callee_hash(callee: int) -> str:
+        return found.get(callee, "cycle")
+
     for index in callees_first(module):
         if index in wanted:
             owner = module.computations[index]
-            found[index] = _content(owner, lambda callee: found.get(callee, "cycle"), layout, schedule).hash
+            content = known.of(owner, callee_hash) if known else _content(owner, callee_hash, layout, schedule)
+            found[index] = content.hash
     return tuple(found.get(index, "") for index in range(len(module.computations)))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ClassVar
 
 from hlodiff.hlo.grammar import unquote
@@ -141,6 +142,7 @@ def shown_file(file: str, root: str = "") -> str:
     return portable_file(file, root).removeprefix(_INSTALLED)
 
 
+@lru_cache(maxsize=10_000)
 def is_library(file: str) -> bool:
     """Whether a file belongs to an installed package or to Python itself, rather than to the user.
 
