@@ -33,7 +33,7 @@ from hlodiff.hlo.parser import read_hlo
 MOST_ONE_EDIT = 0.5
 MOST_EXPONENT = 1.15
 MOST_MEMORY = 10.0
-MOST_UNLIKE = 3.0
+MOST_UNLIKE = 10.0
 
 
 @dataclass(frozen=True, slots=True)

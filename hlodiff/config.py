@@ -335,7 +335,7 @@ def _variables(value: object, where: str) -> tuple[tuple[str, str], ...]:
 
 
 # The fields of `hlodiff.Limits`, which this file may not know; a test holds the two together.
-LIMITS = ("assignment", "search", "moves", "move_rounds")
+LIMITS = ("assignment", "search", "moves", "move_rounds", "unrelated")
 
 
 def _limits(value: object, where: str) -> tuple[tuple[str, int], ...]:

@@ -97,7 +97,7 @@ def test_no_table_anywhere_says_how_to_start(tmp_path: Path) -> None:
         ("large_constants = 'drop'", '[tool.hlodiff] large_constants: expected "hash" or "ignore", found str'),
         ("limits = 3", "[tool.hlodiff] limits: expected a table of whole numbers, as in {search = 400}, found int 3"),
         ("limits = { serch = 3 }", "unknown key `serch` in [tool.hlodiff.limits]\nhint: did you mean `search`?"),
-        ("limits = { zzzzzzzz = 3 }", "known keys: assignment, search, moves, move_rounds"),
+        ("limits = { zzzzzzzz = 3 }", "known keys: assignment, search, moves, move_rounds, unrelated"),
         ("limits = { moves = 0 }", "limits.moves: expected a whole number of at least 1, found int 0"),
         ("limits = { moves = 1.5 }", "limits.moves: expected a whole number of at least 1, found float 1.5"),
         ("matmul_precision = 'hihgest'", "expected one of default, high, highest"),

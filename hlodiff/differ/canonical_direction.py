@@ -13,7 +13,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide, match_programs
+from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide, match_arguments, match_programs
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.prepare import DiffInput
@@ -26,22 +26,27 @@ from hlodiff.hlo.model import Computation, Instruction
 class CanonicalDiff:
     """Both programs, and which of their computations and instructions correspond.
 
-    Where `is_mirrored`, `old` is the new program: the side to work from is the one that content decides.
+    Where `is_mirrored`, `old` is the new program: the side to work from is the one that content decides. `unrelated` is
+    what two programs have in common, from 0 to 1, where only their arguments were paired; None where all was.
     """
 
     old: ProgramSide
     new: ProgramSide
     found: ProgramMatch
     is_mirrored: bool
+    unrelated: float | None = None
 
 
-def diff_in_canonical_direction(ready: DiffInput, limits: Limits, pruned: PrunedPair | None = None) -> CanonicalDiff:
+def diff_in_canonical_direction(
+    ready: DiffInput, limits: Limits, pruned: PrunedPair | None = None, unrelated: float | None = None
+) -> CanonicalDiff:
     """Pair two programs without noise; the same two with the same limits always give the same pairs.
 
     Args:
         ready: the programs.
         limits: how much may be tried.
         pruned: where they were pruned, how; what was left out is read where a cost depends on it.
+        unrelated: what programs have in common of which only the arguments are to be paired, None for all others.
     """
     old, new = (
         ProgramSide.of(hashed, partial(pruned.body, side) if pruned else None)
@@ -50,7 +55,8 @@ def diff_in_canonical_direction(ready: DiffInput, limits: Limits, pruned: Pruned
     mirrored = is_reversed(old, new)
     if mirrored:
         old, new = new, old
-    return CanonicalDiff(old, new, match_programs(old, new, limits), mirrored)
+    found = match_programs(old, new, limits) if unrelated is None else match_arguments(old, new)
+    return CanonicalDiff(old, new, found, mirrored, unrelated)
 
 
 if TYPE_CHECKING:

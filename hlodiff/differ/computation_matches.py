@@ -191,6 +191,15 @@ class ProgramMatch:
     added: dict[int, int]
 
 
+def match_arguments(old: ProgramSide, new: ProgramSide) -> ProgramMatch:
+    """Pair the arguments of two programs and nothing else."""
+    pair = ComputationMatch(old.module.entry, new.module.entry, count=1)
+    sides = _freeze(old, new, pair, {}, entry=True)
+    parameters.pair_first(*sides, None)
+    parameters.pair_rest(*sides, entry=True)
+    return ProgramMatch((pair,), _alone(old, new.module, (pair,), 0), _alone(new, old.module, (pair,), 1))
+
+
 def match_programs(old: ProgramSide, new: ProgramSide, limits: Limits) -> ProgramMatch:
     """Pair two programs, from the entries along calls, with no more effort than the limits allow."""
     intern: Intern = {}
@@ -225,13 +234,7 @@ def _open(
     limits: Limits,
 ) -> None:
     entry = call is None
-    pair.old_side = MatchGraph.from_networkx(
-        dataflow(old.module.computations[pair.old]), old.hashes, intern, entry=entry
-    )
-    pair.new_side = MatchGraph.from_networkx(
-        dataflow(new.module.computations[pair.new]), new.hashes, intern, entry=entry
-    )
-    pair.pairing = InstructionMap.empty(pair.old_side.size, pair.new_side.size)
+    pair.old_side, pair.new_side, pair.pairing = _freeze(old, new, pair, intern, entry=entry)
     parameters.pair_first(pair.old_side, pair.new_side, pair.pairing, call)
     match(pair.old_side, pair.new_side, pair.pairing, intern)
     parameters.pair_rest(pair.old_side, pair.new_side, pair.pairing, entry=entry)
@@ -251,6 +254,18 @@ def _open(
         pair.limits_hit.append("search")
     if entry:
         parameters.exchange(pair.old_side, pair.new_side, pair.pairing)
+
+
+def _freeze(
+    old: ProgramSide, new: ProgramSide, pair: ComputationMatch, intern: Intern, *, entry: bool
+) -> tuple[MatchGraph, MatchGraph, InstructionMap]:
+    """Open both computations of a pair, in which nothing is paired yet."""
+    first, second = (
+        MatchGraph.from_networkx(dataflow(side.module.computations[index]), side.hashes, intern, entry=entry)
+        for side, index in ((old, pair.old), (new, pair.new))
+    )
+    pair.old_side, pair.new_side, pair.pairing = first, second, InstructionMap.empty(first.size, second.size)
+    return first, second, pair.pairing
 
 
 def _held(old: ProgramSide, new: ProgramSide, pair: ComputationMatch) -> CarriedElement:

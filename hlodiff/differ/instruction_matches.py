@@ -538,7 +538,8 @@ _ASSIGNMENTS = 4
 def assign(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, limits: Limits) -> bool:
     """Pair free instructions that share an opcode or a type and a paired neighbour, best pairs first.
 
-    A pair costs one edit, two free instructions cost two, so any pair that keeps its neighbours is worth it.
+    A pair costs one edit, two free instructions cost two, so any pair that keeps its neighbours is worth it. Where too
+    many are left over, groups of equals that stand alike pair as groups, and what is still left over is assigned.
 
     Args:
         old, new: the two computations.
@@ -548,15 +549,67 @@ def assign(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, limits: Li
     Returns:
         False where there were too many free instructions to look at.
     """
-    for _ in range(_ASSIGNMENTS):
+    groups = rounds = 0
+    while rounds < _ASSIGNMENTS:
         olds, news = pairing.free_old(), pairing.free_new()
         if not olds or not news:
             return True
         if max(len(olds), len(news)) > limits.assignment:
-            return False
+            groups += 1
+            if groups > _GROUP_ROUNDS or not _pair_groups(old, new, pairing):
+                return False
+            continue
         if not _assign_once(old, new, pairing, olds, news):
             return True
+        rounds += 1
     return True
+
+
+# Rounds in which groups pair: in each, those beside what the one before paired.
+_GROUP_ROUNDS = 16
+
+
+def _pair_groups(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> bool:
+    """Pair groups of equals that have the same neighbours, in order; False where there are none.
+
+    Which member of a group is which makes no difference, so this takes no assignment.
+    """
+    for level in (OWN, VALUE, STRUCTURE, TYPE):
+        groups = _groups(new, pairing, 1, level)
+        found = False
+        for key, olds in _groups(old, pairing, 0, level).items():
+            news = groups.get(key, ())
+            if news and _are_equal(old, olds) and _are_equal(new, news):
+                found = True
+                for one, other in zip(olds, news, strict=False):
+                    pairing.add(one, other, f"{LEVELS[level]}:group")
+        if found:
+            return True
+    return False
+
+
+def _groups(side: MatchGraph, pairing: InstructionMap, which: int, level: int) -> dict[Hashable, list[int]]:
+    """Free instructions beside something paired, parameters apart, by label and neighbours, ascending."""
+    partners = (pairing.old, pairing.new)[which]
+    groups: dict[Hashable, list[int]] = {}
+    for position, partner in enumerate(partners):
+        if partner >= 0 or _is_parameter_pair(side, position):
+            continue
+        uses, slots = side.uses[position], side.slots[position]
+        if not any(partners[n] >= 0 for n, _, _ in (*uses, *slots)):
+            continue
+        around = [
+            tuple(sorted((_colour(partners[n], n, which) if partners[n] >= 0 else 0, slot, r) for n, slot, r in found))
+            for found in (slots, uses)
+        ]
+        key = side.labels[level][position], position == side.computation.root, *around
+        groups.setdefault(key, []).append(position)
+    return groups
+
+
+def _are_equal(side: MatchGraph, positions: Sequence[int]) -> bool:
+    labels = side.labels[OWN]
+    return all(labels[position] == labels[positions[0]] for position in positions)
 
 
 def _assign_once(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: list[int], news: list[int]) -> bool:

@@ -16,6 +16,8 @@ class Limits:
         search: costs of instructions worked out for each edited one in one round of the search for shorter lists.
         moves: pairs of equal instructions, of one opcode and type, looked at to see which moved where.
         move_rounds: rounds in which moves are found along chains of moved instructions, two of a chain in each.
+        unrelated: percentage of instructions in common below which two programs of some size are not matched, only
+            their arguments are; see `differ/unrelated.py`. 1 matches nearly any two.
 
     Example:
         >>> Limits(search=1000).search
@@ -26,6 +28,7 @@ class Limits:
     search: int = 400
     moves: int = 20_000
     move_rounds: int = 16
+    unrelated: int = 33
 
 
 DEFAULTS = Limits()
@@ -80,6 +83,20 @@ def hits_of(limits: Limits, computations: Mapping[str, int]) -> tuple[LimitHit, 
         for name in _WORDS
         if (count := computations.get(name, 0))
     )
+
+
+def unrelated_hit(limits: Limits, share: float) -> LimitHit:
+    """The record of two programs that were not matched.
+
+    Example:
+        >>> unrelated_hit(Limits(), 0.07).words[:26]
+        'unrelated: 7 % in common; '
+    """
+    words = (
+        f"unrelated: {100 * share:.0f} % in common; all but the arguments is listed as removed and added; lower "
+        f"limits.unrelated (now {limits.unrelated}) in [tool.hlodiff] to match them all the same"
+    )
+    return LimitHit("unrelated", limits.unrelated, 1, words)
 
 
 def _format_hit(name: str, value: int, count: int) -> str:

@@ -24,13 +24,14 @@ from hlodiff.differ.executed_count import ZERO, ExecutedCount
 from hlodiff.differ.fusions import fusion_changes
 from hlodiff.differ.grouping import Origins, group_edits
 from hlodiff.differ.kept_matches import BodyMatch, KeptMatches
-from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits, hits_of
+from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits, hits_of, unrelated_hit
 from hlodiff.differ.metrics import Counts, count, metrics_by_kind, metrics_of
 from hlodiff.differ.moves import with_moves
 from hlodiff.differ.multiplicity import KINDS
 from hlodiff.differ.prepare import DiffInput, prepare_pair
 from hlodiff.differ.regions import mark_regions, reported_edits
 from hlodiff.differ.result import FusionChange, ModuleDiff
+from hlodiff.differ.unrelated import are_unrelated
 from hlodiff.errors import DiffError
 from hlodiff.hlo.model import Module
 from hlodiff.hlo.parser import LazyComputations
@@ -140,10 +141,14 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
         from hlodiff.differ.prune import expand, prune  # StableHLO and short texts are read whole and never load this
 
         pruned = prune(old, new)
+    opened = pruned.modules if pruned else (old, new)
+    unrelated = are_unrelated(opened, (old, new), limits)
+    if unrelated is not None:
+        pruned = None  # all of both is listed
     while True:
         opened = pruned.modules if pruned else (old, new)
-        ready = prepare_pair(*opened)
-        found = _edits_of(diff_in_canonical_direction(ready, limits, pruned), ready, opened, limits)
+        ready = prepare_pair(*opened, only_listed=unrelated is not None)
+        found = _edits_of(diff_in_canonical_direction(ready, limits, pruned, unrelated), ready, opened, limits)
         wider = expand(pruned, found.edits) if pruned else None
         if wider is pruned:
             break
@@ -244,21 +249,29 @@ def _compare_programs(
     worked: CanonicalDiff, tuned: tuple[Module, Module], opened: tuple[Module, Module], limits: Limits
 ) -> _Found:
     old, new, found = worked.old, worked.new, worked.found
-    edits, unseen = with_moves(old, new, found, raw_edits(old, new, found), limits)
+    edits, unseen = raw_edits(old, new, found), dict[str, int]()
+    if worked.unrelated is None:
+        edits, unseen = with_moves(old, new, found, edits, limits)
     unpaired = Counter(name for pair in found.pairs for name in pair.limits_hit)
     edits = with_channels(edits, channel_changes(old, new, tuned, opened, found.pairs))
     edits = with_asynchronous(old, new, found, edits)
     edits += header_edits(old.module, new.module, _entry_numbers(old, new, found))
     edits += entry_layout_edit(old.module, new.module, partners_of(old, new, found.pairs[0]))
     with_costs(old.module, new.module, found, edits)
-    with_causes(old.module, new.module, found, edits)
-    mark_regions(old.module, new.module, found, edits)
+    hits = hits_of(limits, {**unpaired, **unseen})
+    fusions: tuple[FusionChange, ...] = ()
+    if worked.unrelated is None:  # else there is no story to tell
+        with_causes(old.module, new.module, found, edits)
+        mark_regions(old.module, new.module, found, edits)
+        fusions = fusion_changes(old, new, found, edits)
+    else:
+        hits = (unrelated_hit(limits, worked.unrelated), *hits)
     return _Found(
         edits,
         list(schedule_edits(old, new, found.pairs)),
         tuning_edits(old, new, tuned, found.pairs, edits),
-        fusion_changes(old, new, found, edits),
-        hits_of(limits, {**unpaired, **unseen}),
+        fusions,
+        hits,
         BodyMatch.of(worked),
     )
 

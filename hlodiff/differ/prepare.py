@@ -192,19 +192,20 @@ class DiffInput:
     printed: tuple[Module, Module]
 
 
-def prepare_pair(old: Module, new: Module) -> DiffInput:
+def prepare_pair(old: Module, new: Module, *, only_listed: bool = False) -> DiffInput:
     """Apply every pass that drops content to both programs, and count what each pass dropped.
 
     Fusions that both programs hold keep the order of their parameters. The order of interchangeable parameters depends
-    on what the callers pass, and an edit there must not reverse it.
+    on what the callers pass, and an edit there must not reverse it. Where all of both is `only_listed`, as removed and
+    added, no fusion is put in order.
     """
     modules = [old, new]
     bare = Bare()
     ignored: dict[str, int] = {}
     for one in passes_for(old, new):
-        if not one.affects_diff:
-            continue
         with_parameters = one.name == "fusion_parameters"
+        if not one.affects_diff or (with_parameters and only_listed):
+            continue
         results = _with_parameters(modules, bare) if with_parameters else [one.apply(module) for module in modules]
         modules = [module for module, _ in results]
         if count := sum(count for _, count in results):

@@ -1,0 +1,75 @@
+"""Programs that have little in common are listed, not matched; groups of equals pair as groups."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from hlodiff import Limits, ModuleDiff, diff
+from hlodiff.hlo.model import Module
+from tests.scenarios import module
+
+_UNARY = ["sine", "cosine", "tanh", "exponential", "log", "sqrt", "floor", "ceil"]
+
+
+def program(opcodes: list[str], element_type: str, seed: int) -> Module:
+    """40 fusions, one after another, of 16 instructions each."""
+    chance = Random(seed)
+    fusions, calls = [], ["  c0 = f32[8]{0} parameter(0)"]
+    for number in range(40):
+        rows = ["  v0 = f32[8]{0} parameter(0)", f"  v1 = {element_type}[8]{{0}} convert(v0)"]
+        rows += [f"  v{n + 1} = {element_type}[8]{{0}} {chance.choice(opcodes)}(v{n})" for n in range(1, 14)]
+        rows.append("  ROOT v15 = f32[8]{0} convert(v14)")
+        fusions.append("\n".join([f"fused{number} {{", *rows, "}\n"]))
+        calls.append(f"  c{number + 1} = f32[8]{{0}} fusion(c{number}), kind=kLoop, calls=fused{number}")
+    calls[-1] = calls[-1].replace("  c", "  ROOT c", 1)
+    return module("\n".join([*fusions, "ENTRY main {", *calls, "}"]))
+
+
+OLD, NEW = program(_UNARY[:4], "f16", 1), program(_UNARY[4:], "bf16", 2)
+
+
+@pytest.fixture(scope="module")
+def found() -> ModuleDiff:
+    return diff(OLD, NEW)
+
+
+def test_unrelated_programs_are_listed_and_said_to_be(found: ModuleDiff) -> None:
+    (hit,) = found.limit_hits
+    assert hit.name == "unrelated"
+    assert hit.words.startswith("unrelated: 0 % in common; all but the arguments is listed as removed and added")
+    # 40 calls, and 15 instructions in each fusion; the argument of the program is paired.
+    assert found.summary == {"added": 640, "removed": 640, "changed": 0, "moved": 0}
+    assert found.op_counts["tanh"][0] > 0 == found.op_counts["tanh"][1]
+    assert found.metrics["bytes_accessed"][0] > 0 < found.metrics["bytes_accessed"][1]
+
+
+def test_the_script_of_unrelated_programs_replays_both_ways(found: ModuleDiff) -> None:
+    back = diff(NEW, OLD)
+    assert found.replay().complete and back.replay().complete
+    assert back.limit_hits == found.limit_hits
+    turned = {(edit.new, edit.old, edit.count) for edit in back.edits}
+    assert turned == {(edit.old, edit.new, edit.count) for edit in found.edits}
+
+
+def test_a_lower_limit_matches_them_all_the_same(found: ModuleDiff) -> None:
+    one, other = program(_UNARY[:4], "f16", 1), program(_UNARY[:5], "f16", 2)
+    matched = diff(one, other)
+    assert "unrelated" not in [hit.name for hit in matched.limit_hits]
+    listed = diff(one, other, limits=Limits(unrelated=100))
+    assert [hit.name for hit in listed.limit_hits] == ["unrelated"]
+    assert listed.replay().complete
+    assert sum(listed.summary.values()) > sum(matched.summary.values())
+
+
+@pytest.mark.parametrize("count", [50, 210])
+def test_equals_that_became_others_pair_as_a_group(count: int) -> None:
+    def unary(opcode: str) -> Module:
+        rows = [f"  t{n} = f32[8]{{0}} {opcode}(p)" for n in range(count)]
+        return module("\n".join(["  p = f32[8]{0} parameter(0)", *rows, "  ROOT r = f32[8]{0} add(t3, t17)"]))
+
+    found = diff(unary("tanh"), unary("exponential"))
+    assert found.summary == {"added": 0, "removed": 0, "changed": count, "moved": 0}
+    assert not found.limit_hits
+    assert found.replay().complete
