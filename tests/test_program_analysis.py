@@ -294,7 +294,7 @@ def scanned(turns: int) -> Module:
 
 def sentences(old: Module, new: Module) -> list[str]:
     found = hlodiff.diff(old, new)
-    return list(format_unrolled(found, found.metrics["loops"]))
+    return list(format_unrolled(found))
 
 
 def test_a_diff_says_that_a_loop_became_copies_and_the_reverse() -> None:

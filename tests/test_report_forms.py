@@ -156,11 +156,12 @@ def test_annotations() -> None:
         "::error title=k on cpu%3A broken::damaged",
         "::error file=model.py,line=31,title=f on cpu%3A growth::instructions are linear in `length`%0A"
         "worse on cpu: +2 all-gathers (24.0 KiB), aliased 512 B -> 0 B; model.py:31%0A"
-        "compiled: numerics: 2 all-gathers added (24.0 KiB); 1 changed of 3 instructions%0A33, 65%0A"
+        "compiled: numerics: 2 all-gathers added (24.0 KiB); 1 changed of 3 instructions, model.py:31 (loss)%0A"
+        "33, 65%0A"
         "hint: roll the loop",
         "::error file=model.py,line=31,title=f on cpu%3A changed::compiles to another program than the snapshot%0A"
         "worse on cpu: +2 all-gathers (24.0 KiB), aliased 512 B -> 0 B; model.py:31%0A"
-        "compiled: numerics: 2 all-gathers added (24.0 KiB); 1 changed of 3 instructions",
+        "compiled: numerics: 2 all-gathers added (24.0 KiB); 1 changed of 3 instructions, model.py:31 (loss)",
         "::error title=g on cpu%3A new::has no snapshot%0Ahint: hlodiff update g",
         "::error title=h on cpu%3A orphaned::has a snapshot, but nothing of this name is registered for this target "
         "any more%0Ahint: hlodiff update --prune",

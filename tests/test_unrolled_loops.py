@@ -303,7 +303,7 @@ def read(function: Callable[..., object], *arguments: object) -> Module:
 
 def sentences(old: Module, new: Module) -> list[str]:
     diff = hlodiff.diff(old, new)
-    return list(format_unrolled(diff, diff.metrics["loops"]))
+    return list(format_unrolled(diff))
 
 
 def test_the_loop_that_went_is_named_where_another_one_stays(programs: ModuleType) -> None:

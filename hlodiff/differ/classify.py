@@ -356,7 +356,9 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     """One field; the type of an argument is both the caller's affair and a matter of rounding."""
     field, (old, new) = change.field, (change.old, change.new)
     site = edit.new or edit.old
-    numeric = _is_numeric(field, old, new, site)
+    numeric = _is_numeric(field, old, new, site) or (
+        field in ("attribute:dimensions", "attribute:window") and _is_reordered_sum(edit, diff)
+    )
     if _is_interface(field, edit, diff):
         return [("interface", False), *_told("numerics", numeric)]
     if _is_placement(field, old, new, edit):
@@ -423,8 +425,19 @@ def _is_numeric(field: str, old: str, new: str, site: Site | None) -> bool:
         return True
     if field == "opcode":
         return {old, new} <= _ACCUMULATING and site is not None and bool(_FLOATS.search(site.text))
-    sums = site is not None and site.opcode in _SUMS and bool(_FLOATS.search(site.text))
-    return sums and field in ("attribute:dimensions", "attribute:window")
+    return False
+
+
+def _is_reordered_sum(edit: Edit, diff: ModuleDiff) -> bool:
+    """Whether a sum adds the same numbers in another order; over other axes of an array it is another sum."""
+    if edit.old is None or edit.new is None or edit.new.opcode not in _SUMS or not _FLOATS.search(edit.new.text):
+        return False
+    shapes = []
+    for module, site in ((diff.old, edit.old), (diff.new, edit.new)):
+        instructions = module.computations[site.computation].instructions
+        operands = instructions[site.instruction].operands
+        shapes.append(instructions[operands[0]].shape.dimensions if operands else ())
+    return shapes[0] != shapes[1] and sorted(map(str, shapes[0])) == sorted(map(str, shapes[1]))
 
 
 def _is_custom_call(site: Site | None) -> bool:

@@ -9,6 +9,7 @@ from hlodiff.differ.causes import roots_of
 from hlodiff.differ.computation_matches import Place, at
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import RawEdit, text_of
+from hlodiff.differ.line_work import replaced_edits
 from hlodiff.differ.metrics import cycles_of
 from hlodiff.differ.regions import number_by_line
 from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange, Site
@@ -154,13 +155,26 @@ def group_edits(
     roots = roots_of(edits)
     lines = [_line(origins, edit) for edit in edits]
     regions = number_by_line(edits, lines)
+    stacks = origins[0].stack, origins[1].stack
+    replaced = replaced_edits((old, new), edits, lines, regions, stacks)
     groups: dict[tuple[object, ...], list[int]] = {}
     for index, root in enumerate(roots):
-        apart = (regions[index], edits[index].is_weak, None if root == index else signatures[root])
+        apart = (regions[index], edits[index].is_weak, index in replaced, None if root == index else signatures[root])
         groups.setdefault((signatures[index], lines[root], *apart), []).append(index)
     printed_sides = tuple(map(PrintedProgram, printed)) if printed else ()
     found = [
-        (_edit(old, new, origins, [edits[n] for n in members], regions[members[0]], printed_sides), members)
+        (
+            _edit(
+                old,
+                new,
+                origins,
+                [edits[n] for n in members],
+                regions[members[0]],
+                members[0] in replaced,
+                printed_sides,
+            ),
+            members,
+        )
         for members in groups.values()
     ]
     found.sort(  # stable: else program order
@@ -223,6 +237,7 @@ def _edit(
     origins: tuple[Origins, Origins],
     members: Sequence[RawEdit],
     region: int | None,
+    is_replaced: bool,
     printed: Sequence[PrintedProgram],
 ) -> Edit:
     first = members[0]
@@ -245,6 +260,7 @@ def _edit(
         cost=(costs[0], costs[1]) if any(costs) else None,
         is_weak=first.is_weak,
         region=region,
+        is_replaced=is_replaced,
     )
 
 

@@ -271,7 +271,7 @@ def number_by_line(edits: Sequence[RawEdit], lines: Sequence[tuple[Line, ...]]) 
     numbers: dict[tuple[Line, ...], int] = {}
     found: list[int | None] = [None] * len(edits)
     for region in members.values():
-        sides = [_common(line for n in region if (line := _line_of(edits[n], lines[n], s))) for s in (0, 1)]
+        sides = region_lines([edits[n] for n in region], [lines[n] for n in region])
         if None in sides:
             continue
         number = numbers.setdefault((sides[0], sides[1]), len(numbers))
@@ -280,6 +280,13 @@ def number_by_line(edits: Sequence[RawEdit], lines: Sequence[tuple[Line, ...]]) 
                 found[n] = number
     _join(edits, lines, numbers, found)
     return found
+
+
+def region_lines(edits: Sequence[RawEdit], lines: Sequence[tuple[Line, ...]]) -> tuple[Line, Line]:
+    """The old and the new line that most edits of a region come from; None where no line has most of them."""
+    pairs = tuple(zip(edits, lines, strict=True))
+    old, new = (_common(line for edit, own in pairs if (line := _line_of(edit, own, side))) for side in (0, 1))
+    return old, new
 
 
 def _join(
@@ -294,6 +301,9 @@ def _join(
         for side in (0, 1):
             by_side[side].setdefault(key[side], number)
     for n, edit in enumerate(edits):
+        if found[n] is None and edit.kind == "changed" and any(change.field == "opcode" for change in edit.changes):
+            found[n] = numbers.get((lines[n][0], lines[n][1]))
+            edit.is_weak |= found[n] is not None
         if found[n] is None and edit.kind in ("added", "removed") and edit.cause is None:
             side = int(edit.kind == "added")
             if lines[n][side] is not None:
@@ -380,7 +390,7 @@ def replaced_regions(diff: ModuleDiff) -> tuple[Region, ...]:
     """
     members: dict[int, list[int]] = {}
     for index, edit in enumerate(diff.reported):
-        if edit.region is not None:
+        if edit.region is not None and edit.is_replaced:
             members.setdefault(edit.region, []).append(index)
     regions = []
     for _, numbers in sorted(members.items()):

@@ -106,7 +106,9 @@ class Edit:
             of the module itself.
         is_weak: whether its sides are a pair on weak evidence alone (another opcode or literal where all around is
             other too): the script keeps the pair, and reports show it as removed and added.
-        region: the number of the region that it belongs to, where one subgraph was replaced by another, else None.
+        region: the number of the region that it belongs to, where most was removed and added, else None.
+        is_replaced: whether the region's line really computes less of what was removed and more of what was added:
+            only then a report says that one replaced the other.
         passes: since which pass of XLA it is there, in words; "" where that was not asked for.
     """
 
@@ -122,6 +124,7 @@ class Edit:
     cost: tuple[Cost | None, Cost | None] | None = None
     is_weak: bool = False
     region: int | None = None
+    is_replaced: bool = False
     passes: str = ""
 
     @property

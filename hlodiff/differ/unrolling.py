@@ -73,6 +73,54 @@ def unrolling(looped: Module, unrolled: Module) -> Unrolling | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class PartialUnrolling:
+    """A loop that turns less often and does more in each turn, or the reverse.
+
+    Args:
+        loop: its line.
+        turns: how often it turns, old and new.
+        copies: how many copies of the shorter body a turn does, old and new: one of them is 1.
+    """
+
+    loop: FrameTree
+    turns: tuple[int, int]
+    copies: tuple[int, int]
+
+
+def partial_unrolling(old: Module, new: Module) -> PartialUnrolling | None:
+    """The first loop of which a turn does several turns of the other program's, as `scan(..., unroll=3)` does.
+
+    Args:
+        old, new: programs; only StableHLO is looked at.
+
+    Returns:
+        a loop of one line whose turns are known on both sides and whose bodies compute as often as much; else None.
+    """
+    if old.stage != "stablehlo" or new.stage != "stablehlo":
+        return None
+    sides: list[dict[FrameTree, tuple[set[int], Counter[bytes]]]] = []
+    for module in (old, new):
+        found: dict[FrameTree, tuple[set[int], Counter[bytes]]] = {}
+        for loop in _loops(module, labels_of(module)):
+            turns, body = found.setdefault(loop.where, (set(), Counter()))
+            turns.add(loop.turns)
+            body.update(loop.body)
+        sides.append(found)
+    for where, (turns, body) in sides[0].items():
+        others, larger = sides[1].get(where, (set(), Counter[bytes]()))
+        if len(turns) != 1 or len(others) != 1 or turns == others:
+            continue
+        before, after = next(iter(turns)), next(iter(others))
+        times = max(before, after) // max(1, min(before, after))
+        one, several = (body, larger) if before > after else (larger, body)
+        if times * min(before, after) != max(before, after) or times < 2:
+            continue
+        if _shared({label: times * count for label, count in one.items()}, several) >= _SHARED:
+            return PartialUnrolling(where, (before, after), (1, times) if before > after else (times, 1))
+    return None
+
+
 def _loops(module: Module, labels: Sequence[Sequence[bytes]]) -> Iterator[_LoopTurns]:
     """Loops whose turns are known exactly, with what their bodies compute."""
     for it, turns, body in turning(module):

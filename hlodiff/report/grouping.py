@@ -14,6 +14,7 @@ from hashlib import sha256
 
 from hlodiff.differ.costs import added_up, program_cost
 from hlodiff.differ.grouping import weight_of
+from hlodiff.differ.line_work import ARRANGING
 from hlodiff.differ.regions import MOST_FOR_ONE, opcode_counts
 from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
 from hlodiff.report.edits import (
@@ -31,6 +32,7 @@ from hlodiff.report.wording import many, place, shown_stack
 
 Key = tuple[object, ...]
 REPLACED = "replaced"
+Counts = tuple[tuple[str, int], ...]
 Sides = tuple[Cost | None, Cost | None]
 # Fields whose values differ within a group: they belong to the single instruction.
 _OWN = frozenset(["shape", "layout", "operands", "backend_config", "computation", "schedule", "attribute:root"])
@@ -38,6 +40,7 @@ _OWN_ATTRIBUTES = ("dim", "slice", "window", "indices", "permutation", "frontend
 _MOST_SHAPES = 3
 _MOST_FOLLOWERS = 4
 _MOST_OPCODES = 5
+_MOST_FOR_EACH = 15  # operations that one replaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +135,21 @@ def grouped(members: Iterable[GroupMember], stage: str, root: str = "") -> dict[
     members = tuple(members)
     regions: dict[tuple[int, int], list[Edit]] = {}
     for member in members:
-        if member.edit.region is not None:
-            regions.setdefault((member.program, member.edit.region), []).append(member.edit)
+        if member.edit.is_replaced and member.edit.region is not None:
+            regions.setdefault((member.program, member.edit.region), []).extend(_whole(member, stage))
     keys = {number: _region_key(edits, stage, root) for number, edits in regions.items()}
     found: dict[Key, list[GroupMember]] = {}
     for member in members:
-        region = None if member.edit.region is None else keys[member.program, member.edit.region]
+        edit = member.edit
+        region = keys.get((member.program, edit.region or 0)) if edit.is_replaced else None
         found.setdefault(region or _key(member.edit, stage, root), []).append(member)
     return found
+
+
+def _whole(member: GroupMember, stage: str) -> list[Edit]:
+    """An edit, and of a fusion what came or went in it: which of it is a fusion, the compiler decides."""
+    along = [edit for edit in member.followers if edit.kind == member.edit.kind] if stage == "compiled" else []
+    return [member.edit, *(replace(edit, cause=None) for edit in along)]
 
 
 def _region_key(edits: Sequence[Edit], stage: str, root: str) -> Key | None:
@@ -147,8 +157,12 @@ def _region_key(edits: Sequence[Edit], stage: str, root: str) -> Key | None:
     sides = [[edit for edit in edits if edit.kind == kind] for kind in ("removed", "added")]
     if not all(sides):
         return None
-    sizes = sorted(sum(count for _, count in opcode_counts(side)) for side in sides)
-    if sizes[0] == 1 and sizes[1] > MOST_FOR_ONE:  # what else the line brought elsewhere made it lopsided
+    works = _net_counts(sides[0], sides[1], stage)
+    least, most = sorted(sum(count for _, count in counts) for counts in works)
+    calls = any(opcode in ("call", "func.call") for counts in works for opcode, _ in counts)  # each is many operations
+    if not least or (not calls and most > _MOST_FOR_EACH * least):
+        return None
+    if least == 1 and most > MOST_FOR_ONE:  # what else the line brought elsewhere made it lopsided
         return None
     lines = [_common_line(side, root) for side in sides]
     return stage, REPLACED, *(lines if all(lines) else map(opcode_counts, sides))
@@ -197,7 +211,8 @@ def _passes(edits: Sequence[Edit]) -> str:
 def _replaced(key: Key, members: Sequence[GroupMember], followers: Sequence[Edit], cost: Sides, root: str) -> EditGroup:
     """One group for all that went and came by one line."""
     edits = [member.edit for member in members]
-    gone, came = ([edit for edit in edits if edit.kind == kind] for kind in ("removed", "added"))
+    along = [edit for member in members for edit in _whole(member, str(key[0]))]
+    gone, came = ([edit for edit in along if edit.kind == kind] for kind in ("removed", "added"))
     lines = [_common_line(side, root) for side in (gone, came)]
     first = next((edit for edit in came if place(edit.source, root) == lines[1]), came[0])
     was = f" (was {lines[0]})" if lines[0] and lines[0] != lines[1] else ""
@@ -205,7 +220,7 @@ def _replaced(key: Key, members: Sequence[GroupMember], followers: Sequence[Edit
         key,
         REPLACED,
         sum(edit.count for edit in edits),
-        f"{_subgraph(gone)} by {_subgraph(came)}{was}",
+        f"{_subgraph(gone, came, str(key[0]))} by {_subgraph(came, gone, str(key[0]))}{was}",
         lines[1],
         shown_stack(first.source, root),
         _follows("", followers),
@@ -226,9 +241,19 @@ def _common_line(edits: Sequence[Edit], root: str) -> str:
     return counts.most_common(1)[0][0] if counts else ""
 
 
-def _subgraph(edits: Sequence[Edit]) -> str:
-    """`12 multiply, 4 add, tanh and 3 more`."""
-    counts = opcode_counts(edits)
+def _net_counts(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> tuple[Counts, Counts]:
+    """What the edits of either side compute, without what the other one has too."""
+    gone, came = Counter(dict(opcode_counts(edits))), Counter(dict(opcode_counts(others)))
+    pair = gone - came, came - gone
+    dropped = {"convert", *(ARRANGING if stage == "compiled" else ())}
+    works = [{opcode: count for opcode, count in one.items() if opcode not in dropped} or one for one in pair]
+    old, new = (tuple(sorted(one.items(), key=lambda item: (-item[1], item[0]))) for one in works)
+    return old, new
+
+
+def _subgraph(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> str:
+    """`12 multiply, 4 add, tanh and 3 more`: what the other side does not have too."""
+    counts, _ = _net_counts(edits, others, stage)
     words = [f"{count:,} {opcode}" if count > 1 else opcode for opcode, count in counts[:_MOST_OPCODES]]
     rest = sum(count for _, count in counts[_MOST_OPCODES:])
     listed = ", ".join(words) + (f" and {rest:,} more" if rest else "")

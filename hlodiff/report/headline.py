@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from hlodiff.differ.arguments import argument_changes
 from hlodiff.differ.classify import is_argument
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.executed_count import ZERO
+from hlodiff.differ.grouping import weight_of
 from hlodiff.differ.moves import relocations
 from hlodiff.differ.result import Edit, ModuleDiff
+from hlodiff.hlo.metadata import is_library, own_frame
 from hlodiff.hlo.model import Module
 from hlodiff.report.executed import PER_CALL, differs_from_text, executed_pair, format_executed
 from hlodiff.report.grouping import REPLACED, edit_groups_of
 from hlodiff.report.stories import stories
-from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many
+from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many, place
 
 
-def format_unrolled(diff: ModuleDiff, loops: tuple[float, float]) -> Iterator[str]:
-    """One sentence where a program has fewer loops and copies of a body in their place, or the reverse.
+def format_unrolled(diff: ModuleDiff) -> Iterator[str]:
+    """One sentence where copies of a body came in the place of a loop, or of some of its turns, or the reverse.
 
     Args:
         diff: of two programs.
-        loops: how many loops they have.
 
     Returns:
         at most one sentence without markup; none of compiled programs, where XLA splits and merges copies.
     """
-    old, new = loops
-    if old > new:
-        yield from _sentence(diff.old, diff.new, "became")
-    elif new > old:
-        yield from _sentence(diff.new, diff.old, "was")
+    if diff.old.stage != "stablehlo":
+        return
+    loops = {edit.kind for edit in diff.edits if any(s and s.opcode == "while" for s in (edit.old, edit.new))}
+    if not loops:
+        return
+    sentences = [*_sentence(diff.old, diff.new, "became"), *_sentence(diff.new, diff.old, "was"), *_partly(diff)]
+    yield from sentences[:1]
 
 
 def _sentence(looped: Module, unrolled: Module, verb: str) -> Iterator[str]:
@@ -45,6 +49,41 @@ def _sentence(looped: Module, unrolled: Module, verb: str) -> Iterator[str]:
         yield f"the loop of {place_of(found.loop)} {verb} {found.copies.copies:,} copies of its body{here}"
 
 
+def _partly(diff: ModuleDiff) -> Iterator[str]:
+    from hlodiff.differ.unrolling import partial_unrolling
+    from hlodiff.report.program_analysis import place_of
+
+    found = partial_unrolling(diff.old, diff.new)
+    if found is not None:
+        turns = format_pair(f"{found.turns[0]:,}", f"{found.turns[1]:,}")
+        old, new = found.copies
+        words = f"holds {new} copies of its body" if new > 1 else f"no longer holds {old} copies of its body"
+        yield (
+            f"the loop of {place_of(found.loop)} {words} and turns less often ({turns})"
+            if new > 1
+            else (f"the loop of {place_of(found.loop)} {words} and turns more often ({turns})")
+        )
+
+
+def main_place(diff: ModuleDiff) -> str:
+    """The line of the user's own code that most of the edits come from that matter most; "" where none is known.
+
+    Example:
+        >>> main_place(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
+        ''
+    """
+    counts: dict[tuple[bool, int], Counter[str]] = {}
+    for edit in diff.reported:
+        frame = own_frame(edit.source)
+        if edit.cause is None and frame is not None:
+            arranged = set(edit.fields) <= _ARRANGED and edit.kind == "changed"
+            rank = is_library(frame.file), 2 if arranged else weight_of(edit)
+            counts.setdefault(rank, Counter())[place(edit.source)] += edit.count
+    return counts[min(counts)].most_common(1)[0][0] if counts else ""
+
+
+_ARRANGED = frozenset(["memory_space", "layout", "backend_config", "operands", "fusion_kind"])
+_PLACE = re.compile(r"\.py:\d+")
 Metrics = Mapping[str, tuple[float, float]]
 SAME = "the same program"
 """The whole headline of a program without edits, where its schedule and tuning are the same too."""
@@ -57,11 +96,12 @@ _COUNTED = (
 )
 
 
-def headline(program: ProgramComparison) -> str:
-    """Kind and size of a change, and the few facts that a reviewer must not miss.
+def headline(program: ProgramComparison, stablehlo: ProgramComparison | None = None) -> str:
+    """Kind and size of a change, the few facts that a reviewer must not miss, and the line that it comes from.
 
     Args:
         program: one with status "changed".
+        stablehlo: the other stage of a compiled program, where it is known: its edits say which line was written.
 
     Returns:
         one line without markup.
@@ -76,6 +116,13 @@ def headline(program: ProgramComparison) -> str:
     counts = [f"{count:,} {kind}" for kind, count in diff.summary.items() if count]
     size = f"{', '.join(counts)} of {many(max(diff.old.instruction_count(), 1), 'instruction')}"
     sentences = list(_sentences(program, diff))[:_MOST_SENTENCES]
+    written = stablehlo.diff if stablehlo is not None and program.stage == "compiled" else None
+    if written is not None and not written.identical:
+        sentences += [f"see StableHLO: {words}" for words in format_unrolled(written)]
+    if not any(_PLACE.search(words) for words in sentences):
+        where = main_place(written) if written is not None and not written.identical else ""
+        where = where or main_place(diff)
+        size += f", {where}" if where else ""
     return f"{', '.join(program.classes)}: {'; '.join([*sentences, size])}{_other_channels(diff)}"
 
 
@@ -94,7 +141,7 @@ def stories_of(program: ProgramComparison) -> Iterator[str]:
     yield from _moves(diff)
     yield from _constraints(diff, metrics)
     yield from _element_types(diff)
-    yield from format_unrolled(diff, metrics.get("loops", (0, 0)))
+    yield from format_unrolled(diff)
 
 
 def _sentences(program: ProgramComparison, diff: ModuleDiff) -> Iterator[str]:
@@ -104,10 +151,10 @@ def _sentences(program: ProgramComparison, diff: ModuleDiff) -> Iterator[str]:
     yield from _moves(diff)
     yield from _constraints(diff, metrics)
     yield from _collectives(program)
+    yield from format_unrolled(diff)
     yield from _replaced(diff)
     yield from _element_types(diff)
     yield from _memories(diff)
-    yield from format_unrolled(diff, metrics.get("loops", (0, 0)))
     for name, one, several, size in _COUNTED:
         yield from _of_one_call(program, name, one, several, size)
     old, new = metrics.get("loops", (0, 0))
@@ -117,7 +164,7 @@ def _sentences(program: ProgramComparison, diff: ModuleDiff) -> Iterator[str]:
 
 def _replaced(diff: ModuleDiff) -> Iterator[str]:
     """Subgraphs that others came in the place of, largest first: what they were, what they are, and the line."""
-    edits = [edit for edit in diff.reported if edit.region is not None]
+    edits = [edit for edit in diff.reported if edit.is_replaced]
     groups = edit_groups_of(edits, diff.old.stage) if edits else ()
     for group in [group for group in groups if group.kind == REPLACED][:1]:
         yield f"{group.kind} {group.what} ({group.where})" if group.where else f"{group.kind} {group.what}"

@@ -135,7 +135,8 @@ def _program_texts(
         for key, group in groups.items():
             members.setdefault(key, []).extend(group)
         edit_groups = in_order(edit_group_of(key, group, root) for key, group in groups.items())
-        words = headline(program), tuple(sections(program))
+        written = next((one for _, one in programs if (one.stage, one.target) == ("stablehlo", program.target)), None)
+        words = headline(program, written), tuple(sections(program))
         same = repr((program.stage, words, [replace(edit_group, edits=()) for edit_group in edit_groups]))
         program_text = found.get(same) or ProgramText(name, program.stage, (), *words, edit_groups, ())
         targets = (*program_text.targets, program.target) if program.target else program_text.targets

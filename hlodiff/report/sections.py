@@ -220,7 +220,7 @@ _COMPILER = "StableHLO is the same, so the compiler did this"
 _BOTH = "StableHLO differs too: "
 _WHO = "your code changed, or the way jax lowers it"
 # Settings of the project that decide what JAX lowers, by their names among the differences of the toolchain.
-_SETTINGS = ("x64", "matmul_precision", "prng_impl", "env")
+_SETTINGS = ("x64", "matmul_precision", "prng", "threefry_partitionable", "partitioner", "env")
 _JAX = "this jax lowers it otherwise"
 
 

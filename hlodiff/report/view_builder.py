@@ -106,13 +106,15 @@ def _program(program: ProgramComparison, number: int, texts: ReportTexts, report
     diff = program.diff if program.status == "changed" else None
     numbers = key_numbers(program) if program.status in ("changed", "added", "removed") else ()
     numbers = judged(program, numbers, report.threshold) if diff else numbers
+    key = program.name, program.target, "stablehlo"
+    written = next((one for one in report.programs if (one.name, one.target, one.stage) == key), None)
     return ProgramView(
         name=program.name,
         target=program.target,
         stage=program.stage,
         status=program.status,
         word=", ".join(program.classes) if diff else "",
-        headline=headline(program) if program.diff else "",
+        headline=headline(program, written) if program.diff else "",
         edited=sum(diff.summary.values()) if diff else 0,
         numbers=numbers,
         scopes=most_changed(diff) if diff else (),

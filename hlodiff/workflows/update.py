@@ -247,7 +247,8 @@ def _difference(key: Key, old: Snapshot, new: Snapshot, limits: Limits) -> Updat
         return UpdateRow(key, "facts")
     before, after = (Side("", snapshot_programs(one, key.folder)) for one in (old, new))
     programs = compare_sides(before, after, limits).programs
-    lines = (f"{STAGE_NAMES[one.stage]}: {one.reason or headline(one)}" for one in programs)
+    written = next((one for one in programs if one.stage == "stablehlo"), None)
+    lines = (f"{STAGE_NAMES[one.stage]}: {one.reason or headline(one, written)}" for one in programs)
     return UpdateRow(key, "changed", tuple(lines))
 
 
