@@ -62,7 +62,7 @@ def test_leaving_keeps_what_was_decided(changed: Compiler, said: Ask) -> None:  
     assert code == 0, out
     assert pending() == ["f/tpu-v5e-2x2", "g/small/cpu", "h/cpu"]
     code, out = review("\x03")
-    assert (code, pending()) == (2, ["f/tpu-v5e-2x2", "g/small/cpu", "h/cpu"]), out
+    assert (code, pending()) == (130, ["f/tpu-v5e-2x2", "g/small/cpu", "h/cpu"]), out
 
 
 def test_what_is_the_same_is_asked_once(compiler: Compiler, said: Ask) -> None:  # noqa: F811

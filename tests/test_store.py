@@ -40,6 +40,8 @@ from hlodiff.snapshots import (
 from hlodiff.snapshots import read as snapshot_module
 from hlodiff.snapshots import write as write_module
 from hlodiff.snapshots import writing as _writing_function
+from hlodiff.snapshots.pending import drop_pending, keep_pending, tidy_pending
+from hlodiff.snapshots.write import PARTIAL
 from hlodiff.snapshots.yaml_format import dump, load
 
 STABLEHLO = "module {\n}\n"
@@ -577,3 +579,18 @@ def test_a_source_table_that_does_not_fit_changes_nothing(source: dict[str, Any]
 )
 def test_paths_without_the_machine(file: str, portable: str) -> None:
     assert portable_file(file, "/srv/project") == portable
+
+
+def test_a_pending_folder_in_which_nothing_waits_is_gone(tmp_path: Path) -> None:
+    own, other = tmp_path / ".hlodiff" / "pending", tmp_path / "pending"
+    snapshot = Snapshot("f", "", "cpu", {"format_version": 1}, "module {}\n", "HloModule m\n")
+    for root in (own, other):
+        tidy_pending(root)
+        assert not root.exists()
+        keep_pending(root, snapshot, None, "new")
+        (root / PARTIAL / "half").mkdir(parents=True)
+        tidy_pending(root)
+        assert sorted(entry.name for entry in root.iterdir()) == [".gitignore", "f"], "and no half of anything"
+        drop_pending(root, snapshot.key)
+        tidy_pending(root)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["pending"], "what somebody named stays"

@@ -127,7 +127,7 @@ class Worker:
     def death(self, root: Path) -> WorkerDeath:
         """How the process ended, with file names relative to `root`."""
         how = f"the worker was {self.excess}" if self.excess else self._exit()
-        how += f" while {self.phase}" if self.phase in _NATIVE_PHASES else ""
+        how += f" while {self.phase}" if isinstance(self.request, Request) and self.phase in _NATIVE_PHASES else ""
         with self.log.open("rb") as stream:
             stream.seek(max(self.log_start, self.log.stat().st_size - _LOG_READ))
             text = stream.read().decode(errors="replace")

@@ -11,7 +11,7 @@ from typing import Literal, cast
 
 from hlodiff.capture.availability import check_jax, missing
 from hlodiff.capture.messages import CaptureFailure, NotChecked, Request
-from hlodiff.capture.pool import WorkerPool, worker_setting
+from hlodiff.capture.pool import WorkerDeath, WorkerPool, worker_setting
 from hlodiff.capture.targets import parse
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError, HlodiffError
@@ -153,9 +153,12 @@ def _profile_one(config: Config, wanted: ProfileRequest) -> ProfileResult | NotC
         return NotChecked(*where, *lacking)
     setting = worker_setting(name)
     with WorkerPool(config) as pool:
-        pool.start_ready(setting, "capture")
+        worker = pool.start_ready(setting, "capture")
         try:
             return cast("ProfileResult | NotChecked | CaptureFailure", pool.ask(setting, "profile", wanted))
+        except WorkerDeath as death:
+            what = death.describe(request.function, worker.locations.get(request.function, ""))
+            return CaptureFailure(*where, what, death.log)
         except CaptureError as error:
             return CaptureFailure(*where, error.what, "")
         except HlodiffError as error:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.keys import is_safe as is_safe
     from hlodiff.snapshots.keys import keys_of as keys_of
     from hlodiff.snapshots.origin import CaptureOrigin as CaptureOrigin
+    from hlodiff.snapshots.pending import OWN_FOLDER as OWN_FOLDER
     from hlodiff.snapshots.pending import RECORDS as RECORDS
     from hlodiff.snapshots.pending import Pending as Pending
     from hlodiff.snapshots.pending import PendingRecord as PendingRecord
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.pending import record_digest as record_digest
     from hlodiff.snapshots.pending import record_id as record_id
     from hlodiff.snapshots.pending import recorded_text as recorded_text
+    from hlodiff.snapshots.pending import tidy_pending as tidy_pending
     from hlodiff.snapshots.provenance import attach_source as attach_source
     from hlodiff.snapshots.provenance import name_arguments as name_arguments
     from hlodiff.snapshots.provenance import numbered as numbered
@@ -72,8 +74,8 @@ _FILES = {
     "growth_file": "list_growth read_growth remove_growth write_growth",
     "keys": "PYTEST Key is_safe keys_of",
     "origin": "CaptureOrigin",
-    "pending": "RECORDS Pending PendingRecord digest drop_pending drop_record keep_pending keep_record list_records"
-    " program_id read_pending read_record record_digest record_id recorded_text",
+    "pending": "OWN_FOLDER RECORDS Pending PendingRecord digest drop_pending drop_record keep_pending keep_record"
+    " list_records program_id read_pending read_record record_digest record_id recorded_text tidy_pending",
     "provenance": "attach_source name_arguments numbered restored source_of",
     "read": "SnapshotListing Snapshot StaleError is_stale list_snapshots marked_stale read_snapshot"
     " read_summary read_whole_snapshot stale_of unpack",

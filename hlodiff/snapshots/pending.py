@@ -38,6 +38,8 @@ from hlodiff.snapshots.yaml_format import NEWER, FutureFormatError, dump, load
 
 PENDING = "pending.json"
 PENDING_VERSION = 1
+OWN_FOLDER = (".hlodiff", "pending")
+"""Where captures wait below a project's folder."""
 Kind = Literal["new", "changed", "facts"]
 KINDS: tuple[Kind, ...] = ("new", "changed", "facts")
 _LARGEST_NOTE = 16 * 1024 * 1024  # 100 bytes for each file that was imported
@@ -155,6 +157,26 @@ def drop_pending(root: Path, key: Key) -> None:
     if place_below(root, key.folder).is_dir():
         with _holding(root):
             remove_snapshot(root, key, [PENDING])
+
+
+def tidy_pending(root: Path) -> None:
+    """Drop what a killed run left half written, and hlodiff's own pending folder where nothing waits in it.
+
+    Args:
+        root: the pending folder; one that somebody made elsewhere stays, also where it is empty.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    if not root.is_dir():
+        return
+    with writing(root, wait=_PATIENCE):
+        pass  # taking the folder drops what a killed run has left
+    with contextlib.suppress(OSError):  # another check has just left something there
+        if root.parts[-2:] == OWN_FOLDER and all(entry.name == ".gitignore" for entry in root.iterdir()):
+            (root / ".gitignore").unlink(missing_ok=True)
+            root.rmdir()
+            root.parent.rmdir()
 
 
 def read_pending(tree: Tree, key: Key) -> Pending:

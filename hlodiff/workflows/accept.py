@@ -16,7 +16,16 @@ from hlodiff.report.lines import json_text, printable
 from hlodiff.report.programs import texts_of
 from hlodiff.report.report import Report
 from hlodiff.report.wording import many
-from hlodiff.snapshots import RECORDS, Key, PendingRecord, drop_pending, drop_record, write_snapshot, writing
+from hlodiff.snapshots import (
+    RECORDS,
+    Key,
+    PendingRecord,
+    drop_pending,
+    drop_record,
+    tidy_pending,
+    write_snapshot,
+    writing,
+)
 from hlodiff.snapshots.paths import refuse_links
 from hlodiff.snapshots.pending import Kind, record_path
 from hlodiff.snapshots.write import replace_text
@@ -351,6 +360,7 @@ def accept(
         own, freshness = pending_folder(config), Freshness(config, pending is not None, stale)
         decisions = [*(accept_program(config, one, own, freshness) for one in found.programs), *found.broken]
         decisions += [accept_record(config, one, own, freshness) for one in found.records]
+    tidy_pending(own)
     decisions += found.left
     remaining = len(list_pending(folder)) if pending is None else 0
     statuses = {one.status for one in decisions}

@@ -291,6 +291,7 @@ def check_snapshots(
         *judge_scenarios(scenarios, everything=everything),
     )
     skipped = skipped_notes(run.uncompiled, discovery, chosen) if run.lower_only else ()
+    run.pending.tidy()
     # In CI the pending folder is on another machine than the reader of the log.
     kept = {} if in_ci() else run.pending.ids
     findings = with_ids(findings, run.pending.ids, here=not in_ci())

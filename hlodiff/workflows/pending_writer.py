@@ -12,6 +12,7 @@ from hlodiff.config import Config
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.errors import StoreError
 from hlodiff.snapshots import (
+    OWN_FOLDER,
     CaptureOrigin,
     FolderTree,
     Key,
@@ -24,11 +25,12 @@ from hlodiff.snapshots import (
     list_records,
     list_snapshots,
     program_id,
+    tidy_pending,
 )
 from hlodiff.snapshots.pending import Kind
 from hlodiff.snapshots.yaml_format import dump
 
-FOLDER = Path(".hlodiff", "pending")
+FOLDER = Path(*OWN_FOLDER)
 
 
 def pending_folder(config: Config, given: Path | None = None) -> Path:
@@ -146,6 +148,13 @@ class PendingWriter:
             if key not in known and key.function not in unknown:
                 self.forget(key)
 
+    def tidy(self) -> None:
+        """Leave no folder in which nothing waits."""
+        try:
+            tidy_pending(self.root)
+        except StoreError as error:
+            self._keep_problem(error)
+
     def notes(self) -> tuple[str, ...]:
         """Notes of a report on the pending folder."""
         return (f"not everything is left for `hlodiff accept`: {self.problem}",) if self.problem else ()
@@ -162,6 +171,9 @@ class NullPendingWriter(PendingWriter):
 
     def forget(self, key: Key) -> None:
         """There is nothing to forget."""
+
+    def tidy(self) -> None:
+        """There is nothing to tidy."""
 
     def record(self, key: Key, table: Mapping[str, Any], old: str | None, changed: bool, inputs: Inputs) -> None:
         """Nothing is kept."""

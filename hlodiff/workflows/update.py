@@ -147,6 +147,7 @@ def update(
                 Key(row.key.function, row.key.case, "growth") for row in growth if row.status != "not checked"
             )
             run.forget_records(row.key for row in run.traces)
+            run.pending.tidy()
         except KeyboardInterrupt:
             done = sum(row.status in _RECORDED for row in run.rows.values())
             _LOG.info("%s recorded; `hlodiff update` goes on with the others", many(done, "program"))
