@@ -12,6 +12,7 @@ Example:
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -84,8 +85,18 @@ if not TYPE_CHECKING:  # a type checker would accept every misspelt name
         if name not in _HOME:
             raise AttributeError(f"module 'hlodiff' has no attribute {name!r}")
         value = getattr(import_module(_HOME[name]), name)
+        if name in ("diff", "ModuleDiff"):
+            import_module("hlodiff.differ.result").renderers.update(
+                {form: partial(_shown, form) for form in ("text", "html")}
+            )
         globals()[name] = value
         return value
+
+
+def _shown(form: str, diff: ModuleDiff) -> str:
+    """How `print` and notebooks show a difference: the renderer is imported when somebody looks."""
+    shown: str = getattr(import_module("hlodiff.report.notebook"), f"show_{form}")(diff)
+    return shown
 
 
 def __dir__() -> list[str]:

@@ -191,6 +191,10 @@ class FusionChange:
         }
 
 
+renderers: dict[str, Callable[[ModuleDiff], str]] = {}
+"""What shows a difference as "text" and "html". Reports are above the differ, so `import hlodiff` sets them."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModuleDiff:
     """The whole difference of two programs of one stage.
@@ -236,6 +240,19 @@ class ModuleDiff:
         if self.edits and not self.reported:
             object.__setattr__(self, "reported", self.edits)
             object.__setattr__(self, "reported_from", tuple(range(len(self.edits))))
+
+    def __str__(self) -> str:
+        """The short report, as `hlodiff diff` prints it."""
+        return renderers["text"](self) if "text" in renderers else repr(self)
+
+    def _repr_html_(self) -> str | None:
+        """The same with its colours, for a notebook; None where nothing makes reports."""
+        return renderers["html"](self) if "html" in renderers else None
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """Both, for notebooks that choose."""
+        html = self._repr_html_()
+        return {"text/plain": str(self)} | ({"text/html": html} if html is not None else {})
 
     @property
     def limits(self) -> tuple[str, ...]:

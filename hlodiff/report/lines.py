@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import math
@@ -205,6 +206,38 @@ def lay_out(lines: Iterable[Line], *, width: int, color: bool = False) -> str:
     if color:
         return _colored(lines, width)
     return "".join(f"{text}\n" for line in lines for text in _plain(line, width))
+
+
+# The style sheet of a notebook decides where it has one; else what is legible on white and on black.
+_NOTEBOOK_COLORS = {
+    "red": "var(--jp-error-color1, #d64545)",
+    "green": "var(--jp-success-color1, #2e9d4e)",
+    "yellow": "var(--jp-warn-color1, #b8860b)",
+    "cyan": "var(--jp-info-color1, #2a8fbd)",
+}
+
+
+def lay_out_html(lines: Iterable[Line], *, width: int) -> str:
+    """Lines as one HTML element, with their styles.
+
+    Args:
+        lines: of a report; what they hold may be another's.
+        width: columns, at least 40.
+
+    Example:
+        >>> lay_out_html([Line(0, "<b>", style="bold red")], width=80)[:5]
+        '<pre '
+    """
+    rows = []
+    for line in lines:
+        *_, color = line.style.split(" ") if line.style in _STYLES else ("",)
+        css = "font-weight: bold;" if line.style.startswith("bold") else ""
+        css += f"color: {_NOTEBOOK_COLORS[color]};" if color in _NOTEBOOK_COLORS else ""
+        for text in _plain(line, max(width, 40)):
+            plain = html.escape(text)
+            rows.append(f'<span style="{css}">{plain}</span>' if css and plain else plain)
+    style = "white-space: pre-wrap; line-height: 1.35; margin: 0;"
+    return f'<pre style="{style}">{chr(10).join(rows)}</pre>'
 
 
 def _plain(line: Line, width: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from hlodiff.differ.comparison import ProgramComparison
@@ -75,6 +76,18 @@ class Report:
     source_line: SourceLine | None = field(default=None, repr=False, compare=False)
     brief: bool = False
 
+    def __str__(self) -> str:
+        """The short text, as commands print it."""
+        return _shown(self, "text")
+
+    def _repr_html_(self) -> str:
+        """The short text with its colours, for a notebook."""
+        return _shown(self, "html")
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """Both, for notebooks that choose."""
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
+
     def totals(self) -> dict[str, int]:
         """The number of programs and of each outcome; the same numbers in every form."""
         return count_programs(self.programs, self.findings)
@@ -97,6 +110,12 @@ class Report:
         for program in self.programs:
             found.setdefault(program.name, []).append(program)
         return found
+
+
+def _shown(report: Report, form: str) -> str:
+    """The renderer is imported when somebody looks: it is made of everything that makes reports."""
+    shown: str = getattr(import_module("hlodiff.report.notebook"), f"show_{form}")(report)
+    return shown
 
 
 def toolchain_changes(

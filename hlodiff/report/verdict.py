@@ -14,6 +14,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.executed_count import ExecutedCount
 from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.report.executed import executed_pair
+from hlodiff.report.rows import by_how_much, format_number
 from hlodiff.report.view import Mark, Number, Verdict
 from hlodiff.report.wording import format_arrow, format_bytes, format_change, format_count, many
 
@@ -256,7 +257,5 @@ def format_numbers(numbers: Sequence[Number], below: int, everything: bool = Fal
 
 
 def _both_sides(number: Number) -> str:
-    from hlodiff.report.rows import by_how_much, format_number  # which show numbers of reports without marks too
-
     by = by_how_much(number) if number.old and number.new and not (number.old_bytes or number.new_bytes) else ""
     return f"{number.name} {format_number(replace(number, per=''))}" + (f" ({by})" if by else "")

@@ -60,6 +60,14 @@ class CheckResult:
     report: Report
     exit_code: int
 
+    def __str__(self) -> str:
+        """The report as `hlodiff check` prints it."""
+        return str(self.report)
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return self.report._repr_html_()
+
     @property
     def verdict(self) -> Verdict:
         """The exit code as a word: "clean", "failed" or "undecided"."""

@@ -1,0 +1,48 @@
+"""Differences and reports where Python shows values: `print`, and the cells of a notebook."""
+
+from __future__ import annotations
+
+from hlodiff.differ.comparison import ProgramComparison, Status
+from hlodiff.differ.result import ModuleDiff
+from hlodiff.report.lines import lay_out, lay_out_html
+from hlodiff.report.report import Report
+from hlodiff.report.text import lines_of, totals_line
+
+WIDTH = 110
+
+
+def report_of(diff: ModuleDiff) -> Report:
+    """The report of two programs that were compared without a command.
+
+    Args:
+        diff: their difference.
+
+    Example:
+        >>> from hlodiff.hlo.model import Module
+        >>> report_of(ModuleDiff(Module("step", "compiled", (), 0), Module("step", "compiled", (), 0))).programs[0].name
+        'step'
+    """
+    status: Status = "identical" if diff.identical else "changed"
+    return Report("diff", "old", "new", (ProgramComparison(diff.new.name, None, diff.new.stage, status, diff),))
+
+
+def show_text(value: ModuleDiff | Report) -> str:
+    """The short text, as commands print it, without a newline at its end.
+
+    Example:
+        >>> show_text(Report("diff", "a", "b", ()))
+        'nothing to compare'
+    """
+    report = report_of(value) if isinstance(value, ModuleDiff) else value
+    return lay_out([*lines_of(report), totals_line(report)], width=WIDTH).rstrip("\n")
+
+
+def show_html(value: ModuleDiff | Report) -> str:
+    """The same as HTML for a cell of a notebook.
+
+    Example:
+        >>> "nothing to compare" in show_html(Report("diff", "a", "b", ()))
+        True
+    """
+    report = report_of(value) if isinstance(value, ModuleDiff) else value
+    return lay_out_html([*lines_of(report), totals_line(report)], width=WIDTH)
