@@ -241,7 +241,7 @@ def test_a_worktree_a_shallow_clone_and_a_detached_head(made: Project, tmp_path:
     )
     for folder in (tree, clone):
         made.record("f", "cosine", at=folder / "snapshots")
-        assert "changed  sine -> cosine" in made.git("diff", "--", "snapshots/f/cpu/compiled.hlo", at=folder)
+        assert "changed sine -> cosine" in made.git("diff", "--", "snapshots/f/cpu/compiled.hlo", at=folder)
 
 
 def test_where_there_is_nothing_to_install_into(made: Project, tmp_path: Path) -> None:

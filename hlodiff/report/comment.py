@@ -85,7 +85,7 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
 def _whole(view: ReportView, link: str, head: list[str], details: list[list[str]], left: int) -> str:
     """Everything, but for details that are left out: so many."""
     lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _MOST_FINDINGS)]
-    lines += [*markdown.table(view, link), *markdown.not_checked(view, _MOST_FINDINGS)]
+    lines += [*markdown.table(view, link), *markdown.numbers_table(view), *markdown.not_checked(view, _MOST_FINDINGS)]
     lines += markdown.shared(view) if (details or not left) and not view.brief else []
     lines += [line for detail in details for line in detail]
     lines += [f"Details of {many(left, 'more function')} do not fit here{_linked(link)}.", ""] if left else []

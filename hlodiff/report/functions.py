@@ -20,6 +20,7 @@ from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
 from hlodiff.report.headline import headline, stories_of
 from hlodiff.report.programs import ProgramText, ReportTexts, differs
 from hlodiff.report.report import Report
+from hlodiff.report.rows import by_how_much
 from hlodiff.report.sections import format_cost
 from hlodiff.report.verdict import deciding, format_short
 from hlodiff.report.view import (
@@ -27,6 +28,7 @@ from hlodiff.report.view import (
     ChangeView,
     FunctionView,
     Number,
+    NumberTotals,
     ProgramView,
     StageView,
     TargetVerdict,
@@ -183,9 +185,11 @@ def _what(programs: Sequence[ProgramComparison], stages: Sequence[StageView]) ->
     changed = [one for one in programs if one.status == "changed"]
     written = [one for one in changed if one.stage == "stablehlo"]
     kinds = ", ".join(dict.fromkeys(word for one in (*changed[-1:], *written[:1]) for word in one.classes))
-    said = next((stage.what for stage in stages if stage.what), "")
-    first = next((change for stage in stages for line in stage.lines for change in line.changes), None)
-    words = said or (format_listed(first) if first else "")
+    said = (
+        stage.what or next((format_listed(change) for line in stage.lines for change in line.changes), "")
+        for stage in stages
+    )
+    words = next(filter(None, said), "")
     return ": ".join(filter(None, (kinds, words)))
 
 
@@ -439,6 +443,32 @@ def overall(functions: Sequence[FunctionView]) -> str:
     where = f", {first.where.file}:{first.where.line}" if first.where else ""
     most = {"worse": "worst", "better": "best"}.get(first.verdict, "largest")
     return f"{text}; {most}: {first.name}, {first.largest}{where}" if first.largest else text
+
+
+def totals_by_number(functions: Iterable[FunctionView]) -> tuple[NumberTotals, ...]:
+    """How many programs each number got worse and better in, the most frequent one first; changes above the threshold.
+
+    Example:
+        >>> totals_by_number([FunctionView("f", "same", "same cost")])
+        ()
+    """
+    found: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    for view in functions:
+        for one in view.targets:
+            for number in one.numbers:
+                labels = [f"{view.name} on {target}" for target in one.targets] or [view.name]
+                words = by_how_much(number) if number.old and number.new else format_short(number)
+                found.setdefault((number.name, number.mark), []).extend(
+                    (number.rank, f"{words}, {label}" if words else label) for label in labels
+                )
+    sides: dict[str, dict[str, tuple[int, str]]] = {}
+    for (name, mark), members in found.items():
+        if mark:
+            sides.setdefault(name, {})[mark] = (len(members), max(members, key=lambda member: member[0])[1])
+    rows = [
+        NumberTotals(name, *both.get("worse", (0, "")), *both.get("better", (0, ""))) for name, both in sides.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: -row.worse - row.better))
 
 
 @dataclass(frozen=True, slots=True)

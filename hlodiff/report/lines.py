@@ -255,10 +255,10 @@ def _laid_out(line: Line, width: int) -> list[str]:
         heads += [" " * _TITLES] * (len(parts) - 1)
         return [before + head + part for head, part in zip(heads, parts, strict=True)]
     if line.wrap:
-        parts = _wrapped(text, room)
+        parts = [text] if len(text) <= room and line.ends else _wrapped(text.rstrip(), room)
         for end in map(printable, line.ends):  # whole: behind the text where it fits, else on a line of its own
             fits = len(parts[-1]) + 2 + len(end) <= room
-            parts[-1:] = [f"{parts[-1]}  {end}"] if fits else [parts[-1], f"  {end}"]
+            parts[-1:] = [f"{parts[-1]}  {end}"] if fits else [parts[-1].rstrip(), f"  {end}"]
         return [before + part for part in parts]
     return [before + part for part in _with_ends(text, [printable(end) for end in line.ends], room)]
 
@@ -266,6 +266,8 @@ def _laid_out(line: Line, width: int) -> list[str]:
 def _with_ends(text: str, ends: list[str], room: int) -> list[str]:
     """One line, the text cut if necessary; if half of the text would be lost, the ends go below."""
     end = "".join(f"  {word}" for word in ends)
+    if len(text) + len(end) > room >= len(text.rstrip()) + len(end):
+        text = text.rstrip()  # the column of the ends is wider than the window
     if len(text) + len(end) <= room or len(end) <= room // 2:
         return [(clip(text, room - len(end)) + end).rstrip()]
     # The place in Python is what a reviewer goes to: it gets a line of its own before any of it is lost.

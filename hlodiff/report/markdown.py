@@ -21,6 +21,7 @@ from hlodiff.report.view_builder import build_view
 from hlodiff.report.wording import FORMATS, format_bytes, format_names, format_pair, format_sides, format_targets, many
 
 WIDEST = 160
+_SEVERAL = 4  # functions that changed: more than a reviewer keeps in mind
 _HEAD = ("| edit | times | what | cost | where |", "| --- | ---: | --- | --- | --- |")
 _SEVERITIES = {
     "broken": "could not be judged",
@@ -74,6 +75,17 @@ def table(view: ReportView, link: str = "", most: int | None = None) -> list[str
         lines += [*verdict_table(more, link), "", "</details>", ""]
     left = {name for row in every[len(rows) :] for name in (row.name, *row.also)}
     return [*lines, *([f"... and {many(len(left), 'more function')}{_all_of_it(link)}", ""] if left else [])]
+
+
+def numbers_table(view: ReportView) -> list[str]:
+    """In how many programs each number got worse and better, and where most; for reports of several functions."""
+    if len(view.functions) < _SEVERAL or not view.numbers:
+        return []
+    lines = ["| number | 🔴 worse in | most | 🟢 better in | most |", "| --- | ---: | --- | ---: | --- |"]
+    for one in view.numbers:
+        most = [escape_markdown(clip(words, WIDEST)) for words in (one.most_worse, one.most_better)]
+        lines.append(f"| {escape_markdown(one.name)} | {one.worse:,} | {most[0]} | {one.better:,} | {most[1]} |")
+    return [*lines, ""]
 
 
 def _all_of_it(link: str) -> str:
@@ -258,7 +270,7 @@ def _lines(view: ReportView, everything: bool) -> Iterator[str]:
     if sum(map(len, listed)) > _MOST_CHARACTERS and not everything:
         listed = [line for one in view.overviews for line in overview(one)]
         listed += [f"Details would be longer than {_MOST_CHARACTERS:,} characters: {MORE}.", ""]
-    yield from table(view)
+    yield from (*table(view), *numbers_table(view))
     yield from listed
     yield from not_checked(view, MOST_FINDINGS)
     yield from findings(view.further_findings(), len(view.findings))

@@ -33,7 +33,7 @@ from hlodiff.report.sections import COSTS, cause_lines, format_causes, format_co
 from hlodiff.report.timings import run_lines, timing_lines
 from hlodiff.report.totals import format_checked, format_totals, looked_at
 from hlodiff.report.verdict import MARKS, STYLES, format_numbers
-from hlodiff.report.view import ChangedLine, ChangeView, FunctionView, ReportView, StageView
+from hlodiff.report.view import ChangedLine, ChangeView, FunctionView, NumberTotals, ReportView, StageView
 from hlodiff.report.view_builder import build_view
 from hlodiff.report.wording import format_names, format_pair, format_targets, many
 
@@ -42,7 +42,7 @@ _MOST_MORE_EDITS = 6  # of each further program text: what was written comes fir
 _MOST_GROUPS = 100
 _MANY = 4  # functions that changed: more than a reviewer keeps in mind, so they get a table
 _MOST_BRIEFLY = 8
-_WIDEST_TARGETS, _WIDEST_CELL = 32, 48
+_WIDEST_TARGETS, _WIDEST_CELL, _WIDEST_NAMES = 32, 48, 20
 _ROW_WORDS = {"check": {"added": "new", "removed": "orphaned"}, "diff": {"added": "added", "removed": "removed"}}
 _MOST_LINES = 300  # what a reviewer still scrolls through; more becomes an overview
 _MOST_LINES_OF_LOG = 12
@@ -432,7 +432,7 @@ def _in_short(view: ReportView) -> Iterator[Line]:
     rows = verdict_rows(view.functions, view.programs, _ROW_WORDS[view.command])
     cells = [("function", "target", "verdict", "largest change", "line")]
     cells += [
-        (row.label, ", ".join(row.targets), f"{_row_mark(row.verdict)}{row.verdict}", row.largest, row.where)
+        (row.label, _few(row.targets), f"{_row_mark(row.verdict)}{row.verdict}", row.largest, row.where)
         for row in rows[:MOST_ROWS]
     ]
     columns = [n for n in range(5) if any(row[n] for row in cells[1:])]
@@ -441,11 +441,42 @@ def _in_short(view: ReportView) -> Iterator[Line]:
         style = "bold" if not number else STYLES.get(rows[number - 1].verdict, "").removeprefix("bold").strip()
         text = "  ".join(f"{row[n]:<{widths[n]}}" for n in columns[:-1])
         end = row[columns[-1]]
-        yield Line(0, text if end else text.rstrip(), (end,) if end else (), style)
+        yield Line(0, text if end else text.rstrip(), (end,) if end else (), style, wrap=True)
     if len(rows) > MOST_ROWS:
         names = {name for row in rows[MOST_ROWS:] for name in (row.name, *row.also)}
         yield Line(0, f"... and {many(len(names), 'more function')}")
     yield Line(0, "")
+    yield from number_lines(view.numbers)
+
+
+def number_lines(numbers: Sequence[NumberTotals]) -> Iterator[Line]:
+    """A table of numbers: in how many programs each got worse and better, and where most.
+
+    Example:
+        >>> list(number_lines(()))
+        []
+    """
+    if not numbers:
+        return
+    cells = [("number", f"{MARKS['worse']} worse in", f"{MARKS['better']} better in")]
+    cells += [
+        (one.name, _with_most(one.worse, one.most_worse), _with_most(one.better, one.most_better)) for one in numbers
+    ]
+    widths = [min(max(len(row[n]) for row in cells), _WIDEST_CELL) for n in range(2)]
+    for number, row in enumerate(cells):
+        text = f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}".rstrip()
+        yield Line(0, text, style="" if number else "bold", wrap=True)
+    yield Line(0, "")
+
+
+def _with_most(count: int, most: str) -> str:
+    return f"{count:,} (most: {most})" if count > 1 else f"{count:,} ({most})" if count else "-"
+
+
+def _few(targets: Sequence[str]) -> str:
+    """The targets where their names are short, else how many there are."""
+    names = ", ".join(targets)
+    return names if len(targets) < 2 or len(names) <= _WIDEST_NAMES else many(len(targets), "target")
 
 
 def _row_mark(verdict: str) -> str:

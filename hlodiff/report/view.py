@@ -231,6 +231,23 @@ class FunctionView:
 
 
 @dataclass(frozen=True, slots=True)
+class NumberTotals:
+    """One number over all programs: how many got worse and better by more than the threshold, and by how much.
+
+    Args:
+        name: of the number.
+        worse, better: how many programs.
+        most_worse, most_better: the largest change with its program: `+12 %, attention on cpu`.
+    """
+
+    name: str
+    worse: int = 0
+    most_worse: str = ""
+    better: int = 0
+    most_better: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """All changed programs of one stage together: how much of them is the same, and the largest changes."""
 
@@ -276,6 +293,7 @@ class ReportView:
         all: whether every change is listed, however long the report gets.
         text: the report as text, all but the totals, before it is laid out in a window.
         functions: changed functions and files, worst first.
+        numbers: each number over all of them.
         verdict: what a reader knows after one sentence; "" where nothing changed.
         threshold: the share of a number below which a change is counted and not listed.
         brief: whether verdicts are enough, without details.
@@ -302,6 +320,7 @@ class ReportView:
     all: bool = False
     text: tuple[Line, ...] = ()
     functions: tuple[FunctionView, ...] = ()
+    numbers: tuple[NumberTotals, ...] = ()
     verdict: str = ""
     threshold: float = 0.01
     brief: bool = False

@@ -12,7 +12,7 @@ from hlodiff.hlo.metadata import is_library
 from hlodiff.hlo.model import STAGES
 from hlodiff.policy.findings import Finding, Judgement
 from hlodiff.report.findings import SEVERITIES
-from hlodiff.report.functions import change_view, function_views, overall, shown_place
+from hlodiff.report.functions import change_view, function_views, overall, shown_place, totals_by_number
 from hlodiff.report.grouping import Digest, digest_of, format_share, most_changed, share
 from hlodiff.report.headline import headline
 from hlodiff.report.programs import (
@@ -92,6 +92,7 @@ def build_view(report: Report, folder: str = "", texts: ReportTexts | None = Non
         limits=limits_of(report, texts, folded),
         all=report.all,
         functions=functions,
+        numbers=totals_by_number(functions),
         verdict=overall(functions),
         threshold=report.threshold,
         brief=report.brief,
