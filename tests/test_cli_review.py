@@ -47,13 +47,23 @@ def test_each_key(changed: Compiler, said: Ask) -> None:  # noqa: F811
     assert code == 0, out
     assert "[1/3] f  ▲ worse on 2 targets: temp +200 %\n  changed on cpu (" in out
     assert "compiled on cpu, tpu-v5e-2x2: structure: 1 changed of 2 instructions" in out
-    assert "f (structure): a accept   r reject   s skip   m show more   q quit" in out
+    assert "f (structure): a accept   r reject   s skip   t each target   m more   o page   ? help   q quit" in out
     assert out.count("tanh -> exponential") == 2, "m shows it once more"
     assert "g/small (structure): a" in out and "h (new): a" in out
     assert "checked " not in out
     assert out.rstrip().endswith("2 accepted, 1 rejected, 1 still pending; next: git add snapshots")
     assert pending() == ["g/small/cpu"]
     assert said("check", "f")[0] == 0
+
+
+def test_each_target_and_all_that_is_left(changed: Compiler, said: Ask) -> None:  # noqa: F811
+    said("check")
+    code, out = review("?traS")
+    assert code == 0, out
+    assert "A  accept this and everything that is left" in out
+    assert "[1/3] f  ▲ worse on cpu: temp +200 %" in out and "[1/3] f  ▲ worse on tpu-v5e-2x2: temp +200 %" in out
+    assert out.rstrip().endswith("1 accepted, 1 rejected, 2 still pending; next: git add snapshots")
+    assert pending() == ["g/small/cpu", "h/cpu"]
 
 
 def test_leaving_keeps_what_was_decided(changed: Compiler, said: Ask) -> None:  # noqa: F811

@@ -71,10 +71,16 @@ def test_the_same_code_on_both_sides_is_not_blamed() -> None:
 
 def test_text() -> None:
     text = upgrade_text(REPORT, width=120)
-    assert text.startswith("jax 0.9.2 -> 0.10.2 (cpu)\n\nprogram   target  StableHLO")
-    rows = {line.split()[0]: line for line in text.split("\n")[2:8]}
-    assert "the same    structure  " in rows["compiler"] and "1.0 KiB -> 2.0 KiB" in rows["compiler"]
-    assert "the same    the same, other memory" in rows["memory"]
+    lines = text.split("\n")
+    assert lines[0] == "jax 0.9.2 -> 0.10.2 (cpu)"
+    assert lines[2] == "▲ 2 functions changed: 1 worse, 1 at the same cost; worst: compiler, temp +100 %"
+    assert lines[4].split() == ["program", "target", "verdict", "StableHLO", "compiled", "numbers", "that", "changed"]
+    rows = {line.split()[0]: line for line in lines[5:10]}
+    assert list(rows) == ["compiler", "memory", "lowering", "new", "same"], "worst first, the unchanged last"
+    assert "▲ worse" in rows["compiler"] and "the same    structure  " in rows["compiler"]
+    assert "temp 1.0 KiB -> 2.0 KiB (+100 %)" in rows["compiler"]
+    assert "▼ better" in rows["memory"] and "the same    the same, other memory" in rows["memory"]
+    assert "temp 1.0 KiB -> 512 B (-50 %)" in rows["memory"]
     assert "differs" in rows["lowering"] and "only there" in rows["new"]
     assert f"not checked: gpu|x on cuda\n  {CUDA}\n  hint: pip install it\n" in text
     assert "could not be judged: bad on cpu\n  it\\x1b[31m raised\n" in text and "\x1b" not in text
@@ -86,7 +92,7 @@ def test_text() -> None:
     narrow = upgrade_text(REPORT, width=70).split("\n")
     at = next(n for n, line in enumerate(narrow) if line.startswith("compiler  cpu"))
     assert narrow[at + 1].startswith("    temp 1.0 KiB -> 2.0 KiB"), "no number that moved is cut off"
-    assert all(len(line) <= 50 for line in upgrade_text(REPORT, width=50).split("\n")[2:9])
+    assert all(len(line) <= 50 for line in upgrade_text(REPORT, width=50).split("\n")[5:14])
     assert "tanh -> exponential" in upgrade_text(REPORT, details=True)
     assert "tanh" not in text
 
@@ -98,7 +104,9 @@ def test_other_forms_have_the_same_numbers() -> None:
     assert {one["name"]: one["verdict"] for one in value["programs"]}["memory"] == "compiler"
     assert value["report"]["command"] == "diff"
     text = upgrade_markdown(REPORT)
-    assert "| `compiler` | `cpu` | the same | structure |" in text
+    assert "| `compiler` | `cpu` | 🔴 worse | the same | structure |" in text
+    assert "temp 1.0 KiB -&gt; 2.0 KiB" in text
+    assert {one["name"]: one["cost"] for one in value["programs"]}["memory"] == "better"
     assert "gpu\\|x" in text and "\x1b" not in text
     assert "2 changed by the compiler alone" in text.rstrip().split("\n")[-1]
     assert "<details>" in upgrade_markdown(REPORT, details=True)

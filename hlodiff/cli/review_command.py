@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +16,7 @@ from hlodiff.cli.output import color, emit, width
 from hlodiff.config import shown_path
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.errors import UsageError
+from hlodiff.report.forms import to_form
 from hlodiff.report.lines import printable
 from hlodiff.report.report import Report
 from hlodiff.report.text import to_terminal
@@ -41,7 +44,18 @@ from hlodiff.workflows.pending_writer import pending_folder
 from hlodiff.workflows.review import PendingReview
 from hlodiff.workflows.staleness import Freshness
 
-_KEYS = "a accept   r reject   s skip   m show more   q quit"
+_EACH_TARGET = "t each target   "
+_KEYS = f"a accept   r reject   s skip   {_EACH_TARGET}m more   o page   ? help   q quit"
+_REST = {"A": "a", "R": "r", "S": "s"}
+_MOST_LINES = 15
+_HELP = """
+  a  accept: record what was captured        A  accept this and everything that is left
+  r  reject: forget the capture              R  reject this and everything that is left
+  s  skip: decide later                      S  skip everything that is left
+  t  decide for each target                  m  every change and number, in a pager
+  k  whole Python call stacks, on and off    o  open the page of this function in a browser
+  q  quit; what was decided stays decided
+"""
 _QUIT = ("q", "\x04", "")  # Ctrl-D; Ctrl-C interrupts as everywhere
 
 
@@ -90,8 +104,9 @@ def command(
 ) -> int:
     """Walk through what `hlodiff check` captured, in a terminal.
 
-    Each function is shown with the report of all its targets; one key decides: a accept, r reject, s skip, m show more,
-    q quit. What was decided before leaving stays decided. Without a terminal, `hlodiff accept NAME` and `hlodiff review
+    Each function is shown with the first lines of its report; one key decides: a accept, r reject, s skip; A, R and S
+    decide on everything that is left, t asks for each target, m shows everything, o opens the page, ? explains, q
+    quits. What was decided before leaving stays decided. Without a terminal, `hlodiff accept NAME` and `hlodiff review
     --reject NAME` do the same.
 
     Programs are named as for `hlodiff accept`. With --reject a capture is forgotten, and as long as the code stays as
@@ -138,9 +153,17 @@ def _forget(selection: Selection, form: str, output: str | None, project: Path) 
 
 @dataclass(slots=True)
 class _ReviewWalk:
-    """A walk through pending programs in a terminal, name by name."""
+    """A walk through pending programs in a terminal, name by name.
+
+    Args:
+        review: takes the decisions.
+        rest: the decision on everything that is left, once somebody pressed A, R or S.
+        stacks: whether reports list whole call stacks.
+    """
 
     review: PendingReview
+    rest: str = ""
+    stacks: bool = False
 
     def walk(self, programs: Sequence[PendingProgram], records: Sequence[PendingRecord]) -> None:
         """Show one name after the other until the last one, or until somebody leaves."""
@@ -159,9 +182,14 @@ class _ReviewWalk:
         if not ready:
             return True
         shown = self.review.report(ready) if name else None
-        click.echo(f"\n{head} {_text(shown) if shown else _same(ready)}", nl=False)
-        more = _text(replace(shown, all=True, stacks=True)) if shown else ""
-        key = _asked(_title(name, shown.programs) if shown else "all of them", more)
+        title = _title(name, shown.programs) if shown else "all of them"
+        key = self.rest
+        if not key:
+            click.echo(f"\n{head} {_summary(_text(shown)) if shown else _same(ready)}", nl=False)
+            targets = len({one.key.target for one in ready})
+            key = self.asked(title, shown, several=bool(name) and targets > 1)
+        if key == "t":
+            return all(self.decide(head, name, [one]) for one in ready)
         if key == "a":
             self.review.accept(ready)
         elif key == "r":
@@ -174,26 +202,61 @@ class _ReviewWalk:
         if standing_record(one, base) != "ready" or self.review.freshness.refusal(one.key, one.origin):
             self.review.accept_record(one)  # settles what is recorded already, refuses what is stale
             return True
-        click.echo(f"\n{head} {_record_text(one, base.text)}", nl=False)
-        title = printable(f"{one.key.name} ({one.key.target})")
-        key = _asked(title, _record_text(one, base.text, everything=True))
+        key = self.rest
+        if not key:
+            click.echo(f"\n{head} {_record_text(one, base.text)}", nl=False)
+            title = printable(f"{one.key.name} ({one.key.target})")
+            key = self.asked(title, None, _record_text(one, base.text, everything=True))
         if key == "a":
             self.review.accept_record(one)
         elif key == "r":
             self.review.reject([(one.key, one.id)])
         return key not in _QUIT
 
+    def asked(self, title: str, shown: Report | None, more: str = "", several: bool = False) -> str:
+        """The key that decides; other keys show something and ask again."""
+        keys = _KEYS if several else _KEYS.replace(_EACH_TARGET, "")
+        while True:
+            click.echo(f"{title}: {keys} ", nl=False)
+            key = _key()
+            click.echo(key if key.isprintable() else "")
+            if key in _REST:
+                self.rest = _REST[key]
+                return self.rest
+            if key.lower() in ("a", "r", "s", *_QUIT) or (key == "t" and several):
+                return key.lower()
+            if key == "?":
+                click.echo(_HELP)
+            elif key == "o" and shown:
+                _open_page(shown)
+            elif key in ("m", "k") and (shown or more):
+                self.stacks ^= key == "k"
+                text = _text(replace(shown, all=key == "m", stacks=self.stacks)) if shown else more
+                _page("\n" + text)
 
-def _asked(title: str, more: str) -> str:
-    """The key that decides; `m` shows more and asks again."""
-    while True:
-        click.echo(f"{title}: {_KEYS} ", nl=False)
-        key = _key()
-        click.echo(key if key.isprintable() else "")
-        if key in ("a", "r", "s", *_QUIT):
-            return key
-        if key == "m" and more:
-            click.echo("\n" + more, nl=False)
+
+def _summary(text: str) -> str:
+    """The first lines of a report, and how many more there are."""
+    lines = text.split("\n")[:-1]
+    if len(lines) <= _MOST_LINES:
+        return text
+    return "\n".join(lines[: _MOST_LINES - 1]) + f"\n  ... and {len(lines) - _MOST_LINES + 1} more lines: m\n"
+
+
+def _page(text: str) -> None:
+    """Through a pager where it is longer than the window."""
+    if text.count("\n") < shutil.get_terminal_size((80, 24)).lines:
+        click.echo(text, nl=False)
+    else:
+        click.echo_via_pager(text, color=color())
+
+
+def _open_page(report: Report) -> None:
+    """The page of what is asked about, in a browser."""
+    with tempfile.NamedTemporaryFile("w", suffix=".html", prefix="hlodiff-", delete=False, encoding="utf-8") as file:
+        file.write(to_form(report, "html"))
+    click.echo(f"page: {file.name}")
+    click.launch(file.name)
 
 
 def _record_text(one: PendingRecord, old: str | None, everything: bool = False) -> str:
@@ -207,7 +270,7 @@ def _record_text(one: PendingRecord, old: str | None, everything: bool = False) 
 
 
 def _text(report: Report) -> str:
-    return to_terminal(report, width=width(), color=color(), footer=False)
+    return to_terminal(report, width=width(), color=color(), footer=False, legend=report.all)
 
 
 def _same(group: Sequence[PendingProgram]) -> str:
@@ -226,8 +289,8 @@ def _title(name: str, programs: Sequence[ProgramComparison]) -> str:
 
 
 def _key() -> str:
-    """One key, in lower case; "" where there will be no more."""
+    """One key; "" where there will be no more."""
     try:
-        return click.getchar().lower()
+        return click.getchar()
     except EOFError:
         return ""

@@ -151,7 +151,8 @@ def _sentence(verdicts: Sequence[TargetVerdict], compared: int) -> tuple[Verdict
         on = _on([target for one in by[verdict] for target in one.targets], compared)
         parts.append(f"{verdict}{on}: {', '.join(numbers)}")
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
-    return overall, "; ".join(parts), next(iter(words.values()))[0]
+    first, numbers = next(iter(words.items()))
+    return overall, "; ".join(parts), ", ".join(numbers[: 2 if first == "mixed" else 1])
 
 
 def _on(targets: Sequence[str], compared: int) -> str:
@@ -458,8 +459,9 @@ def totals_by_number(functions: Iterable[FunctionView]) -> tuple[NumberTotals, .
             for number in one.numbers:
                 labels = [f"{view.name} on {target}" for target in one.targets] or [view.name]
                 words = by_how_much(number) if number.old and number.new else format_short(number)
+                rank = number.rank if words else 0.0  # a range, or per turn of a loop
                 found.setdefault((number.name, number.mark), []).extend(
-                    (number.rank, f"{words}, {label}" if words else label) for label in labels
+                    (rank, f"{words}, {label}" if words else label) for label in labels
                 )
     sides: dict[str, dict[str, tuple[int, str]]] = {}
     for (name, mark), members in found.items():

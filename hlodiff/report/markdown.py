@@ -77,9 +77,9 @@ def table(view: ReportView, link: str = "", most: int | None = None) -> list[str
     return [*lines, *([f"... and {many(len(left), 'more function')}{_all_of_it(link)}", ""] if left else [])]
 
 
-def numbers_table(view: ReportView) -> list[str]:
-    """In how many programs each number got worse and better, and where most; for reports of several functions."""
-    if len(view.functions) < _SEVERAL or not view.numbers:
+def numbers_table(view: ReportView, several: int = _SEVERAL) -> list[str]:
+    """In how many programs each number got worse and better, and where most; for reports of `several` functions."""
+    if len(view.functions) < several or not view.numbers:
         return []
     lines = ["| number | 🔴 worse in | most | 🟢 better in | most |", "| --- | ---: | --- | ---: | --- |"]
     for one in view.numbers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, Literal
@@ -11,14 +11,20 @@ from typing import Any, Literal
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loop_turns import turns_of
 from hlodiff.hlo.model import STAGE_NAMES
-from hlodiff.report.lines import clip, code, escape_markdown, json_text, printable
-from hlodiff.report.markdown import to_markdown
+from hlodiff.report.functions import WORST
+from hlodiff.report.lines import clip, code, escape_markdown, json_text, lay_out, printable
+from hlodiff.report.markdown import numbers_table, to_markdown
+from hlodiff.report.markdown_functions import SIGNS, verdict_words
 from hlodiff.report.report import Report
-from hlodiff.report.text import to_terminal
+from hlodiff.report.rows import key_numbers
+from hlodiff.report.text import number_lines, to_terminal
+from hlodiff.report.verdict import MARKS, both_sides, judged, verdict_of
+from hlodiff.report.view import Number, Verdict
+from hlodiff.report.view_builder import build_view
 from hlodiff.report.wording import FORMATS, Unit, format_arrow, format_names, format_pair, many
 
-FORMAT_VERSION = "1.0"
-Verdict = Literal["identical", "compiler", "lowering", "added", "removed", "not_checked", "broken"]
+FORMAT_VERSION = "1.1"
+Outcome = Literal["identical", "compiler", "lowering", "added", "removed", "not_checked", "broken"]
 # (metric, its title, unit), those that a reader of release notes asks about.
 _NUMBERS: tuple[tuple[str, str, Unit], ...] = (
     ("memory.temp", "temp", "bytes"),
@@ -26,7 +32,7 @@ _NUMBERS: tuple[tuple[str, str, Unit], ...] = (
     ("copies", "copies", "count"),
     ("instructions", "instructions", "count"),
 )
-_TOTALS: dict[Verdict, str] = {
+_TOTALS: dict[Outcome, str] = {
     "identical": "the same",
     "compiler": "changed by the compiler alone",
     "lowering": "with other StableHLO",
@@ -50,16 +56,20 @@ class UpgradeChange:
         numbers: (title, unit, before, after) of what a reader asks about, changed or not.
         reason, advice: why it was not looked at.
         comparable: whether both programs have the same loops: counts are of one turn of each.
+        cost: whether the compiled program got better or worse; "same" also where it is unchanged.
+        changes: its numbers that changed by more than the threshold, most important first.
     """
 
     name: str
     target: str
-    verdict: Verdict
+    verdict: Outcome
     classes: tuple[str, ...] = ()
     numbers: tuple[tuple[str, Unit, float, float], ...] = ()
     reason: str = ""
     advice: str = ""
     comparable: bool = True
+    cost: Verdict = "same"
+    changes: tuple[Number, ...] = ()
 
 
 def upgrade_changes(report: Report) -> tuple[UpgradeChange, ...]:
@@ -76,10 +86,10 @@ def upgrade_changes(report: Report) -> tuple[UpgradeChange, ...]:
     both: dict[tuple[str, str], list[ProgramComparison]] = {}
     for program in report.programs:
         both.setdefault((program.name, program.target or ""), []).append(program)
-    return tuple(_moved(name, target, stages) for (name, target), stages in both.items())
+    return tuple(_moved(name, target, stages, report.threshold) for (name, target), stages in both.items())
 
 
-def _moved(name: str, target: str, stages: Sequence[ProgramComparison]) -> UpgradeChange:
+def _moved(name: str, target: str, stages: Sequence[ProgramComparison], threshold: float) -> UpgradeChange:
     first, last = stages[0], stages[-1]
     if last.status == "not_checked":
         return UpgradeChange(
@@ -92,13 +102,25 @@ def _moved(name: str, target: str, stages: Sequence[ProgramComparison]) -> Upgra
     numbers = tuple((title, unit, *metrics[key]) for key, title, unit in _NUMBERS if key in metrics)
     is_other = bool(classes) or any(old != new for _, _, old, new in numbers)
     if first.stage == "stablehlo" and first.status == "changed":
-        verdict: Verdict = "lowering"
+        verdict: Outcome = "lowering"
     else:
         verdict = "compiler" if is_other else "identical"
-    return UpgradeChange(name, target, verdict, classes, numbers, comparable=turns_of(last).same)
+    found = judged(last, key_numbers(last), threshold) if last.diff is not None else ()
+    changes = tuple(sorted((one for one in found if one.relevant), key=lambda one: -one.rank))
+    same = turns_of(last).same
+    return UpgradeChange(
+        name, target, verdict, classes, numbers, comparable=same, cost=verdict_of(found), changes=changes
+    )
 
 
-def totals(rows: Sequence[UpgradeChange]) -> dict[Verdict, int]:
+def _worst_first(rows: Iterable[UpgradeChange]) -> list[UpgradeChange]:
+    """Programs that were compared: worst first, the unchanged ones last."""
+    compared = [row for row in rows if _is_compared(row)]
+    most = {id(row): max((one.rank for one in row.changes), default=0.0) for row in compared}
+    return sorted(compared, key=lambda row: (row.verdict == "identical", WORST.index(row.cost), -most[id(row)]))
+
+
+def totals(rows: Sequence[UpgradeChange]) -> dict[Outcome, int]:
     """How many programs of each verdict, in the order in which they are listed."""
     return {verdict: sum(row.verdict == verdict for row in rows) for verdict in _TOTALS}
 
@@ -119,12 +141,25 @@ def upgrade_text(report: Report, width: int = 100, color: bool = False, details:
     lines = [
         f"{change.what} {format_pair(change.old, change.new)}" + _on(change.targets) for change in report.toolchain
     ]
-    lines += ["", *_table(rows, width), ""] if any(_is_compared(row) for row in rows) else []
+    lines += ["", *_verdict(report), *_table(rows, width), ""] if any(_is_compared(row) for row in rows) else []
+    lines += _numbers(report, width)
     lines += [line for text in _not_checked(rows) for line in text]
     text = "".join(printable(line) + "\n" for line in lines)
     if details:
         text += to_terminal(report, width=width, color=color, footer=False) + "\n"
     return text + "".join(printable(line) + "\n" for line in (*_summed(rows), _totals(rows, details)))
+
+
+def _verdict(report: Report) -> Iterator[str]:
+    """Better or worse, in one sentence."""
+    view = build_view(report)
+    if view.functions:
+        yield from (f"{MARKS[view.functions[0].verdict]} {view.verdict}", "")
+
+
+def _numbers(report: Report, width: int) -> list[str]:
+    """In how many programs each number got worse and better."""
+    return lay_out(number_lines(build_view(report).numbers), width=width).split("\n")[:-1]
 
 
 def _on(targets: Sequence[str]) -> str:
@@ -135,23 +170,23 @@ def _is_compared(row: UpgradeChange) -> bool:
     return row.verdict not in ("not_checked", "broken")
 
 
+_HEAD = ("program", "target", "verdict", *STAGE_NAMES.values(), "numbers that changed")
+_MOST_NUMBERS = 4
+
+
 def _table(rows: Sequence[UpgradeChange], width: int) -> Iterator[str]:
-    head = ("program", "target", *STAGE_NAMES.values(), *(title for _, title, _ in _NUMBERS))
-    cells = [head, *(_cells(row) for row in rows if _is_compared(row))]
-    lines = _aligned(cells)
+    """A row for each program, worst first, with old, new and ratio of the numbers that matter."""
+    compared = _worst_first(rows)
+    lines = _aligned([_HEAD, *(_cells(row) for row in compared)])
     if all(len(line) <= width for line in lines):
         yield from lines
         return
-    # Numbers are what the table is for: in a narrow window, changed ones follow below their program.
-    compared = [row for row in rows if _is_compared(row)]
-    first, *names = _aligned([row[: -len(_NUMBERS)] for row in cells])
+    # Numbers are what the table is for: in a narrow window they follow below their program.
+    first, *names = _aligned([_HEAD[:-1], *(_cells(row)[:-1] for row in compared)])
     yield clip(first, width)
     for line, row in zip(names, compared, strict=True):
         yield clip(line, width)
-        moved_ = [
-            f"{title} {format_arrow(old, new, FORMATS[unit])}" for title, unit, old, new in row.numbers if old != new
-        ]
-        yield from wrap(", ".join(moved_), width, initial_indent="    ", subsequent_indent="    ")
+        yield from wrap(_cells(row)[-1], width, initial_indent="    ", subsequent_indent="    ")
 
 
 def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
@@ -160,9 +195,12 @@ def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _cells(row: UpgradeChange) -> tuple[str, ...]:
-    known = {title: format_arrow(old, new, FORMATS[unit]) for title, unit, old, new in row.numbers}
-    numbers = [known.get(title, "") for _, title, _ in _NUMBERS]
-    return (row.name, row.target, _SAME_STABLEHLO.get(row.verdict, _TOTALS[row.verdict]), _compiled(row), *numbers)
+    words = [both_sides(one) for one in row.changes[:_MOST_NUMBERS]]
+    left = len(row.changes) - len(words)
+    words += [f"{left} more"] if left else []
+    stablehlo = _SAME_STABLEHLO.get(row.verdict, _TOTALS[row.verdict])
+    cost = "" if row.verdict in ("added", "removed") else f"{MARKS[row.cost]} {row.cost}"
+    return row.name, row.target, cost, stablehlo, _compiled(row), ", ".join(words)
 
 
 def _compiled(row: UpgradeChange) -> str:
@@ -215,13 +253,15 @@ def upgrade_markdown(report: Report, details: bool = False) -> str:
         f"- {escape_markdown(c.what)} {format_pair(code(c.old), code(c.new))}{escape_markdown(_on(c.targets))}"
         for c in report.toolchain
     ]
-    head = ("program", "target", *STAGE_NAMES.values(), *(title for _, title, _ in _NUMBERS))
-    lines += ["", f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
-    for row in rows:
-        if _is_compared(row):
-            name, target, *rest = _cells(row)
-            lines.append(f"| {' | '.join([code(name), code(target), *map(escape_markdown, rest)])} |")
-    lines.append("")
+    view = build_view(report)
+    if view.functions:
+        lines += ["", f"{SIGNS[view.functions[0].verdict]} {escape_markdown(view.verdict)}"]
+    lines += ["", f"| {' | '.join(_HEAD)} |", f"|{' --- |' * len(_HEAD)}"]
+    for row in _worst_first(rows):
+        name, target, cost, *rest = _cells(row)
+        mark = verdict_words(row.cost) if cost else ""
+        lines.append(f"| {' | '.join([code(name), code(target), mark, *map(escape_markdown, rest)])} |")
+    lines += ["", *numbers_table(view, several=1)]
     for block in _not_checked(rows):
         words = [line.strip() for line in block if line]
         lines += [f"- {escape_markdown('; '.join(words))}"]
@@ -251,6 +291,8 @@ def upgrade_json(report: Report) -> str:
         ],
         "programs": [
             {"name": row.name, "target": row.target, "verdict": row.verdict, "classes": list(row.classes),
+             "cost": row.cost,
+             "changes": [{"name": one.name, "old": one.old, "new": one.new, "mark": one.mark} for one in row.changes],
              "numbers": {title: [old, new] for title, _, old, new in row.numbers}, "reason": row.reason,
              "advice": row.advice}
             for row in rows

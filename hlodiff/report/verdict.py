@@ -247,7 +247,7 @@ def format_numbers(numbers: Sequence[Number], below: int, everything: bool = Fal
     shown = numbers if everything else [*marked, *unclear] or numbers[:2]
     by_mark: dict[str, list[str]] = {}
     for number in sorted(shown, key=lambda one: ("worse", "better", "").index(one.mark)):
-        by_mark.setdefault(number.mark, []).append(_both_sides(number))
+        by_mark.setdefault(number.mark, []).append(both_sides(number))
     ranked = sorted(by_mark, key=lambda mark: -max(one.rank for one in shown if one.mark == mark))
     parts = [f"{MARKS[mark]} {mark}: {', '.join(by_mark[mark])}" if mark else ", ".join(by_mark[""]) for mark in ranked]
     left = len(numbers) - len(shown)
@@ -256,6 +256,12 @@ def format_numbers(numbers: Sequence[Number], below: int, everything: bool = Fal
     return "; ".join(parts) or "no number changed"
 
 
-def _both_sides(number: Number) -> str:
+def both_sides(number: Number) -> str:
+    """A number with both sides and the change: `temp 1.0 KiB -> 3.0 KiB (+200 %)`.
+
+    Example:
+        >>> both_sides(Number("flops", 100, 150))
+        'flops 100 -> 150 (+50 %)'
+    """
     by = by_how_much(number) if number.old and number.new and not (number.old_bytes or number.new_bytes) else ""
     return f"{number.name} {format_number(replace(number, per=''))}" + (f" ({by})" if by else "")
