@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hlodiff.capture import CapturedProgram, Inputs
-from hlodiff.capture.inputs import ImportedInputs, file_digest
+from hlodiff.capture.inputs import ImportedInputs, file_digest, package_version
 from tests.test_cli_accept import (
     changed,  # noqa: F401  # the fixture
     pending,  # the fixture
@@ -149,12 +149,36 @@ def test_what_decides_nothing_of_a_capture_makes_none_out_of_date(
     assert code == 0 and "4 accepted" in out, out + err
 
 
-def test_each_capture_knows_what_it_was_made_from(project: Compiler, said: Ask) -> None:
+def test_a_check_of_some_drops_what_is_out_of_date_of_others(project: Compiler, said: Ask) -> None:
     Path("m.py").write_text("changed\n")
-    said("check", "g*")
+    out = said("check", "g*")[1]
+    note = "note: no longer pending, because what it was captured from has changed: f on cpu, f on tpu-v5e-2x2"
+    assert note in " ".join(out.split())
+    assert len(pending()) == 2 and all(name.startswith("g/small/") for name in pending())
+    assert "no longer pending" not in said("check", "g*")[1]
     code, out, _ = said("accept", "--all")
-    assert code == 2
-    assert "g/small  cpu    accepted (changed)" in out and "f  cpu          refused" in out
+    assert code == 0 and "2 accepted" in out
+
+
+def test_a_check_leaves_what_still_applies(project: Compiler, said: Ask) -> None:
+    said("check", "g*")
+    assert len(pending()) == 4
+    note = Path(".hlodiff/pending/f/cpu/pending.json")
+    note.write_text("{")
+    said("check", "g*")
+    assert note.exists(), "what cannot be read is for `accept` to name"
+
+
+@pytest.mark.parametrize("name", ["XLA_FLAGS", "LIBTPU_INIT_ARGS", "JAX_ENABLE_X64", "JAX_DEFAULT_PRNG_IMPL"])
+def test_other_variables_of_the_shell_are_another_configuration(
+    name: str, project: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "1")
+    code, out, _ = said("accept", "--all")
+    assert code == 2 and f"the environment variable {name} has changed since this was captured\n" in out
+    monkeypatch.delenv(name)
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")  # which workers set by themselves
+    assert said("accept", "--all")[0] == 0
 
 
 def test_a_note_that_says_nothing_of_it_is_refused(project: Compiler, said: Ask) -> None:
@@ -226,6 +250,29 @@ def test_growth_from_before_a_change_is_refused(grower: Grower, said: Ask) -> No
 
 
 # --- what a worker has imported --------------------------------------------------------------------------------------
+
+
+def test_data_that_a_module_reads_is_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "project"
+    for name in ("data.json", "snapshots/f.yaml", ".cache/x", "written", "../beside.json"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("1")
+    follower = ImportedInputs(root, root / "snapshots")
+    monkeypatch.chdir(root)
+    for name in ("data.json", "snapshots/f.yaml", ".cache/x", "../beside.json"):
+        Path(name).read_text()
+    Path("written").write_text("2")
+    Path("link").symlink_to("../beside.json")
+    Path("link").read_bytes()
+    found = follower.now().files
+    assert found["data.json"] == file_digest(Path("data.json"))
+    assert not {"written", "snapshots/f.yaml", ".cache/x", "../beside.json", "link"} & found.keys()
+
+
+def test_packages_of_another_name_have_a_version_too() -> None:
+    assert package_version("yaml").startswith("content ")
+    assert package_version("Python").count(".") == 2 and package_version("hlodiff")
+    assert package_version("no_such_package_at_all") == ""
 
 
 def test_files_are_read_when_they_are_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

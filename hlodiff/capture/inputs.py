@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import stat
 import sys
 from collections.abc import Mapping
@@ -10,14 +11,16 @@ from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 
+from hlodiff import __version__ as hlodiff_version
 from hlodiff.capture.imports import is_installed, is_users
 
-# JAX finds and loads these by itself when it compiles for their devices.
+# JAX finds and loads plugins by itself when it compiles for their devices.
 _PLUGINS = (
-    "jaxlib", "libtpu", "libtpu-nightly", "jax-cuda12-plugin", "jax-cuda12-pjrt", "jax-cuda13-plugin",
-    "jax-cuda13-pjrt", "jax-rocm7-pjrt", "nvidia-cuda-nvcc-cu12", "nvidia-cuda-nvcc",
+    "Python", "hlodiff", "jaxlib", "libtpu", "libtpu-nightly", "jax-cuda12-plugin", "jax-cuda12-pjrt",
+    "jax-cuda13-plugin", "jax-cuda13-pjrt", "jax-rocm7-pjrt", "nvidia-cuda-nvcc-cu12", "nvidia-cuda-nvcc",
 )  # fmt: skip
 _LARGEST = 64 * 1024 * 1024
 
@@ -27,8 +30,9 @@ class Inputs:
     """What a program was captured from.
 
     Args:
-        files: the user's imported files, relative to the project's folder with `/`, each with a hash of its content.
-        packages: installed packages that were imported or compile, each with its version.
+        files: the user's files that were imported, and those of the project that were read, relative to the project's
+            folder with `/`, each with a hash of its content.
+        packages: Python, hlodiff and installed packages that were imported or compile, each with its version.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -36,21 +40,45 @@ class Inputs:
 
 
 class ImportedInputs:
-    """Tracks what this process imports; a file is read right after its import, before it can change.
+    """Tracks what this process imports and reads; a file is hashed right after that, before it can change.
 
     Args:
         root: the project's folder.
+        own: a folder whose files are no input, such as that of the snapshots.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, own: Path | None = None) -> None:
         self._root = os.path.realpath(root)
+        self._own = os.path.realpath(own) if own else ""
+        self._opened: dict[str, None] = {}
         self._kind = cache(_kind)
         self._seen: set[str] = set()
         self._files: dict[str, str] = {}
         self._packages: dict[str, str | None] = dict.fromkeys(_PLUGINS)
+        sys.addaudithook(self._audit)
+
+    def _audit(self, event: str, arguments: tuple[object, ...]) -> None:
+        """Note what is opened for reading; hooks see every event, so this one is quick."""
+        if event == "open" and isinstance(arguments[0], str) and arguments[2] is not None:
+            assert isinstance(arguments[2], int)
+            if not arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+                self._opened[arguments[0]] = None
+
+    def _follow_opened(self) -> None:
+        """Data below the project's folder: a module may compute a constant from it."""
+        opened, self._opened = self._opened, {}
+        for name in opened:
+            path = os.path.realpath(name)
+            below = Path(os.path.relpath(path, self._root)).as_posix()
+            hidden = any(part.startswith(".") or part == "__pycache__" for part in below.split("/"))
+            if hidden or below in self._files or is_installed(path):
+                continue
+            if not (self._own and Path(path).is_relative_to(self._own)) and (digest := file_digest(Path(path))):
+                self._files[below] = digest
 
     def follow(self) -> None:
-        """Read the files that were imported since the last time."""
+        """Read the files that were imported or opened since the last time."""
+        self._follow_opened()
         for name, module in list(sys.modules.items()):
             file = getattr(module, "__file__", None)
             if name in self._seen or not isinstance(file, str):
@@ -60,7 +88,7 @@ class ImportedInputs:
             if kind == "user":
                 path = os.path.realpath(file)
                 self._files[Path(os.path.relpath(path, self._root)).as_posix()] = file_digest(Path(path))
-            elif kind == "installed" and "." not in name:
+            elif kind == "installed" and "." not in name and not name.startswith("_"):
                 self._packages.setdefault(name, None)
 
     def now(self) -> Inputs:
@@ -96,8 +124,22 @@ def file_digest(path: Path) -> str:
 
 
 def package_version(name: str) -> str:
-    """The version of an installed package, "" where there is none of this name."""
+    """The version of an installed package, or a hash where it is distributed under another name; "" where it is none.
+
+    Args:
+        name: of a distribution or of a top-level module, or "Python" or "hlodiff".
+    """
+    if name == "Python":
+        return platform.python_version()
+    if name == "hlodiff":
+        return hlodiff_version
     try:
         return version(name) or ""
     except (PackageNotFoundError, ValueError):
+        pass
+    try:
+        spec = find_spec(name)  # of a top-level name: nothing is imported
+    except (ImportError, AttributeError, ValueError):
         return ""
+    digest = file_digest(Path(spec.origin)) if spec and spec.origin else ""
+    return f"content {digest[:12]}" if digest else ""

@@ -163,7 +163,7 @@ class _Server:
     def __init__(self, config: Config, purpose: Purpose, send: Callable[[str, Any], None]) -> None:
         self.config = config
         self.seen: set[str] = set()  # modules whose files were reported to the parent
-        self.inputs = ImportedInputs(config.root)
+        self.inputs = ImportedInputs(config.root, config.snapshots)
         if purpose != "probe":
             import_modules(config, lambda module: send("importing", module))
             self.inputs.follow()  # reads the files now: they may change while programs compile

@@ -243,6 +243,16 @@ def read_note(tree: Tree, name: str, again: str) -> Note:
         raise StoreError("does not say what hlodiff writes there", where=where, hint=again) from None
 
 
+def read_origin(tree: Tree, key: Key) -> CaptureOrigin | None:
+    """What a pending program or record was captured from; None where its note does not say.
+
+    Raises:
+        StoreError: the note is missing, damaged, or of a format of the future.
+    """
+    name = _record_note(record_path(key)) if key.target in RECORDS else f"{key.folder}/{PENDING}"
+    return read_note(tree, name, f"hlodiff check {key.name}").origin
+
+
 def _plain(summary: Mapping[str, Any]) -> Mapping[str, Any]:
     """A summary without what depends on how its files are stored."""
     return {name: value for name, value in summary.items() if name != "compressed"}

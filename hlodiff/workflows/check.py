@@ -298,6 +298,8 @@ def check_snapshots(
         *warn_of_surroundings(discovery, {key: run.around[key] for key in chosen.registered if key in run.around}),
         *judge_scenarios(scenarios, everything=everything),
     )
+    if not run.lower_only:
+        run.pending.forget_stale(config)
     skipped = skipped_notes(run.uncompiled, discovery, chosen) if run.lower_only else ()
     run.pending.tidy()
     # In CI the pending folder is on another machine than the reader of the log.

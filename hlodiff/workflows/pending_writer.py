@@ -13,6 +13,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.errors import StoreError
 from hlodiff.snapshots import (
     OWN_FOLDER,
+    RECORDS,
     CaptureOrigin,
     FolderTree,
     Key,
@@ -27,8 +28,9 @@ from hlodiff.snapshots import (
     program_id,
     tidy_pending,
 )
-from hlodiff.snapshots.pending import Kind
+from hlodiff.snapshots.pending import Kind, read_origin
 from hlodiff.snapshots.yaml_format import dump
+from hlodiff.workflows.staleness import Freshness
 
 FOLDER = Path(*OWN_FOLDER)
 
@@ -53,6 +55,7 @@ class PendingWriter:
         settings: what of the configuration decides what is captured.
         problem: why something could not be kept; "" where all went well.
         ids: what `accept` calls the traces and the growth that changed and are kept.
+        dropped: what an earlier check had left and is out of date.
     """
 
     root: Path
@@ -60,6 +63,7 @@ class PendingWriter:
     settings: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
     ids: dict[Key, str] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
 
     def record(self, key: Key, table: Mapping[str, Any], old: str | None, changed: bool, inputs: Inputs) -> None:
         """Keep traces or growth that differ from what is recorded, or forget them where they do not.
@@ -155,8 +159,25 @@ class PendingWriter:
         except StoreError as error:
             self._keep_problem(error)
 
+    def forget_stale(self, config: Config) -> None:
+        """Forget what was captured from other files, configuration or toolchain than those that are there."""
+        try:
+            stale = stale_pending(self.root, Freshness(config))
+        except StoreError as error:
+            self._keep_problem(error)
+            return
+        for key in stale:
+            (self.forget_record if key.target in RECORDS else self.forget)(key)
+        self.dropped = tuple(f"{key.name} on {key.target}" for key in stale)
+
     def notes(self) -> tuple[str, ...]:
         """Notes of a report on the pending folder."""
+        names, more = self.dropped[:3], len(self.dropped) - 3
+        words = f"{', '.join(names)}{f' and {more} more' if more > 0 else ''}"
+        dropped = (f"no longer pending, because what it was captured from has changed: {words}",) if names else ()
+        return (*dropped, *self._problems())
+
+    def _problems(self) -> tuple[str, ...]:
         return (f"not everything is left for `hlodiff accept`: {self.problem}",) if self.problem else ()
 
 
@@ -175,11 +196,33 @@ class NullPendingWriter(PendingWriter):
     def tidy(self) -> None:
         """There is nothing to tidy."""
 
+    def forget_stale(self, config: Config) -> None:
+        """There is nothing to forget."""
+
     def record(self, key: Key, table: Mapping[str, Any], old: str | None, changed: bool, inputs: Inputs) -> None:
         """Nothing is kept."""
 
     def forget_record(self, key: Key) -> None:
         """There is nothing to forget."""
+
+
+def stale_pending(root: Path, freshness: Freshness) -> tuple[Key, ...]:
+    """What of a pending folder is out of date; what cannot be read is left for `accept` to name.
+
+    Args:
+        root: the pending folder.
+        freshness: knows what has changed.
+    """
+    tree = FolderTree(root)
+    found = []
+    for key in (*list_snapshots(tree).keys, *list_records(tree.files())):
+        try:
+            origin = read_origin(tree, key)
+        except StoreError:
+            continue
+        if freshness.refusal(key, origin):
+            found.append(key)
+    return tuple(found)
 
 
 def _is_changed(programs: tuple[ProgramComparison, ...]) -> bool:

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
 from hlodiff.capture.inputs import file_digest, package_version
-from hlodiff.config import Config
+from hlodiff.config import Config, process_environment
 from hlodiff.snapshots import CaptureOrigin, Key
 
 # Keys that decide what is captured. The others say where snapshots lie, how they are compared and what is let pass.
 _SETTINGS = (
     "modules", "path", "targets", "xla_flags", "libtpu_init_args", "env", "x64", "matmul_precision", "large_constants",
 )  # fmt: skip
+# What workers take over of the environment and compile by.
+_VARIABLE = re.compile(r"(XLA_FLAGS|LIBTPU_INIT_ARGS|JAX_(?!COMPILATION_CACHE|PLATFORM|LOG|DUMP|TRACEBACK).*)$")
 _MOST = 3
 
 
 def settings_of(config: Config) -> dict[str, str]:
-    """The keys of the configuration that decide what is captured, each with a hash: values may be secret."""
+    """What decides what is captured, each with a hash, because values may be secret.
+
+    Returns:
+        keys of the configuration; environment variables that JAX and XLA read have a `$` before their names.
+    """
     values = {name: json.dumps(getattr(config, name)) for name in _SETTINGS}
+    values |= {f"${name}": value for name, value in process_environment().items() if _VARIABLE.match(name)}
     return {name: sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:16] for name, value in values.items()}
 
 
@@ -88,10 +96,18 @@ class Freshness:
 
     def _settings(self, origin: CaptureOrigin) -> tuple[str, ...]:
         now = settings_of(self.config)
-        changed = [name for name in now if origin.settings.get(name) != now[name]]
+        changed = [name for name in now if origin.settings.get(name) != now[name] and not name.startswith("$")]
         verb = "has" if len(changed) == 1 else "have"
         named = ", ".join(f"`{name}`" for name in changed)
-        return (f"{named} in [tool.hlodiff] {verb} changed since this was captured",) if changed else ()
+        words = [f"{named} in [tool.hlodiff] {verb} changed since this was captured"] if changed else []
+        if not self.foreign:
+            names = sorted({name for name in (*now, *origin.settings) if name.startswith("$")})
+            words += [
+                f"the environment variable {name[1:]} has changed since this was captured"
+                for name in names
+                if now.get(name) != origin.settings.get(name)
+            ][:_MOST]
+        return tuple(words)
 
     def _packages(self, origin: CaptureOrigin) -> tuple[str, ...]:
         if self.foreign:
