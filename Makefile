@@ -10,7 +10,7 @@ WORKERS ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help check test test-slow browser update docs bench lint clean
+.PHONY: help check test test-slow kill browser update docs bench lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,12 @@ test: $(STAMP) ## run the tests that compile little and start few processes
 
 test-slow: $(STAMP) browser ## run the others: whole runs of the command, every page of the docs played, a browser
 	$(PYTEST) -m slow
+
+KILLS ?= 300
+SEED ?= 0
+
+kill: $(STAMP) ## kill update, check and accept KILLS times (300) at random points and look at what is left
+	$(BIN)/python -m tests.kill $(KILLS) $(SEED)
 
 # What the tests of the HTML page drive; where it cannot be installed, those tests fail and say so.
 browser:

@@ -23,6 +23,9 @@ class HlodiffError(Exception):
         'pyproject.toml: unknown key `tagets`\\nhint: did you mean `targets`?'
     """
 
+    has_lines = False
+    """Whether `what` may go on with lines of a program or a log; else a name in it that holds newlines is escaped."""
+
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(what)
         self.what = what
@@ -32,20 +35,33 @@ class HlodiffError(Exception):
             self.add_note(f"hint: {hint}")  # tracebacks show it too
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}" if self.where else self.what
+        what = self.what if self.has_lines else one_line(self.what)
+        return f"{one_line(self.where)}: {what}" if self.where else what
 
     @property
     def headline(self) -> str:
         """What is wrong and where, in one line: without the lines of a program or a log that may follow."""
-        what = self.what.partition("\n")[0]
-        return f"{self.where}: {what}" if self.where else what
+        what = one_line(self.what.partition("\n")[0] if self.has_lines else self.what)
+        return f"{one_line(self.where)}: {what}" if self.where else what
 
     def render(self) -> str:
         """What is wrong and where, then the hint on a line of its own."""
-        return f"{self}\nhint: {self.hint}" if self.hint else str(self)
+        return f"{self}\nhint: {one_line(self.hint)}" if self.hint else str(self)
 
     def __reduce__(self) -> tuple[object, ...]:  # errors cross process borders
         return (_rebuild, (type(self), self.__dict__.copy()))
+
+
+def one_line(text: str) -> str:
+    """The text with newlines and everything else that a terminal would obey as escapes: names may hold them.
+
+    Example:
+        >>> one_line("a\\nb")
+        'a\\\\nb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode("ascii") for c in text)
 
 
 def _rebuild(kind: type[HlodiffError], state: dict[str, object]) -> HlodiffError:
@@ -65,6 +81,8 @@ class ConfigError(HlodiffError):
 
 class RegistryError(HlodiffError):
     """A function or case is registered in a way that cannot be captured."""
+
+    has_lines = True
 
 
 class ReadError(HlodiffError):
@@ -107,6 +125,8 @@ class StoreError(HlodiffError):
 class CaptureError(HlodiffError):
     """A program could not be captured because a worker or the compiler failed."""
 
+    has_lines = True
+
 
 class DiffError(HlodiffError):
     """Two things cannot be compared with each other."""
@@ -136,6 +156,9 @@ def expected_error(error: Exception) -> HlodiffError:
         return error
     if os.environ.get("HLODIFF_TRACEBACK"):
         raise error
+    if isinstance(error, OSError) and error.errno is not None:  # the system refuses something, whose name it gives
+        where = str(error.filename2 or error.filename or "")
+        return HlodiffError(f"cannot be used: {error.strerror}" if where else str(error.strerror), where=where)
     frames = traceback.extract_tb(error.__traceback__)
     at = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     words = str(error).split("\n")[0][:300]

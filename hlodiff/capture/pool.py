@@ -20,7 +20,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -50,6 +49,7 @@ from hlodiff.capture.messages import (
 )
 from hlodiff.capture.supervision import LOOK_SECONDS, allowance, end, excess
 from hlodiff.capture.targets import KNOWN, TargetName, parse
+from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.config import TABLE, Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, RegistryError, UsageError
 from hlodiff.interrupts import deferred
@@ -189,9 +189,7 @@ class WorkerPool:
 
     config: Config
     workers: list[Worker] = field(default_factory=list)
-    folder: tempfile.TemporaryDirectory[str] = field(
-        default_factory=lambda: tempfile.TemporaryDirectory(prefix="hlodiff-", ignore_cleanup_errors=True)
-    )
+    folder: TemporaryFolder = field(default_factory=TemporaryFolder)
     started: int = 0
     closed: bool = False  # no worker is started any more
     folder_in_use: bool = False  # by a worker that is kept for reuse
@@ -402,9 +400,9 @@ class _Reuse:
     worker: Worker | None = None
     config: Config | None = None
     deaths: dict[tuple[Path, str], tuple[str, WorkerDeath]] = field(default_factory=dict)
-    folders: list[tempfile.TemporaryDirectory[str]] = field(default_factory=list)
+    folders: list[TemporaryFolder] = field(default_factory=list)
 
-    def keep(self, config: Config, worker: Worker, folder: tempfile.TemporaryDirectory[str]) -> None:
+    def keep(self, config: Config, worker: Worker, folder: TemporaryFolder) -> None:
         self.kill()
         self.worker, self.config = worker, config
         self.folders.append(folder)

@@ -13,7 +13,7 @@ import click
 
 from hlodiff import __version__
 from hlodiff.cli.progress_bar import progress_bar
-from hlodiff.errors import ConfigError, HlodiffError, RegistryError, expected_error
+from hlodiff.errors import ConfigError, HlodiffError, RegistryError, expected_error, one_line
 from hlodiff.interrupts import Interrupted, exit_code
 
 # Subcommands are imported when they are used: `--help` must be quick, and `diff` must not import JAX.
@@ -167,6 +167,7 @@ def _tell(error: HlodiffError) -> None:
     from hlodiff.cli.output import tell
 
     hint = error.hint or (_REPAIR if isinstance(error, (ConfigError, RegistryError)) else "")
-    message = f"{error}\nhint: {hint}" if hint else str(error)
+    # One problem is one paragraph: no line of a log or an exception begins like another error.
+    message = str(error).replace("\n", "\n  ") + (f"\nhint: {one_line(hint)}" if hint else "")
     # Messages of workers name files by their full path.
     tell(f"error: {message}".replace(f"{Path.cwd()}/", ""))

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.write import recover as recover
     from hlodiff.snapshots.write import remove_snapshot as remove_snapshot
     from hlodiff.snapshots.write import rewrite_snapshot as rewrite_snapshot
+    from hlodiff.snapshots.write import tidy as tidy
     from hlodiff.snapshots.write import write_new_snapshot as write_new_snapshot
     from hlodiff.snapshots.write import write_snapshot as write_snapshot
     from hlodiff.snapshots.write import writing as writing
@@ -81,8 +82,8 @@ _FILES = {
     " read_summary read_whole_snapshot stale_of unpack",
     "traces_file": "RecordedTraces read_traces remove_traces scenarios_of traces_of traces_table write_traces",
     "trees": "FolderTree GitTree Tree open_revision",
-    "write": "MAX_FILE_BYTES is_unfinished recover remove_snapshot rewrite_snapshot write_new_snapshot write_snapshot"
-    " writing",
+    "write": "MAX_FILE_BYTES is_unfinished recover remove_snapshot rewrite_snapshot tidy write_new_snapshot"
+    " write_snapshot writing",
     "yaml_format": "SUMMARY_VERSION FutureFormatError",
 }
 _HOME = {name: file for file, names in _FILES.items() for name in names.split()}

@@ -51,12 +51,12 @@ def writing(root: Path, wait: float = 0) -> Iterator[None]:
         handle = os.open(root, os.O_RDONLY)
     try:
         _lock(handle, root, time.monotonic() + wait)
-        with clear_errors(root):
-            recover(root)
-            if not os.access(root, os.W_OK | os.X_OK):  # report it before minutes of compiling
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(root))
-            next(_scratch_folders(root))
         try:
+            with clear_errors(root):
+                recover(root)
+                if not os.access(root, os.W_OK | os.X_OK, effective_ids=True):  # report it before minutes of compiling
+                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(root))
+                next(_scratch_folders(root))
             yield
         finally:
             if not is_unfinished(root):
@@ -97,9 +97,25 @@ def recover(root: Path) -> None:
     _drop_scratch(root)
 
 
+def tidy(root: Path) -> None:
+    """Finish or delete what a killed run has left, unless another process is writing.
+
+    Args:
+        root: the snapshots folder or the pending folder.
+    """
+    if any(folder.is_dir() for folder in _leftovers(root)):
+        with contextlib.suppress(StoreError), writing(root):
+            pass
+
+
+def _leftovers(root: Path) -> list[Path]:
+    private = git_folder(root)
+    return [root / PARTIAL, *([private] if private else [])]
+
+
 def _drop_scratch(root: Path) -> None:
-    for folder in (git_folder(root), root / PARTIAL):
-        if folder is not None and folder.is_dir():
+    for folder in _leftovers(root):
+        if folder.is_dir():
             shutil.rmtree(folder, ignore_errors=True)  # a link is left alone
 
 
@@ -319,7 +335,10 @@ def replace_folder(root: Path, key: Key, contents: Mapping[str, bytes]) -> None:
         OSError: it cannot be written.
     """
     place = place_below(root, key.folder)
-    if place.is_dir() and any(entry.is_dir() for entry in place.iterdir()):
+    folders = sorted(entry for entry in place.iterdir() if entry.is_dir()) if place.is_dir() else []
+    for folder in folders:
+        if folder.name in contents:
+            raise StoreError("is a folder, where a file belongs", where=str(folder), hint="move it away")
         hint = f"give the cases of `{key.function}` other names than its targets"
         raise StoreError("this snapshot's folder holds other snapshots", where=str(place), hint=hint)
 
@@ -331,8 +350,8 @@ def replace_folder(root: Path, key: Key, contents: Mapping[str, bytes]) -> None:
         elif not _exchange(part, place):
             # File systems without an atomic exchange (NFS, some overlays).
             journal = git_folder(root)
-            if journal is not None and scratch.parent == journal:
-                _install_files(root, _journaled(journal, key, part), place)
+            if journal is not None and _is_usable(journal, root):
+                _install_files(root, _journaled(journal, key, contents), place)
             else:
                 _rename_over(part, place, scratch / "old")
 
@@ -341,9 +360,11 @@ def replace_folder(root: Path, key: Key, contents: Mapping[str, bytes]) -> None:
     _sync(place.parent)
 
 
-def _journaled(journal: Path, key: Key, part: Path) -> Path:
+def _journaled(journal: Path, key: Key, contents: Mapping[str, bytes]) -> Path:
     """The files under the name that the next run finishes the job from."""
-    ready = journal / (key.folder.replace("/", "+") + _READY)
+    part, ready = journal / "journal.new", journal / (key.folder.replace("/", "+") + _READY)
+    shutil.rmtree(part, ignore_errors=True)
+    _write_folder(part, contents)
     part.rename(ready)
     _sync(journal)
     return ready
@@ -410,7 +431,7 @@ def _scratch_folders(root: Path) -> Iterator[Path]:
 def _is_usable(private: Path, root: Path) -> bool:
     with contextlib.suppress(OSError):
         private.mkdir(parents=True, exist_ok=True)
-        return private.stat().st_dev == root.stat().st_dev and os.access(private, os.W_OK | os.X_OK)
+        return private.stat().st_dev == root.stat().st_dev and os.access(private, os.W_OK | os.X_OK, effective_ids=True)
     return False
 
 
@@ -451,14 +472,29 @@ def _sync(folder: Path) -> None:
             os.close(handle)
 
 
+# What renameat2 answers where it is not known, or not for these folders (directories of a lower layer of an overlay).
+_NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EXDEV)
+
+
 def _exchange(one: Path, other: Path) -> bool:
-    """Swap two folders in one step; False where the system or file system cannot."""
+    """Swap two folders in one step; False where the system or file system cannot.
+
+    Raises:
+        OSError: it could, and does not for another reason, such as a folder that is read-only.
+    """
     try:
         swap = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError, TypeError):
         return False
     here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    return bool(swap(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
+    if swap(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _NO_EXCHANGE:
+        return False
+    # Moving a folder needs the right to write into it, too.
+    refused = other.parent if os.access(other, os.W_OK, effective_ids=True) else other
+    raise OSError(number, os.strerror(number), str(refused))
 
 
 def _lock(handle: int, root: Path, until: float) -> None:

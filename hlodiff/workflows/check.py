@@ -18,7 +18,7 @@ from hlodiff.policy.growth import RULE as GROWTH_RULE
 from hlodiff.progress import OnProgress, reporting_to
 from hlodiff.report.report import Report, toolchain_changes
 from hlodiff.report.timings import Timing
-from hlodiff.snapshots import FutureFormatError, Key, is_unfinished, writing
+from hlodiff.snapshots import FutureFormatError, Key, tidy
 from hlodiff.workflows.against import blame_at, check_against
 from hlodiff.workflows.build_snapshot import ParsedSnapshot
 from hlodiff.workflows.capture_side import capture_programs, captured_programs, instructions
@@ -272,9 +272,10 @@ def check_snapshots(
         HlodiffError: a registered module cannot be imported, or a setting is wrong.
     """
     config = run.config
-    if is_unfinished(config.snapshots) and not in_ci():
-        with writing(config.snapshots):
-            pass  # taking the folder finishes what a killed `update` began
+    if not in_ci():
+        tidy(config.snapshots)  # finishes what a killed `update` began
+    if not run.lower_only:
+        tidy(run.pending.root)
     with run.clock("starting JAX, importing, asking for cases"):
         discovery = discover(config)
     policy = with_budgets(config, discovery)
