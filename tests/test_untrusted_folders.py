@@ -207,6 +207,21 @@ def test_the_pytest_plugin_installs_nothing_that_was_brought(tmp_path: Path) -> 
     assert any(name.endswith("compiled.hlo") for name in contents(project / "snapshots/pytest"))
 
 
+@pytest.mark.parametrize("place", ["../victim", "..", "a/../../victim", "/tmp", ".git", ".git/hooks", "a/.GIT/x"])
+@pytest.mark.parametrize("command", ["check", "update", "accept", "accept --from", "reject"])
+def test_snapshots_outside_of_the_repository_are_refused(
+    project: Compiler, said: Ask, victim: Path, place: str, command: str
+) -> None:
+    """The configuration is of the pull request too."""
+    before, mine = contents(victim), contents(Path())
+    Path("pyproject.toml").write_text(f'[tool.hlodiff]\nmodules = ["m.py"]\nsnapshots = "{place}"\n')
+    result = COMMANDS[command](said)
+    hint = "hint: name a folder inside it\n"
+    assert result == (2, "", f"error: pyproject.toml: `snapshots` leads out of the repository\n{hint}")
+    assert contents(victim) == before
+    assert contents(Path()).keys() == mine.keys()
+
+
 # --- what is written once: init, git install, record -----------------------------------------------------------------
 
 

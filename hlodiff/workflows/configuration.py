@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 
-from hlodiff.config import TABLE, Config, RuleTypes, find_and_read
+from hlodiff.config import TABLE, Config, RuleTypes, find_and_read, shown_path
 from hlodiff.errors import ConfigError
 
 _TIMEOUT: ContextVar[float | None] = ContextVar("timeout", default=None)
@@ -34,7 +35,8 @@ def load(start: Path) -> Config:
         the configuration.
 
     Raises:
-        ConfigError: no such table, TOML that does not parse, an unknown key, or a value of the wrong kind.
+        ConfigError: no such table, TOML that does not parse, an unknown key, a value of the wrong kind, or a snapshots
+            folder outside of the repository (where there is none, of the project).
 
     Example:
         >>> load(Path("examples")).snapshots.name  # doctest: +SKIP
@@ -44,7 +46,17 @@ def load(start: Path) -> Config:
     if config is None:
         what = f"no pyproject.toml with a [{TABLE}] table here or in a folder above"
         raise ConfigError(what, where=str(start.absolute()), hint="hlodiff init")
+    _refuse_outside(config)
     return config
+
+
+def _refuse_outside(config: Config) -> None:
+    """A pull request names the folder of snapshots too, and `accept` writes there without running its code."""
+    root, snapshots = (Path(os.path.normpath(path.absolute())) for path in (config.root, config.snapshots))
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    if not snapshots.is_relative_to(top) or ".git" in map(str.lower, snapshots.relative_to(top).parts):
+        what = f"`snapshots` leads out of the {'repository' if (top / '.git').exists() else 'project'}"
+        raise ConfigError(what, where=str(shown_path(config.root / "pyproject.toml")), hint="name a folder inside it")
 
 
 def load_if_any(start: Path) -> Config | None:
