@@ -512,6 +512,105 @@ def list_closure():
     """`cfg`"""
     def make(cfg): return jax.jit(lambda a:a*cfg[0]) #@
     for i in range(2): make([i])(x)
+def static_numpy_numbers():
+    """static `n` took 5 values: int64\(0\)
+    !looks the same"""
+    f=jax.jit(lambda a,n:a*n,static_argnums=1)
+    for n in np.arange(5): f(x,n) #@
+def static_of_another_type():
+    """static `d` is float16 of type Float16DType, before the class float16
+    same type
+    !looks the same"""
+    f=jax.jit(lambda a,d:a.astype(d),static_argnums=1)
+    f(x,jnp.float16); f(x,np.dtype("float16")) #@
+def static_enum_anew():
+    """static `e` is of another class named .*E.*: the class is made again
+    !identity"""
+    f=jax.jit(lambda a,e:a,static_argnames="e")
+    for _ in range(2):
+        class E(enum.Enum): A=1 #@
+        f(x,e=E.A) #@
+def static_method():
+    """`g` is a method of another .*M each time"""
+    class M:
+        def go(self,b): return b*2
+    f=jax.jit(lambda a,g:g(a),static_argnums=1)
+    for _ in range(2): f(x,M().go) #@
+def raises_until_it_does_not():
+    """traces 2, 3
+    raised KeyError"""
+    n=[0]
+    @jax.jit
+    def f(a):
+        n[0]+=1
+        if n[0]<3: raise KeyError
+        return a+1
+    for _ in range(4):
+        with contextlib.suppress(KeyError): f(x) #@
+def scan_of_an_object():
+    """its function `.*Body` .* closes over `self.k` 1.0 -> 2.0
+    !unknown"""
+    class Body:
+        def __init__(self,k): self.k=k
+        def __call__(self,c,a): return c+a*self.k,c #@
+    for k in (1.,2.): lax.scan(Body(k),0.0,x) #@
+def map_of_an_object():
+    """its function `.*Double`
+    !jax/_src"""
+    class Double:
+        def __call__(self,a): return a*2 #@
+    for _ in range(2): lax.map(Double(),x) #@
+def scan_after_clear_caches():
+    """emptied by jax.clear_caches
+    !was traced again"""
+    def body(c,a): return c+a,c
+    lax.scan(body,0.0,x); jax.clear_caches(); lax.scan(body,0.0,x) #@
+def scan_reversed():
+    """static `reverse` is True, before False
+    !as an array"""
+    def body(c,a): return c+a,c
+    for r in (False,True): lax.scan(body,0.0,x,reverse=r) #@
+def pmap_static():
+    """static `n` is 3, before 2"""
+    f=jax.pmap(lambda a,n,b:a*n+b,static_broadcasted_argnums=1)
+    for n in (2,3): f(m,n,m) #@
+def pmap_lengths():
+    """`a` is f32\[3,4\], before f32\[2,4\]
+    !devices|sharding"""
+    f=jax.pmap(lambda a:a*2)
+    for n in (2,3): f(np.ones((n,4),np.float32)) #@
+def pmap_devices():
+    """mapped with devices 2, 3, before 0, 1
+    !sharding|_internal"""
+    def g(a): return a*2
+    for ds in (dev[:2],dev[2:4]): jax.pmap(g,devices=ds)(np.ones((2,4),np.float32)) #@
+def pmap_axes():
+    """mapped with in_axes 1, before 0"""
+    def g(a): return a*2
+    for axis in (0,1): jax.pmap(g,in_axes=axis)(np.ones((2,2),np.float32)) #@
+def shard_map_without_jit():
+    """the body of a shard_map is compiled operation by operation
+    put jax.jit around
+    !waste.*\n *nothing"""
+    me=jax.make_mesh((2,),("i",),axis_types=(AxisType.Auto,))
+    f=jax.jit(lambda a:jnp.sin(a)*2)
+    for _ in range(2): jax.shard_map(f,mesh=me,in_specs=P("i"),out_specs=P("i"))(x) #@
+def closure_module():
+    """closes over `mod.bias`, another array f32\[4\]"""
+    def make(mod): return jax.jit(lambda a:mod(a)) #@
+    for s in (0,1): make(eqx.nn.Linear(4,4,key=jax.random.key(s)))(x)
+def closure_of_closure():
+    """closes over `inner.k` 1.0 -> 2.0"""
+    def outer(k):
+        def inner(a): return a*k
+        return jax.jit(lambda a:inner(a)) #@
+    for k in (1.,2.): outer(k)(x)
+def closure_object():
+    """closes over `o`, another .*Weights"""
+    class Weights:
+        def __init__(self,w): self.w=w
+    def make(o): return jax.jit(lambda a:a*o.w) #@
+    for k in (1.,2.): make(Weights(x*k))(x)
 def healthy_loop():
     """!again
     !trace 2"""

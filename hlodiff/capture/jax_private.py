@@ -385,6 +385,10 @@ def _origin_ahead_of_time(lowered: Any) -> Origin | None:
         return None
 
 
+# What JAX's operations call the functions that they are given.
+_GIVEN_AS = frozenset(["f", "fun", "body_fun", "cond_fun", "true_fun", "false_fun", "branches"])
+
+
 def functions_given() -> Iterator[Any]:
     """The functions of the caller's that JAX's functions in progress hold, innermost first.
 
@@ -398,9 +402,12 @@ def functions_given() -> Iterator[Any]:
             return
         entered |= inside
         if inside:
-            for value in list(frame.f_locals.values()):
+            for name, value in list(frame.f_locals.items()):
                 for one in value if isinstance(value, tuple | list) else (value,):
-                    code = getattr(one.func if isinstance(one, functools.partial) else one, "__code__", None)
+                    plain = one.func if isinstance(one, functools.partial) else one
+                    if name in _GIVEN_AS and callable(plain) and not hasattr(plain, "__code__"):
+                        plain = type(plain).__call__
+                    code = getattr(plain, "__code__", None)
                     if code is not None and not is_jax_source(code.co_filename):
                         yield one
         frame = frame.f_back
@@ -437,14 +444,18 @@ def _cells(fun: Any) -> dict[str, Any]:
     return found
 
 
-def pmapped(fun: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], dict[str, Any], bool] | None:
+def without_pmap_axis(text: str) -> str:
+    """A text without the name that JAX gives to the axis of a `jax.pmap` that has none."""
+    return text.replace("_internal_pmap_axis_name", "pmap_axis")
+
+
+def pmapped(fun: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], dict[str, Any], tuple[int, ...]] | None:
     """The user's function and arguments inside the call of the jitted function that `jax.pmap` makes.
 
     Missing: `jax.pmap` passes `jax.jit` a wrapper that takes flat arguments.
 
     Returns:
-        function, args, kwargs and whether these are as in the user's call: where some are static the others are flat.
-        None for another function.
+        function, args, kwargs and the positions of static arguments. None for another function.
     """
     inner = getattr(fun, "__wrapped__", fun)
     if not getattr(inner, "__qualname__", "").endswith("_cached_shard_map.<locals>._fun"):
@@ -456,10 +467,18 @@ def pmapped(fun: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], dict
     function = getattr(wrapped, "f", None)
     if function is None:
         return None
-    if getattr(wrapped, "transforms", ()) or tree is None:  # static arguments are bound in there, out of order
-        return function, args, {}, False
+    if tree is None:
+        return function, args, {}, ()
     positional, keywords = tree_unflatten(tree, args)
-    return function, tuple(positional), dict(keywords), True
+    static: dict[int, Any] = {}
+    for transform, given in getattr(wrapped, "transforms", ()):
+        if getattr(transform, "__name__", "") == "_argnums_partial":  # static arguments are bound in there
+            traced, fixed = given
+            places = [place for place in range(len(traced) + len(fixed)) if place not in traced]
+            static = dict(zip(places, (getattr(one, "val", one) for one in fixed), strict=True))
+    rest = iter(positional)
+    arguments = tuple(static[n] if n in static else next(rest) for n in range(len(positional) + len(static)))
+    return function, arguments, dict(keywords), tuple(static)
 
 
 def jit_options(info: Any) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from hlodiff.tracing.records import Call, Function, Leaf
+from hlodiff.tracing.records import OBJECT, Call, Function, Leaf
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,8 @@ ADVICE = {
     "key": "make random keys in one way everywhere: jax.random.key, with one implementation",
     "weak": "give it one type: jnp.asarray(value, dtype) for every call",
     "value": "if it varies, pass it as an array; static values cost a program each",
+    "parameter": "expect one program for each value",
+    "type": "pass a value of the same type in every call",
     "object": "create it once, or give its class `==` and a hash: @dataclass(frozen=True)",
     "static": "pass it the same way in every call: as an array, or always static",
     "nan": "pass a value that is equal to itself, such as None, or pass it as an array",
@@ -60,6 +62,7 @@ ADVICE = {
     "sharding": "put it where it belongs before the first call: jax.device_put(value, sharding)",
     "config": "set it once, before the first call",
     "options": "jit the function once",
+    "mapped": "call jax.pmap once, for the same devices and axes",
     "body": "jit what calls it, or define the function once, outside of what runs again;"
     " if it is still traced again, JAX_EXPLAIN_CACHE_MISSES=1 shows more",
     "made": "jit what calls it, or define the function once, outside of what runs again",
@@ -71,6 +74,12 @@ ADVICE = {
     " outside of jax.jit, jax.grad and jax.vmap compile programs of their own",
     "unknown": "JAX_EXPLAIN_CACHE_MISSES=1 shows what JAX looked for in its cache",
 }
+UNJITTED = Cause(
+    "unjitted",
+    "",
+    "outside of a jitted function the body of a shard_map is compiled operation by operation",
+    ADVICE["unjitted"],
+)
 NOT_KNOWN = Cause("unknown", "", "nothing that hlodiff sees differs from an earlier call", ADVICE["unknown"])
 NOT_KNOWN_COMPILE = Cause(
     "compiled", "", "it was not traced again, and why JAX compiled it again is not known", ADVICE["compiled"]
@@ -95,11 +104,15 @@ def causes(new: Call, old: Call) -> tuple[Cause, ...]:
         >>> [cause.what for cause in causes(*calls)]
         ['`x` is f32[3], before f32[4]']
     """
-    found = [*_leaves(new, old), *_context(new, old)] or list(_lost(new, old))
+    found = [*_leaves(new, old), *_context(new, old)]
+    if all(cause.kind == "body" for cause in found):
+        found = list(_lost(new, old)) or found
     if any(cause.kind != "body" for cause in found):  # a body is traced again for other types, so it is an effect
         found = [cause for cause in found if cause.kind != "body"]
     if new.function.operation and any(cause.path.startswith("operand ") for cause in found):
-        found = [cause for cause in found if cause.kind != "value"]  # `length` of a scan follows from its operands
+        found = [cause for cause in found if cause.kind != "parameter"]  # `length` of a scan follows from its operands
+    if any(cause.kind == "shape" for cause in found):
+        found = [cause for cause in found if cause.kind != "mapped"]  # as many devices as the mapped axis is long
     return tuple(_grouped(found))
 
 
@@ -162,7 +175,8 @@ def _leaves(new: Call, old: Call) -> Iterator[Cause]:
                 kind = "given" if _there(path) == "given" else "tree"
                 yield Cause(kind, path, what, ADVICE[kind])
         elif leaf.kind != "node":
-            yield from _leaf(leaf, before[path], new)
+            found = _leaf(leaf, before[path], new)
+            yield from map(_as_parameter, found) if new.function.operation else found
         elif (leaf.kind, leaf.text) == (before[path].kind, before[path].text) and leaf.python != before[path].python:
             reported.append(path)
             what = f"`{path}` has {leaf.python} items, before {before[path].python}"
@@ -178,6 +192,11 @@ def _leaves(new: Call, old: Call) -> Iterator[Cause]:
             kind = "given" if _there(path) == "given" else "tree"
             yield Cause(kind, path, what, ADVICE[kind])
     yield from _nodes(after, before)
+
+
+def _as_parameter(cause: Cause) -> Cause:
+    """A static value of one of JAX's operations, such as the length of a scan, cannot be an array."""
+    return replace(cause, kind="parameter", advice=ADVICE["parameter"]) if cause.kind == "value" else cause
 
 
 _TRANSFORMED = {
@@ -252,10 +271,15 @@ def _unequal(new: Leaf, old: Leaf) -> tuple[str, str]:
     """What a static value is and was, and where these look equal why they are not; with the kind of the cause."""
     if new.kind == old.kind == "function":
         if new.code_id == old.code_id:
-            return "leaf", f"is a new {new.python or 'function object'} each time (same code, {_origin(new)})"
+            return "leaf", f"is {_new_function(new)} each time (same code, {_origin(new)})"
         return "other", f"is `{new.text}` ({new.place}), before `{old.text}` ({old.place})"
+    if new.python != old.python and new.text == old.text:
+        return "type", f"is {_typed(new)}, before {_typed(old)}"
     if new.text != old.text:
         return "value", f"is {new.text}, before {old.text}"
+    if new.code_id != old.code_id:
+        where = f" ({new.place})" if new.place else ""
+        return "class", f"is of another class named `{new.python}` than before{where}: the class is made again"
     if new.text == "nan":
         return "nan", "is nan, which is not equal to itself"
     if new.python == "class":
@@ -263,6 +287,14 @@ def _unequal(new: Leaf, old: Leaf) -> tuple[str, str]:
     if new.kind == "object":
         return "object", f"is another {new.python}, and its class compares by identity"
     return "object", f"is another {new.python} that looks the same and is not equal to the one before"
+
+
+def _new_function(leaf: Leaf) -> str:
+    return f"a {leaf.python}" if leaf.python.startswith("method ") else f"a new {leaf.python or 'function object'}"
+
+
+def _typed(leaf: Leaf) -> str:
+    return f"the class {leaf.text}" if leaf.python == "class" else f"{leaf.text} of type {leaf.python}"
 
 
 def _origin(leaf: Leaf) -> str:
@@ -307,8 +339,7 @@ def _function(new: Leaf, old: Leaf, call: Call) -> Iterator[Cause]:
         yield Cause("other", new.path, what, ADVICE["other"])
         return
     inside = _captured(new, old)
-    thing = f"new {new.python}" if new.python else "new function object"
-    what = f"{name} is a {thing} each time (same code, {_origin(new) if new.path else new.place})"
+    what = f"{name} is {_new_function(new)} each time (same code, {_origin(new) if new.path else new.place})"
     if inside:
         what += f" that closes over {', '.join(inside)}"
     if not new.path:
@@ -325,8 +356,8 @@ def _captured(new: Leaf, old: Leaf) -> list[str]:
         then = before.get(one.name)
         if then is not None and then.text != one.text:
             found.append(f"`{one.name}` {then.text} -> {one.text}")
-        elif then is not None and then.object_id != one.object_id and one.text.startswith("an array"):
-            found.append(f"`{one.name}`, another {one.text.removeprefix('an ')}")
+        elif then is not None and then.object_id != one.object_id and one.text.startswith(OBJECT):
+            found.append(f"`{one.name}`, another {one.text.removeprefix(OBJECT)}")
     return found
 
 
@@ -405,10 +436,9 @@ def _context(new: Call, old: Call) -> Iterator[Cause]:
     changed = [name for name in dict.fromkeys([*options, *earlier]) if options.get(name) != earlier.get(name)]
     for name in changed:
         if name.removesuffix("names") + "nums" not in changed:  # JAX derives the names from the positions
-            what = (
-                f"the function was jitted with {name} {options.get(name, 'none')}, before {earlier.get(name, 'none')}"
-            )
-            yield Cause("options", "", what, ADVICE["options"])
+            kind, verb = ("mapped", "mapped") if new.function.name.startswith("pmap(") else ("options", "jitted")
+            values = f"{options.get(name, 'none')}, before {earlier.get(name, 'none')}"
+            yield Cause(kind, "", f"the function was {verb} with {name} {values}", ADVICE[kind])
 
 
 def _grouped(found: list[Cause]) -> Iterator[Cause]:

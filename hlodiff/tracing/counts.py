@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from hlodiff.tracing.causes import ADVICE, NOT_KNOWN, NOT_KNOWN_COMPILE, Cause, closest
+from hlodiff.tracing.causes import ADVICE, NOT_KNOWN, NOT_KNOWN_COMPILE, UNJITTED, Cause, causes, closest
 from hlodiff.tracing.records import Call, Compiled, Function, Trace
 from hlodiff.tracing.retraces import Retrace
 from hlodiff.tracing.series import merge_series
@@ -108,12 +108,14 @@ def count(events: Iterable[Trace | Compiled]) -> TraceCounts:
 
 # Two equal programs are normal (a number that is weakly typed once), and one line may build a whole model.
 _SAME, _DIFFERENT = 3, 32
+_SAME_OF_BODY = 2  # the body of a `shard_map` that is not jitted is compiled again in each call
 
 
 def _is_repeated(compiles: Sequence[Compiled]) -> bool:
     """Whether an operation is compiled on one line so often that JAX's cache cannot be working."""
     most = max(Counter(one.fingerprint for one in compiles).values())
-    return most >= _SAME or len(compiles) >= _DIFFERENT
+    same = _SAME_OF_BODY if compiles[0].name.startswith("shard_map") else _SAME
+    return most >= same or len(compiles) >= _DIFFERENT
 
 
 def _count_operation(compiles: Sequence[Compiled]) -> FunctionCounts:
@@ -134,8 +136,7 @@ def _count_operation(compiles: Sequence[Compiled]) -> FunctionCounts:
 
 def _repeat_cause(name: str, known: bool) -> Cause:
     if name.startswith("shard_map"):
-        what = "outside of a jitted function the body of a shard_map is compiled operation by operation"
-        return Cause("unjitted", "", what, ADVICE["unjitted"])
+        return UNJITTED
     if known:
         what = "the same program was compiled before, and why JAX compiled it again is not known"
         return Cause("unknown", "", what, ADVICE["unknown"])
@@ -154,7 +155,7 @@ class _EventCounter:
         self.programs: list[str] = []
         self.again: list[Retrace] = []
         self.pending: list[tuple[Call, int]] = []  # traces in `again` that are not compiled yet
-        self.raised: dict[Call, str] = {}  # calls whose trace raised, and the type of the exception
+        self.raised: list[str] = []  # for each of `calls` the type of the exception that ended its trace, or ""
 
     def trace(self, event: Trace) -> None:
         self.traces += 1
@@ -164,15 +165,18 @@ class _EventCounter:
                 self.pending.append((event.call, len(self.again)))
             self.again.append(Retrace("trace", (self.traces,), event.call.place, self._causes(event.call)))
         self.calls.append(event.call)
-        if event.raised:
-            self.raised[_without_location(event.call)] = event.raised
-        else:
-            self.raised.pop(_without_location(event.call), None)
+        self.raised.append(event.raised)
 
     def _causes(self, call: Call) -> tuple[Cause, ...]:
         found = closest(call, self.calls)
-        raised = self.raised.get(_without_location(call))
-        if found == (NOT_KNOWN,) and raised:
+        if found != (NOT_KNOWN,):
+            return found
+        if self.function.operation and self.function.name.rpartition(".")[2].startswith("shard_map"):
+            return (UNJITTED,)
+        raised = next(
+            raised for one, raised in list(zip(self.calls, self.raised, strict=True))[::-1] if not causes(call, one)
+        )
+        if raised:
             what = f"its trace raised {raised} before: JAX keeps nothing of that"
             return (Cause("raised", "", what, ADVICE["raised"]),)
         return found
@@ -216,11 +220,6 @@ class _EventCounter:
         """The counts, without a name."""
         programs, again = tuple(self.programs), tuple(_grouped(self.again))
         return FunctionCounts(self.function, "", self.traces, self.nested, self.compiles, programs, again)
-
-
-def _without_location(call: Call) -> Call:
-    """The call without its source location."""
-    return replace(call, place="", function=replace(call.function, jitted="", jitted_in=""))
 
 
 def _grouped(again: list[Retrace]) -> list[Retrace]:

@@ -165,12 +165,13 @@ def leaves_of(
 
 def _body(name: str, value: Any, origin: jax_private.Origin, object_ids: ObjectIds, root: str) -> Leaf:
     """The jaxpr of a function of the caller's, with what is known of that function."""
-    is_own = is_jax_file(origin.file)  # `lax.map` wraps the function that it is given
-    given = [one for one in jax_private.functions_given() if is_own or _is_of(one, origin)]
+    # `lax.map` wraps the function that it is given, and of an object with `__call__` JAX knows no file.
+    is_hidden = not origin.file or is_jax_file(origin.file)
+    given = [one for one in jax_private.functions_given() if is_hidden or _is_of(one, origin)]
     fn = given[0] if given else None
-    shown = name_of(fn) if is_own and fn is not None else origin.name
+    shown = name_of(fn) if is_hidden and fn is not None else origin.name
     where = source_location(origin.file, origin.line, root) if origin.file else ""
-    where = defined(fn, root) if is_own and fn is not None else where
+    where = defined(fn, root) if is_hidden and fn is not None else where
     code = object_ids.of((shown, where))
     body = Leaf(name, "body", shown, place=where, object_id=object_ids.of(value), code_id=code)
     if fn is None:

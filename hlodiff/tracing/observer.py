@@ -566,7 +566,9 @@ def _call(fun: Any, info: Any, args: Any, kwargs: Any, root: str) -> Call:
     inner, mapped = jax_private.filter_jitted(fun, args), jax_private.pmapped(fun, args)
     shown = {name: _format_values(value) for name, value in options.items()}
     if mapped is not None:
-        found = _mapped_leaves(*mapped, root)
+        function, inner_args, inner_kwargs, static_positions = mapped
+        found = leaves(Arguments(function, inner_args, inner_kwargs, (static_positions, ())), _OBJECT_IDS, root, _made)
+        shown = _mapping(options)
     elif operation is not None and operation.parameters is not None:
         found = leaves_of(operation, args, kwargs, _OBJECT_IDS, root)
     elif inner is not None:
@@ -587,12 +589,26 @@ def _call(fun: Any, info: Any, args: Any, kwargs: Any, root: str) -> Call:
     )
 
 
-def _mapped_leaves(function: Any, args: Any, kwargs: Any, named: bool, root: str) -> tuple[Leaf, ...]:
-    """The arguments of `jax.pmap`; where some of them are static, the names of the others are lost."""
-    if named:
-        return leaves(Arguments(function, args, kwargs, ((), ())), _OBJECT_IDS, root, _made)
-    head = leaves(Arguments(function, (), {}, ((), ())), _OBJECT_IDS, root, _made)
-    return head + argument_leaves({f"array {index}": value for index, value in enumerate(args)}, _OBJECT_IDS, root)
+def _mapping(options: dict[str, Any]) -> dict[str, str]:
+    """The options of `jax.pmap`, which passes them to `jax.jit` as shardings over a mesh of one axis."""
+    shardings = [one for side in ("in", "out") for one in options[f"{side}_shardings"] if hasattr(one, "spec")]
+    donated = _format_values(options["donate_argnums"])
+    if not shardings:
+        return {"donate_argnums": donated}
+    (axis,) = shardings[0].mesh.axis_names
+    shown = {f"{side}_axes": ", ".join(map(_mapped_axis, options[f"{side}_shardings"])) for side in ("in", "out")}
+    devices = jax_private.device_list(jax_private.device_order(shardings[0]))
+    return {
+        "axis_name": jax_private.without_pmap_axis(str(axis)),
+        **shown,
+        "devices": devices,
+        "donate_argnums": donated,
+    }
+
+
+def _mapped_axis(sharding: Any) -> str:
+    spec = tuple(getattr(sharding, "spec", ()))
+    return str(next((index for index, part in enumerate(spec) if part is not None), None))
 
 
 def _function_or_operation(fun: Any, args: Any, kwargs: Any, root: str) -> Function:

@@ -18,6 +18,9 @@ from typing import Literal
 #   transform the transformations under which a jitted function was run outside of another; `text` names them
 Kind = Literal["array", "value", "object", "function", "none", "node", "field", "body", "transform"]
 
+OBJECT = "an object: "
+"""How the text of a captured value begins that is compared by identity: an array, or an object of the user's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Captured:
@@ -56,7 +59,7 @@ class Leaf:
         parts: of a static value, or of the static data of a container, its own parts.
         keyword: whether the argument was given by keyword.
         object_id: two leaves with the same id are equal for JAX. Ids mean nothing else.
-        code_id: two functions with the same id have the same code, two containers the same class.
+        code_id: two functions with the same id have the same code, two containers or static values the same class.
         life_id: two functions with the same id are one object.
 
     Example:

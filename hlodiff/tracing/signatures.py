@@ -21,7 +21,7 @@ from jax.tree_util import DictKey, SequenceKey, keystr, tree_flatten_with_path, 
 
 from hlodiff.capture import jax_private
 from hlodiff.capture.arguments import describe, is_scalar, is_traced
-from hlodiff.tracing.records import Captured, Kind, Leaf
+from hlodiff.tracing.records import OBJECT, Captured, Kind, Leaf
 from hlodiff.tracing.source_location import class_location, code_of, defined, name_of, open_function
 from hlodiff.tracing.stable_repr import stable_repr
 
@@ -278,8 +278,9 @@ class _Walk:
             )  # fmt: skip
         kind: Kind = "value" if has_equality(value) else "object"
         parts = tuple(self._parts(path, value, depth)) if depth < _DEEPEST else ()
-        text, python = stable_repr(value), type(value).__qualname__
-        return Leaf(path, kind, text, python=python, parts=parts, object_id=number)
+        text, python, where = stable_repr(value), type(value).__qualname__, class_location(type(value), self.root)
+        class_id = self.object_ids.of(type(value))
+        return Leaf(path, kind, text, python=python, parts=parts, place=where, object_id=number, code_id=class_id)
 
     def _parts(self, path: str, value: Any, depth: int) -> Iterator[Leaf]:
         """What a static value is made of, as far as its `==` looks there: the least part that differs is reported."""
@@ -294,23 +295,29 @@ class _Walk:
             found |= {one.name: one for one in self._value(name, value)}
         return tuple(found.values())
 
-    def _value(self, name: str, value: Any) -> Iterator[Captured]:
+    def _value(self, name: str, value: Any, depth: int = 0) -> Iterator[Captured]:
         if isinstance(value, jax.Array | np.ndarray) and not isinstance(value, jax.core.Tracer):
-            yield Captured(name, f"an array {_array(name, value).text}", self.object_ids.life(value))
+            yield Captured(name, f"{OBJECT}array {_array(name, value).text}", self.object_ids.life(value))
         elif _is_plain(value):
             yield Captured(name, stable_repr(value), self.object_ids.of(value))
         elif code_of(value) is not None and not isinstance(value, type):
             yield Captured(name, f"`{name_of(value)}`", self.object_ids.of(value, held=False))
+            if depth < _DEEPEST_CAPTURED:
+                for inner, part in _captured(value):
+                    yield from self._value(f"{name}.{inner.removeprefix('self.')}", part, depth + 1)
         elif isinstance(value, list | dict):
             if len(value) <= _MOST_PARTS and all(map(_is_plain, value.values() if isinstance(value, dict) else value)):
                 yield Captured(name, stable_repr(value), self.object_ids.of(stable_repr(value)))
         elif not isinstance(value, type | ModuleType):
-            for attribute, part in _attributes(value):
-                if _is_plain(part):
-                    yield Captured(f"{name}.{attribute}", stable_repr(part), self.object_ids.of(part))
+            plain = [(attribute, part) for attribute, part in _attributes(value) if _is_plain(part)]
+            for attribute, part in plain:
+                yield Captured(f"{name}.{attribute}", stable_repr(part), self.object_ids.of(part))
+            if not plain:
+                yield Captured(name, f"{OBJECT}{type(value).__qualname__}", self.object_ids.life(value))
 
 
 _DEEPEST = 4  # static values inside of static values
+_DEEPEST_CAPTURED = 2  # functions that a function closes over, and those that they close over
 _MOST_PARTS = 64
 
 
@@ -358,7 +365,9 @@ def _captured(fn: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _wrapper(fn: Any) -> str:
-    """What an object around a function is called, "" for the function itself."""
+    """What an object around a function, or one that it is bound to, is called; "" for the function itself."""
+    if isinstance(fn, MethodType) and not isinstance(fn.__self__, type):
+        return f"method of another {type(fn.__self__).__qualname__}"
     return "functools.partial" if isinstance(fn, functools.partial) else ""
 
 
@@ -424,7 +433,8 @@ def _sharding(value: Any) -> tuple[str, str]:
         device: Any = next(iter(sharding.device_set))
         return (f"on {device.platform}:{device.id}{memory}" if value.committed else memory.strip()), ""
     devices = jax_private.device_list(jax_private.device_order(sharding))
-    return describe(sharding) + memory, ", ".join([devices, *_axis_kinds(sharding)])
+    shown = jax_private.without_pmap_axis(describe(sharding)) + memory
+    return shown, ", ".join([devices, *_axis_kinds(sharding)])
 
 
 def format_sharding(sharding: Any) -> str:

@@ -42,6 +42,8 @@ def _text(value: Any, depth: int) -> str:
 
     if isinstance(value, np.dtype):
         return value.name
+    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+        return f"{value.dtype.name}({value.item()!r})"
     if isinstance(value, np.ndarray | np.generic):
         return f"a NumPy array {value.dtype.name}[{','.join(map(str, value.shape))}]"
     if depth >= _DEEPEST:
