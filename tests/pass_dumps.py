@@ -1,7 +1,8 @@
 """The pass dumps in tests/fixtures/passes: small functions, compiled by several versions of JAX for several targets.
 
 `matmul` is the gradient of `jnp.sum(jnp.tanh(x @ w))`, `scatter` a `segment_sum` under `vmap`, `donated` an `exp` of a
-donated argument that a loop reads and that is then multiplied.
+donated argument that a loop reads and that is then multiplied. `gelu-fusion` has only
+the texts before and after a fusion of `jax.nn.gelu`.
 """
 
 from __future__ import annotations

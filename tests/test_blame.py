@@ -145,6 +145,40 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
     return code, out, err
 
 
+REDUCED = """HloModule m, entry_computation_layout={(f32[4]{0})->f32[4]{0}}, replica_count=2
+add {
+  l = f32[] parameter(0)
+  r = f32[] parameter(1)
+  ROOT x = f32[] add(l, r)
+}
+ENTRY e {
+  p = f32[4]{0} parameter(0)
+  a = f32[4]{0} all-reduce(p), channel_id=CHANNEL, replica_groups={{0,1}}, to_apply=add
+  ROOT s = f32[4]{0} cosine(a)
+}
+"""
+
+
+def test_since_when_a_collective_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Channels are numbered by each pass, and are no part of what a collective is."""
+    before = BODY.format(OTHER)
+    sides = {
+        "old": [BODY.format(PLAIN)] * 4,
+        "new": [before, before, REDUCED.replace("CHANNEL", "1"), REDUCED.replace("CHANNEL", "2")],
+    }
+    for side, texts in sides.items():
+        (tmp_path / side).mkdir()
+        for stage, text in zip(
+            ("before_optimizations", *(f"{n:04d}.main.after_{'abc'[n]}.before_x" for n in range(3))), texts, strict=True
+        ):
+            (tmp_path / side / f"module_0000.jit_f.{stage}.txt").write_text(text)
+        (tmp_path / side / "module_0000.jit_f.after_optimizations.txt").write_text(texts[-1])
+    code, out, _ = said(capsys, str(tmp_path / "old"), str(tmp_path / "new"), "--passes", "--all")
+    assert code == 0
+    line = " ".join(out.partition("all-reduce %a")[2].split())
+    assert "the new side has it since b (pass 1 of 2)" in line
+
+
 def test_the_command_on_two_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old, new = (str(unpack(name, tmp_path)) for name in SCATTER)
     code, out, _ = said(capsys, old, new, "--passes")

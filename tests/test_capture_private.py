@@ -149,8 +149,8 @@ def test_jax_keeps_the_function_and_arguments_of_a_pmap() -> None:
     jax.pmap(look)({"a": jnp.ones((1, 3))}, jnp.ones(1))
     jax.pmap(look, static_broadcasted_argnums=1)({"a": jnp.ones((1, 3))}, 2)
     (plain, static) = [jax_private.pmapped(call[0], call[2]) for call in found if call is not None]
-    assert plain is not None and plain[0] is look and plain[1][0]["a"].shape == (1, 3) and plain[2:] == ({}, True)
-    assert static is not None and static[0] is look and static[3] is False
+    assert plain is not None and plain[0] is look and plain[1][0]["a"].shape == (1, 3) and plain[2:] == ({}, ())
+    assert static is not None and static[0] is look and static[1][1] == 2 and static[3] == (1,)
     assert jax_private.pmapped(look, ()) is None
 
 

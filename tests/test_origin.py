@@ -11,8 +11,8 @@ import pytest
 from hlodiff.cli import run
 from hlodiff.differ.passes.dumps import Dump, ModuleKey, dumps_of
 from hlodiff.differ.passes.origin import InstructionOrigin, PassHistory, origin_of
-from hlodiff.inspect.origin_report import headline
-from tests.pass_dumps import dump, steps, unpack
+from hlodiff.inspect.origin_report import headline, touch_words
+from tests.pass_dumps import dump, files, steps, unpack
 
 
 @cache
@@ -129,6 +129,55 @@ def test_a_pass_that_fuses_writes_an_instruction_more_than_once() -> None:
     origins = [origin_of(both, *(lambda at: (at[0], at[1][0]))(both.find(name))) for name in ("s.1", "s.2")]
     assert [one.first.name if one.first else "" for one in origins] == ["s", "s"]
     assert sorted(touch.kind for one in origins for touch in one.touches) == ["copied", "moved"]
+
+
+def test_an_instruction_that_a_fusion_takes_in_is_followed_to_the_one_of_its_scope() -> None:
+    """The last product of a gelu and its square are both multiplies: the shortest list of edits mixes them up."""
+    texts = files("gelu-fusion-cuda-h100")
+    (found,) = dumps_of(texts, texts.__getitem__)
+    fused = PassHistory.of(found)
+
+    def follow(name: str) -> InstructionOrigin:
+        state, (place, *_) = fused.find(name)
+        return origin_of(fused, state, place)
+
+    names = {name: follow(name) for name in ("mul.13.3", "mul.12.5", "integer_pow.2.7")}
+    assert [one.first.name if one.first else "" for one in names.values()] == [
+        "mul.13.0",
+        "mul.12.0",
+        "integer_pow.2.0",
+    ]
+    assert {touch_words(touch).split(" (")[0] for one in names.values() for touch in one.touches} == {
+        "moved from %main.2 to %fused_computation.7"
+    }
+    assert follow("fusion.7").reasons == (
+        "it holds %convert_element_type.1.0, %integer_pow.2.0, %integer_pow.3.0, %mul.9.0 and 11 more,"
+        " which were outside of it before the pass",
+    )
+
+
+LAID_OUT = """HloModule m, entry_computation_layout={(f32[4,4]{1,0})->(f32[4,4]{1,0}, f32[4,4]{0,1})}
+ENTRY e {
+  p = f32[4,4]{1,0} parameter(0)
+  s = f32[4,4]{1,0} sine(p)
+  ROOT t = (f32[4,4]{1,0}, f32[4,4]{0,1}) tuple(s, COPY)
+}
+"""
+
+
+def test_the_user_of_a_copy_is_told_with_the_layout_of_that_very_element() -> None:
+    copied = LAID_OUT.replace("  ROOT", "  c = f32[4,4]{0,1} copy(p)\n  ROOT").replace("COPY", "c")
+    texts = {
+        "module_0000.jit_f.0000.late.after_pipeline-start.before_layout.txt": LAID_OUT.replace("COPY", "p"),
+        "module_0000.jit_f.0001.late.after_layout.before_pipeline-end.txt": copied,
+    }
+    (found,) = dumps_of(texts, lambda name: texts[name].encode())
+    both = PassHistory.of(found)
+    state, (place, *_) = both.find("c")
+    assert origin_of(both, state, place).reasons == (
+        "its operand %p has the layout {1,0}",
+        "its user %t has {0,1}",
+    )
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:

@@ -51,7 +51,7 @@ def edit_words(found: PassBlame, edit: Edit, modules: tuple[Module, Module]) -> 
     Args:
         found: the passes to blame.
         edit: of the final difference.
-        modules: the final programs.
+        modules: the final programs, without noise.
 
     Returns:
         the line; "" where the two compiles are the same to the last text.

@@ -16,6 +16,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.passes.blame import blame
 from hlodiff.differ.passes.dumps import Dump, dumps_of, is_pass_dump, without_repeats
+from hlodiff.differ.passes.labels import clean
 from hlodiff.differ.result import Edit
 from hlodiff.errors import CaptureError, StoreError, UsageError
 from hlodiff.hlo.files import read_bytes
@@ -280,7 +281,7 @@ def with_passes(program: ProgramComparison, old: Dump | None, new: Dump | None, 
     if old is None or new is None or found is None or not (found.edits or found.schedule or found.tuning):
         return program
     blamed = blame(old, new, limits)
-    sides = (found.old, found.new)
+    sides = (clean(found.old), clean(found.new))
 
     def told(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
         return tuple(replace(edit, passes=edit_words(blamed, edit, sides)) for edit in edits)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.passes.dumps import Dump, PassName, Stage
 from hlodiff.differ.passes.labels import Label, LabelCounter, clean, label_of
-from hlodiff.differ.passes.steps import Texts, at, same_program
+from hlodiff.differ.passes.steps import Texts, same_program
 from hlodiff.differ.pipeline import diff
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.subsequence import longest_common_subsequence
@@ -87,7 +87,7 @@ class PassBlame:
 
         Args:
             edit: of the final difference.
-            modules: the final programs that it is about.
+            modules: the final programs that it is about, without noise.
 
         Returns:
             whether that is known, and the point; None for the start.
@@ -105,10 +105,17 @@ class PassBlame:
 
 
 def _at_site(module: Module, site: Site) -> Instruction:
-    body = module.computations[site.computation].instructions
+    where = module.computations
+    same = site.computation < len(where) and where[site.computation].name == site.computation_name
+    index = (
+        site.computation
+        if same
+        else next((n for n, one in enumerate(where) if one.name == site.computation_name), site.computation)
+    )
+    body = where[index].instructions
     if site.instruction < len(body) and body[site.instruction].name == site.name:
         return body[site.instruction]
-    return next((it for it in body if it.name == site.name), at(module, (site.computation, site.instruction)))
+    return next((it for it in body if it.name == site.name), body[min(site.instruction, len(body) - 1)])
 
 
 @dataclass(slots=True)

@@ -148,12 +148,27 @@ class PassHistory:
                 yield PassTouch(step, "added", (), it.name, it.opcode)
                 return
             was = at(step.diff.old, before)
-            if step.back.get(place) != before and step.partners.get(before) not in (None, place) and not changes:
+            other = step.partners.get(before)
+            is_second = other not in (None, place) and step.back.get(place) != before
+            if other and is_second and not self._differ(state, place, before) and self.before(state, other) == before:
                 yield PassTouch(step, "copied", (), it.name, it.opcode, was.name)
-            elif changes or (before[0] != place[0] and any(e.kind == "moved" for e in step.edits.get(place, ()))):
-                moved = any(edit.kind == "moved" for edit in step.edits.get(place, ()))
+            elif changes or self._is_moved(step, before, place):
+                moved = self._is_moved(step, before, place)
                 yield PassTouch(step, "moved" if moved else "changed", changes, it.name, it.opcode, was.name)
             state, place = state - 1, before
+
+    @staticmethod
+    def _is_moved(step: PassStep, before: Place, place: Place) -> bool:
+        """Whether an instruction went to another computation: a new one, or one that was another before."""
+        if any(edit.kind == "moved" for edit in step.edits.get(place, ())):
+            return True
+        if step.back.get(place) == before:  # matched where it is
+            return False
+        old, new = step.diff.old, step.diff.new
+        if (before[0] == old.entry) != (place[0] == new.entry):
+            return True
+        own = [step.back.get((place[0], n)) for n in range(len(new.computations[place[0]].instructions))]
+        return not any(one is not None and one[0] == before[0] for one in own)
 
     def before(self, state: int, place: Place) -> Place | None:
         """The same instruction in the text before; None where the pass made it.
@@ -169,6 +184,10 @@ class PassHistory:
         if found is None:
             return self._equal(state).find(place) or self._equal(state).find_changed(place)
         new, old = at(step.diff.new, place), at(step.diff.old, found)
+        if step.edits.get(place) and new.op_name != old.op_name:
+            equal = self._equal(state).find(place)  # of one scope: the shortest list of edits took another one
+            if equal is not None:
+                return equal
         is_weak = any(edit.is_weak for edit in step.edits.get(place, ()))
         if new.opcode == old.opcode and (not is_weak or new.opcode == "constant"):
             return None if new.opcode == "constant" and new.literal != old.literal else found
@@ -188,10 +207,14 @@ class PassHistory:
         if before is None:
             return ()
         if step.back.get(place) != before:
-            return tuple(
-                reported_changes(at(step.diff.old, before), at(step.diff.new, place), platform_of(step.diff.new))
-            )
+            old, new = step.diff.old.computations[before[0]].name, step.diff.new.computations[place[0]].name
+            moved = (FieldChange("computation", old, new),) if self._is_moved(step, before, place) else ()
+            return (*moved, *self._differ(state, place, before))
         return tuple(change for edit in step.edits.get(place, ()) for change in edit.changes)
+
+    def _differ(self, state: int, place: Place, before: Place) -> tuple[FieldChange, ...]:
+        step = self.steps[state - 1]
+        return tuple(reported_changes(at(step.diff.old, before), at(step.diff.new, place), platform_of(step.diff.new)))
 
     def first_place(self, state: int, place: Place) -> Place | None:
         """The same instruction in the first text; None where a pass made it."""
@@ -298,7 +321,7 @@ def _reasons(history: PassHistory, state: int, place: Place) -> Iterator[str]:
         state, place = state - 1, before
     it = at(made.diff.new, place)
     if it.opcode == "fusion":
-        yield from _of_fusion(made, place)
+        yield from _of_fusion(history, state, place)
     elif it.opcode in _COPIES:
         yield from _of_copy(history, state, place)
     elif it.opcode == "convert":
@@ -309,14 +332,15 @@ def _reasons(history: PassHistory, state: int, place: Place) -> Iterator[str]:
         yield from _of_other(made, place)
 
 
-def _of_fusion(made: PassStep, place: Place) -> Iterator[str]:
-    new, old = made.diff.new, made.diff.old
-    inside = [
-        at(old, before)
+def _of_fusion(history: PassHistory, state: int, place: Place) -> Iterator[str]:
+    new, old = history.modules[state], history.modules[state - 1]
+    found = {
+        before: at(old, before)
         for callee in at(new, place).called
         for n, it in enumerate(new.computations[callee].instructions)
-        if it.opcode != "parameter" and (before := made.back.get((callee, n))) is not None
-    ]
+        if it.opcode != "parameter" and (before := history.before(state, (callee, n))) is not None
+    }
+    inside = list(found.values())
     named = [it for it in inside if it.opcode not in ("constant", "parameter")] or inside
     if named:
         words = ", ".join(f"%{it.name}" for it in named[:_MOST_NAMED])
@@ -343,7 +367,7 @@ def _of_copy(history: PassHistory, state: int, place: Place) -> Iterator[str]:
         )
         for user in users[:1]:
             taker = body.instructions[user]
-            shape = _array(taker.shape)
+            shape = _read_as(taker, place[1])
             if shape.is_array and layout_text(shape) == layout_text(own) and shape.dimensions == own.dimensions:
                 yield f"its user %{taker.name} has {layout_text(own)}" + _since(
                     history, state, (place[0], user), "layout"
@@ -357,6 +381,14 @@ def _of_copy(history: PassHistory, state: int, place: Place) -> Iterator[str]:
         into = _taken(module, place, users)
         if what and into:
             yield f"it copies {what} into {into}"
+
+
+def _read_as(taker: Instruction, operand: int) -> Shape:
+    """The shape with which a user gives an operand on: of a tuple the element that it is."""
+    position = taker.operands.index(operand)
+    if taker.opcode == "tuple" and position < len(taker.shape.tuple_shapes):
+        return _array(taker.shape.tuple_shapes[position])
+    return _array(taker.shape)
 
 
 def _carried(module: Module, computation: int, position: int) -> str:
