@@ -185,8 +185,8 @@ print(seen.explain("stel"))
 """
 
 HELD_EXPLAINED = """\
-`update` is a new function object each time (same code, x.py:10) that closes over `self.rate` 0.1 -> 0.2, jitted again \
-at x.py:9 in `Trainer.__init__` -> pass what it closes over as an argument, and define and jit it once
+`update` is a method of another Trainer each time (same code, x.py:10) that closes over `self.rate` 0.1 -> 0.2, jitted \
+again at x.py:9 in `Trainer.__init__` -> pass what it closes over as an argument, and define and jit it once
 static `config` is another Config, and its class compares by identity -> create it once, or give its class \
 `==` and a hash: @dataclass(frozen=True)
 `t` is a weakly typed i32[] (a Python int), before a weakly typed f32[] (a Python float) -> give it one type: \
