@@ -145,6 +145,28 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
     return code, out, err
 
 
+GATHERED = """  z = s32[1]{{0}} constant({{0}})
+  ROOT g = f32[1,4]{{1,0}} gather(p, z), offset_dims={{1}}, collapsed_slice_dims={{}}, start_index_map={{0}}, \
+index_vector_dim=0, slice_sizes={{4}}{}{}
+"""
+
+
+def test_an_attribute_of_stablehlo_is_carried_through_though_a_pass_changed_another_one() -> None:
+    """The gather has its final form since a pass that changed something else in it, on both sides."""
+    sorted_, late = ", indices_are_sorted=true", ", statistics={visualizing_index=0,a=1}"
+    sides = [
+        made(*((name, GATHERED.format(mine, late if name == "b" else "")) for name in ("", "a", "b")))
+        for mine in ("", sorted_)
+    ]
+    found = blame(sides[0], sides[1])
+    modules = [clean(Texts(one).module(one.stages[-1], one.read(one.stages[-1].file))) for one in sides]
+    final = diff(modules[0], modules[1])
+    (edit,) = final.edits
+    assert edit.fields == ("attribute:indices_are_sorted",)
+    start = "differs before all passes: StableHLO difference carried through"
+    assert edit_words(found, edit, (modules[0], modules[1])) == start
+
+
 REDUCED = """HloModule m, entry_computation_layout={(f32[4]{0})->f32[4]{0}}, replica_count=2
 add {
   l = f32[] parameter(0)

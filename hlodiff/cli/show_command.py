@@ -87,7 +87,7 @@ def command(
             raise UsageError(f"holds no `{name}`", where=words[0], hint=f"it holds {held}")
         keys = select(keys, [name], targets, [] if stage else [one.scenario for one in traces])
         if stage:
-            key = one_program(keys, f"hlodiff show {' '.join(words)} --stage {stage}")
+            key = one_program(keys, name, f"hlodiff show {' '.join(words)} --stage {stage}")
             emit(stored_text(tree, key, stage, scopes, str(root)), output)
             return 0
         found = [snapshot_reasons(tree, key, root) if why else read_summary(tree, key) for key in keys]
@@ -154,5 +154,5 @@ def _fresh(config: Config, name: str, targets: tuple[str, ...], stage: str, norm
         keys = choose(config, discover(config), [name], targets).registered
         if not keys:
             raise UsageError(f"`{name}` is no registered program", hint="hlodiff list")
-        key = one_program(keys, f"hlodiff show {name} --stage {stage} --fresh")
+        key = one_program(keys, name, f"hlodiff show {name} --stage {stage} --fresh")
         return fresh_text(config, key, stage, normalized, scopes)

@@ -17,16 +17,18 @@ from hlodiff.workflows.build_snapshot import build_snapshot
 from hlodiff.workflows.capture_side import capture_programs
 
 
-def one_program(keys: Sequence[Key], command: str) -> Key:
+def one_program(keys: Sequence[Key], name: str, command: str) -> Key:
     """The one program whose text is asked for.
 
     Args:
         keys: those that the words of the user match.
+        name: what the user typed; a program of exactly this name is the one, whatever cases there are besides.
         command: what was typed, for the hint.
 
     Raises:
         UsageError: there are several; names their targets, or the functions.
     """
+    keys = [key for key in keys if key.name == name] or keys
     names = list(dict.fromkeys(key.name for key in keys))
     if len(names) > 1:
         shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

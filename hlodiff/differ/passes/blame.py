@@ -69,7 +69,8 @@ class PassBlame:
         partings: in order; none where they are the same to the end.
         alone: passes that changed the program on one side and have no text on the other: (0 old, 1 new; the stage).
         last: the highest number of a text on each side, for "pass 14 of 21".
-        appeared: for each label that one side has more of in the end, the point since which it has.
+        appeared: for each label, and for each attribute of an opcode with its value, that one side has more of in the
+            end, the point since which it has.
     """
 
     partings: tuple[Parting, ...]
@@ -92,6 +93,9 @@ class PassBlame:
         Returns:
             whether that is known, and the point; None for the start.
         """
+        found = self._since_attributes(edit, modules)
+        if found:
+            return True, max(found, key=lambda point: (point.old, point.new) if point else (-1, -1))
         is_layout = bool(edit.fields) and _FIELDS_OF_LAYOUT.issuperset(edit.fields)
         for side, site in ((1, edit.new), (0, edit.old)):
             if site is None:
@@ -102,6 +106,25 @@ class PassBlame:
                 if key in self.appeared:
                     return True, self.appeared[key]
         return False, None
+
+    def _since_attributes(self, edit: Edit, modules: tuple[Module, Module]) -> list[PassPoint | None]:
+        """Since when the attributes are there in which nothing but attributes changed; () for any other edit.
+
+        The instruction as a whole may have its final form since a later pass, which changed something else in it.
+        """
+        changed = [field.removeprefix("attribute:") for field in edit.fields]
+        if edit.kind != "changed" or edit.old is None or edit.new is None or not changed:
+            return []
+        if any(name == field for name, field in zip(changed, edit.fields, strict=True)):
+            return []
+        sides = [_at_site(module, site) for module, site in zip(modules, (edit.old, edit.new), strict=True)]
+        keys = [
+            (side, (it.opcode, name, it.attribute(name)))
+            for name in changed
+            for side, it in ((1, sides[1]), (0, sides[0]))
+            if it.attribute(name) is not None
+        ]
+        return [self.appeared[key] for key in keys if key in self.appeared]
 
 
 def _at_site(module: Module, site: Site) -> Instruction:
@@ -141,6 +164,7 @@ class _Side:
         self._states: dict[int, _State] = {}
         self._prints: dict[int, tuple[object, ...]] = {}
         self._labels: dict[int, Counter[Label]] = {}
+        self._details: dict[int, Counter[Label]] = {}
         self._same: dict[int, int] = {}
 
     def state(self, index: int) -> int:
@@ -171,6 +195,16 @@ class _Side:
             header = tuple(module.attribute(name) or "" for name in _HEADER)
             self._prints[state] = (computation_hashes(module)[module.entry], *header)
         return self._prints[state]
+
+    def details(self, index: int) -> Counter[Label]:
+        """How often each label occurs, and each attribute of an opcode with its value."""
+        state = self.state(index)
+        if state not in self._details:
+            found = Counter(self.labels(index))
+            for (opcode, name, value), times in self._counter.attributes(self.labels(index)).items():
+                found[opcode, name, value] += times
+            self._details[state] = found
+        return self._details[state]
 
     def labels(self, index: int) -> Counter[Label]:
         """How often each label occurs, with and without layouts."""
@@ -328,7 +362,7 @@ class _AlignedWalk:
 
     def _note(self, old: int, new: int, point: PassPoint | None) -> None:
         """Remember since when one side has more of something; what is even again is forgotten."""
-        counts = self.sides[0].labels(old), self.sides[1].labels(new)
+        counts = self.sides[0].details(old), self.sides[1].details(new)
         more = {(0, label) for label in counts[0] - counts[1]} | {(1, label) for label in counts[1] - counts[0]}
         for key in [key for key in self.appeared if key not in more]:
             del self.appeared[key]

@@ -76,6 +76,17 @@ class LabelCounter:
         lines = self._lines(text)
         return _of_instructions(clean(read_text(text))) if lines is None else self._of_lines(lines)
 
+    @staticmethod
+    def attributes(counts: Counter[Label]) -> Counter[tuple[str, str, str]]:
+        """How often each attribute of an opcode has each value, from the counts of labels."""
+        found: Counter[tuple[str, str, str]] = Counter()
+        for label, times in counts.items():
+            opcode, _, _, attributes, with_layout = label
+            if not with_layout and isinstance(attributes, tuple):
+                for name, value in attributes:
+                    found[str(opcode), name, value] += times
+        return found
+
     def _lines(self, text: str) -> Counter[_Line] | None:
         """How often each line occurs; None where the text is not in canonical form."""
         spans = spans_of(text)
