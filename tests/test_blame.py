@@ -195,7 +195,7 @@ def test_since_when_a_collective_is_there(tmp_path: Path, capsys: pytest.Capture
         ):
             (tmp_path / side / f"module_0000.jit_f.{stage}.txt").write_text(text)
         (tmp_path / side / "module_0000.jit_f.after_optimizations.txt").write_text(texts[-1])
-    code, out, _ = said(capsys, str(tmp_path / "old"), str(tmp_path / "new"), "--passes", "--all")
+    code, out, _ = said(capsys, str(tmp_path / "old"), str(tmp_path / "new"), "--passes")
     assert code == 0
     line = " ".join(out.partition("all-reduce %a")[2].split())
     assert "the new side has it since b (pass 1 of 2)" in line
@@ -205,7 +205,7 @@ def test_the_command_on_two_folders(tmp_path: Path, capsys: pytest.CaptureFixtur
     old, new = (str(unpack(name, tmp_path)) for name in SCATTER)
     code, out, _ = said(capsys, old, new, "--passes")
     assert code == 0
-    assert "passes       first differs after scatter_simplifier (pass 6 of 60; old: 6 of 67)" in out
+    assert "passes: first differs after scatter_simplifier (pass 6 of 60; old: 6 of 67)" in out
     assert out.count("first differs after scatter_simplifier") > 3  # once for the program, once for each group of edits
     code, out, _ = said(capsys, old, new, "--passes", "--format", "json")
     (program,) = json.loads(out)["programs"]

@@ -64,7 +64,7 @@ def test_both_sides_are_compiled_again_where_a_program_changed_and_nothing_is_le
     assert found[0] is same
     assert found[1].passes is not None
     text = to_terminal(Report("diff", "old", "new", found))
-    assert "passes       first differs after scatter_simplifier" in text
+    assert "passes: first differs after scatter_simplifier" in text
     assert len(seen) == 2
     assert not any(folder.exists() for folder in seen)
 

@@ -66,7 +66,7 @@ def to_json(report: Report, folder: str = "", *, view: ReportView | None = None)
         "scenarios": [scenario_json(one) | {"id": records.get(one.name)} for one in report.scenarios],
         "notes": list(report.notes),
         "totals": report.totals(),
-        "sheet": asdict(replace(shown, text=lines_of(report, lambda: shown))),
+        "sheet": asdict(replace(shown, text=lines_of(report, lambda: shown)), dict_factory=_table),
     }  # fmt: skip
     if report.timings:
         value["timings"] = [timing.to_json() for timing in report.timings]
@@ -160,3 +160,8 @@ def _one_sided() -> dict[str, Any]:
         "channels": {"schedule": nothing, "tuning": nothing}, "ignored": {}, "limits": [], "limits_hit": [],
         "elided_constants": 0,
     }  # fmt: skip
+
+
+def _table(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A record as a table; passes of XLA are told only where they were asked for."""
+    return {name: value for name, value in fields if name != "passes" or value}

@@ -205,7 +205,8 @@ def pattern_groups(groups: Iterable[Group], more: str = "") -> list[str]:
 
 
 def _change(change: ChangeView) -> str:
-    what = [code(clip(change.what, WIDEST)), escape_markdown(change.follows), escape_markdown(change.of)]
+    follows = "; ".join(filter(None, (change.follows, change.passes)))
+    what = [code(clip(change.what, WIDEST)), escape_markdown(follows), escape_markdown(change.of)]
     mark = f"{escape_markdown(change.mark)} " if change.mark else ""
     return (
         f"| {mark}{escape_markdown(change.kind)} | {change.count:,} | {'<br>'.join(filter(None, what))} "

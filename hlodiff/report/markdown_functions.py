@@ -141,6 +141,8 @@ def _change(change: ChangeView, where: str = "") -> Iterator[str]:
         yield f"  - {'<br>'.join(map(code, change.where))}"
     if change.follows and not where:
         yield f"  - {escape_markdown(change.follows)}"
+    if change.passes:
+        yield f"  - {escape_markdown(change.passes)}"
 
 
 def _numbers(function: FunctionView) -> list[str]:

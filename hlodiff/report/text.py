@@ -291,6 +291,8 @@ def _change_lines(change: ChangeView, indent: int, where: str, report: Report) -
     yield Line(indent, words, (where,) if where else (), _STYLES[change.kind], wrap=True)
     if change.follows and (not where or report.all):
         yield Line(indent + 2, change.follows, wrap=True)
+    if change.passes:
+        yield Line(indent + 2, change.passes, wrap=True)
     yield from (Line(indent + 4, f"at {frame}") for frame in change.where) if report.stacks else ()
 
 

@@ -98,6 +98,7 @@ class ChangeView:
     what: str
     mark: str = ""
     follows: str = ""
+    passes: str = ""
     of: str = ""
     cost: str = ""
     where: tuple[str, ...] = ()

@@ -33,6 +33,7 @@ _SCAFFOLD = """HloModule m
 ENTRY %e (c: f32[]) -> f32[] {{
   %c = f32[] parameter(0)
 {lines}
+  ROOT %root = f32[] negate(%c)
 }}
 """
 
@@ -121,7 +122,7 @@ class LabelCounter:
     def _work(self, lines: list[_Line]) -> None:
         printed = "\n".join(f"  %{n} = {shape}({literal}){tail}" for n, (shape, literal, tail) in enumerate(lines))
         module = clean(read_hlo(_SCAFFOLD.format(lines=printed), at_once=True))
-        for it in module.entry_computation.instructions[1:]:
+        for it in module.entry_computation.instructions[1:-1]:
             self._labels[lines[int(it.name)]] = label_of(it, False), label_of(it, True)
 
 
