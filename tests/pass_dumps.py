@@ -2,7 +2,7 @@
 
 `matmul` is the gradient of `jnp.sum(jnp.tanh(x @ w))`, `scatter` a `segment_sum` under `vmap`, `donated` an `exp` of a
 donated argument that a loop reads and that is then multiplied. `gelu-fusion` has only
-the texts before and after a fusion of `jax.nn.gelu`.
+the texts before and after a fusion of `jax.nn.gelu`, `gelu-normalized` those around float normalization.
 """
 
 from __future__ import annotations

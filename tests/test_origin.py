@@ -156,6 +156,52 @@ def test_an_instruction_that_a_fusion_takes_in_is_followed_to_the_one_of_its_sco
     )
 
 
+def both_texts(before: str, after: str, name: str = "p") -> PassHistory:
+    texts = {
+        f"module_0000.jit_f.0000.late.after_pipeline-start.before_{name}.txt": before,
+        f"module_0000.jit_f.0001.late.after_{name}.before_pipeline-end.txt": after,
+    }
+    (found,) = dumps_of(texts, lambda file: texts[file].encode())
+    return PassHistory.of(found)
+
+
+def test_an_operation_that_a_pass_computes_in_another_type_is_the_same_one() -> None:
+    """Float normalization computes a convolution in f32: the converts around it are new, the convolution is not."""
+    texts = files("gelu-normalized-cpu")
+    (dumped,) = dumps_of(texts, texts.__getitem__)
+    normalized = PassHistory.of(dumped)
+    state, (place, *_) = normalized.find("conv_general_dilated.1")
+    found = origin_of(normalized, state, place)
+    assert found.first is not None and found.first.name == "conv_general_dilated.1"
+    changes = {change.field: (change.old, change.new) for touch in found.touches for change in touch.changes}
+    assert changes["element_type"] == ("bf16", "f32")
+
+
+DIVIDED = """HloModule m, entry_computation_layout={(f32[4]{0})->f32[4]{0}}
+ENTRY e {
+  p = f32[4]{0} parameter(0)
+  c = f32[] constant(-inf)
+  w = f32[4]{0} broadcast(c), dimensions={}, metadata={op_name="jit(f)/max"}
+  ROOT m = f32[4]{0} maximum(p, w), metadata={op_name="jit(f)/max"}
+}
+"""
+RECIPROCAL = """HloModule m, entry_computation_layout={(f32[4]{0})->f32[4]{0}}
+ENTRY e {
+  p = f32[4]{0} parameter(0)
+  one = f32[] constant(1)
+  b = f32[4]{0} broadcast(one), dimensions={}, metadata={op_name="jit(f)/div"}
+  ROOT d = f32[4]{0} divide(b, p), metadata={op_name="jit(f)/div"}
+}
+"""
+
+
+def test_what_has_another_name_and_another_scope_is_another_one() -> None:
+    """The shortest list of edits changes the constant, and keeps the broadcast of it."""
+    history_ = both_texts(DIVIDED, RECIPROCAL, "algsimp")
+    state, (place, *_) = history_.find("b")
+    assert headline(origin_of(history_, state, place)) == "%b: added by algsimp (pass 1)"
+
+
 LAID_OUT = """HloModule m, entry_computation_layout={(f32[4,4]{1,0})->(f32[4,4]{1,0}, f32[4,4]{0,1})}
 ENTRY e {
   p = f32[4,4]{1,0} parameter(0)

@@ -188,6 +188,8 @@ class PassHistory:
             equal = self._equal(state).find(place)  # of one scope: the shortest list of edits took another one
             if equal is not None:
                 return equal
+        if is_of_another_scope(new, old):
+            return self._equal(state).find(place) or self._equal(state).find_changed(place)
         is_weak = any(edit.is_weak for edit in step.edits.get(place, ()))
         if new.opcode == old.opcode and (not is_weak or new.opcode == "constant"):
             return None if new.opcode == "constant" and new.literal != old.literal else found
@@ -247,6 +249,15 @@ class PassHistory:
             if (one.opcode, one.op_name) == (it.opcode, it.op_name)
         )
         return next((one for one in alike if self.before(state + 1, one) == place), None)
+
+
+def is_of_another_scope(new: Instruction, old: Instruction) -> bool:
+    """Whether two instructions have names and scopes of different operations: the differ's own pair may be another one.
+
+    A pass that inlines a call puts the scope of the call in front; what calls computations takes the scope of its root.
+    """
+    ends = [it.op_name.rpartition("/")[2] for it in (new, old)]
+    return all(ends) and ends[0] != ends[1] and new.name != old.name and not new.called and not old.called
 
 
 def came_from_one_operation(step: PassStep, old: Place, new: Place) -> bool:
@@ -511,6 +522,7 @@ class EqualValues:
 
     def __init__(self, step: PassStep) -> None:
         self.step = step
+        self._changed: dict[Place, Place | None] = {}
 
     @cached_property
     def _hashes(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -558,13 +570,20 @@ class EqualValues:
         """The instruction of the earlier text that became this one although the differ says that another one did.
 
         The shortest list of edits may turn a root into the convert behind it, and add the root again. The same
-        operation of JAX, computed from the same operands, is the same instruction with another type.
+        operation of JAX, computed from the same operands, is the same instruction with another type. Converts around
+        it are looked through: a pass that changes the type of an operation writes them.
         """
+        if place not in self._changed:
+            self._changed[place] = None  # a loop of operands ends here
+            self._changed[place] = self._find_changed(place)
+        return self._changed[place]
+
+    def _find_changed(self, place: Place) -> Place | None:
         step = self.step
         it = at(step.diff.new, place)
-        if not it.op_name or not it.operands:
+        if not it.op_name or not it.operands or it.opcode == "convert":
             return None
-        operands = [step.back.get((place[0], operand)) for operand in it.operands]
+        operands = [self._source((place[0], operand)) for operand in it.operands]
         body = {one[0] for one in operands if one}
         found = [
             (c, n)
@@ -572,11 +591,19 @@ class EqualValues:
             for n, one in enumerate(step.diff.old.computations[c].instructions)
             if one.opcode == it.opcode
             and one.shape.dimensions == it.shape.dimensions
-            and [(c, operand) for operand in one.operands] == operands
+            and [behind_converts(step.diff.old, (c, operand)) for operand in one.operands] == operands
             and came_from_one_operation(step, (c, n), place)
             and self._is_free((c, n))
         ]
         return found[0] if len(found) == 1 else None
+
+    def _source(self, place: Place) -> Place | None:
+        """What an operand of the later text was in the earlier one, converts on both sides looked through."""
+        plain = behind_converts(self.step.diff.new, place)
+        old = self.step.back.get(plain)
+        if old is None or at(self.step.diff.old, old).opcode != at(self.step.diff.new, plain).opcode:
+            old = self.find(plain) or self.find_changed(plain)
+        return behind_converts(self.step.diff.old, old) if old is not None else None
 
     def _is_free(self, place: Place) -> bool:
         """Whether an instruction of the earlier text became none, or another operation."""
@@ -595,6 +622,13 @@ class EqualValues:
         return len(ours) == len(theirs) and all(
             a[1] == b[1] and self._are_equal(a[0], b[0], depth + 1) for a, b in zip(ours, theirs, strict=True)
         )
+
+
+def behind_converts(module: Module, place: Place) -> Place:
+    """The value that a chain of converts is given; the place itself where there is none."""
+    while (it := at(module, place)).opcode == "convert" and it.operands:
+        place = (place[0], it.operands[0])
+    return place
 
 
 def _array(shape: Shape) -> Shape:
