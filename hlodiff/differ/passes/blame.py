@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.passes.dumps import Dump, PassName, Stage
-from hlodiff.differ.passes.labels import Label, LabelCounter, clean, label_of
+from hlodiff.differ.passes.labels import Label, LabelCounter, attribute_counts, clean, label_of
 from hlodiff.differ.passes.steps import Texts, same_program
 from hlodiff.differ.pipeline import diff
 from hlodiff.differ.result import Edit, ModuleDiff, Site
@@ -164,7 +164,6 @@ class _Side:
         self._states: dict[int, _State] = {}
         self._prints: dict[int, tuple[object, ...]] = {}
         self._labels: dict[int, Counter[Label]] = {}
-        self._details: dict[int, Counter[Label]] = {}
         self._same: dict[int, int] = {}
 
     def state(self, index: int) -> int:
@@ -195,16 +194,6 @@ class _Side:
             header = tuple(module.attribute(name) or "" for name in _HEADER)
             self._prints[state] = (computation_hashes(module)[module.entry], *header)
         return self._prints[state]
-
-    def details(self, index: int) -> Counter[Label]:
-        """How often each label occurs, and each attribute of an opcode with its value."""
-        state = self.state(index)
-        if state not in self._details:
-            found = Counter(self.labels(index))
-            for (opcode, name, value), times in self._counter.attributes(self.labels(index)).items():
-                found[opcode, name, value] += times
-            self._details[state] = found
-        return self._details[state]
 
     def labels(self, index: int) -> Counter[Label]:
         """How often each label occurs, with and without layouts."""
@@ -362,8 +351,10 @@ class _AlignedWalk:
 
     def _note(self, old: int, new: int, point: PassPoint | None) -> None:
         """Remember since when one side has more of something; what is even again is forgotten."""
-        counts = self.sides[0].details(old), self.sides[1].details(new)
-        more = {(0, label) for label in counts[0] - counts[1]} | {(1, label) for label in counts[1] - counts[0]}
+        counts = self.sides[0].labels(old), self.sides[1].labels(new)
+        surplus = Counter({label: counts[1][label] - counts[0][label] for label in counts[0].keys() | counts[1].keys()})
+        surplus.update(attribute_counts(surplus))
+        more = {(int(times > 0), label) for label, times in surplus.items() if times}
         for key in [key for key in self.appeared if key not in more]:
             del self.appeared[key]
         for key in more:

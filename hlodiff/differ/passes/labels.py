@@ -55,6 +55,21 @@ def label_of(it: Instruction, with_layout: bool) -> Label:
     return it.opcode, shape_text(it.shape, with_layout), it.literal, attributes, with_layout
 
 
+def attribute_counts(counts: Counter[Label]) -> Counter[Label]:
+    """How often each attribute of an opcode has each value, from counts of labels, which may be below zero.
+
+    Example:
+        >>> attribute_counts(Counter({("reverse", "f32[2]", None, (("dimensions", "{0}"),), False): -1}))
+        Counter({('reverse', 'dimensions', '{0}'): -1})
+    """
+    found: Counter[Label] = Counter()
+    for (opcode, _, _, attributes, with_layout), times in counts.items():
+        if times and not with_layout and isinstance(attributes, tuple):
+            for name, value in attributes:
+                found[opcode, name, value] += times
+    return found
+
+
 class LabelCounter:
     """Counts labels, with and without layouts, of one program after another; parameters are left out.
 
@@ -76,17 +91,6 @@ class LabelCounter:
         """
         lines = self._lines(text)
         return _of_instructions(clean(read_text(text))) if lines is None else self._of_lines(lines)
-
-    @staticmethod
-    def attributes(counts: Counter[Label]) -> Counter[tuple[str, str, str]]:
-        """How often each attribute of an opcode has each value, from the counts of labels."""
-        found: Counter[tuple[str, str, str]] = Counter()
-        for label, times in counts.items():
-            opcode, _, _, attributes, with_layout = label
-            if not with_layout and isinstance(attributes, tuple):
-                for name, value in attributes:
-                    found[str(opcode), name, value] += times
-        return found
 
     def _lines(self, text: str) -> Counter[_Line] | None:
         """How often each line occurs; None where the text is not in canonical form."""
