@@ -10,7 +10,7 @@ WORKERS ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help check test test-slow kill browser update docs bench lint clean
+.PHONY: help check test test-slow kill browser update docs fuzz bench lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,10 @@ update: $(STAMP) ## record the examples anew in snapshots/
 docs: $(STAMP) ## make the page of normalizer passes and the picture of the rooms from the code
 	$(BIN)/python -m tests.normalizer_page
 	$(BIN)/python -m tests.rooms
+
+MINUTES ?= 10
+fuzz: $(STAMP) ## read damaged inputs for MINUTES=10, in child processes; prints finds
+	$(BIN)/python -m tests.fuzzing --minutes $(MINUTES)
 
 bench: $(STAMP) ## speed, memory and size, as ratios measured in one run
 	$(BIN)/python -m benchmarks

@@ -941,13 +941,28 @@ def _find(start: Path) -> tuple[Path | None, Mapping[str, object]]:
     return None, {}
 
 
+# A dotted key; reading one of n parts takes Python n * n steps.
+_DOTTED_KEY = re.compile(r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')(?:\s*+\.\s*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+'))*+""")
+_MAX_PARTS = 100
+
+
+def _toml(text: str) -> dict[str, Any]:
+    """Read TOML; raises ValueError for a key that takes long to read."""
+    for found in _DOTTED_KEY.finditer(text):
+        if found.end() - found.start() > 2 * _MAX_PARTS and found[0].count(".") > _MAX_PARTS:
+            line = text.count("\n", 0, found.start()) + 1
+            raise ValueError(f"a key of more than {_MAX_PARTS} parts in line {line}")
+    return tomllib.loads(text)
+
+
 def _table(file: Path) -> Mapping[str, object] | None:
     try:
-        with file.open("rb") as stream:
-            tool = tomllib.load(stream).get("tool", {})
+        tool = _toml(file.read_bytes().decode()).get("tool", {})
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"not valid TOML: {error}", where=os.path.relpath(file)) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise ConfigError("not valid TOML: tables or lists are nested too deep", where=os.path.relpath(file)) from None
+    except (OSError, ValueError) as error:  # also numbers of more digits than Python converts
         raise ConfigError(f"cannot be read: {error}", where=os.path.relpath(file)) from None
     table = tool.get("hlodiff") if isinstance(tool, dict) else None
     if table is not None and not isinstance(table, dict):

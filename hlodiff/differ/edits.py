@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from hlodiff.differ.operands import operands_changed, root_changed, with_element
 from hlodiff.differ.placement import donated_parts, platform_of
 from hlodiff.differ.result import Cost, FieldChange, Kind
 from hlodiff.hlo.grammar import closing, split_commas
+from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.normalizer.backend_config import is_of_xla
@@ -51,7 +51,7 @@ def only_renumbered(old: Instruction, new: Instruction, through: Sequence[tuple[
 
 def _parse(text: str | None) -> dict[str, Any] | None:
     try:
-        config = json.loads(text or "")
+        config = load_json(text or "")
     except ValueError:
         return None
     return config if isinstance(config, dict) else None

@@ -11,6 +11,7 @@ from hlodiff.differ.placement import format_memory_space
 from hlodiff.differ.result import FieldChange
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.grammar import Unbalanced, print_layout, split_commas, unquote
+from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import Instruction, Layout, Shape
 
 # The order in which a change names its fields.
@@ -194,7 +195,7 @@ def _leaves(text: str) -> dict[str, str] | None:
     if not text:
         return {}
     try:
-        config = json.loads(text)
+        config = load_json(text)
     except ValueError:
         return None
     if not isinstance(config, dict):

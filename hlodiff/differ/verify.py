@@ -22,7 +22,6 @@ What `diff` ignores is ignored here: names, the order of instructions where noth
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -47,6 +46,7 @@ from hlodiff.differ.script import (
     Value,
 )
 from hlodiff.graph import add_control, dataflow
+from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import BINDS, Computation, Instruction, Layout, Module, Shape
 
 if TYPE_CHECKING:
@@ -647,7 +647,7 @@ def _is_same_aliasing(made: _ReplayedComputation, place: int, ours: str, theirs:
     configs: list[Any] = []
     for text in (ours, theirs):
         try:
-            configs.append(json.loads(text))
+            configs.append(load_json(text))
         except ValueError:
             return False
     if not all(isinstance(config, dict) and isinstance(config.get("aliasing_operands"), dict) for config in configs):

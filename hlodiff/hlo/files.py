@@ -55,10 +55,10 @@ def read_bytes(data: bytes, *, path: str = "") -> Module:
         data = _unpack(data, path)
     text = None if b"\0" in data[:4096] or path.removesuffix(".gz").endswith(".pb") else _decode(data)
     if text is None:
-        from hlodiff.hlo.proto import read_proto
+        from hlodiff.hlo import native_process
 
         try:
-            return read_proto(data, path=path)
+            return read_hlo(native_process.call("proto", data, path), path=path)
         except ReadError as error:
             if path.removesuffix(".gz").endswith(".pb"):
                 raise
@@ -132,8 +132,15 @@ def _without_prefixes(text: str, first: re.Match[str]) -> str:
     return "\n".join(lines[: end or None]) + "\n"
 
 
-def read_text(text: str, *, path: str = "") -> Module:
-    """Read a program from text: StableHLO where it looks like MLIR, else compiled HLO; see `read`."""
+def read_text(text: str, *, path: str = "", trusted: bool = False) -> Module:
+    """Read a program from text: StableHLO where it looks like MLIR, else compiled HLO; see `read`.
+
+    Args:
+        text: the program.
+        path: the file as the user named it, for errors.
+        trusted: whether this process, or a worker of it, made the text: StableHLO is then parsed here, and else in a
+            child process, because a damaged file may end the process that parses it.
+    """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.count("\n") if len(text) > _LARGE else 0
@@ -144,7 +151,12 @@ def read_text(text: str, *, path: str = "") -> Module:
         text = _without_prefixes(text, logged)
     start = _COMMENT.match(text)
     if path.endswith(".mlir") or _STABLEHLO.match(text, start.end() if start else 0):
-        from hlodiff.hlo.stablehlo_parser import read_stablehlo
+        if trusted:
+            from hlodiff.hlo.stablehlo_parser import read_stablehlo
 
-        return read_stablehlo(text, path=path)
+            return read_stablehlo(text, path=path)
+        from hlodiff.hlo import native_process
+
+        module: Module = native_process.call("stablehlo", text, path)
+        return module
     return read_hlo(text, path=path)

@@ -154,6 +154,14 @@ def squeeze(text: str) -> str:
     return _AT_BRACKET.sub(lambda m: m[1] or "", plain)
 
 
+_LONG_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*+"?|(\d{400})', re.DOTALL)
+
+
+def has_long_number(text: str) -> bool:
+    """Whether a text holds a number that Python would take long to convert; digits in strings are no number."""
+    return len(text) > 400 and any(found[1] for found in _LONG_NUMBER.finditer(text))
+
+
 def unquote(text: str) -> str:
     r"""Content of a C-escaped string: `unquote(r'"a\"b"') == 'a"b'`; anything else comes back as it is."""
     if len(text) < 2 or text[0] != '"' or text[-1] != '"':
@@ -187,10 +195,10 @@ _ELEMENT_TYPE = re.compile(r"pred|token|opaque|(?:s|u|f|bf|c)\d{1,3}[a-z0-9]*")
 
 
 class UnknownType(ValueError):
-    """An array of a type that no version of XLA has."""
+    """A shape that no version of XLA has: `name` is where it begins to be none."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, what: str) -> None:
+        super().__init__(what)
         self.name = name
 
 
@@ -206,10 +214,24 @@ def read_shape(text: str) -> Shape:
     """
     shape = _SHAPES.get(text)
     if shape is None:
+        if "((" in text and _is_deep(text):
+            raise UnknownType("((", f"a tuple nested more than {_MAX_DEPTH} deep")
         shape = _read_shape_text(without_comments(text).strip())
         if len(_SHAPES) < 100_000:  # programs use few different shapes; the bound is against hostile files
             _SHAPES[text] = shape
     return shape
+
+
+_MAX_DEPTH = 50
+
+
+def _is_deep(text: str) -> bool:
+    depth = 0
+    for bracket in re.findall(r"[()]", text):
+        depth += 1 if bracket == "(" else -1
+        if depth > _MAX_DEPTH:
+            return True
+    return False
 
 
 def _read_shape_text(text: str) -> Shape:
@@ -221,7 +243,7 @@ def _read_shape_text(text: str) -> Shape:
         return Shape(text, is_array=False)
     element_type, sizes, layout = match.groups()
     if not _ELEMENT_TYPE.fullmatch(element_type):
-        raise UnknownType(element_type)
+        raise UnknownType(element_type, f"`{element_type}` is not an element type of XLA")
     dimensions: list[int] = []
     dynamic: list[int] = []
     for index, size in enumerate(s.strip() for s in sizes.split(",") if s.strip()):
@@ -403,8 +425,16 @@ _ALIAS = re.compile(r"\{[\d,\s]*\}\s*:\s*\(\s*\d+\s*,\s*\{[\d,\s]*\}\s*(?:,\s*m(
 _DONOR = re.compile(r"\(\s*\d+\s*,\s*\{[\d,\s]*\}\s*\)")
 
 
-def is_alias_table(name: str, value: str) -> bool:
-    """Whether `input_output_alias` or `buffer_donor` of a header is well-formed; anything else is."""
+_FLAG, _COUNT = re.compile(r"true|false"), re.compile(r"\d{1,18}")
+_HEADER_VALUES = {
+    "is_scheduled": _FLAG, "alias_passthrough_params": _FLAG, "replica_count": _COUNT, "num_partitions": _COUNT,
+}  # fmt: skip
+
+
+def is_header_value(name: str, value: str) -> bool:
+    """Whether a flag, a number or a table of aliases in a header is well-formed; any other value is."""
+    if name in _HEADER_VALUES:
+        return _HEADER_VALUES[name].fullmatch(value) is not None
     entry = {"input_output_alias": _ALIAS, "buffer_donor": _DONOR}.get(name)
     if entry is None:
         return True
@@ -731,7 +761,7 @@ ELIDED_CONSTANT_LINE = re.compile(r"%(\S+) = (\w+)\[([0-9,]*)\]\S* constant\(\{\
 # (1) the layouts of arguments and result in the first line of a file.
 ENTRY_LAYOUT = re.compile(rb"entry_computation_layout=(\{\(.*?\)->.*?\}), ")
 # (1) how often a loop turns, in the backend configuration of a `while`.
-KNOWN_TRIP_COUNT = re.compile(r'"known_trip_count":\{"n":"?(\d+)')
+KNOWN_TRIP_COUNT = re.compile(r'"known_trip_count":\{"n":"?(\d{1,18})(?!\d)')
 
 
 def has_tiled_layout(text: str) -> bool:

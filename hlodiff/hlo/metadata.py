@@ -14,9 +14,9 @@ from typing import ClassVar
 from hlodiff.hlo.grammar import unquote
 from hlodiff.hlo.model import Frame
 
-_ROW = re.compile(r"(\d+) (.*)")
-_PAIR = re.compile(r'([A-Za-z_]\w*)=("(?:[^"\\]|\\.)*"|\{[^{}]*\}|[^\s{}"]+)')
-_NUMBER = re.compile(r"(\w+)=(\d+)")
+_ROW = re.compile(r"(\d{1,18}) (.*)")
+_PAIR = re.compile(r'(?<!\w)([A-Za-z_]\w*+)=("(?:[^"\\]|\\.)*"|\{[^{}]*\}|[^\s{}"]+)')
+_NUMBER = re.compile(r"(\w+)=(\d{1,18})(?!\d)")
 
 
 @dataclass(slots=True)
@@ -76,6 +76,10 @@ class FrameTable:
         return (*frames, *(Frame(file, line, "") for file, line in self.inline))
 
 
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) < 19
+
+
 def read_metadata(text: str, table: FrameTable) -> tuple[str, int, str]:
     """Read `{op_name="..." stack_frame_id=5 ...}`: scope, frame index, and what else was in it, verbatim."""
     if not text:
@@ -85,11 +89,11 @@ def read_metadata(text: str, table: FrameTable) -> tuple[str, int, str]:
     for key, value in _PAIR.findall(text):
         if key == "op_name":
             op_name = unquote(value)
-        elif key == "stack_frame_id" and value.isdigit():
+        elif key == "stack_frame_id" and _is_number(value):
             frame = table.frame_of_id(int(value))
         elif key == "source_file":
             file = unquote(value)
-        elif key == "source_line" and value.isdigit():
+        elif key == "source_line" and _is_number(value):
             line = int(value)
         else:
             rest.append(f"{key}={value}")

@@ -16,6 +16,9 @@ from hlodiff.errors import HlodiffError, ReadError
 from hlodiff.interrupts import deferred
 
 _INSTALL = "pip install 'jaxlib>=0.9.2'"
+# Regions, types and locations nested deeper end the process: MLIR reads them by recursion.
+_DEPTH = 200
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|//[^\n]*|->|[(\[{<]+|[)\]}>]+', re.DOTALL)
 _CONFLICT = re.compile(r"^(<<<<<<< |=======$|>>>>>>> )", re.MULTILINE)
 
 
@@ -101,11 +104,29 @@ def parse_mlir(text: str, path: str = "") -> Any:
     """
     if (conflict := _CONFLICT.search(text)) and "<<<<<<< " in text:
         raise _conflict_error(text, conflict.start(), path)
+    refuse_deep(text, path)
     try:
         with context():
             return mlir().Module.parse(text)
     except mlir().MLIRError as error:
         raise _read_error(error, text, path) from None
+
+
+def refuse_deep(text: str, path: str = "") -> None:
+    """Refuse MLIR text whose brackets are nested deeper than any program's; raises ReadError with the place."""
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        first = text[found.start()]
+        if first in "([{<":
+            depth += found.end() - found.start()
+            if depth > _DEPTH:
+                line = text.count("\n", 0, found.start()) + 1
+                column = found.start() - text.rfind("\n", 0, found.start())
+                shown = text[found.start() - column + 1 : found.start() + 100].partition("\n")[0]
+                what = f"brackets are nested more than {_DEPTH} deep"
+                raise ReadError(what, path=path, line=line, column=column, text=shown, hint="is the file damaged?")
+        elif first in ")]}>":
+            depth = max(depth - (found.end() - found.start()), 0)
 
 
 def mlir_text(bytecode: bytes) -> str:
@@ -253,6 +274,11 @@ def _hlo() -> Any:
         if hasattr(found, "HloModule"):
             return found
     raise _too_old("HloModule") if _version() else _missing()
+
+
+def load_hlo() -> None:
+    """Import what reads HLO protos."""
+    _hlo()
 
 
 def hlo_from_proto(data: bytes) -> Any:

@@ -28,9 +28,10 @@ from hlodiff.hlo.grammar import (
     canonical_literal,
     closing,
     computation_spans,
+    has_long_number,
     header_end,
-    is_alias_table,
     is_compatible,
+    is_header_value,
     literal_error,
     open_brackets,
     open_string,
@@ -133,6 +134,8 @@ class AttributeReader:
         calls: list[tuple[str, tuple[int, ...]]] = []
         predecessors: list[str] = []
         metadata = ""
+        if has_long_number(body):
+            raise NotAttributes
         for part in attribute_texts(body[1:]):
             key = ATTRIBUTE_KEY.match(part)
             if key is None:
@@ -361,7 +364,7 @@ def _head_of(text: str, path: str, places: Places | None) -> tuple[_TextReader, 
 
 
 _PARAMETER = " parameter("
-_PARAMETER_NUMBER = re.compile(r"\d+\)")
+_PARAMETER_NUMBER = re.compile(r"\d{1,9}\)")
 
 
 def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
@@ -436,9 +439,11 @@ def _read_module_line(reader: _TextReader) -> tuple[str, tuple[tuple[str, str], 
             raise reader.error("expected a module name", number, len("HloModule") + 1)
         pairs = (part.partition("=") for part in parts[1:])
         attributes = [(key.strip(), value.strip()) for key, _, value in pairs]
+        if any(has_long_number(value) for _, value in attributes):
+            raise reader.error("a number of more than 400 digits", number)
         for key, value in attributes:
-            if not is_alias_table(key, value):
-                raise reader.error(f"`{key}` is no table of aliases", number, line.find(key) + 1, _TRUNCATED)
+            if not is_header_value(key, value):
+                raise reader.error(f"`{key}` has a malformed value", number, line.find(key) + 1, _TRUNCATED)
         kept = tuple(pair for pair in attributes if HEADER_DEFAULTS.get(pair[0]) != pair[1])
         return parts[0].removeprefix("%"), kept, last + 1
     raise reader.error("the file is empty", 0, hint="expected compiled HLO text that starts with `HloModule`")
@@ -618,13 +623,13 @@ def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Ma
         shape = read_shape(line[position:end])
     except UnknownType as unknown:
         column = line.find(unknown.name, position) + 1
-        raise reader.error(f"`{unknown.name}` is not an element type of XLA", number, column) from None
+        raise reader.error(str(unknown), number, column) from None
     inside = line.find(")", opcode.end())
     if inside < 0 or "(" in line[opcode.end() : inside] or '"' in line[opcode.end() : inside]:
         inside = closing(line, opcode.end() - 1)
     arguments = line[opcode.end() : inside]
     verbatim = opcode.group(1) in _VERBATIM
-    if opcode.group(1) == "parameter" and not arguments.strip().isdecimal():
+    if opcode.group(1) == "parameter" and not _is_parameter_number(arguments.strip()):
         raise reader.error("expected the number of the parameter", number, opcode.end() + 1)
     if opcode.group(1) == "constant":
         if wrong := literal_error(arguments, shape):
@@ -642,6 +647,10 @@ def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Ma
         start.group(2), opcode.group(1), shape, known, (), tail.attributes, tail.calls, before,
         arguments.strip() if verbatim else None, op_name, frame, rest, number + reader.lines_before,
     )  # fmt: skip
+
+
+def _is_parameter_number(text: str) -> bool:
+    return text.isdecimal() and text.isascii() and len(text) < 10
 
 
 def _read_tail(reader: _TextReader, text: str, number: int, column: int) -> tuple[Tail, tuple[str, int, str]]:

@@ -32,6 +32,7 @@ from hlodiff.hlo.grammar import (
     without_metadata,
     without_references,
 )
+from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.parser import LazyComputations
 
 # What is numbered across the whole program: in another computation an equal number may mean other partners.
@@ -334,6 +335,6 @@ def _in_key_order(attribute: str) -> str:
     if name != "backend_config" or not value.startswith("{"):
         return attribute
     try:
-        return f"{name}={json.dumps(json.loads(value), sort_keys=True)}"
+        return f"{name}={json.dumps(load_json(value), sort_keys=True)}"
     except (ValueError, RecursionError):
         return attribute

@@ -11,8 +11,10 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
+from hlodiff.errors import HlodiffError
+from hlodiff.hlo import native_process
 from hlodiff.hlo.grammar import unquote
-from hlodiff.hlo.mlir import kernel_text
+from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.normalizer.rewrite import map_attribute, map_instructions, with_attribute, with_attributes
 
@@ -137,7 +139,7 @@ def parse_config(value: str) -> dict[str, Any] | None:
     if not text.startswith("{"):
         return None
     try:
-        found = json.loads(text)
+        found = load_json(text)
     except ValueError:
         return None
     return found if isinstance(found, dict) else None
@@ -339,10 +341,21 @@ def kernel_digest(bytecode: bytes) -> str:
         >>> kernel_digest(b"object code")[:18]
         'hlodiff:opaque:11:'
     """
-    text = kernel_text(bytecode)
+    text = _kernel_text(bytecode)
     if text is None:
         return _opaque(bytecode)
     return f"{MARK}kernel:sha256:{sha256(_anonymous(text).encode()).hexdigest()}"
+
+
+def _kernel_text(bytecode: bytes) -> str | None:
+    """The kernel as text; None where it does not decode, or ends the process that decodes it."""
+    if not bytecode.startswith(b"ML\xefR"):
+        return None
+    try:
+        text: str | None = native_process.call("kernel", bytecode)
+    except HlodiffError:
+        return None
+    return text
 
 
 def _opaque(data: bytes) -> str:

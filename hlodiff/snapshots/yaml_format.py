@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
@@ -20,8 +21,19 @@ FORMAT_VERSION = 1
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+# What hlodiff writes has four levels. libyaml builds nested values by recursion, and ends the process at 100,000.
+_MAX_DEPTH = 50
+# A summary of 100,000 rows has 3 MB.
+_MAX_CHARACTERS = 32 * 1024**2
+
+
 class _Loader(_SafeLoader):  # type: ignore[misc]  # the base is chosen at run time
-    """Refuses a key that a table has twice: YAML would keep the last one and say nothing."""
+    """Refuses a key that a table has twice: YAML would keep the last one and say nothing.
+
+    Only the plain values that hlodiff writes are numbers: a sexagesimal number (`1:59:59`) takes quadratic time.
+    """
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         seen: set[object] = set()
@@ -35,6 +47,17 @@ class _Loader(_SafeLoader):  # type: ignore[misc]  # the base is chosen at run t
                 seen.add(name)
         return super().construct_mapping(node, deep)
 
+
+for _tag, _pattern, _first in (
+    ("null", r"null|Null|NULL|~|", "nN~\0"),
+    ("bool", r"true|True|TRUE|false|False|FALSE|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF", "tTfFyYnNoO"),
+    ("int", r"[-+]?(?:0|[1-9][0-9]{0,299})", "-+0123456789"),
+    ("float", r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+][0-9]{1,4})?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+     "-+.0123456789"),
+):  # fmt: skip
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})$"), ["", *_first] if _tag == "null" else list(_first)
+    )
 
 _Base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
@@ -100,17 +123,34 @@ def load(text: str, where: str, newest: int = FORMAT_VERSION) -> dict[str, Any]:
         StoreError: broken YAML, a tag, an anchor, a format of the future, or no mapping.
     """
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=_Loader)):
-            raise StoreError("aliases (`*name`) are not allowed in a summary", where=where)
+        _refuse_hostile(text, where)
         value = yaml.load(text, Loader=_Loader)  # a safe loader
     except yaml.YAMLError as error:
         raise StoreError(f"broken YAML: {_first_line(error)}", where=_place(error, where)) from None
-    except (RecursionError, ValueError) as error:
+    except (RecursionError, ValueError, OverflowError) as error:
         raise StoreError(f"broken YAML: {type(error).__name__}: {str(error)[:100]}", where=where) from None
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         raise StoreError("expected `key: value` pairs", where=where)
     _check_version(value, where, newest)
     return value
+
+
+def _refuse_hostile(text: str, where: str) -> None:
+    """Refuse aliases and deep nesting, before anything is built."""
+    if len(text) > _MAX_CHARACTERS:
+        raise StoreError(f"larger than {_MAX_CHARACTERS} characters", where=where)
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.AliasEvent):
+            raise StoreError("aliases (`*name`) are not allowed in a summary", where=where)
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _MAX_DEPTH:
+                raise StoreError(
+                    f"broken YAML: values are nested more than {_MAX_DEPTH} deep", where=_place_of(event, where)
+                )
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
 
 
 def _check_version(summary: Mapping[str, Any], where: str, newest: int) -> None:
@@ -147,6 +187,10 @@ def _is_flat(items: list[Any]) -> bool:
 def _first_line(error: yaml.YAMLError) -> str:
     problem = getattr(error, "problem", None)
     return str(problem or error).splitlines()[0][:200]
+
+
+def _place_of(event: Any, where: str) -> str:
+    return f"{where}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
 
 
 def _place(error: yaml.YAMLError, where: str) -> str:

@@ -109,7 +109,7 @@ def build_snapshot(
 
     label = f"{captured.function} on {captured.target}"
     raw = {
-        "stablehlo": read_text(captured.stablehlo, path=f"{label}: {STABLEHLO}"),
+        "stablehlo": read_text(captured.stablehlo, path=f"{label}: {STABLEHLO}", trusted=True),
         "compiled": read_text(captured.compiled or "", path=f"{label}: {COMPILED}"),
     }
     modules = {stage: normalized(module, large_constants) for stage, module in raw.items()}

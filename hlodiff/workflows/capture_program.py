@@ -52,7 +52,7 @@ def capture_program(
         raise NotAvailableHere(f"{name} on {target}: {outcome.reason}", hint=outcome.advice)
     if not isinstance(outcome, CapturedProgram):
         raise CaptureError(f"{name} on {target}: {outcome.what}\n{outcome.log_tail}".rstrip())
-    stablehlo = read_text(outcome.stablehlo, path=f"{name} on {target}: stablehlo.mlir")
+    stablehlo = read_text(outcome.stablehlo, path=f"{name} on {target}: stablehlo.mlir", trusted=True)
     compiled = read_text(outcome.compiled or "", path=f"{name} on {target}: compiled.hlo")
     donated = donated_parameters(outcome.facts)
     facts = flat_facts(outcome.facts) | raw_metrics(compiled)

@@ -117,7 +117,7 @@ def printed_text(text: str, scopes: bool, config: Config | None = None) -> str:
     from hlodiff.hlo.mlir import without_locations
 
     plain = without_locations(text)
-    return annotated(plain, read_text(plain), root, read_text(text)) if scopes else plain
+    return annotated(plain, read_text(plain, trusted=True), root, read_text(text, trusted=True)) if scopes else plain
 
 
 def annotated(text: str, module: Module, root: str, origin: Module | None = None) -> str:

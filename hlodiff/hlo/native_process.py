@@ -1,0 +1,238 @@
+"""MLIR and HLO protos of strangers are parsed in a child process.
+
+jaxlib's parsers are native code: a type of 3 GB, regions nested 8,000 deep or damaged bytecode ends the process that
+parses them. Here that is a child, with a limit of memory and of processor time in proportion to the file, and its death
+is the error of that one file. One child serves many files; it starts when the first file is read, and takes as long to
+start as importing jaxlib does, which the parent need not do then.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import io
+import math
+import os
+import pickle
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from hlodiff.errors import HlodiffError, ReadError
+
+# Above what the child holds before it reads: 256 MiB, and what a program in memory takes per byte of its text.
+_MEMORY, _MEMORY_PER_BYTE = 256 * 1024**2, 150
+# Processor time in seconds; a text of 1 MB takes about 2.
+_SECONDS, _SECONDS_PER_BYTE = 2, 20e-6
+_START = "import sys; sys.path[:] = sys.argv[1:]; from hlodiff.hlo.native_process import serve; serve()"
+_LENGTH = struct.Struct("<Q")
+
+
+def call(what: str, data: str | bytes, path: str = "") -> Any:
+    """Run one of the parsers in the child.
+
+    Args:
+        what: `stablehlo`, `proto`, `kernel` or `without_locations`.
+        data: the file's content.
+        path: the file as the user named it, for errors.
+
+    Returns:
+        what the parser returns.
+
+    Raises:
+        ReadError: the file is not valid, or reading it took too much memory or time, or ended the child.
+        HlodiffError: jaxlib is missing.
+    """
+    with _LOCK:
+        found = _child().call(what, data, path)
+    if isinstance(found, HlodiffError):
+        raise found
+    return found
+
+
+class _Child:
+    """One process that parses files, one after the other."""
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _START, *(entry or str(Path.cwd()) for entry in sys.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def call(self, what: str, data: str | bytes, path: str) -> Any:
+        reader, writer = self.process.stdout, self.process.stdin
+        assert reader is not None and writer is not None
+        timer = threading.Timer(60 + 4 * _seconds(len(data)), self.process.kill)  # one that sleeps uses no processor
+        timer.daemon = True
+        timer.start()
+        try:
+            _send(writer, pickle.dumps((what, data, path)))
+            return _receive(reader)
+        except (OSError, EOFError):
+            return self.death(path)
+        finally:
+            timer.cancel()
+
+    def death(self, path: str) -> ReadError:
+        """Why the child ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=5)  # it closed its end: it has ended, or is about to
+        self.stop()
+        code = self.process.returncode
+        reason = "took too much memory or is damaged"
+        if code in (-signal.SIGXCPU, -signal.SIGKILL):
+            reason = "took too long"
+        what = f"reading the file {reason}: the parser of jaxlib ended ({_end(code)})"
+        return ReadError(what, path=path, hint="dump or capture the program again")
+
+    def stop(self) -> None:
+        for stream in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):
+                if stream is not None:
+                    stream.close()
+        if self.owner == os.getpid():
+            self.process.kill()
+            self.process.wait()
+
+    @property
+    def is_usable(self) -> bool:
+        return self.owner == os.getpid() and self.process.poll() is None and not _closed(self.process.stdin)
+
+
+def _closed(stream: Any) -> bool:
+    return stream is None or bool(stream.closed)
+
+
+def _end(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    with contextlib.suppress(ValueError):
+        return signal.Signals(-code).name
+    return f"signal {-code}"
+
+
+_LOCK = threading.Lock()
+_children: list[_Child] = []
+
+
+def _child() -> _Child:
+    if not _children or not _children[0].is_usable:
+        _children[:] = [_Child()]
+    return _children[0]
+
+
+@atexit.register
+def _stop() -> None:
+    for child in _children:
+        if child.owner == os.getpid():
+            child.stop()
+
+
+def _send(stream: BinaryIO | Any, data: bytes) -> None:
+    stream.write(_LENGTH.pack(len(data)))
+    stream.write(data)
+    stream.flush()
+
+
+def _receive(stream: BinaryIO | Any) -> Any:
+    return pickle.loads(_exactly(stream, _LENGTH.unpack(_exactly(stream, _LENGTH.size))[0]))  # our own child wrote it
+
+
+def _exactly(stream: BinaryIO | Any, size: int) -> bytes:
+    data: bytes = stream.read(size)
+    if len(data) < size:
+        raise EOFError
+    return data
+
+
+def _seconds(size: int) -> int:
+    return _SECONDS + math.ceil(size * _SECONDS_PER_BYTE)
+
+
+# --- In the child.
+
+
+def serve() -> None:
+    """Parse what comes through stdin, until it ends. What native code prints goes nowhere."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and closes stdin
+    reader = io.BufferedReader(io.FileIO(os.dup(0), "rb"))
+    writer = io.BufferedWriter(io.FileIO(os.dup(1), "wb"))
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1):
+        os.dup2(nothing, stream)
+    while True:
+        try:
+            what, data, path = _receive(reader)
+        except EOFError:
+            return
+        _send(writer, _answer(what, data, path))
+
+
+def _answer(what: str, data: Any, path: str) -> bytes:
+    try:
+        return pickle.dumps(_result(what, data, path))
+    except RecursionError:
+        return pickle.dumps(ReadError("types or regions are nested too deep", path=path, hint="is the file damaged?"))
+
+
+def _result(what: str, data: Any, path: str) -> Any:
+    try:
+        parser = _parser(what)
+        _limit(len(data))
+        return parser(data, path)
+    except HlodiffError as error:
+        return error
+    except RecursionError:
+        raise
+    except MemoryError:
+        return ReadError("reading the file took too much memory", path=path, hint="is it damaged?")
+    except Exception as error:  # what jaxlib's bindings raise: a name that is not UTF-8, a bound that is not a number
+        words = (str(error).splitlines() or [""])[0][:200]
+        return ReadError(f"jaxlib cannot read the file: {type(error).__name__}: {words}", path=path)
+
+
+def _parser(what: str) -> Any:
+    from hlodiff.hlo import mlir
+    from hlodiff.hlo.proto import proto_text
+    from hlodiff.hlo.stablehlo_parser import read_stablehlo
+
+    if what == "stablehlo":
+        mlir.context()  # what is loaded once is not the file's
+        return lambda data, path: read_stablehlo(data, path=path)
+    if what == "proto":
+        mlir.load_hlo()
+        return lambda data, path: proto_text(data, path=path)
+    if what == "kernel":
+        return lambda data, path: mlir.kernel_text(data)
+    mlir.context()
+    return mlir.without_locations
+
+
+def _limit(size: int) -> None:
+    """Bound memory and processor time of what comes next."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = math.ceil(used.ru_utime + used.ru_stime + 0.2) + _seconds(size) - 1
+    for what, limit in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, _memory(size))):
+        hard = resource.getrlimit(what)[1]
+        if limit is not None and (hard == resource.RLIM_INFINITY or limit <= hard):
+            resource.setrlimit(what, (limit, hard))
+
+
+def _memory(size: int) -> int | None:
+    """The address space that the child may have, in bytes; None where the system does not say what it has now."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except OSError:
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE") + _MEMORY + _MEMORY_PER_BYTE * size

@@ -1,0 +1,185 @@
+"""Whatever a stranger writes, reading it takes little time and memory, and ends no process of ours."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hlodiff.config import find_and_read
+from hlodiff.errors import HlodiffError, ReadError
+from hlodiff.hlo import read_bytes, read_text
+from hlodiff.hlo.json_text import load_json
+from hlodiff.hlo.mlir import refuse_deep
+from hlodiff.normalizer import normalize, to_text
+from hlodiff.snapshots.yaml_format import dump, load
+from tests.fuzzing.targets import TARGETS, outcome
+
+FIXTURES = Path(__file__).resolve().parent / "fixtures/fuzz"
+HEAD = "HloModule m\n\nENTRY e {\n"
+LONG = 100_000
+
+
+def in_header(part: str) -> str:
+    return f"HloModule m, {part * (LONG // len(part))}"
+
+
+def in_metadata(part: str) -> str:
+    text = part * (LONG // len(part))
+    return f'{HEAD}  ROOT p = f32[] parameter(0), metadata={{op_name="x" {text}}}\n}}\n'
+
+
+def in_layout(part: str) -> str:
+    return f"{HEAD}  ROOT p = f32[2]{{{part * (LONG // len(part))}}} parameter(0)\n}}\n"
+
+
+def in_shape(part: str) -> str:
+    return f"{HEAD}  ROOT p = {part * (LONG // len(part))} parameter(0)\n}}\n"
+
+
+def in_operands(part: str) -> str:
+    return f"{HEAD}  ROOT p = f32[2] add({part * (LONG // len(part))})\n}}\n"
+
+
+def in_lines(part: str) -> str:
+    return HEAD + f"{part}\n" * (LONG // len(part))
+
+
+PLACES: list[Callable[[str], str]] = [in_header, in_metadata, in_layout, in_shape, in_operands, in_lines]
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
+def test_text_that_repeats_takes_linear_time(place: Callable[[str], str]) -> None:
+    for part in ('"', '\\"', "{", "}", "(", "[", "/*", "//", "a=", "a={", ", ", "0x", "T(", "((f32[],", "p = f32[] "):
+        start = time.process_time()
+        with pytest.raises(ReadError):
+            read_text(place(part))
+            raise ReadError("read")  # some of these are harmless
+        assert time.process_time() - start < 2, part
+
+
+def test_computations_called_twice_by_each_other_take_linear_time() -> None:
+    calls = "c0 {\n  ROOT p = f32[] parameter(0)\n}\n\n"
+    for n in range(1, 61):
+        calls += f"c{n} {{\n  p = f32[] parameter(0)\n  a = f32[] call(p), to_apply=c{n - 1}\n"
+        calls += f"  ROOT b = f32[] call(a), to_apply=c{n - 1}\n}}\n\n"
+    text = f"HloModule m\n\n{calls}ENTRY e {{\n  p = f32[] parameter(0)\n  ROOT r = f32[] call(p), to_apply=c60\n}}\n"
+    start = time.process_time()
+    to_text(normalize(read_text(text)))
+    assert time.process_time() - start < 2
+
+
+def test_numbers_of_many_digits_are_refused() -> None:
+    digits = "9" * 5000
+    for right in (
+        f"f32[{digits}] parameter(0)",
+        f"f32[2] parameter({digits})",
+        f"f32[2]{{{digits}}} parameter(0)",
+        f"f32[2] iota(), iota_dimension={digits}",
+    ):
+        with contextlib.suppress(HlodiffError):
+            to_text(normalize(read_text(f"{HEAD}  ROOT p = {right}\n}}\n")))
+    with pytest.raises(ValueError, match="digits"):
+        load_json(f'{{"a": {digits}}}')
+
+
+def test_deep_json_in_a_program_is_kept_as_text() -> None:
+    deep = json.dumps('{"a":' * 5000 + "1" + "}" * 5000)
+    text = f'{HEAD}  ROOT p = f32[2] custom-call(), custom_call_target="x", backend_config={deep}\n}}\n'
+    assert "custom-call" in to_text(normalize(read_text(text)))
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["- " * 200_000, "? " * 200_000, "[" * 200_000, "{a: " * 50_000, ":".join(["59"] * 100_000), "0x" + "f" * 200_000,
+     "9" * 5000, "*b", "!!python/name:os.system", '"' * 100_001],
+    ids=lambda value: value[:8],
+)  # fmt: skip
+def test_yaml_of_a_stranger(value: str) -> None:
+    start = time.process_time()
+    with pytest.raises(HlodiffError):
+        load(f"format_version: 1\na: {value}", "summary.yaml")
+        raise HlodiffError("a string")  # what is no number of ours is a string
+    assert time.process_time() - start < 2
+
+
+def test_what_hlodiff_writes_as_yaml_is_read_as_it_was() -> None:
+    values = {
+        "format_version": 1, "a": 12, "b": -3.5, "c": 1e-07, "d": True, "e": None, "f": "1:30",
+        "g": "2001-01-01", "h": "on", "i": "0x10", "j": 10**20, "k": [1, 2.5, "x"], "l": "1e5", "m": "",
+        "n": float("inf"), "o": 1e300, "p": "=", "q": "010",
+    }  # fmt: skip
+    assert load(dump(values), "summary.yaml") == values
+
+
+@pytest.mark.parametrize(
+    "text", ["a=" + "[" * 100_000, ".".join(["a"] * 100_000) + "=1", "a=" + "9" * 5000, "a=1\na=2"], ids=lambda t: t[:6]
+)
+def test_toml_of_a_stranger(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "pyproject.toml"
+    file.write_text(f"[tool.hlodiff]\n{text}\n")
+    start = time.process_time()
+    with pytest.raises(HlodiffError):
+        find_and_read(file, dict)
+    assert time.process_time() - start < 2
+
+
+BOMBS = {
+    "types that double": "\n".join(
+        ["!a0 = tuple<i8,i8>", *(f"!a{n} = tuple<!a{n - 1},!a{n - 1}>" for n in range(1, 50)), "func.func @f(%x: !a49)"]
+    ),
+    "a name that is not UTF-8": 'func.func @"a\\FF"(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }',
+    "locations that double": "\n".join(
+        ['#loc0 = loc("a.py":1:1)', *(f"#loc{n} = loc(callsite(#loc{n - 1} at #loc{n - 1}))" for n in range(1, 30)),
+         "func.func @f(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> } loc(#loc29)"]
+    ),
+}  # fmt: skip
+
+
+def test_mlir_of_a_stranger_ends_no_process() -> None:
+    for text in BOMBS.values():
+        start = time.monotonic()
+        with pytest.raises(ReadError) as error:
+            read_text(text, path="bomb.mlir")
+            raise ReadError("bomb.mlir is harmless")
+        assert "bomb.mlir" in str(error.value) and "internal error" not in error.value.render()
+        assert time.monotonic() - start < 60
+    fine = "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
+    assert read_text(fine) == read_text(fine, trusted=True)  # the child is there again
+
+
+def test_deep_mlir_is_refused_with_its_place() -> None:
+    with pytest.raises(ReadError, match="nested more than") as error:
+        refuse_deep("module {\n  " + "tuple<" * 8000 + ">" * 8000)
+    assert error.value.line == 2 and error.value.column > 200
+
+
+def test_protos_and_packed_files_of_a_stranger() -> None:
+    huge = b"\x0a\x05hello\x12\x04main\x1a" + b"\xff" * 4 + b"\x7f" + b"a" * 100
+    for name, data in {"a.pb": huge, "b.pb": b"\x0a\x05hello\x12\x04main" + bytes(range(256)) * 20}.items():
+        with pytest.raises(ReadError, match=name):
+            read_bytes(data, path=name)
+    with pytest.raises(ReadError, match="cut off"):
+        read_bytes(gzip.compress(HEAD.encode())[:-4], path="a.hlo.gz")
+
+
+@pytest.mark.parametrize("file", sorted(FIXTURES.glob("*.*")), ids=lambda file: file.name)
+def test_a_past_find_stays_mended(file: Path) -> None:
+    """`TARGET--what.suffix`: made small from a find of `make fuzz`."""
+    target = file.name.partition("--")[0]
+    start = time.process_time()
+    assert outcome(target, file.read_bytes()) == ""
+    assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize("target", [name for name in TARGETS if "mlir" not in name and name not in ("proto", "diff")])
+def test_some_inputs_of_each_target(target: str) -> None:
+    from tests.fuzzing.__main__ import made
+
+    for seed in range(20):
+        assert outcome(target, made(target, seed)) == "", f"python -m tests.fuzzing {target} {seed}"
