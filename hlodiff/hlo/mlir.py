@@ -77,6 +77,7 @@ def context() -> Any:
         for name in ("sdy", "mpmd", "chlo", "stablehlo"):
             _load(f"jaxlib.mlir.dialects.{name}").register_dialect(found)
         _load("jaxlib.mlir.dialects.mhlo").register_mhlo_dialect(found)
+        found.allow_unregistered_dialects = True  # operations and types of others are kept as they are written
     except AttributeError as error:
         raise _too_old(str(error)) from None
     return found
