@@ -14,7 +14,15 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from hlodiff.errors import ReadError
-from hlodiff.hlo.grammar import CALLING_ATTRIBUTES, DEBUG_TABLES, FREE_TOKEN, read_shape, squeeze
+from hlodiff.hlo.grammar import (
+    CALLING_ATTRIBUTES,
+    DEBUG_TABLES,
+    FREE_TOKEN,
+    Unbalanced,
+    UnknownType,
+    read_shape,
+    squeeze,
+)
 from hlodiff.hlo.infer_shape import infer_shape
 
 # Rewriting takes about 1 us per character. Texts written by hand are small, and those that XLA prints are not
@@ -350,7 +358,7 @@ class _Rewriter:
         if name in body.shapes:
             raise self.error(f"instruction %{name} is defined twice", start)
         shape_start = self.token.start
-        shape = self.shape() if self.begins_shape() else ""
+        shape = self.known_shape() if self.begins_shape() else ""
         opcode = self.token
         if not opcode.is_word or self.peek().text != "(":
             raise self.error("expected `opcode(`")
@@ -412,7 +420,7 @@ class _Rewriter:
     def operand(self, body: _Body) -> str:
         """The name of an operand; an instruction that is written here becomes a line of its own."""
         back = self.token
-        shape = self.shape() if self.begins_shape() else ""
+        shape = self.known_shape() if self.begins_shape() else ""
         if shape and body.adds_parameters and self.token.text in (",", ")"):
             return self.parameter(body, "", shape, back.start)
         if not self.token.is_word:
@@ -546,6 +554,18 @@ class _Rewriter:
         if not token.is_word or token.text.startswith("%"):
             return False
         return self.text[token.end : token.end + 1] == "[" or (token.text == "b" and self.peek().text == "(")
+
+    def known_shape(self) -> str:
+        """A shape of XLA's types."""
+        start = self.token.start
+        shape = self.shape()
+        try:
+            read_shape(shape)
+        except UnknownType as unknown:
+            raise self.error(str(unknown), start) from None
+        except Unbalanced:
+            raise self.error("bracket or quote without its partner", start) from None
+        return shape
 
     def shape(self) -> str:
         """A shape without blanks and comments; the parts of a tuple are separated as XLA does."""

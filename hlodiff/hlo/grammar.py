@@ -202,6 +202,9 @@ class UnknownType(ValueError):
         self.name = name
 
 
+# What else a layout may hold: `D(D,C)`, `E(4)`, `#(u8)`, `SC(0:2)`, and what XLA does not have yet.
+_INSIDE = r"\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\)"
+_LAYOUT_ITEMS = re.compile(rf"\s*+(?:[A-Za-z#*]{{1,3}}{_INSIDE}\s*+)*+")
 _SHAPES: dict[str, Shape] = {}
 
 
@@ -269,8 +272,8 @@ def read_layout(text: str) -> Layout:
     space = _SPACE.search(rest)
     other = _SPACE.sub("", _TILES.sub("", rest, count=1), count=1)
     numbers = [n.strip() for n in order.split(",")]
-    if not all(n.isdecimal() and len(n) <= _DIGITS for n in numbers if n):
-        return Layout(other=text)
+    if not _LAYOUT_ITEMS.fullmatch(other) or not all(n.isdecimal() and len(n) <= _DIGITS for n in numbers if n):
+        raise UnknownType(text, "malformed layout")
     return Layout(
         tuple(int(n) for n in numbers if n),
         tiles.group(1) if tiles else "",

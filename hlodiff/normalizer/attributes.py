@@ -179,7 +179,7 @@ def shardings(module: Module) -> tuple[Module, int]:
     return map_attribute(module, "sharding", canonical_sharding)
 
 
-def canonical_sharding(value: str) -> str:
+def canonical_sharding(value: str, depth: int = 0) -> str:
     """One spelling of a sharding; parts that we do not know stay.
 
     Example:
@@ -187,8 +187,10 @@ def canonical_sharding(value: str) -> str:
         '{devices=[2,1,2]<=[4] last_tile_dim_replicate}'
     """
     inner = value.strip()[1:-1].strip() if value.strip().startswith("{") else ""
-    if inner.startswith("{"):  # a tuple: one sharding for each leaf
-        return "{" + ", ".join(canonical_sharding(part) for part in parts_or_whole(inner)) + "}"
+    if inner.startswith("{"):  # a tuple: one sharding for each leaf, and nothing is nested deeper
+        if depth > 1:
+            return value
+        return "{" + ", ".join(canonical_sharding(part, depth + 1) for part in parts_or_whole(inner)) + "}"
     match = _DEVICES.match(inner)
     if match is None:
         return value

@@ -224,7 +224,16 @@ def _value(data: bytes) -> None:
         grammar.literal_error(text, grammar.read_shape(text))
 
 
+@cache
+def _free_forms() -> Sequence[bytes]:
+    from tests.test_free_form import FORMS, INFERRED
+
+    bare = [f"ENTRY e {{ a = f32[2,3] parameter(0) s = f32[] parameter(1) ROOT r = {right} }}" for right in INFERRED]
+    return [text.encode() for text in (*FORMS.values(), *bare)]
+
+
 TARGETS: dict[str, Target] = {
+    "free-form": Target(_free_forms, _read_hlo, ".hlo"),
     "hlo": Target(_compiled, _read_hlo, ".hlo"),
     "lazy": Target(_compiled, _read_lazily, ".hlo"),
     "mlir": Target(_stablehlo, _read_mlir, ".mlir"),
