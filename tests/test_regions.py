@@ -142,3 +142,33 @@ def test_the_same_operation_in_another_type_is_a_change_of_precision() -> None:
     new = program("%h = bf16[8] convert(%x)\n%u = f32[8] convert(%h)@\n%m = f32[8] multiply(%u, %u)@\n"
                   "%a = f32[8] abs(%m)@\n%d = bf16[8] convert(%a)@\nROOT %n = bf16[8] negate(%d)")  # fmt: skip
     assert "numerics" in ProgramComparison("f", "tpu", "compiled", "changed", hlodiff.diff(old, new)).classes
+
+
+FUSED_LITERAL = """%f {
+  %q = f32[8] parameter(0)
+  %c = f32[] constant(0.1)
+  %b = f32[8] broadcast(%c), dimensions={}
+  %m = f32[8] multiply(%q, %b), metadata={op_name="jit(f)/mul" stack_frame_id=1}
+  ROOT %n = f32[8] negate(%m), metadata={op_name="jit(f)/neg" stack_frame_id=2}
+}
+
+ENTRY %e {
+  %x = f32[8] parameter(0)
+  ROOT %r = f32[8] fusion(%x), kind=kLoop, calls=%f, metadata={op_name="jit(f)/neg" stack_frame_id=2}
+}
+"""
+
+
+def test_a_literal_without_a_frame_has_the_line_of_what_uses_it_and_not_of_its_fusion() -> None:
+    old, new = (hlodiff.read_text(f"HloModule m\n\n{TABLES}{text}") for text in
+                (FUSED_LITERAL, FUSED_LITERAL.replace("0.1", "0.2")))  # fmt: skip
+    (edit,) = hlodiff.diff(old, new).reported
+    assert [(frame.file, frame.line) for frame in edit.source] == [("/srv/model.py", 36)]
+
+
+def test_what_went_from_one_function_is_not_replaced_by_what_came_to_another() -> None:
+    line = ', metadata={op_name="jit(f)/add" stack_frame_id=2}'
+    body = "%a = f32[8] abs(%x)@\n%b = f32[8] negate(%a)@\nROOT %r = f32[8] tanh(%b)"
+    other = f"%a = f32[8] sine(%x){line}\n%b = f32[8] cosine(%a){line}\nROOT %r = f32[8] tanh(%b)"
+    groups = edit_groups_of(hlodiff.diff(program(body), program(other)).reported, "compiled")
+    assert "replaced" not in {group.kind for group in groups}, "two functions of Python"

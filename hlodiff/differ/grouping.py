@@ -17,6 +17,9 @@ from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.metadata import is_library, own_frame
 from hlodiff.hlo.model import Frame, Instruction, Module
 
+# What only brings a literal to its users.
+_FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota", "bitcast", "reshape", "convert"])
+
 
 @dataclass(slots=True)
 class Origins:
@@ -25,6 +28,7 @@ class Origins:
     module: Module
     _callers: dict[int, tuple[int, int]] | None = field(default=None)
     _stacks: dict[int, tuple[Frame, ...]] = field(default_factory=dict)
+    _users: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
 
     def stack(self, computation: int, instruction: int) -> tuple[Frame, ...]:
         """Python frames, innermost first: the instruction's own, else those of the nearest caller that has any.
@@ -54,16 +58,32 @@ class Origins:
     def _own(self, computation: int, instruction: int) -> int:
         """The frame of an instruction. JAX makes a literal once for all of its users, so theirs says more than its own.
 
-        A literal that a loop or a call was handed names the line of that; its user's stack goes on from there.
+        A literal that a loop or a call was handed names the line of that; its user's stack goes on from there. In a
+        fusion a compiler leaves many literals without a frame, and broadcasts too.
         """
         instructions = self.module.computations[computation].instructions
         own = instructions[instruction]
-        if own.opcode != "constant":
+        if own.opcode not in _FEEDERS or (own.opcode != "constant" and own.frame >= 0):
             return own.frame
-        users = (one.frame for one in instructions if instruction in one.operands and one.frame >= 0)
-        user = next(users, -1)
+        user = self._user_frame(computation, instruction)
         inner, outer = self.module.stack(user), self.module.stack(own.frame)
         return user if inner[len(inner) - len(outer) :] == outer else own.frame
+
+    def _user_frame(self, computation: int, instruction: int) -> int:
+        """The frame of the first user that has one, through what only shapes the value for its users."""
+        if computation not in self._users:
+            self._users[computation] = self.module.computations[computation].users()
+        instructions = self.module.computations[computation].instructions
+        waiting, seen = [instruction], {instruction}
+        for position in waiting:  # nearest first; it grows
+            for user in self._users[computation][position]:
+                it = instructions[user]
+                if it.frame >= 0:
+                    return it.frame
+                if it.opcode in _FEEDERS and user not in seen:
+                    seen.add(user)
+                    waiting.append(user)
+        return -1
 
     def op_name(self, computation: int, instruction: int) -> str:
         """JAX's scope; inside a StableHLO function behind the scope of the call: `jit(f)/jit(silu)/neg`."""

@@ -45,9 +45,28 @@ def jitted_in(op_name: str | None) -> str:
     return str(names[-1])
 
 
-def _path_of(edit: Edit) -> str:
-    """The path that JAX has for an argument: `params['w']`; "" for what is none."""
+_CALLED = re.compile(r"\bjit\(([\w<>.]+)\)\)*$")
+_CALLS = ("call", "func.call")
+
+
+def callee_of(edit: Edit) -> str:
+    """The jitted function that a call calls: `silu`; "" where an edit is of no call, or nothing says what it calls.
+
+    Example:
+        >>> call = Site(0, 0, "main", "c", "func.call", "%c = f32[2] func.call(%x), callee=%multiply_ea1994")
+        >>> callee_of(Edit("added", sites=((None, call),), op_name="jit(step)/transpose(jvp(jit(silu)))"))
+        'silu'
+    """
     site = edit.new or edit.old
+    found = _CALLED.search(edit.op_name or "") if site is not None and site.opcode in _CALLS else None
+    return found[1] if found else ""
+
+
+def _path_of(edit: Edit) -> str:
+    """The path that JAX has for an argument: `params['w']`; the function that a call calls; "" for what is neither."""
+    site = edit.new or edit.old
+    if callee := callee_of(edit):
+        return callee
     is_argument = site is not None and site.opcode == "parameter"
     return edit.op_name or "" if is_argument and is_path(edit.op_name or "") else ""
 

@@ -18,6 +18,7 @@ from hlodiff.differ.line_work import ARRANGING
 from hlodiff.differ.regions import MOST_FOR_ONE, opcode_counts
 from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
 from hlodiff.report.edits import (
+    callee_of,
     format_attributes,
     format_change,
     format_edit,
@@ -303,7 +304,9 @@ def _is_own(field: str) -> bool:
 
 
 def _opcodes(edit: Edit) -> tuple[str, str]:
-    return edit.old.opcode if edit.old else "", edit.new.opcode if edit.new else ""
+    old, new = edit.old.opcode if edit.old else "", edit.new.opcode if edit.new else ""
+    callee = callee_of(edit)  # calls of one function are one change, whatever their shapes
+    return (f"{old} {callee}" if old and callee else old), (f"{new} {callee}" if new and callee else new)
 
 
 def _literal(site: Site | None) -> str:
