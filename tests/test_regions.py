@@ -172,3 +172,20 @@ def test_what_went_from_one_function_is_not_replaced_by_what_came_to_another() -
     other = f"%a = f32[8] sine(%x){line}\n%b = f32[8] cosine(%a){line}\nROOT %r = f32[8] tanh(%b)"
     groups = edit_groups_of(hlodiff.diff(program(body), program(other)).reported, "compiled")
     assert "replaced" not in {group.kind for group in groups}, "two functions of Python"
+
+
+def noted(*notes: str) -> hlodiff.Module:
+    """Operations of two lines, with a configuration each."""
+    lines = [
+        f"%o{n} = f32[8] {opcode}(%{f'o{n - 1}' if n else 'x'}), "
+        f'metadata={{op_name="jit(f)/op" stack_frame_id={1 + n % 2}}}, backend_config={{"outer":"1"{note}}}'
+        for n, (opcode, note) in enumerate(zip(("tanh", "tanh", "sine"), notes, strict=True))
+    ]
+    return program("\n".join([*lines[:-1], "ROOT " + lines[-1]]))
+
+
+def test_what_a_compiler_notes_everywhere_is_one_pattern_whatever_lines_and_opcodes_it_is_at() -> None:
+    new = noted(*(f',"aliasing_operands":{{"lists":[{{"indices":["{n}","3"]}}]}}' for n in range(3)))
+    (group,) = edit_groups_of(hlodiff.diff(noted("", "", ""), new).reported, "compiled")
+    assert (group.count, group.what) == (3, "tanh, sine: backend config: aliasing_operands")
+    assert group.where == "model.py:36 (feed_forward) and 1 more line"

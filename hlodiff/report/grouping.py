@@ -29,7 +29,7 @@ from hlodiff.report.edits import (
 )
 from hlodiff.report.report import Report
 from hlodiff.report.view import Scope
-from hlodiff.report.wording import many, place, shown_stack
+from hlodiff.report.wording import format_names, many, place, shown_stack
 
 Key = tuple[object, ...]
 REPLACED = "replaced"
@@ -38,6 +38,9 @@ Sides = tuple[Cost | None, Cost | None]
 # Fields whose values differ within a group: they belong to the single instruction.
 _OWN = frozenset(["shape", "layout", "operands", "backend_config", "computation", "schedule", "attribute:root"])
 _OWN_ATTRIBUTES = ("dim", "slice", "window", "indices", "permutation", "frontend_attributes", "iota", "padding")
+# Entries of a configuration whose values are numbers of the instruction's own operands.
+_OWN_NOTES = frozenset(["aliasing_operands"])
+_ENTRY = re.compile(r"(?:^|, )([A-Za-z_][\w.]*)=")
 _MOST_SHAPES = 3
 _MOST_FOLLOWERS = 4
 _MOST_OPCODES = 5
@@ -193,7 +196,7 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "") -> E
         first.kind,
         sum(edit.count for edit in edits),
         format_edit(first) if len(edits) == 1 else _together(edits),
-        place(first.source, root),
+        _places(edits, root) if _note(first) else place(first.source, root),
         shown_stack(first.source, root),
         _follows(first.kind, followers),
         (old, new),
@@ -202,6 +205,16 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "") -> E
         tuple((member.program, member.index) for member in members),
         passes=_passes(edits),
     )
+
+
+def _places(edits: Sequence[Edit], root: str) -> str:
+    """The line that most come from, and how many more there are."""
+    counts: Counter[str] = Counter()
+    for edit in edits:
+        counts[place(edit.source, root)] += edit.count
+    del counts[""]
+    more = f" and {many(len(counts) - 1, 'more line')}" if len(counts) > 1 else ""
+    return counts.most_common(1)[0][0] + more if counts else ""
 
 
 def _passes(edits: Sequence[Edit]) -> str:
@@ -293,10 +306,25 @@ def format_follows(edit_group: EditGroup) -> str:
 
 def _key(edit: Edit, stage: str, root: str) -> Key:
     where = place(edit.source, root)
+    if note := _note(edit):  # what a compiler writes everywhere is one change, whatever lines it is found at
+        (change,) = edit.changes
+        own = ("",) if note in _OWN_NOTES else (*_opcodes(edit), change.old, change.new)
+        return stage, edit.kind, "backend_config", note, *own
     if not edit.sites or edit.fields == ("alias",):  # facts of the module and of its arguments stay single
         return stage, edit.kind, edit.op_name, tuple((c.field, c.old, c.new) for c in edit.changes), where
     changes = tuple((c.field,) if _is_own(c.field) else (c.field, c.old, c.new) for c in edit.changes)
     return stage, edit.kind, *_opcodes(edit), _literal(edit.new or edit.old), changes, where
+
+
+def _note(edit: Edit) -> str:
+    """The one entry of a compiler's configuration in which alone an instruction differs; "" where there is more."""
+    if edit.kind != "changed" or edit.fields != ("backend_config",) or len(edit.changes) != 1:
+        return ""
+    site, (change,) = edit.new or edit.old, edit.changes
+    if site is None or site.opcode.replace("_", "-").startswith("custom-call"):
+        return ""  # there the configuration says what is computed
+    names = {name.partition(".")[0] for name in _ENTRY.findall(f"{change.old}, {change.new}")}
+    return names.pop() if len(names) == 1 else ""
 
 
 def _is_own(field: str) -> bool:
@@ -317,6 +345,8 @@ def _literal(site: Site | None) -> str:
 def _together(edits: Sequence[Edit]) -> str:
     """What the edits of a group have in common: opcode, shapes if they are few, fields with equal values."""
     first = edits[0]
+    if (note := _note(first)) in _OWN_NOTES:
+        return f"{format_names(list(dict.fromkeys(_opcodes(edit)[1] for edit in edits)))}: backend config: {note}"
     opcodes = [opcode for opcode in dict.fromkeys(_opcodes(first)) if opcode]
     shapes = list(dict.fromkeys(format_shape(site) for edit in edits if (site := edit.new or edit.old)))
     shown = [shape for shape in shapes if len(shape) <= 24][:_MOST_SHAPES]
