@@ -33,6 +33,7 @@ from hlodiff.differ.regions import mark_regions, reported_edits
 from hlodiff.differ.result import FusionChange, ModuleDiff
 from hlodiff.differ.unrelated import are_unrelated
 from hlodiff.errors import DiffError
+from hlodiff.hlo.garbage import without_garbage_collection
 from hlodiff.hlo.model import Module
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.normalizer.constants import elided_constants
@@ -131,30 +132,34 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
         >>> diff(read_hlo(text), read_hlo(text.replace("sine", "cosine"))).edits[0].fields
         ('opcode',)
     """
-    if old.stage != new.stage:
-        raise DiffError(
-            f"a {old.stage} program and a {new.stage} program cannot be compared",
-            hint="compare two compiled programs (.hlo) or two StableHLO programs (.mlir)",
-        )
-    pruned = None
-    if pruning and all(isinstance(module.computations, LazyComputations) for module in (old, new)):
-        from hlodiff.differ.prune import expand, prune  # StableHLO and short texts are read whole and never load this
+    with without_garbage_collection():
+        if old.stage != new.stage:
+            raise DiffError(
+                f"a {old.stage} program and a {new.stage} program cannot be compared",
+                hint="compare two compiled programs (.hlo) or two StableHLO programs (.mlir)",
+            )
+        pruned = None
+        if pruning and all(isinstance(module.computations, LazyComputations) for module in (old, new)):
+            from hlodiff.differ.prune import (
+                expand,
+                prune,
+            )  # StableHLO and short texts are read whole and never load this
 
-        pruned = prune(old, new)
-    opened = pruned.modules if pruned else (old, new)
-    unrelated = are_unrelated(opened, (old, new), limits)
-    if unrelated is not None:
-        pruned = None  # all of both is listed
-    while True:
+            pruned = prune(old, new)
         opened = pruned.modules if pruned else (old, new)
-        ready = prepare_pair(*opened, only_listed=unrelated is not None)
-        found = _edits_of(diff_in_canonical_direction(ready, limits, pruned, unrelated), ready, opened, limits)
-        wider = expand(pruned, found.edits) if pruned else None
-        if wider is pruned:
-            break
-        pruned = wider
-    result = _result(ready, found, (old, new), opened, limits, pruned)
-    return pruned.widened(result) if pruned else result
+        unrelated = are_unrelated(opened, (old, new), limits)
+        if unrelated is not None:
+            pruned = None  # all of both is listed
+        while True:
+            opened = pruned.modules if pruned else (old, new)
+            ready = prepare_pair(*opened, only_listed=unrelated is not None)
+            found = _edits_of(diff_in_canonical_direction(ready, limits, pruned, unrelated), ready, opened, limits)
+            wider = expand(pruned, found.edits) if pruned else None
+            if wider is pruned:
+                break
+            pruned = wider
+        result = _result(ready, found, (old, new), opened, limits, pruned)
+        return pruned.widened(result) if pruned else result
 
 
 def diff_with_matches(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, overload
 
 from hlodiff.errors import ReadError
+from hlodiff.hlo.garbage import without_garbage_collection
 from hlodiff.hlo.grammar import (
     ATTRIBUTE_KEY,
     CALLING_ATTRIBUTES,
@@ -238,10 +239,11 @@ def read_hlo(text: str, *, path: str = "", at_once: bool | None = None) -> Modul
         >>> module.entry_computation.instructions[0].opcode
         'parameter'
     """
-    try:
-        return _read_lines(text, path, at_once)
-    except ReadError as error:
-        return _read_free_form(text, path, at_once, error)
+    with without_garbage_collection():
+        try:
+            return _read_lines(text, path, at_once)
+        except ReadError as error:
+            return _read_free_form(text, path, at_once, error)
 
 
 def _read_lines(text: str, path: str, at_once: bool | None, places: Places | None = None) -> Module:
