@@ -91,21 +91,21 @@ def test_summary_keeps_order_and_prints_a_row_for_each_argument() -> None:
 
 
 def test_an_unchanged_program_is_not_touched(tmp_path: Path) -> None:
-    write_snapshot(tmp_path, snapshot(source={"line": 1}))
+    write_snapshot(tmp_path, snapshot(source={"compiled": {"line": 1}}))
     age(tmp_path)
     before = stamps(tmp_path)
-    assert not write_snapshot(tmp_path, snapshot(source={"line": 41}))
+    assert not write_snapshot(tmp_path, snapshot(source={"compiled": {"line": 41}}))
     assert stamps(tmp_path) == before
 
 
 def test_new_facts_beside_the_same_program_touch_the_summary_alone(tmp_path: Path) -> None:
-    write_snapshot(tmp_path, snapshot(source={"line": 1}, toolchain={"jax": "0.9.2"}))
+    write_snapshot(tmp_path, snapshot(source={"compiled": {"line": 1}}, toolchain={"jax": "0.9.2"}))
     age(tmp_path)
     before = stamps(tmp_path)
-    assert write_snapshot(tmp_path, snapshot(source={"line": 41}, toolchain={"jax": "0.10.2"}))
+    assert write_snapshot(tmp_path, snapshot(source={"compiled": {"line": 41}}, toolchain={"jax": "0.10.2"}))
     after = stamps(tmp_path)
     assert [name for name in after if after[name] != before[name]] == ["step/cpu/summary.yaml"]
-    assert read_snapshot(FolderTree(tmp_path), KEY).source == {"line": 1}
+    assert read_snapshot(FolderTree(tmp_path), KEY).source == {"compiled": {"line": 1}}
 
 
 def test_a_large_program_is_stored_compressed_and_says_so(tmp_path: Path) -> None:

@@ -270,7 +270,7 @@ def _fits(snapshot: Snapshot) -> bool:
                 return False
     except (AttributeError, TypeError):
         return False
-    return "stablehlo" in source or "compiled" in source
+    return not source or "stablehlo" in source or "compiled" in source
 
 
 def unpack(packed: bytes, where: str, limit: int = 0) -> bytes:

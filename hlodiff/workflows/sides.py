@@ -281,7 +281,7 @@ def _add_snapshot(side: Side, tree: Tree, key: Key, folder: str) -> None:
     if problem:
         side.notes.append(f"{where}/source.json {problem}: Python lines may be missing")
     side.programs += snapshot_programs(snapshot, where, key=key)
-    (side.without_lines if snapshot.source is None and not problem else side.with_lines).append(key.name)
+    (side.with_lines if snapshot.source or problem else side.without_lines).append(key.name)
 
 
 @dataclass(frozen=True, slots=True)
