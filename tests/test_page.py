@@ -77,7 +77,9 @@ def test_the_page_is_whole_in_itself() -> None:
 def test_the_first_view_says_what_all_reports_say() -> None:
     report = every_kind()
     page, sheet = parsed(to_page(report)), build_view(report)
-    (title,) = [e.text for e in page.all("h1", id="totals")]
+    (title,) = [e.text for e in page.all("p", id="totals")]
+    (verdict,) = [e.text for e in page.all("h1", id="verdict")]
+    assert verdict.endswith(sheet.verdict) and "worse on cpu" in verdict, "the verdict first"
     assert f"{title}; next: {sheet.next}" == format_totals(sheet)
     both = {(program.name, program.target or "") for program in sheet.programs}
     assert {(row["data-name"], row["data-target"]) for row in page.rows()} == both

@@ -91,10 +91,11 @@ class OverviewRow:
         return [stage.word for stage in self.stages if stage.kind != "identical"]
 
     @property
-    def numbers(self) -> list[tuple[str, str, str]]:
-        """Name, both sides and change of the numbers that changed, those of the compiled program where it has any."""
+    def numbers(self) -> list[tuple[str, str, str, str]]:
+        """Name, both sides, change and mark of the numbers that matter most, compiled ones where there are any."""
         found = next((stage.program.numbers for stage in reversed(self.stages) if stage.program.numbers), ())
-        return [(one.name, format_number(one), by_how_much(one)) for one in found[:_MOST_NUMBERS]]
+        ranked = sorted(found, key=lambda one: (not one.relevant, -one.rank))
+        return [(one.name, format_number(one), by_how_much(one), one.mark) for one in ranked[:_MOST_NUMBERS]]
 
     @property
     def where(self) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from hlodiff.report.functions import verdict_rows
 from hlodiff.report.html.limits import PAGE_LIMITS, PageLimits
 from hlodiff.report.html.overview import (
     finding_of,
@@ -24,11 +25,15 @@ from hlodiff.report.html.overview import (
     tiles_of,
 )
 from hlodiff.report.html.program import BodyStore, bodies_of
+from hlodiff.report.markdown_functions import ROW_WORDS
 from hlodiff.report.report import Report
 from hlodiff.report.totals import format_totals
+from hlodiff.report.verdict import MARKS
 from hlodiff.report.view import ReportView
 from hlodiff.report.view_builder import build_view
 
+MOST_VERDICTS = 100
+"""Rows of the table of verdicts; the table of programs has every one."""
 # In this order, as one script.
 _SCRIPTS = ("dom", "table", "tokens", "rows", "folds", "listing", "changes", "drawing", "numbers", "program", "start")
 
@@ -80,10 +85,13 @@ def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLim
     rows = overview_rows(report, view, bodies.of_program)
     shown = rows[: limits.programs]
     first = overview_findings(view)
+    verdicts = verdict_rows(view.functions, view.programs, ROW_WORDS[view.command])
     return {
         "view": view,
         "totals": format_totals(replace(view, next="")),
         "tiles": tiles_of(rows),
+        "marks": MARKS,
+        "verdicts": verdicts[:MOST_VERDICTS] if len(view.functions) > 1 else (),
         "rows": shown,
         "hidden_rows": len(rows) - len(shown),
         "options": options_of(shown),
