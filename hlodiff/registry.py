@@ -147,6 +147,7 @@ class Registration:
         line: 1-based line in that file.
         takes_target: whether `build` has a parameter `target`, to build a mesh of its devices.
         budget: limits of metrics for this function; None for none.
+        cache: whether `check` need not lower it where nothing that it is made from has changed.
 
     Example:
         >>> Registration("f", dict, None, "m", "m.py", 3, False).where
@@ -161,6 +162,7 @@ class Registration:
     line: int
     takes_target: bool
     budget: Mapping[str, object] | None = None
+    cache: bool = True
 
     @property
     def where(self) -> str:
@@ -210,7 +212,11 @@ _SCENARIOS: list[Scenario] = []
 def register(build: F, /) -> F: ...
 @overload
 def register(
-    *, name: str | None = None, targets: Sequence[str] | None = None, budget: Mapping[str, object] | None = None
+    *,
+    name: str | None = None,
+    targets: Sequence[str] | None = None,
+    budget: Mapping[str, object] | None = None,
+    cache: bool = True,
 ) -> Callable[[F], F]: ...
 def register(
     build: F | None = None,
@@ -219,6 +225,7 @@ def register(
     name: str | None = None,
     targets: Sequence[str] | None = None,
     budget: Mapping[str, object] | None = None,
+    cache: bool = True,
 ) -> F | Callable[[F], F]:
     """Register what a function compiles to, so that `hlodiff update` records it and `hlodiff check` compares it.
 
@@ -228,6 +235,8 @@ def register(
         name: the name of the snapshots; the function's own name by default.
         targets: names such as "cpu", "tpu-v5e-2x2" or "cuda-h100-x4"; the configuration's by default.
         budget: limits of metrics, as in a `[[tool.hlodiff.budgets]]` for this function alone.
+        cache: False for a function whose program hangs on what hlodiff does not see, such as the time, a download or an
+            environment variable of its own: `check` then lowers it every time.
 
     Returns:
         the decorated function, unchanged.
@@ -242,7 +251,7 @@ def register(
     """
 
     def decorate(build: F) -> F:
-        _REGISTERED.append(replace(_registration(build, name, targets), budget=budget))
+        _REGISTERED.append(replace(_registration(build, name, targets), budget=budget, cache=cache))
         return build
 
     return decorate if build is None else decorate(build)

@@ -21,6 +21,8 @@ os.environ.pop("CI", None)
 os.environ["HLODIFF_PROGRESS"] = "0"
 # Processes of pytest-xdist are told how wide its terminal is; tests about the width of a terminal set it.
 os.environ.pop("COLUMNS", None)
+# What an earlier run knows must not spare a test its work; tests about that set it.
+os.environ["HLODIFF_CACHE"] = "off"
 
 # What a shell starts in the background ignores Ctrl-C, and so would every process that a test starts and interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -160,6 +160,7 @@ class DiscoveredFunction:
         parity: names of the cases that are run and compared with what is compiled ahead of time.
         budget: limits of metrics that it is registered with, as they were written; None where there are none.
         wrong: names of cases that hold something no case can hold, and what it is; their capture fails.
+        cache: whether `check` need not lower it where nothing that it is made from has changed.
 
     Example:
         >>> DiscoveredFunction("f", "m", "m.py", 1, (("cpu", ("small", "large")),)).cases
@@ -176,6 +177,7 @@ class DiscoveredFunction:
     parity: tuple[str, ...] = ()
     budget: Mapping[str, object] | None = None
     wrong: tuple[tuple[str, str], ...] = ()
+    cache: bool = True
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -254,6 +256,11 @@ class Discovery:
     functions: tuple[DiscoveredFunction, ...] = field(default=())
     scenarios: tuple[DiscoveredScenario, ...] = ()
     files: tuple[str, ...] = ()
+
+    @property
+    def uncached(self) -> frozenset[str]:
+        """Functions that are lowered by every check."""
+        return frozenset(function.name for function in self.functions if not function.cache)
 
     def requests(self) -> tuple[Request, ...]:
         """One request for each program, function by function."""

@@ -290,7 +290,8 @@ class _Server:
         programs = tuple((name, ("",)) for name in names)
         problem = next((wrong for name in names if (wrong := _target_problem(name))), "")
         return DiscoveredFunction(
-            registration.name, registration.module, file, int(line), programs, problem, budget=registration.budget
+            registration.name, registration.module, file, int(line), programs, problem, budget=registration.budget,
+            cache=registration.cache,
         )  # fmt: skip
 
     def _discovered(self, registration: Registration) -> DiscoveredFunction:

@@ -42,6 +42,7 @@ Examples:
     help="`stablehlo` only lowers: XLA is never asked, and nothing is run.",
 )
 @click.option("--passes", is_flag=True, help="Say which of XLA's passes did it: compiles what changed once more.")
+@click.option("--fresh", is_flag=True, help="Lower everything, also what nothing has changed for since the last run.")
 @options.jobs
 @options.timeout
 @options.project
@@ -58,6 +59,7 @@ def command(
     against: str | None,
     stage: str,
     passes: bool,
+    fresh: bool,
     jobs: int | None,
     project: Path,
 ) -> int:
@@ -79,6 +81,10 @@ def command(
     `--passes` compiles what changed once more with a text after each of XLA's passes, here and at REV (HEAD without
     --against), and says after which pass the two differ. `hlodiff upgrade --passes` does so for another jax.
 
+    A function is not lowered again where its program was unchanged at the last run on this machine, and neither the
+    files, settings, environment variables nor packages that it was made from have changed since; the report says how
+    many. In CI that is so only where the variable HLODIFF_CACHE names a folder.
+
     Exits 0 where nothing changed, 1 where a program changed, has no snapshot or is registered no more, 2 where no
     verdict was possible: something is broken, or a recorded program could not be checked here.
     """
@@ -93,6 +99,7 @@ def command(
         pending=pending,
         everything=everything,
         passes=passes,
+        fresh=fresh,
     )
     emit_report(replace(result.report, stacks=stacks, brief=brief), form, output)
     return result.exit_code

@@ -16,6 +16,7 @@ from hlodiff.errors import HlodiffError, UsageError
 from hlodiff.registry import Case, folder_name_problem
 from hlodiff.snapshots import PYTEST, Key
 from hlodiff.workflows.configuration import load_if_any
+from hlodiff.workflows.unchanged import UnchangedPrograms
 
 if TYPE_CHECKING:
     from hlodiff.capture import Outcome
@@ -206,7 +207,9 @@ class CaseChecker:
         from hlodiff.workflows.pending_writer import NullPendingWriter
 
         project = self._used.project
-        run = CheckRun(project, NullPendingWriter(project.root, project.max_file_bytes))
+        run = CheckRun(
+            project, NullPendingWriter(project.root, project.max_file_bytes), UnchangedPrograms(project, None)
+        )
         for key, outcome in outcomes.items():
             run.compare_one(key, outcome, stored.get(key))
         programs = tuple(program for key in outcomes for program in run.results[key])

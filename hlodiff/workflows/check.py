@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from hlodiff.progress import OnProgress, reporting_to
 from hlodiff.report.report import Report, toolchain_changes
 from hlodiff.report.timings import Timing
 from hlodiff.snapshots import FutureFormatError, Key, tidy
+from hlodiff.snapshots.pending import digest
 from hlodiff.workflows.against import blame_at, check_against
 from hlodiff.workflows.build_snapshot import ParsedSnapshot
 from hlodiff.workflows.capture_side import capture_programs, captured_programs, instructions
@@ -26,7 +27,7 @@ from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.growth import check_growth
 from hlodiff.workflows.next_command import following_all
-from hlodiff.workflows.notes import idle_patterns, renamed, skipped_notes
+from hlodiff.workflows.notes import as_before_notes, idle_patterns, renamed, skipped_notes
 from hlodiff.workflows.parity import check_parity, warn_of_surroundings
 from hlodiff.workflows.pending_writer import NullPendingWriter, PendingWriter, pending_folder
 from hlodiff.workflows.scenarios import compare_scenarios
@@ -43,6 +44,7 @@ from hlodiff.workflows.sides import Side, SideProgram, failed_programs, failure_
 from hlodiff.workflows.source_lines import of_snapshots
 from hlodiff.workflows.staleness import settings_of
 from hlodiff.workflows.stopwatch import Stopwatch
+from hlodiff.workflows.unchanged import UnchangedPrograms
 
 Verdict = Literal["clean", "failed", "undecided"]
 _VERDICTS: tuple[Verdict, ...] = ("clean", "failed", "undecided")
@@ -86,6 +88,7 @@ def check(
     pending: str | Path | None = None,
     everything: bool = False,
     passes: bool = False,
+    fresh: bool = False,
     on_progress: OnProgress | None = None,
 ) -> CheckResult:
     """Compile registered functions, compare them with their snapshots and judge the differences.
@@ -105,6 +108,7 @@ def check(
         everything: whether the report lists every change, where it would show the largest of many.
         passes: whether to say which of XLA's passes did it: what changed is compiled once more, and so is the code of
             `against`, or of HEAD where the snapshots are compared.
+        fresh: whether to lower everything, also what was unchanged at the last check and is made from the same.
         on_progress: called with a `hlodiff.Progress` whenever something else is being done.
 
     Returns:
@@ -135,8 +139,9 @@ def check(
             writer = NullPendingWriter if lower_only else PendingWriter
             folder = pending_folder(config, Path(pending) if pending else None)
             kept = writer(folder, config.max_file_bytes, settings_of(config))
-            run = CheckRun(config, kept, timed={} if timings else None, lower_only=lower_only)
+            run = CheckRun(config, kept, UnchangedPrograms.of(config), {} if timings else None, lower_only, fresh)
             report = check_snapshots(run, names, targets, everything, jobs)
+            run.unchanged.save()
             if passes:
                 report = replace(report, programs=blame_at(config, "HEAD", report.programs, jobs))
     return CheckResult(replace(report, all=everything), exit_code(report.findings))
@@ -149,11 +154,14 @@ class CheckRun:
     Args:
         config: the project's.
         pending: keeps what was captured and is not recorded.
+        unchanged: what earlier runs on this machine found unchanged, and what that was made from.
         results: both stages of each program.
         toolchains: target, recorded and current toolchain of each program that has a snapshot.
         timed: how long each program took to make; None where timings were not requested, so that unchanged programs
             are not compiled.
         lower_only: whether XLA is never asked, and StableHLO alone is compared where the compiled program is unknown.
+        fresh: whether everything is lowered.
+        skipped: programs that were not lowered again.
         uncompiled: programs whose compiled HLO was not compared.
         around: what stands around calls of jitted functions, by program.
         clock: what the run spends its time on.
@@ -161,16 +169,25 @@ class CheckRun:
 
     config: Config
     pending: PendingWriter
-    results: dict[Key, tuple[ProgramComparison, ...]] = field(default_factory=dict)
-    toolchains: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
+    unchanged: UnchangedPrograms
     timed: dict[Key, Timing] | None = None
     lower_only: bool = False
+    fresh: bool = False
+    results: dict[Key, tuple[ProgramComparison, ...]] = field(default_factory=dict)
+    toolchains: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
+    skipped: list[Key] = field(default_factory=list)
     uncompiled: list[Key] = field(default_factory=list)
     around: dict[Key, tuple[tuple[str, str, str, str], ...]] = field(default_factory=dict)
     clock: Stopwatch = field(default_factory=Stopwatch)
 
-    def compare_all(self, chosen: ChosenFunctions, jobs: int | None) -> None:
-        """Capture the chosen programs and compare each as it comes."""
+    def compare_all(self, chosen: ChosenFunctions, uncached: Container[str], jobs: int | None) -> None:
+        """Capture the chosen programs and compare each as it comes.
+
+        Args:
+            chosen: the programs.
+            uncached: functions that are lowered whatever is known of them.
+            jobs: how many workers; None for the configuration's.
+        """
         with self.clock("reading snapshots"):
             stored, invalid = load_stored(self.config, (*chosen.registered, *chosen.orphaned))
         for key, error in invalid.items():
@@ -179,12 +196,26 @@ class CheckRun:
             if key in stored:
                 self._compare(key, _programs_of(stored[key]), [])
         keys = [key for key in chosen.registered if key not in invalid]
+        keys = [key for key in keys if key.function in uncached or not self._is_as_before(key, stored.get(key))]
         # Timings need XLA to compile also what is known to be unchanged.
         known = intact_snapshots(stored) if self.timed is None else {}
         with closing(capture_programs(self.config, requests_for(keys, known, self.lower_only), jobs)) as outcomes:
             for key, outcome in outcomes:
                 with self.clock("comparing"):
                     self.compare_one(key, outcome, stored.get(key))
+
+    def _is_as_before(self, key: Key, old: ParsedSnapshot | None) -> bool:
+        """Whether a program need not be lowered; then it is compared as what it was."""
+        if self.fresh or self.timed is not None or old is None or not old.intact:
+            return False
+        around = self.unchanged.holds(old.snapshot)
+        if around is None:
+            return False
+        self.skipped.append(key)
+        self.around[key] = around
+        self.pending.forget(key)
+        self._compare(key, _programs_of(old), snapshot_programs(old.snapshot, key.folder))
+        return True
 
     def compare_one(self, key: Key, outcome: Outcome, old: ParsedSnapshot | None) -> None:
         """Compare one program with its snapshot; an error concerns this program alone."""
@@ -193,6 +224,7 @@ class CheckRun:
         if not isinstance(outcome, CapturedProgram):
             if not isinstance(outcome, NotChecked):
                 self.pending.forget(key)
+            self.unchanged.forget(key)
             self._compare(key, before, new)
             return
         self.around[key] = outcome.around
@@ -200,15 +232,19 @@ class CheckRun:
             self.timed[key] = timing(key, outcome)
         if outcome.unchanged and old is not None:
             self.pending.forget(key)
+            self.unchanged.remember(old.snapshot, outcome.inputs, outcome.around)
             self._compare(key, before, new)
         elif outcome.compiled is None:
             self.uncompiled.append(key)
             self._compare(key, [one for one in before if one.stage == "stablehlo"], new)
         else:
             self._compare(key, before, new)
+            self.unchanged.forget(key)
             fresh, programs = new[0].snapshot, self.results[key]
             if fresh is not None and not any(program.broken for program in programs):
                 recorded = old.snapshot if old else None
+                if recorded is not None and digest(recorded) == digest(fresh):
+                    self.unchanged.remember(recorded, outcome.inputs, outcome.around)
                 self.results[key] = self.pending.compared(fresh, recorded, programs, outcome.inputs)
 
     def _compare(self, key: Key, old: list[SideProgram], new: list[SideProgram]) -> None:
@@ -282,7 +318,7 @@ def check_snapshots(
     chosen = choose(config, discovery, names, targets)
     idle = () if names or targets else idle_patterns(config, discovery)
     with run.clock("capturing"):
-        run.compare_all(chosen, jobs)
+        run.compare_all(chosen, discovery.uncached, jobs)
     if not (names or targets or run.lower_only):
         run.pending.forget_unregistered(discovery)
     programs = run.in_order(chosen)
@@ -303,6 +339,7 @@ def check_snapshots(
         run.pending.forget_stale(config)
     skipped = skipped_notes(run.uncompiled, discovery, chosen) if run.lower_only else ()
     run.pending.tidy()
+    skipped += as_before_notes(len(run.skipped), len(chosen.registered))
     # In CI the pending folder is on another machine than the reader of the log.
     kept = {} if in_ci() else run.pending.ids
     findings = with_ids(findings, run.pending.ids, here=not in_ci())

@@ -9,6 +9,7 @@ from hlodiff.capture import Discovery
 from hlodiff.config import TABLE, Config, closest
 from hlodiff.differ.comparison import ProgramComparison, Status
 from hlodiff.hlo.fingerprint import fingerprint
+from hlodiff.report.wording import many
 from hlodiff.snapshots import Key
 from hlodiff.workflows.select import ChosenFunctions
 
@@ -36,6 +37,20 @@ def skipped_notes(uncompiled: Sequence[Key], discovery: Discovery, chosen: Chose
     if run:
         notes.append(f"not run, so not looked at: {_listed(run)}; `hlodiff check` without --stage runs them")
     return tuple(notes)
+
+
+def as_before_notes(skipped: int, all_of_them: int) -> tuple[str, ...]:
+    """A note of a report on programs that were not lowered again.
+
+    Example:
+        >>> as_before_notes(2, 3)[0][:44]
+        '2 of 3 programs were not lowered again: noth'
+    """
+    if not skipped:
+        return ()
+    were = "was" if skipped == 1 else "were"
+    what = f"{skipped:,} of {many(all_of_them, 'program')} {were} not lowered again"
+    return (f"{what}: nothing that was read for them has changed since (--fresh lowers all)",)
 
 
 def _listed(names: Sequence[str]) -> str:

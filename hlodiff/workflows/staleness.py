@@ -63,6 +63,10 @@ class Freshness:
         again = f"hint: hlodiff check {key.name}{where}"
         return (*changes, f"{again}; --stale accepts what was captured all the same")
 
+    def is_current(self, origin: CaptureOrigin) -> bool:
+        """Whether a capture made now would be made from the same."""
+        return not self._changes(origin)
+
     def _changes(self, origin: CaptureOrigin | None) -> tuple[str, ...]:
         if origin is None:
             return ("it does not say what it was captured from, as captures of an older hlodiff do not",)

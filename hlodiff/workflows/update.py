@@ -38,6 +38,7 @@ from hlodiff.workflows.pending_writer import PendingWriter, pending_folder
 from hlodiff.workflows.scenarios import update_scenarios
 from hlodiff.workflows.select import ChosenFunctions, as_patterns, choose, intact_snapshots, load_stored, requests_for
 from hlodiff.workflows.sides import Side, snapshot_programs
+from hlodiff.workflows.unchanged import UnchangedPrograms
 
 _LOG = logging.getLogger(__name__)
 _RECORDED = ("new", "changed", "repaired", "healed", "facts", "rewritten")
@@ -136,7 +137,8 @@ def update(
     with reporting_to(on_progress), worker_reuse(), writing(shown_path(config.snapshots)):
         discovery = discover(config)
         chosen = choose(config, discovery, names, targets)
-        run = _UpdateRun(config, PendingWriter(pending_folder(config), config.max_file_bytes), rewrite)
+        unchanged = UnchangedPrograms.of(config)
+        run = _UpdateRun(config, PendingWriter(pending_folder(config), config.max_file_bytes), unchanged, rewrite)
         try:
             run.update_all(chosen, jobs)
             run.orphans(chosen, prune)
@@ -161,6 +163,7 @@ def update(
 class _UpdateRun:
     config: Config
     pending: PendingWriter
+    unchanged: UnchangedPrograms
     rewrite: bool = False
     rows: dict[Key, UpdateRow] = field(default_factory=dict)
     traces: list[UpdateRow] = field(default_factory=list)
@@ -176,10 +179,12 @@ class _UpdateRun:
         known = {} if self.rewrite else intact_snapshots(stored)
         with closing(capture_programs(self.config, requests_for(keys, known), jobs, then="recording")) as outcomes:
             for key, outcome in outcomes:
+                self.unchanged.forget(key)
                 row = self.update_one(key, outcome, stored.get(key), invalid.get(key))
                 self.rows[key] = row
                 if row.status != "not checked":  # what an earlier check left pending is recorded now, or outdated
                     self.pending.forget(key)
+        self.unchanged.save()
 
     def update_one(
         self, key: Key, outcome: Outcome, old: ParsedSnapshot | None, invalid: HlodiffError | None
@@ -190,6 +195,8 @@ class _UpdateRun:
         if not isinstance(outcome, CapturedProgram):
             return UpdateRow(key, "failed", tuple(outcome.what.split("\n")), outcome.log_tail)
         if outcome.unchanged:
+            if old is not None:
+                self.unchanged.remember(old.snapshot, outcome.inputs, outcome.around)
             return UpdateRow(key, "unchanged")
         try:
             snapshot = build_snapshot(outcome, str(self.config.root), self.config.large_constants)
@@ -197,6 +204,7 @@ class _UpdateRun:
                 assert old is not None
                 return self._rewrite(key, snapshot, old)
             written = write_snapshot(shown_path(self.config.snapshots), snapshot, self.config.max_file_bytes)
+            self.unchanged.remember(snapshot, outcome.inputs, outcome.around)
             if not written:
                 return UpdateRow(key, "unchanged")
             if old is None:
