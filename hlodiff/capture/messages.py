@@ -161,6 +161,8 @@ class DiscoveredFunction:
         budget: limits of metrics that it is registered with, as they were written; None where there are none.
         wrong: names of cases that hold something no case can hold, and what it is; their capture fails.
         cache: whether `check` need not lower it where nothing that it is made from has changed.
+        imports: the user's files behind its module, relative to the project if they are inside; None where that is not
+            known.
 
     Example:
         >>> DiscoveredFunction("f", "m", "m.py", 1, (("cpu", ("small", "large")),)).cases
@@ -178,6 +180,7 @@ class DiscoveredFunction:
     budget: Mapping[str, object] | None = None
     wrong: tuple[tuple[str, str], ...] = ()
     cache: bool = True
+    imports: tuple[str, ...] | None = None
 
     @property
     def targets(self) -> tuple[str, ...]:

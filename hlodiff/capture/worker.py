@@ -36,6 +36,7 @@ from hlodiff.capture.messages import (
     ParityRequest,
     ScenarioRun,
 )
+from hlodiff.capture.module_files import files_behind
 from hlodiff.capture.process_state import ProcessState
 from hlodiff.capture.supervision import die_with_parent, prefer_to_be_killed
 from hlodiff.capture.targets import TargetName, parse
@@ -292,7 +293,12 @@ class _Server:
         return DiscoveredFunction(
             registration.name, registration.module, file, int(line), programs, problem, budget=registration.budget,
             cache=registration.cache,
+            imports=self._files_behind(registration),
         )  # fmt: skip
+
+    def _files_behind(self, registration: Registration) -> tuple[str, ...] | None:
+        files = files_behind(registration.module, registration.file)
+        return None if files is None else tuple(relative(file, self.config.root) for file in files)
 
     def _discovered(self, registration: Registration) -> DiscoveredFunction:
         listed = self._listed(registration)

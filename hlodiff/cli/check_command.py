@@ -43,6 +43,7 @@ Examples:
 )
 @click.option("--passes", is_flag=True, help="Say which of XLA's passes did it: compiles what changed once more.")
 @click.option("--fresh", is_flag=True, help="Lower everything, also what nothing has changed for since the last run.")
+@click.option("--changed", metavar="REV", help="Only functions whose imported files have changed since REV.")
 @options.jobs
 @options.timeout
 @options.project
@@ -60,6 +61,7 @@ def command(
     stage: str,
     passes: bool,
     fresh: bool,
+    changed: str | None,
     jobs: int | None,
     project: Path,
 ) -> int:
@@ -85,6 +87,10 @@ def command(
     files, settings, environment variables nor packages that it was made from have changed since; the report says how
     many. In CI that is so only where the variable HLODIFF_CACHE names a folder.
 
+    `--changed REV` looks only at functions of which an imported file of the project, or the snapshot, has changed since
+    REV, committed or not; at all where pyproject.toml or a file of constraints has. The report says how many were not
+    looked at. Scenarios are run all the same.
+
     Exits 0 where nothing changed, 1 where a program changed, has no snapshot or is registered no more, 2 where no
     verdict was possible: something is broken, or a recorded program could not be checked here.
     """
@@ -100,6 +106,7 @@ def command(
         everything=everything,
         passes=passes,
         fresh=fresh,
+        changed=changed,
     )
     emit_report(replace(result.report, stacks=stacks, brief=brief), form, output)
     return result.exit_code

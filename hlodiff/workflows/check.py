@@ -23,6 +23,7 @@ from hlodiff.snapshots.pending import digest
 from hlodiff.workflows.against import blame_at, check_against
 from hlodiff.workflows.build_snapshot import ParsedSnapshot
 from hlodiff.workflows.capture_side import capture_programs, captured_programs, instructions
+from hlodiff.workflows.changed_since import ChangedSince
 from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.growth import check_growth
@@ -89,6 +90,7 @@ def check(
     everything: bool = False,
     passes: bool = False,
     fresh: bool = False,
+    changed: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> CheckResult:
     """Compile registered functions, compare them with their snapshots and judge the differences.
@@ -109,6 +111,8 @@ def check(
         passes: whether to say which of XLA's passes did it: what changed is compiled once more, and so is the code of
             `against`, or of HEAD where the snapshots are compared.
         fresh: whether to lower everything, also what was unchanged at the last check and is made from the same.
+        changed: a git revision: only functions are looked at whose imported files have changed since, all of them where
+            the configuration or what is installed has.
         on_progress: called with a `hlodiff.Progress` whenever something else is being done.
 
     Returns:
@@ -131,6 +135,8 @@ def check(
         raise UsageError(what, hint="leave out one of the options")
     if against is not None and (timings or pending):
         raise UsageError("--against leaves nothing pending and times nothing", hint="leave out one of the options")
+    if against is not None and changed:
+        raise UsageError("--changed is about snapshots, and --against needs none", hint="leave out one of the options")
     with reporting_to(on_progress), worker_reuse():
         if against is not None:
             report = check_against(config, against, names, targets, jobs, passes)
@@ -139,7 +145,10 @@ def check(
             writer = NullPendingWriter if lower_only else PendingWriter
             folder = pending_folder(config, Path(pending) if pending else None)
             kept = writer(folder, config.max_file_bytes, settings_of(config))
-            run = CheckRun(config, kept, UnchangedPrograms.of(config), {} if timings else None, lower_only, fresh)
+            since = ChangedSince.of(changed, config.root) if changed else None
+            run = CheckRun(
+                config, kept, UnchangedPrograms.of(config), {} if timings else None, lower_only, fresh, since
+            )
             report = check_snapshots(run, names, targets, everything, jobs)
             run.unchanged.save()
             if passes:
@@ -161,6 +170,7 @@ class CheckRun:
             are not compiled.
         lower_only: whether XLA is never asked, and StableHLO alone is compared where the compiled program is unknown.
         fresh: whether everything is lowered.
+        since: a change to look at alone; None for everything.
         skipped: programs that were not lowered again.
         uncompiled: programs whose compiled HLO was not compared.
         around: what stands around calls of jitted functions, by program.
@@ -173,6 +183,7 @@ class CheckRun:
     timed: dict[Key, Timing] | None = None
     lower_only: bool = False
     fresh: bool = False
+    since: ChangedSince | None = None
     results: dict[Key, tuple[ProgramComparison, ...]] = field(default_factory=dict)
     toolchains: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
     skipped: list[Key] = field(default_factory=list)
@@ -317,6 +328,7 @@ def check_snapshots(
     policy = with_budgets(config, discovery)
     chosen = choose(config, discovery, names, targets)
     idle = () if names or targets else idle_patterns(config, discovery)
+    chosen, left_out = run.since.narrowed(chosen, discovery, config) if run.since else (chosen, ())
     with run.clock("capturing"):
         run.compare_all(chosen, discovery.uncached, jobs)
     if not (names or targets or run.lower_only):
@@ -339,6 +351,7 @@ def check_snapshots(
         run.pending.forget_stale(config)
     skipped = skipped_notes(run.uncompiled, discovery, chosen) if run.lower_only else ()
     run.pending.tidy()
+    skipped += left_out
     skipped += as_before_notes(len(run.skipped), len(chosen.registered))
     # In CI the pending folder is on another machine than the reader of the log.
     kept = {} if in_ci() else run.pending.ids

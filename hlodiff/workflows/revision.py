@@ -64,7 +64,7 @@ def checked_out(spec: str, start: Path) -> Iterator[Checkout]:
         ...     print(checkout.label)
     """
     top = Path(os.fsdecode(_git(start, ["rev-parse", "--show-toplevel"], spec)).rstrip("\n")).resolve()
-    commit = _commit(start, spec)
+    commit = commit_of(start, spec)
     temporary = Path(tempfile.mkdtemp(prefix="hlodiff-")).resolve()
     folder = temporary / "tree"
     with terminable():
@@ -81,7 +81,17 @@ def checked_out(spec: str, start: Path) -> Iterator[Checkout]:
                 _run(top, ["worktree", "prune"])
 
 
-def _commit(start: Path, spec: str) -> str:
+def commit_of(start: Path, spec: str, option: str = "--against") -> str:
+    """The id of the commit that a revision names; `main...` is where this branch left main.
+
+    Args:
+        start: a folder in the repository.
+        spec: what the user typed.
+        option: what it was typed for.
+
+    Raises:
+        UsageError: there is no such revision here.
+    """
     revision = spec.removesuffix("...") if spec.endswith("...") else spec
     found = _run(start, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"])
     commit = found.stdout.decode().strip()
@@ -90,14 +100,14 @@ def _commit(start: Path, spec: str) -> str:
         what = f"no git revision is called {revision!r}"
         if shallow:
             hint = "this clone is shallow: `git fetch --unshallow`, or `git fetch origin REVISION` and `FETCH_HEAD`"
-            raise UsageError(f"{what} here", where="--against", hint=hint)
-        raise UsageError(what, where="--against", hint="`git log --oneline` lists revisions; fetch those of others")
+            raise UsageError(f"{what} here", where=option, hint=hint)
+        raise UsageError(what, where=option, hint="`git log --oneline` lists revisions; fetch those of others")
     if revision == spec:
         return commit
     base = _run(start, ["merge-base", commit, "HEAD"]).stdout.decode().strip()
     if not base:
         hint = f"a shallow clone may lack it: `git fetch --unshallow`; or compare with `{revision}` itself"
-        raise UsageError(f"this branch and {revision!r} have no commit in common here", where="--against", hint=hint)
+        raise UsageError(f"this branch and {revision!r} have no commit in common here", where=option, hint=hint)
     return base
 
 

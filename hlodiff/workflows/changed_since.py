@@ -1,0 +1,100 @@
+"""Which programs a change since a revision can have touched: `hlodiff check --changed REV`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from hlodiff.capture import Discovery
+from hlodiff.capture.inputs import package_version
+from hlodiff.config import Config
+from hlodiff.errors import HlodiffError
+from hlodiff.snapshots import FolderTree, Key, read_summary
+from hlodiff.snapshots.trees import git
+from hlodiff.workflows.revision import commit_of
+from hlodiff.workflows.select import ChosenFunctions
+
+# Files that say what is installed, and the configuration: after a change of one, everything is looked at.
+_FOR_ALL = (
+    "pyproject.toml", "setup.py", "setup.cfg", "*constraints*.txt", "*requirements*.txt", "*.lock", "pylock*.toml",
+    "environment*.y*ml",
+)  # fmt: skip
+_VERSIONS = ("jax", "jaxlib")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedSince:
+    """What has changed since a revision, committed or not.
+
+    Args:
+        revision: as it was given.
+        files: real paths of changed, new and deleted files.
+    """
+
+    revision: str
+    files: frozenset[str]
+
+    @classmethod
+    def of(cls, revision: str, root: Path) -> ChangedSince:
+        """Ask git.
+
+        Args:
+            revision: what git calls it; `main...` is where this branch left main.
+            root: the project's folder.
+
+        Raises:
+            UsageError: no git, no repository or no such revision.
+        """
+        commit = commit_of(root, revision, "--changed")
+        top = Path(os.fsdecode(git(root, ["rev-parse", "--show-toplevel"], revision)).rstrip("\n"))
+        listed = git(top, ["diff", "--name-only", "--no-renames", "-z", commit, "--"], revision)
+        listed += git(top, ["ls-files", "--others", "--exclude-standard", "-z"], revision)
+        names = [os.fsdecode(name) for name in listed.split(b"\0") if name]
+        return cls(revision, frozenset(os.path.realpath(top / name) for name in names))
+
+    def narrowed(
+        self, chosen: ChosenFunctions, discovery: Discovery, config: Config
+    ) -> tuple[ChosenFunctions, tuple[str, ...]]:
+        """Leave out programs that the change cannot have touched.
+
+        Args:
+            chosen: what the run would be about.
+            discovery: what is registered, with the files behind it.
+            config: the project's.
+
+        Returns:
+            what is left, and a note that says how many were not looked at.
+        """
+        if everything := self._for_all():
+            return chosen, (f"all functions are looked at: {everything} changed since {self.revision}",)
+        touched = {one.name for one in discovery.functions if one.imports is None or self._any(one.imports, config)}
+        kept = tuple(
+            key for key in chosen.registered if key.function in touched or self._is_recorded_otherwise(key, config)
+        )
+        left = [key for key in chosen.registered if key not in set(kept)]
+        if not left:
+            return chosen, ()
+        note = f"{len(left):,} of {len(chosen.registered):,} programs were not looked at: no file that they import"
+        return replace(chosen, registered=kept), (f"{note} has changed since {self.revision}",)
+
+    def _for_all(self) -> str:
+        names = sorted(Path(file).name for file in self.files)
+        return next((name for name in names if any(fnmatchcase(name, pattern) for pattern in _FOR_ALL)), "")
+
+    def _any(self, files: tuple[str, ...], config: Config) -> bool:
+        return any(os.path.realpath(config.root / file) in self.files for file in files)
+
+    def _is_recorded_otherwise(self, key: Key, config: Config) -> bool:
+        """Whether there is no snapshot, or it has changed too, or another JAX has made it."""
+        folder = os.path.realpath(config.snapshots / key.folder) + os.sep
+        if any(file.startswith(folder) for file in self.files):
+            return True
+        try:
+            toolchain = read_summary(FolderTree(config.snapshots), key).get("toolchain") or {}
+        except HlodiffError:
+            return True
+        plugin, _, version = str(toolchain.get("plugin") or "").rpartition(" ")
+        wanted = {name: toolchain.get(name) for name in _VERSIONS} | ({plugin: version} if plugin else {})
+        return any(package_version(name) != version for name, version in wanted.items())
