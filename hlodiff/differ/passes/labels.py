@@ -26,11 +26,11 @@ _Line = tuple[str, str, str]
 # Names in attributes are those of computations or of instructions; here each is defined as both.
 _SCAFFOLD = """HloModule m
 
-%c (p: f32[]) -> f32[] {{
+%c {{
   ROOT %p = f32[] parameter(0)
 }}
 
-ENTRY %e (c: f32[]) -> f32[] {{
+ENTRY %e {{
   %c = f32[] parameter(0)
 {lines}
   ROOT %root = f32[] negate(%c)
