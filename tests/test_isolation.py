@@ -97,6 +97,23 @@ def test_what_a_function_raises_ends_no_process(project: Project, tmp_path: Path
     assert imports(tmp_path) == 1
 
 
+def test_what_is_raised_while_a_function_is_traced(project: Project) -> None:
+    head = COUNTED + "class Own(hlodiff.HlodiffError): __init__ = lambda self: setattr(self, 'lock', sys.stdin)\n"
+    head += "def fail(error): raise error\n"
+    raised = {"mute": "Mute()", "stubborn": "Stubborn()", "leaves": "SystemExit(3)", "own": "Own()"}
+    bodies = {name: f"return hlodiff.Case(lambda x: fail({what}), VECTOR)" for name, what in raised.items()}
+    config = project(module(bodies), head=head)
+    with worker_reuse():
+        found = {outcome.function: outcome for outcome in capture(config, discover(config).requests())}
+    at = f"programs.py:{head.count(chr(10))}: "
+    assert {name: one.what for name, one in found.items() if isinstance(one, CaptureFailure)} == {
+        "mute": at + "Mute: its message cannot be shown, __str__ raises ZeroDivisionError",
+        "stubborn": at + "Stubborn: its message cannot be shown, __str__ raises SystemExit",
+        "leaves": at + "SystemExit: 3",
+        "own": at + "Own: its message cannot be shown, __str__ raises AttributeError",
+    }
+
+
 ENDS = {
     "leaves": ("print('about to leave'); os._exit(3)", "the worker left with exit code 3"),
     "aborts": ("os.abort()", "the worker was ended by SIGABRT"),

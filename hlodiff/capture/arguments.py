@@ -11,6 +11,7 @@ import numpy as np
 from jax.sharding import NamedSharding, Sharding, SingleDeviceSharding
 from jax.tree_util import tree_flatten, tree_map, tree_unflatten
 
+from hlodiff.capture.imports import message
 from hlodiff.errors import RegistryError
 
 # JAX's name of the default memory of every platform; compile-only GPUs do not list theirs.
@@ -261,7 +262,7 @@ def dropped_leaves_hint(case: Any, error: BaseException) -> str:
         the hint; "" where the error is another one.
     """
     kind = module_type()
-    if "NoneType" not in str(error) or not kind:
+    if "NoneType" not in message(error) or not kind:
         return ""
     found: dict[type, set[bool]] = {}
     pending: list[Any] = [case.args, case.kwargs]

@@ -172,6 +172,11 @@ def one_line(error: BaseException, limit: int = 400) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
+def is_own(error: BaseException) -> bool:
+    """Whether an error is one of hlodiff's own, and not of a class that the user has derived from them."""
+    return isinstance(error, HlodiffError) and type(error).__module__.startswith("hlodiff.")
+
+
 def message(error: BaseException) -> str:
     """The message of an exception, also where its own `__str__` is broken."""
     try:

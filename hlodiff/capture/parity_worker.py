@@ -15,7 +15,7 @@ from hlodiff.capture import jax_private
 from hlodiff.capture.arguments import concrete, without_numbers
 from hlodiff.capture.cases import build_each_case
 from hlodiff.capture.devices import Target, TooFewDevices
-from hlodiff.capture.imports import one_line, relative, user_frame, user_traceback
+from hlodiff.capture.imports import message, one_line, relative, user_frame, user_traceback
 from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.lowering import is_plain, jitted
 from hlodiff.capture.messages import CalledProgram, CallResult, CaptureFailure, NotChecked, ParityRequest
@@ -74,7 +74,7 @@ def _called(bench: Bench, request: ParityRequest, target: Target, other: Target 
         try:
             seen = _run(bench, fn, (args, kwargs), other)
         except TypeError as error:
-            if _COMPILED_OBJECT not in str(error):
+            if _COMPILED_OBJECT not in message(error):
                 raise
             jitted_here = False  # it calls an object that `.lower().compile()` made: that is what runs, either way
     programs = [_compared(one) for one in seen.programs]

@@ -13,7 +13,7 @@ from hlodiff.capture import facts, jax_private
 from hlodiff.capture.arguments import dropped_leaves_hint
 from hlodiff.capture.cases import BuiltCases, build_each_case
 from hlodiff.capture.devices import Target, TooFewDevices, open_target
-from hlodiff.capture.imports import message, one_line, relative, user_frame, user_traceback
+from hlodiff.capture.imports import is_own, message, one_line, relative, user_frame, user_traceback
 from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.lowering import TracedCase, lower, trace
 from hlodiff.capture.memory_kinds import dropped_kinds, ignored_kinds
@@ -180,9 +180,9 @@ def _capture_with(bench: Bench, request: Request, find: Callable[[Target, bool],
         dropped = dropped_kinds(case, traced.traced.jaxpr, target, lambda other: find(other, False))
     except TooFewDevices as error:
         return NotChecked(*where, str(error), "use a larger target, or @hlodiff.register(targets=[...]) without it")
-    except HlodiffError as error:
-        return CaptureFailure(*where, error.render(), "")
     except Exception as error:
+        if is_own(error):
+            return CaptureFailure(*where, message(error), "")
         failure = failed(bench, request, error)
         hint = dropped_leaves_hint(case, error) if case is not None else ""
         return replace(failure, what=f"{failure.what}\nhint: {hint}") if hint else failure
@@ -244,9 +244,9 @@ def _compile(bench: Bench, request: Request, name: TargetName, target: Target, t
         seconds["compile"] = time.perf_counter() - start
         found |= {"memory": facts.memory(compiled), "cost": facts.cost(compiled)}
         return CapturedProgram(*where, stablehlo, compiled_text(compiled), found, seconds)
-    except HlodiffError as error:
-        return CaptureFailure(*where, error.render(), "")
     except Exception as error:
+        if is_own(error):
+            return CaptureFailure(*where, message(error), "")
         refused = refusal(name, error)
         return NotChecked(*where, *refused) if refused else failed(bench, request, error)
 

@@ -22,9 +22,8 @@ from multiprocessing.connection import Connection
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from hlodiff import errors
 from hlodiff.capture.environment import Purpose
-from hlodiff.capture.imports import import_modules, imported_files, one_line, relative, user_frame
+from hlodiff.capture.imports import import_modules, imported_files, is_own, one_line, relative, user_frame
 from hlodiff.capture.inputs import ImportedInputs
 from hlodiff.capture.messages import (
     CapturedProgram,
@@ -110,7 +109,7 @@ def _function_of(payload: Any) -> str:
 
 def _plain(error: HlodiffError) -> HlodiffError:
     """An error of ours; for a class of the user's own, which the parent cannot know, the nearest of ours."""
-    if type(error).__module__ == errors.__name__:
+    if is_own(error):
         return error
     return RegistryError(str(error.what), where=str(error.where), hint=str(error.hint))
 
@@ -340,11 +339,11 @@ class _Server:
             target = Target(name, devices[: name.devices] if name.devices else devices)
         try:
             return build_each_case(registration, target, self.config.root), ""
-        except HlodiffError as error:
-            return nothing, str(error)
         except TooFewDevices as error:
             return nothing, str(error)
         except BaseException as error:  # also SystemExit and KeyboardInterrupt: Ctrl-C is for the parent
+            if is_own(error):
+                return nothing, str(error)
             frame = user_frame(error, self.config.root)
             return nothing, f"{frame}: {one_line(error)}" if frame else one_line(error)
 
