@@ -27,7 +27,7 @@ VERBS = (
 
 REMOVED = "[command removed]"
 # Bounded, so that no text makes the search slow. Whatever precedes a command: `xhlodiff check` is read as one too.
-_OPTIONS = r"(?:\s{1,9}-\S{1,99}){0,3}\s{1,9}"
+_OPTIONS = r"(?:\s{1,9}-[^ ]{1,99}){0,3}\s{1,9}"
 _COMMANDS = (
     rf"hlodiff{_OPTIONS}(?:{'|'.join(VERBS)})\b",
     rf"pip[\d.]{{0,9}}{_OPTIONS}install\b",
@@ -46,7 +46,7 @@ _COMMANDS = (
 _TYPED = re.compile(f"(?:{'|'.join(_COMMANDS)}).*", re.IGNORECASE | re.DOTALL)  # a command may go on in the next line
 _BEGUN = re.compile(
     r"(?:hlodiff|pip[\d.]{0,9}|python[\d.]{0,9}|curl|wget|sudo|uvx?|pipx|npx|git|rm|sh)"
-    r"(?P<options>(?:\s{1,9}-\S{1,99}){0,3})\s{0,9}\Z",
+    r"(?P<options>(?:\s{1,9}-[^ ]{1,99}){0,3})\s{0,9}\Z",
     re.IGNORECASE,
 )
 # What a check may name as the next command: alone, or followed by names.
