@@ -10,6 +10,7 @@ from hlodiff.differ.executed_count import ExecutedCount
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits
 from hlodiff.differ.uncalled import uncalled_in_words
 from hlodiff.errors import DiffError
+from hlodiff.hlo.garbage import without_garbage_collection
 from hlodiff.hlo.model import Frame, Module
 from hlodiff.normalizer.constants import format_elided
 
@@ -289,7 +290,8 @@ class ModuleDiff:
         """Carry the edits out on the old program and compare the outcome with the new one, edge by edge."""
         from hlodiff.differ.verify import replay
 
-        return replay(self.script, self.elided)
+        with without_garbage_collection():
+            return replay(self.script, self.elided)
 
     def to_json(self) -> dict[str, Any]:
         """The members of one `programs` entry that the two programs alone decide."""
