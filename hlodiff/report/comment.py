@@ -111,4 +111,4 @@ def _linked(link: str) -> str:
 
 
 def _text(lines: Iterable[str]) -> str:
-    return "\n".join(lines) + "\n"
+    return "\n".join(markdown.without_blank_items(lines)) + "\n"

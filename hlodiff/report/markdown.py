@@ -258,7 +258,7 @@ def view_to_markdown(view: ReportView, link: str = "") -> str:
         >>> view_to_markdown(ReportView("diff", "a", "b", ())).split()[:2]
         ['###', 'hlodiff:']
     """
-    return "\n".join(_lines(view, view.all)) + "\n"
+    return "\n".join(without_blank_items(_lines(view, view.all))) + "\n"
 
 
 def _lines(view: ReportView, everything: bool) -> Iterator[str]:
@@ -293,3 +293,8 @@ def closing(view: ReportView) -> Iterator[str]:
         yield from (*timing_rows(view.timings), "")
     if view.command == "check":
         yield from (f"checked {escape_markdown(view.checked)}", "")
+
+
+def without_blank_items(lines: Iterable[str]) -> list[str]:
+    """The lines without items of lists that hold nothing: such a line makes a heading of the one above it."""
+    return [line for line in lines if line.strip() != "-"]
