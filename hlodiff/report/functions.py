@@ -149,10 +149,16 @@ def _sentence(verdicts: Sequence[TargetVerdict], compared: int) -> tuple[Verdict
     parts = []
     for verdict, numbers in words.items():
         on = _on([target for one in by[verdict] for target in one.targets], compared)
-        parts.append(f"{verdict}{on}: {', '.join(numbers)}")
+        parts.append(f"{verdict}{on}: {', '.join(numbers)}{_doubt(verdict, by[verdict][0])}")
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
     first, numbers = next(iter(words.items()))
     return overall, "; ".join(parts), ", ".join(numbers[: 2 if first == "mixed" else 1])
+
+
+def _doubt(verdict: Verdict, first: TargetVerdict) -> str:
+    """Why numbers that are all lower are not better for sure."""
+    is_lower = verdict == "mixed" and not any(number.mark == "worse" and number.relevant for number in first.numbers)
+    return ", but a buffer is written in another order" if is_lower else ""
 
 
 def _on(targets: Sequence[str], compared: int) -> str:

@@ -287,15 +287,34 @@ def _arguments_of(diff: ModuleDiff, types: Collection[_Type]) -> list[str]:
 
 def _written_buffers(diff: ModuleDiff) -> Iterator[str]:
     """A buffer that is written in place and lies in another order now: each write may touch far more memory."""
+    if edit := reordered_write(diff):
+        change = next(change for change in edit.changes if change.field in ("layout", "shape"))
+        where, opcode = place(edit.source), edit.new.opcode if edit.new else ""
+        other = "has another layout" if change.field == "layout" else "has its dimensions in another order"
+        yield f"the buffer that {opcode} writes {other} ({change.old} -> {change.new}){f' at {where}' if where else ''}"
+
+
+def reordered_write(diff: ModuleDiff) -> Edit | None:
+    """The first write in place into a buffer that lies in another order than before; None where there is none.
+
+    Numbers of such a program may all be lower, and each write be slower: what lay side by side is apart.
+    """
     for edit in diff.reported:
-        if edit.kind != "changed" or "layout" not in edit.fields or "element_type" in edit.fields or not edit.new:
+        if edit.kind != "changed" or "element_type" in edit.fields or not (edit.old and edit.new):
+            continue
+        if "layout" not in edit.fields and not ("shape" in edit.fields and _is_permuted(edit, diff)):
             continue
         if edit.new.opcode in _WRITES or _is_write_fusion(edit.new, diff.new):
-            change = next(change for change in edit.changes if change.field == "layout")
-            where = place(edit.source)
-            words = f"the buffer that {edit.new.opcode} writes has another layout ({change.old} -> {change.new})"
-            yield f"{words}{f' at {where}' if where else ''}"
-            return
+            return edit
+    return None
+
+
+def _is_permuted(edit: Edit, diff: ModuleDiff) -> bool:
+    """Whether an instruction has the same dimensions in another order."""
+    if not (edit.old and edit.new):
+        return False
+    old, new = (_instruction(*one).shape.dimensions for one in ((diff.old, edit.old), (diff.new, edit.new)))
+    return old != new and sorted(old) == sorted(new)
 
 
 def _is_write_fusion(site: Site, module: Module) -> bool:

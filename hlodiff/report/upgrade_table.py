@@ -17,6 +17,7 @@ from hlodiff.report.markdown import numbers_table, to_markdown
 from hlodiff.report.markdown_functions import SIGNS, verdict_words
 from hlodiff.report.report import Report
 from hlodiff.report.rows import key_numbers
+from hlodiff.report.stories import reordered_write
 from hlodiff.report.text import number_lines, to_terminal
 from hlodiff.report.verdict import MARKS, both_sides, judged, verdict_of
 from hlodiff.report.view import Number, Verdict
@@ -108,9 +109,8 @@ def _moved(name: str, target: str, stages: Sequence[ProgramComparison], threshol
     found = judged(last, key_numbers(last), threshold) if last.diff is not None else ()
     changes = tuple(sorted((one for one in found if one.relevant), key=lambda one: -one.rank))
     same = turns_of(last).same
-    return UpgradeChange(
-        name, target, verdict, classes, numbers, comparable=same, cost=verdict_of(found), changes=changes
-    )
+    cost = verdict_of(found, doubtful=last.diff is not None and reordered_write(last.diff) is not None)
+    return UpgradeChange(name, target, verdict, classes, numbers, comparable=same, cost=cost, changes=changes)
 
 
 def _worst_first(rows: Iterable[UpgradeChange]) -> list[UpgradeChange]:

@@ -143,11 +143,13 @@ def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, floa
     return [(a, b) for a, b in zip(*sides, strict=True) if a is not None and b is not None]
 
 
-def verdict_of(numbers: Iterable[Number]) -> Verdict:
+def verdict_of(numbers: Iterable[Number], doubtful: bool = False) -> Verdict:
     """What numbers of one program amount to.
 
     Args:
         numbers: with their marks.
+        doubtful: whether something is known that may cost more and has no number, such as a buffer that is written in
+            another order: then nothing is "better" for sure.
 
     Returns:
         "mixed" where some cost more, some less, and neither side is more than four times the other; "same" where none
@@ -164,7 +166,7 @@ def verdict_of(numbers: Iterable[Number]) -> Verdict:
     better, worse = most["better"], most["worse"]
     if not better and not worse:
         return "same"
-    if min(better, worse) * _DOMINATES > max(better, worse):
+    if min(better, worse) * _DOMINATES > max(better, worse) or (doubtful and better > worse):
         return "mixed"
     return "better" if better > worse else "worse"
 

@@ -30,6 +30,7 @@ from hlodiff.report.programs import (
 from hlodiff.report.report import Report
 from hlodiff.report.rows import key_numbers
 from hlodiff.report.sections import format_causes
+from hlodiff.report.stories import reordered_write
 from hlodiff.report.totals import format_checked
 from hlodiff.report.verdict import judged, verdict_of
 from hlodiff.report.view import (
@@ -125,7 +126,7 @@ def _program(program: ProgramComparison, number: int, texts: ReportTexts, report
         broken=program.broken,
         recorded=program.recorded,
         id=program.id,
-        verdict=verdict_of(numbers),
+        verdict=verdict_of(numbers, doubtful=diff is not None and reordered_write(diff) is not None),
     )
 
 
