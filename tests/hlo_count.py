@@ -415,11 +415,28 @@ def _collectives(program: Program, counted: Run, later: set[tuple[str, int]]) ->
     for (name, position), times in counted.ops.items():
         op = program.bodies[name].ops[position]
         if op.plain in _COLLECTIVES and (name, position) not in later:
+            family, size = op.plain, _result(op).bytes
+            slices = _own_slices(program, name, op)
+            if slices:
+                family, size = "reduce-scatter", sum(one.type.bytes for one in slices)
             found["collectives"] += times
-            found[f"collectives.{op.plain}"] += times
-            found["collective_bytes"] += times * _result(op).bytes
-            found[f"collective_bytes.{op.plain}"] += times * _result(op).bytes
+            found[f"collectives.{family}"] += times
+            found["collective_bytes"] += times * size
+            found[f"collective_bytes.{family}"] += times * size
     return found
+
+
+def _own_slices(program: Program, name: str, op: Op) -> list[Op]:
+    """What a TPU's fusion keeps of its all-reduce, where all that is read of it is sliced by the device's number."""
+    body = program.bodies[name]
+    in_fusion = any(
+        name in one.called for each in program.bodies.values() for one in each.ops if one.opcode == "fusion"
+    )
+    if op.opcode != "all-reduce" or not in_fusion or not any(one.opcode == "partition-id" for one in body.ops):
+        return []
+    parts = [one for one in body.users(body.ops.index(op)) if one.opcode == "get-tuple-element"]
+    read = [user for part in parts or [op] for user in body.users(body.ops.index(part))]
+    return read if all(user.opcode == "dynamic-slice" for user in read) else []
 
 
 def _further_steps(program: Program) -> set[tuple[str, int]]:

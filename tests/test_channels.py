@@ -191,3 +191,12 @@ def test_stablehlo_shares_channels_too(seed: int, change: Change) -> None:
         assert found.identical
     elif partition(old) != partition(new):
         assert any("attribute:channel_id" in edit.fields for edit in found.edits)
+
+
+def test_the_number_of_a_chain_of_steps_is_no_difference() -> None:
+    """A TPU counts the collectives that it takes in steps; one that comes before the others gives them new numbers."""
+    text = (Path(__file__).parent / "fixtures/collectives/gathers-in-and-after-a-loop.tpu.hlo").read_text("utf-8")
+    other = text.replace('chain_id="1"', 'chain_id="9"').replace('chain_id="2"', 'chain_id="1"')
+    assert other != text
+    found = diff(read_text(text), read_text(other))
+    assert found.identical and found.replay().complete

@@ -8,9 +8,11 @@ import pytest
 
 from hlodiff import read
 from hlodiff.differ import Cost, Edit
+from hlodiff.differ.costs import added_up
 from hlodiff.differ.instruction_costs import flops_of
 from hlodiff.differ.multiplicity import multiplicities
 from hlodiff.hlo import Instruction, Shape
+from hlodiff.report.sections import format_cost
 from tests.scenarios import compare
 
 SNAPSHOTS = Path(__file__).resolve().parents[1] / "snapshots"
@@ -55,9 +57,37 @@ def test_a_dot_in_a_loop_counts_as_often_as_the_loop_turns() -> None:
     one = Cost(runs=6, flops=6 * 2 * 64**3, read=6 * 2 * size, written=6 * size)
     assert edit.fields == ("precision",)
     assert edit.cost == (one, one)
-    unknown = LOOP.replace(', backend_config={"known_trip_count":{"n":"6"}}', "")
+    unstated = LOOP.replace(', backend_config={"known_trip_count":{"n":"6"}}', "")
+    edit = only(unstated, unstated.replace(dims, "rhs_contracting_dims={1}"))
+    assert edit.cost and edit.cost[0] == one, "the condition says it too"
+    unknown = unstated.replace("direction=LT", "direction=EQ")
     edit = only(unknown, unknown.replace(dims, "rhs_contracting_dims={1}"))
-    assert edit.cost and edit.cost[0] and edit.cost[0].runs == 1, "a loop that may turn any number of times counts once"
+    assert edit.cost and edit.cost[0] and [loop.words() for loop in edit.cost[0].loops] == ["the loop %w"]
+    assert edit.cost[0].runs == 1 and edit.cost[0].to_json()["one_turn_of"] == ["w"]
+    assert format_cost(*edit.cost).endswith("KiB per turn of the loop %w")
+    other = Cost(1, 128), Cost(1, 128)
+    assert format_cost(added_up([edit.cost[0], other[0]]), None).endswith(", counting one turn of the loop %w")
+
+
+SHARED = """f {
+  a = f32[8,8]{1,0} parameter(0)
+  ROOT d = f32[8,8]{1,0} dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+
+ENTRY main {
+  x = f32[8,8]{1,0} parameter(0)
+  b = f32[8,8]{1,0} fusion(x), kind=kLoop, calls=f
+  c = f32[8,8]{1,0} fusion(b), kind=kLoop, calls=f
+  ROOT r = f32[8,8]{1,0} negate(c)
+}
+"""
+
+
+def test_of_a_body_that_several_fusions_share_only_the_new_calls_cost_more() -> None:
+    more = SHARED.replace("ROOT r = f32[8,8]{1,0} negate(c)", "g = f32[8,8]{1,0} fusion(c), kind=kLoop, calls=f\n"
+                          "  ROOT r = f32[8,8]{1,0} negate(g)")  # fmt: skip
+    (dot,) = (edit for edit in compare(SHARED, more).edits if edit.new and edit.new.opcode == "dot")
+    assert dot.kind == "added" and dot.cost == (None, Cost(1, 2 * 8**3))
 
 
 BODY = "a = f32[8,16]{1,0%s} parameter(0)\n  i = s32[] parameter(1)\n  %s\n  ROOT r = f32[8,16]{1,0} negate(%s)"

@@ -83,6 +83,18 @@ def test_a_report_says_what_is_true_of_an_edit(edit: tuple[str, str, str, str], 
     expected = (FOLDER / "expected.txt").read_text(encoding="utf-8").split("\n\n")
     found = block(programs, edit).strip()
     assert found in [each.strip() for each in expected]
+    for program in json.loads((programs / f"{edit[0]}.json").read_text(encoding="utf-8"))["programs"]:
+        costs = [
+            (1 if side == "new" else -1, cost) for one in program["edits"] for side, cost in (one["cost"] or {}).items()
+        ]
+        for metric, key in (("flops", "flops"), ("collective_bytes", "collective")):
+            old, new = program["metrics_executed"][metric]
+            found = sum(sign * cost.get(key, 0) for sign, cost in costs if cost)
+            # StableHLO's edits have no bytes.
+            assert found == new - old or (program["stage"], key) == ("stablehlo", "collective"), (
+                program["stage"],
+                metric,
+            )
 
 
 def test_operands_that_share_memory_are_proved_where_others_are_counted_before_them(programs: Path) -> None:

@@ -10,13 +10,14 @@ import pytest
 
 from hlodiff.config import Config, budgets
 from hlodiff.differ import ProgramComparison, diff
-from hlodiff.differ.loop_turns import ONE_TURN, Turns, trip_counts, turns_of
+from hlodiff.differ.loops import EACH_ONCE, LoopComparison, compare_loops, format_loops
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.policy import Finding, judge
 from hlodiff.report import Report, by_how_much, format_number, to_form, to_terminal, upgrade_text
 from hlodiff.report.headline import headline
 from hlodiff.report.html.overview import tables_of
 from hlodiff.report.rows import key_numbers
+from hlodiff.workflows.next_command import following
 from tests.past import Past
 from tests.test_history import history, told
 
@@ -136,17 +137,17 @@ def test_what_only_one_side_has_came_or_went() -> None:
 
 def test_programs_without_loops_say_nothing_of_turns() -> None:
     program = compared(copies(4), copies(3))
-    assert turns_of(program) == Turns() and "1 all-reduce fewer (4 -> 3)" in headline(program)
+    assert compare_loops(program) == LoopComparison() and "1 all-reduce fewer (4 -> 3)" in headline(program)
     for form, text in told_in_every_form(program).items():
-        assert form == "html" or (ONE_TURN not in text and "executed)" not in text), form
+        assert form == "html" or (EACH_ONCE not in text and "executed)" not in text), form
 
 
 @pytest.mark.parametrize("stage", ["compiled.hlo", "stablehlo.mlir"])
 @pytest.mark.parametrize("target", ["cpu", "tpu-v5e-2x2", "cuda-h100-x4"])
 def test_real_layers_as_a_scan_and_as_copies(target: str, stage: str) -> None:
     one, many = (read(ROOT / "snapshots" / name / target / stage) for name in ("stack_scanned", "stack_unrolled"))
-    assert turns_of(compared(many, one)) == Turns(old=False, new=True, same=False)
-    assert turns_of(compared(one, one)).same
+    assert compare_loops(compared(many, one)) == LoopComparison(old=False, new=True, same=False)
+    assert compare_loops(compared(one, one)).same
     flops = words_of(compared(many, one))["flops"]
     assert flops[0].startswith("872,7") or flops[0].startswith(("872,9", "906,"))
     assert not flops[1] or abs(float(flops[1].removesuffix(" %"))) < 10
@@ -155,7 +156,7 @@ def test_real_layers_as_a_scan_and_as_copies(target: str, stage: str) -> None:
 def test_json_says_it_beside_its_numbers() -> None:
     report = Report("diff", "a", "b", (compared(copies(4), loop()), compared(copies(4), copies(3))))
     first, second = json.loads(to_form(report, "json"))["programs"]
-    assert first["per"] == ONE_TURN and first["loops"] == {"old": False, "new": True, "same": False}
+    assert first["per"] == "one turn of each loop" and first["loops"] == {"old": False, "new": True, "same": False}
     assert second["per"] is None and second["loops"] == {"old": False, "new": False, "same": True}
     assert first["metrics"]["collectives.all-reduce"] == [4, 3]
     assert first["metrics_executed"]["collectives.all-reduce"] == [4, 4]
@@ -230,12 +231,23 @@ def test_a_budget_that_takes_an_unknown_trip_count_is_neither_passed_nor_failed(
     assert found.severity == "warning"
 
 
+def test_what_could_not_be_judged_is_counted_as_that_and_not_as_unchanged() -> None:
+    alone = ProgramComparison("f", "cpu", "compiled", "identical", module=read_hlo(open_loop()))
+    stuck = tuple(findings(alone, collectives=3))
+    report = Report("check", "a", "b", (alone,), findings=stuck)
+    assert report.totals()["broken"] == report.totals()["not_checked"] == 1 and not report.totals()["identical"]
+    assert following((alone,), 2, stuck) == "hlodiff check f, once it can be judged"
+    assert "1 could not be judged" in to_terminal(report, width=100) and "unchanged" not in to_terminal(
+        report, width=100
+    )
+
+
 def test_how_often_loops_turn() -> None:
-    assert trip_counts(read_text(loop(turns=5))) == ["5"]
-    assert trip_counts(read_text(loop(turns=5, known=False).replace("LT", "EQ"))) == ["unknown"]
-    assert trip_counts(read_text(copies(1))) == []
+    assert format_loops(read_text(loop(turns=5))) == ["5"]
+    assert format_loops(read_text(loop(turns=5, known=False).replace("LT", "EQ"))) == ["unknown"]
+    assert format_loops(read_text(copies(1))) == []
     places = read(ROOT / "snapshots/ode_solve/cpu/stablehlo.mlir")
-    assert trip_counts(places) == ["unknown", "unknown x unknown (2 loops)"]
+    assert format_loops(places) == ["unknown", "unknown x unknown (2 loops)"]
 
 
 def test_histories_take_no_share_of_programs_with_other_loops(tmp_path: Path) -> None:
@@ -249,7 +261,7 @@ def test_histories_take_no_share_of_programs_with_other_loops(tmp_path: Path) ->
     assert [row.comparable("flops") for row in one.rows] == [True, False, True]
     assert one.rows[1].comparable("temp_bytes")
     notes = {subject: said for subject, _, said in told(past, one, "flops")}
-    assert notes["a loop"] == f"other loops than before; numbers are of {ONE_TURN}"
+    assert notes["a loop"] == "other loops than before: flops counts each loop body once"
     assert notes["larger"] == ""
 
 
@@ -258,20 +270,21 @@ def test_tables_of_a_page_have_both_numbers() -> None:
     assert [row[-1] for row in tables["Memory"]] == ["+50 %"]
     executed = {row[0]: row[3:] for row in tables["One call of the program (executed)"]}
     assert executed["collectives.all-reduce"] == ["4", "4", ""] and executed["flops"] == ["40", "58", "+45 %"]
-    static = {row[0]: row[3:5] for row in tables[f"Collectives (after: {ONE_TURN})"]}
+    static = {row[0]: row[3:5] for row in tables["Collectives (in the program's text)"]}
     assert static["collectives.all-reduce"] == ["4", "3"]
-    assert {row[-1] for row in tables[f"XLA's cost (after: {ONE_TURN})"]} == {""}
+    assert {row[-1] for row in tables[f"XLA's cost (after: {EACH_ONCE})"]} == {""}
 
 
-def test_sums_of_an_upgrade_take_no_share_of_different_loops() -> None:
-    def last(program: ProgramComparison) -> str:
-        lines = upgrade_text(Report("diff", "a", "b", (program,))).split("\n")
-        return next(line for line in lines if "together" in line)
+def test_an_upgrade_counts_programs_and_never_adds_up_functions_and_targets() -> None:
+    def last(*programs: ProgramComparison) -> str:
+        lines = upgrade_text(Report("diff", "a", "b", programs)).split("\n")
+        return next(line for line in lines if line.startswith("of "))
 
-    assert "instructions 18 -> 14 (-22.2 %)" in last(compared(copies(4), copies(3)))
-    different = last(compared(copies(4), loop()))
-    assert "temp 1000 B -> 1.5 KiB (+50.0 %)" in different and "instructions 18 -> " in different
-    assert different.count("%") == 1
+    fewer, different = compared(copies(4), copies(3)), compared(copies(4), loop())
+    assert last(fewer) == "of 1 compared program: temp higher in 1, instructions lower in 1"
+    assert last(fewer, replace(different, name="g")) == (
+        "of 2 compared programs: temp higher in 2, instructions lower in 1 and higher in 1"
+    )
 
 
 def test_loops_behind_calls_that_nest_are_counted_and_not_listed() -> None:
@@ -287,5 +300,5 @@ def test_loops_behind_calls_that_nest_are_counted_and_not_listed() -> None:
         "  ROOT %r = f32[8]{0} call(%p), to_apply=%c59\n}\n"
     )
     text = loop().replace("ENTRY %main", "%inner") + f"\n{calls}{entry}"
-    assert trip_counts(read_text(text)) == [f"2 ({2**60} loops)"]
-    assert turns_of(compared(text, text)).same
+    assert format_loops(read_text(text)) == [f"2 ({2**60} loops)"]
+    assert compare_loops(compared(text, text)).same

@@ -84,7 +84,7 @@ def test_text() -> None:
     assert "differs" in rows["lowering"] and "only there" in rows["new"]
     assert f"not checked: gpu|x on cuda\n  {CUDA}\n  hint: pip install it\n" in text
     assert "could not be judged: bad on cpu\n  it\\x1b[31m raised\n" in text and "\x1b" not in text
-    assert "4 compared programs together: temp 4.0 KiB -> 4.5 KiB (+12.5 %)" in text
+    assert "of 4 compared programs: temp lower in 1 and higher in 1" in text
     assert text.endswith(
         "1 the same, 2 changed by the compiler alone, 1 with other StableHLO, 1 only there, 1 could not be judged, "
         "1 not checked; next: the same with --details\n"

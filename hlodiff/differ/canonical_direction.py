@@ -128,6 +128,7 @@ def reversed_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:
             new=edit.old,
             changes=[FieldChange(change.field, change.new, change.old) for change in edit.changes],
             cost=(edit.cost[1], edit.cost[0]),
+            pair=edit.pair and (edit.pair[1], edit.pair[0]),
         )
         for edit in edits
     ]

@@ -81,6 +81,8 @@ class RawEdit:
     """Whether the two sides are a pair by weak evidence alone, see `differ/regions.py`."""
     region: int = -1
     """Number of the region of edits that replaced one subgraph by another and that this one is in; -1 for none."""
+    pair: tuple[int, int] | None = None
+    """The paired computations that it is in; None for what came or went with the whole computation, and for moves."""
 
 
 def raw_edits(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -> list[RawEdit]:
@@ -122,7 +124,7 @@ def _inside(
         place = (pair.old, position)
         if partner < 0:
             if not (plumbing and one.opcode == "parameter"):
-                yield RawEdit("removed", place, None, count=pair.count)
+                yield RawEdit("removed", place, None, count=pair.count, pair=(pair.old, pair.new))
             continue
         other = pair.new_side.computation.instructions[partner]
         changes = reported_changes(one, other, platform) + numbers.get(position, [])
@@ -144,11 +146,13 @@ def _inside(
             changes.append(FieldChange("attribute:root", *_root_texts(old, new, pair)))
         if changes:
             matcher = pair.pairing.matchers[position]
-            yield RawEdit("changed", place, (pair.new, partner), in_order(changes), pair.count, matcher)
+            yield RawEdit(
+                "changed", place, (pair.new, partner), in_order(changes), pair.count, matcher, pair=(pair.old, pair.new)
+            )
     for position, partner in enumerate(pair.pairing.new):
         it = pair.new_side.computation.instructions[position]
         if partner < 0 and not (plumbing and it.opcode == "parameter"):
-            yield RawEdit("added", None, (pair.new, position), count=pair.count)
+            yield RawEdit("added", None, (pair.new, position), count=pair.count, pair=(pair.old, pair.new))
 
 
 def _operand_texts(old: Module, new: Module, pair: ComputationMatch, position: int, partner: int) -> tuple[str, str]:

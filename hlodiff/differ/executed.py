@@ -17,8 +17,7 @@ from hlodiff.differ.executed_count import ZERO, ExecutedCount, UncountedLoop
 from hlodiff.differ.instruction_costs import instruction_bytes, instruction_flops, is_launched
 from hlodiff.differ.metrics import Context, count_computation, metrics_of
 from hlodiff.differ.multiplicity import is_continuation, multiplicities
-from hlodiff.differ.trip_counts import LoopPlace, TripCount, condition_and_body, condition_fingerprint, trip_counts
-from hlodiff.hlo.metadata import own_frame
+from hlodiff.differ.trip_counts import LoopPlace, TripCount, condition_and_body, trip_counts, uncounted_loop
 from hlodiff.hlo.model import Instruction, Module, callees_first
 
 EXECUTED = (
@@ -68,7 +67,7 @@ def executed(module: Module) -> dict[str, ExecutedCount]:
     if not module.computations:
         return dict.fromkeys(names, ZERO)
     total = _totals(module, _own_counts(module))[module.entry]
-    loops = {place: _loop(module, place) for place in sorted(total.per_turn)}
+    loops = {place: uncounted_loop(module, place) for place in sorted(total.per_turn)}
     tables = {name for part in total.parts() for name in part if name.startswith(_TABLES)}
     return {name: _number(total, name, loops) for name in [*names, *sorted(tables)]}
 
@@ -125,7 +124,7 @@ def runs(module: Module) -> tuple[ExecutedCount, ...]:
                 for callee, times in _calls(it, (index, position), turns):
                     if callee != index:
                         found[callee].add_runs(found[index], times)
-    loops = {place: _loop(module, place) for place in dict.fromkeys(p for one in found for p in one.per_turn)}
+    loops = {place: uncounted_loop(module, place) for place in dict.fromkeys(p for one in found for p in one.per_turn)}
     return tuple(_number(one, "runs", loops) for one in found)
 
 
@@ -272,10 +271,3 @@ def _number(total: _Total, name: str, loops: Mapping[LoopPlace, UncountedLoop]) 
         if high[name]
     )
     return ExecutedCount(total.least[name], most if most < _MOST else None, per_turn)
-
-
-def _loop(module: Module, place: LoopPlace) -> UncountedLoop:
-    it = module.computations[place[0]].instructions[place[1]]
-    frame = own_frame(module.stack(it.frame))
-    where = (frame.file, frame.line) if frame else ("", 0)
-    return UncountedLoop(condition_fingerprint(module, it), it.name, *where)

@@ -153,7 +153,8 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
         while True:
             opened = pruned.modules if pruned else (old, new)
             ready = prepare_pair(*opened, only_listed=unrelated is not None)
-            found = _edits_of(diff_in_canonical_direction(ready, limits, pruned, unrelated), ready, opened, limits)
+            worked = diff_in_canonical_direction(ready, limits, pruned, unrelated)
+            found = _edits_of(worked, ready, opened, (old, new), limits)
             wider = expand(pruned, found.edits) if pruned else None
             if wider is pruned:
                 break
@@ -176,7 +177,7 @@ def diff_with_matches(
     """
     ready = prepare_pair(old, new)
     worked = diff_in_canonical_direction(ready, limits)
-    found = _edits_of(worked, ready, (old, new), limits)
+    found = _edits_of(worked, ready, (old, new), (old, new), limits)
     return _result(ready, found, (old, new), (old, new), limits), ready, worked
 
 
@@ -234,12 +235,18 @@ class _Found:
     matches: BodyMatch
 
 
-def _edits_of(worked: CanonicalDiff, ready: DiffInput, opened: tuple[Module, Module], limits: Limits) -> _Found:
+def _edits_of(
+    worked: CanonicalDiff,
+    ready: DiffInput,
+    opened: tuple[Module, Module],
+    whole: tuple[Module, Module],
+    limits: Limits,
+) -> _Found:
     """The edits that a matching gives, the right way round."""
     tuned = ready.modules
     if not worked.is_mirrored:
-        return _compare_programs(worked, tuned, opened, limits)
-    found = _compare_programs(worked, (tuned[1], tuned[0]), (opened[1], opened[0]), limits)
+        return _compare_programs(worked, tuned, opened, whole, limits)
+    found = _compare_programs(worked, (tuned[1], tuned[0]), (opened[1], opened[0]), (whole[1], whole[0]), limits)
     return _Found(
         reversed_edits(found.edits),
         reversed_edits(found.schedule),
@@ -251,7 +258,11 @@ def _edits_of(worked: CanonicalDiff, ready: DiffInput, opened: tuple[Module, Mod
 
 
 def _compare_programs(
-    worked: CanonicalDiff, tuned: tuple[Module, Module], opened: tuple[Module, Module], limits: Limits
+    worked: CanonicalDiff,
+    tuned: tuple[Module, Module],
+    opened: tuple[Module, Module],
+    whole: tuple[Module, Module],
+    limits: Limits,
 ) -> _Found:
     old, new, found = worked.old, worked.new, worked.found
     edits, unseen = raw_edits(old, new, found), dict[str, int]()
@@ -262,7 +273,7 @@ def _compare_programs(
     edits = with_asynchronous(old, new, found, edits)
     edits += header_edits(old.module, new.module, _entry_numbers(old, new, found))
     edits += entry_layout_edit(old.module, new.module, partners_of(old, new, found.pairs[0]))
-    with_costs(old.module, new.module, found, edits)
+    with_costs(old.module, new.module, found, edits, whole)
     hits = hits_of(limits, {**unpaired, **unseen})
     fusions: tuple[FusionChange, ...] = ()
     if worked.unrelated is None:  # else there is no story to tell

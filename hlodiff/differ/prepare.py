@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -140,6 +141,7 @@ def _with_order(it: Instruction, order: Sequence[int], computations: Sequence[Co
 
 CHANNELS = ("channel_id", "channel_handle")
 _STRIPPED = frozenset(["backend_config", *CHANNELS])
+_CHAIN = re.compile(r'chain_id="\d+",?|,chain_id="\d+"(?=\})')
 
 
 def channel_of(it: Instruction) -> str:
@@ -256,11 +258,17 @@ def _bare_computation(computation: Computation) -> Computation:
 
 
 def bare_instruction(it: Instruction) -> Instruction:
-    """The same instruction without tuning and channel number."""
+    """The same instruction without tuning, channel number and number of its chain.
+
+    A chain is the steps that a TPU takes a collective in. They hand its state from one to the next, so that their
+    operands say what is one chain; a chain that comes or goes gives the others new numbers.
+    """
     if not any(key in _STRIPPED for key, _ in it.attributes):
         return it
     tuned = is_of_xla(it)
     kept = [(k, split_backend_config(v)[0] if tuned and k == "backend_config" else v) for k, v in it.attributes]
+    kept = [(k, _CHAIN.sub("", v) if k == "frontend_attributes" else v) for k, v in kept]
+    kept = [(k, v) for k, v in kept if k != "frontend_attributes" or v != "{}"]
     return replace(it, attributes=tuple((k, v) for k, v in kept if k not in CHANNELS and (v or k not in _STRIPPED)))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from hlodiff.differ.executed_count import ExecutedCount
+from hlodiff.differ.executed_count import ExecutedCount, UncountedLoop
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits
 from hlodiff.differ.uncalled import uncalled_in_words
 from hlodiff.errors import DiffError
@@ -60,12 +60,15 @@ class Cost:
     """What instructions cost in one call of the program, computed from shapes; only `cycles` is XLA's own estimate.
 
     Args:
-        runs: how often they run, loops counted as often as XLA knows that they turn.
+        runs: how often they run, loops counted as often as they turn.
         flops: of dots, convolutions, reductions and elementwise operations; a multiply-add is two.
         read, written: bytes of operands and results, without padding; 0 inside of fusions, where nothing is stored, and
             for what only names or hands on values. A fusion reads all of its operands.
         elsewhere: of these bytes, those that lie in other memories than the device's main one, by memory.
         cycles: XLA's estimate where it prints one (TPU), else None.
+        collective: bytes of the results of collectives among them, as `collective_bytes` counts: all steps once.
+        loops: those around them whose trip counts are not known; one turn of each is counted.
+        is_partly_in_loops: whether some of the instructions are not in all of these loops.
     """
 
     runs: int
@@ -74,6 +77,14 @@ class Cost:
     written: int = 0
     elsewhere: tuple[tuple[str, int], ...] = ()
     cycles: int | None = None
+    collective: int = 0
+    loops: tuple[UncountedLoop, ...] = ()
+    is_partly_in_loops: bool = False
+
+    @property
+    def shown_bytes(self) -> int:
+        """What reports show: of collectives alone the bytes of their results, else bytes read and written."""
+        return self.collective if self.collective and self.written in (0, self.collective) else self.bytes
 
     @property
     def bytes(self) -> int:
@@ -81,9 +92,11 @@ class Cost:
         return self.read + self.written
 
     def to_json(self) -> dict[str, Any]:
-        """Plain dictionary; `estimated_cycles` only where XLA gives them."""
+        """Plain dictionary; `estimated_cycles` only where XLA gives them, `one_turn_of` only around such loops."""
         found: dict[str, Any] = {"runs": self.runs, "flops": self.flops, "read": self.read, "written": self.written}
         found |= {"elsewhere": dict(self.elsewhere)} if self.elsewhere else {}
+        found |= {"collective": self.collective} if self.collective else {}
+        found |= {"one_turn_of": [loop.name for loop in self.loops]} if self.loops else {}
         return found | ({"estimated_cycles": self.cycles} if self.cycles is not None else {})
 
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
 
+from hlodiff.differ.executed_count import UncountedLoop
 from hlodiff.hlo.grammar import KNOWN_TRIP_COUNT
+from hlodiff.hlo.metadata import own_frame
 from hlodiff.hlo.model import Computation, Instruction, Module
 
 _INTEGER = re.compile(r"(?:dense<)?(-?\d+)>?")
@@ -79,6 +81,13 @@ def trip_counts(module: Module) -> Mapping[LoopPlace, TripCount]:
                 if known is not None:
                     found[index, position] = known
     return found
+
+
+def uncounted_loop(module: Module, place: LoopPlace) -> UncountedLoop:
+    """A loop as reports name it where nobody knows how often it turns: by the user's line that made it."""
+    it = module.computations[place[0]].instructions[place[1]]
+    frame = own_frame(module.stack(it.frame))
+    return UncountedLoop(condition_fingerprint(module, it), it.name, *((frame.file, frame.line) if frame else ("", 0)))
 
 
 def condition_and_body(it: Instruction) -> tuple[int, int] | None:

@@ -5,14 +5,15 @@ XLA writes one all-reduce as `all-reduce`, as `all-reduce-start` with its `-done
 TPUs also split one collective into steps, so that matrix products run in between: a fusion that ends in
 `AsyncCollectiveStart` begins it, and each fusion up to the one with `AsyncCollectiveDone` holds the whole instruction
 once more. Channels do not say which instructions are one collective: all collectives of a `jax.shard_map` have
-channel 1.
+channel 1. Where XLA partitions a program for TPUs, a reduce-scatter is a fusion of an all-reduce of which only a slice
+is used, that of the device by its `partition-id`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import prod
 
@@ -161,6 +162,7 @@ _OPCODES = frozenset([*FAMILIES, *(f"{name}-start" for name in FAMILIES)])
 # How libtpu marks an instruction that is one step of a collective, and what takes the first step's result.
 _STEP = "async_collective_fusion_config"
 _BEGIN = "AsyncCollectiveStart"
+_OWN_NUMBER = frozenset(["partition-id", "replica-id"])
 _CHAIN_ID = re.compile(r'chain_id="([^"]*)"')
 
 
@@ -203,14 +205,16 @@ def collectives(module: Module) -> tuple[Collective, ...]:
         >>> [(c.family, c.bytes, c.dimension) for c in collectives(module)]
         [('all-gather', 32, 0)]
     """
-    wrapped, later = _wrapped(module), continued_steps(module)
+    wrapped, fused, later = _wrapped(module), _fused(module), continued_steps(module)
     found = []
     for index, computation in enumerate(module.computations):
         if index in wrapped:
             continue
         for position, it in enumerate(computation.instructions):
             if (index, position) not in later:
-                found += _records(module, index, position, it)
+                slices = _slices(computation, position) if index in fused and it.opcode == "all-reduce" else ()
+                records = _records(module, index, position, it)
+                found += [_as_reduce_scatter(record, it, slices) for record in records] if slices else records
     return tuple(found)
 
 
@@ -271,6 +275,37 @@ def _records(module: Module, index: int, position: int, it: Instruction) -> list
     return [_record(it, index, position, asynchronous=asynchronous)]
 
 
+def _slices(computation: Computation, position: int) -> tuple[Instruction, ...]:
+    """The slices of its own that each device takes of an all-reduce, where nothing else reads it; else none."""
+    if not any(it.opcode in _OWN_NUMBER for it in computation.instructions):
+        return ()
+    users = computation.users()
+    slices: list[Instruction] = []
+    waiting = [position]
+    for value in waiting:
+        if value == computation.root:
+            return ()
+        for user in users[value]:
+            it = computation.instructions[user]
+            if it.opcode in ("get-tuple-element", "bitcast"):
+                waiting.append(user)
+            elif it.opcode == "dynamic-slice" and it.operands[0] == value:
+                slices.append(it)
+            else:
+                return ()
+    return tuple(slices)
+
+
+def _as_reduce_scatter(record: Collective, it: Instruction, slices: Sequence[Instruction]) -> Collective:
+    """The all-reduce as what it is: its results are the slices."""
+    whole = next(it.shape.leaves()).dimensions
+    taken = slices[0].shape.dimensions
+    smaller = [n for n, (a, b) in enumerate(zip(whole, taken, strict=False)) if a != b]
+    dimension = smaller[0] if len(smaller) == 1 and len(whole) == len(taken) else None
+    size = sum(one.shape.bytes for one in slices)
+    return replace(record, family="reduce-scatter", bytes=size, dimension=dimension)
+
+
 def _record(it: Instruction, index: int, position: int, *, asynchronous: bool) -> Collective:
     replicas, ids = it.attribute("replica_groups"), it.attribute("device_ids")
     if replicas is not None and ids is not None and not replicas.endswith("}"):
@@ -282,6 +317,17 @@ def _record(it: Instruction, index: int, position: int, *, asynchronous: bool) -
 
 def _inside(computation: Computation) -> list[Instruction]:
     return [it for it in computation.instructions if family(it.opcode) is not None]
+
+
+def _fused(module: Module) -> frozenset[int]:
+    """Computations that fusions call."""
+    return frozenset(
+        callee
+        for computation in module.computations
+        for it in computation.instructions
+        if it.opcode == "fusion"
+        for callee in it.called
+    )
 
 
 def _wrapped(module: Module) -> frozenset[int]:

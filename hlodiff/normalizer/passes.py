@@ -162,8 +162,9 @@ COMPILED_PASSES: tuple[Pass, ...] = (
     ),
     _compiled(
         channel_ids,
-        "The numbers of channels and host rendezvous; which instructions share one stays.",
-        "Nothing: a channel is who meets on it.",
+        "The numbers of channels and host rendezvous; which instructions share one stays. A diff also drops the number"
+        " of a TPU's chain (`chain_id`), the steps of one collective.",
+        "Nothing: a channel is who meets on it, and the steps of a chain hand its state from one to the next.",
         needs=("channel_id", "frontend_attributes"),
     ),
     _compiled(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from hlodiff.differ.comparison import STATUSES, Status
-from hlodiff.policy.findings import Judgement, over_programs
+from hlodiff.policy.findings import Judgement, of_policy, over_programs
 from hlodiff.report.wording import many
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def count_programs(stages: Iterable[StageCounts], findings: Iterable[Judgement])
 
     Args:
         stages: of all programs.
-        findings: of their policy; a program over a limit counts as that alone, whether or not it changed.
+        findings: of their policy; a program over a limit counts as that alone, whether or not it changed, and so does
+            one whose limit could not be judged.
 
     Returns:
         further `broken`, those of the unchecked that could not be judged, and `passing`, those of the changed whose
@@ -138,14 +139,16 @@ def count_programs(stages: Iterable[StageCounts], findings: Iterable[Judgement])
     """
     stages, findings = tuple(stages), tuple(findings)
     over = over_programs(findings)
+    unjudged = {(f.program, f.target) for f in findings if f.severity == "broken" and of_policy(f)} - over
     lets_pass = passing(findings)
     counts = {"programs": 0, **dict.fromkeys(map(str, STATUSES), 0), "over_budget": 0, "passing": 0}
     for label, status in outcomes(stages).items():
         outcome = "over_budget" if label in over and status != "not_checked" else status
+        outcome = "not_checked" if label in unjudged else outcome
         counts["programs"] += 1
         counts[outcome] += 1
         counts["passing"] += outcome == "changed" and label in lets_pass
-    broken = {(one.name, one.target) for one in stages if one.broken}
+    broken = {(one.name, one.target) for one in stages if one.broken or (one.name, one.target) in unjudged}
     return counts | {"broken": len(broken)}
 
 

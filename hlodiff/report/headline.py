@@ -114,7 +114,9 @@ def headline(program: ProgramComparison, stablehlo: ProgramComparison | None = N
     if diff is None or diff.identical:
         return SAME + _other_channels(diff)
     counts = [f"{count:,} {kind}" for kind, count in diff.summary.items() if count]
-    size = f"{', '.join(counts)} of {many(max(diff.old.instruction_count(), 1), 'instruction')}"
+    # Each computation as often as it is called, as edits are counted.
+    total = int(diff.metrics.get("instructions", (0, 0))[0]) or max(diff.old.instruction_count(), 1)
+    size = f"{', '.join(counts)} of {many(total, 'instruction')}"
     sentences = list(_sentences(program, diff))[:_MOST_SENTENCES]
     written = stablehlo.diff if stablehlo is not None and program.stage == "compiled" else None
     if written is not None and not written.identical:

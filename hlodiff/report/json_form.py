@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.loop_turns import ONE_TURN, turns_of
+from hlodiff.differ.loops import compare_loops
 from hlodiff.differ.result import KINDS, Edit
 from hlodiff.hlo.metadata import shown_file
 from hlodiff.policy import SCENARIO_RULES
@@ -104,9 +104,9 @@ def _program(program: ProgramComparison, root: str) -> dict[str, Any]:
     # The verdict on the program may know more than its text: the status is the comparison's, not the diff's.
     result = head | {key: value for key, value in body.items() if key != "status"}
     classes = program.classes
-    turns = turns_of(program)
-    result |= {"per": ONE_TURN if turns.old or turns.new else None}
-    result |= {"loops": {"old": turns.old, "new": turns.new, "same": turns.same}}
+    loops = compare_loops(program)
+    result |= {"per": "one turn of each loop" if loops.old or loops.new else None}  # what `metrics` count
+    result |= {"loops": {"old": loops.old, "new": loops.new, "same": loops.same}}
     result |= {"class": classes[0] if classes else None, "classes": list(classes), "replayed": program.replayed}
     if program.passes is not None:
         result |= {"passes": blame_json(program.passes)}

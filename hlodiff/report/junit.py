@@ -84,7 +84,7 @@ def _properties(stage: ProgramView) -> Iterable[tuple[str, str]]:
     word = STAGE_NAMES[stage.stage]
     yield f"{word} change", stage.word
     yield f"{word} where", format_place(stage.where)
-    yield from ((f"{word} {number.name}", format_number(number)) for number in stage.numbers)
+    yield from ((f"{word} {number.name.removeprefix(f'{word} ')}", format_number(number)) for number in stage.numbers)
 
 
 def _case(suite: ET.Element, name: str, what: str, file: str = "") -> ET.Element:

@@ -189,7 +189,8 @@ def _numbers(program: ProgramView | None) -> list[str]:
         if number.old_bytes or number.new_bytes:
             sizes = format_sides(number.old_bytes, number.new_bytes, format_bytes)
             old, new = f"{old} ({sizes[0]})", f"{new} ({sizes[1]})"
-        lines.append(f"| {escape_markdown(number.name + number.per)} | {old} | {new} | {by_how_much(number)} |")
+        named = escape_markdown(number.name + number.per)
+        lines.append(f"| {named} | {old} | {new} | {by_how_much(number)} |")
     if program.scopes:
         lines += ["", f"Most changed scopes: {escape_markdown(clip(format_scopes(program.scopes), 2 * WIDEST))}"]
     return [*lines, ""]

@@ -6,13 +6,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.executed import executed_number
 from hlodiff.report.lines import printable
 from hlodiff.report.view import Number
 from hlodiff.report.wording import FORMATS, Unit, format_arrow, format_bytes, format_change, format_pair
 
 # (metric, its words, unit), in the order of the table; collectives come between the two.
-_BEFORE: tuple[tuple[str, str, Unit], ...] = (("ops", "ops", "count"), ("fusions", "fusions", "count"))
+# Operations of two stages are two numbers: each names its own.
+_BEFORE: dict[str, tuple[tuple[str, str, Unit], ...]] = {
+    stage: (("ops", f"{name} ops", "count"), ("fusions", "fusions", "count")) for stage, name in STAGE_NAMES.items()
+}
 _MEMORY: tuple[tuple[str, str, Unit], ...] = (
     ("memory.temp", "temp", "bytes"),
     ("memory.peak", "peak", "bytes"),
@@ -47,12 +51,13 @@ def key_numbers(program: ProgramComparison) -> tuple[Number, ...]:
         >>> key_numbers(ProgramComparison("f", "cpu", "compiled", "added", op_counts={"add": 2}))[0].new
         2
     """
+    before = _BEFORE[program.stage]
     if program.diff is None:
         pairs = program.op_count_pairs().values()
-        return tuple(_static({"ops": (sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs))}, _BEFORE))
+        return tuple(_static({"ops": (sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs))}, before))
     metrics = program.metrics()
     return (
-        *_static(metrics, _BEFORE),
+        *_static(metrics, before),
         *_executed(program, _families(program)),
         *_static(metrics, _MEMORY),
         *_executed(program, _COPIES),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.loop_turns import Turns, turns_of
+from hlodiff.differ.loops import compare_loops
 from hlodiff.differ.result import Cost
 from hlodiff.report.edits import fusion_lines, placement_lines
 from hlodiff.report.executed import executed_number
@@ -76,11 +76,12 @@ def sections(program: ProgramComparison) -> list[Section]:
     if diff is None:
         return []
     metrics = program.metrics()
-    turns = turns_of(program)
+    loops = compare_loops(program)
+    costs = _pairs(_costs(metrics), comparable=loops.same)
     lines = fusion_lines(diff.fusions)
     found = [
         ("ops", [_op_counts(program.op_count_pairs())]),
-        ("by kind", _by_kind(program, turns)),
+        ("by kind", _by_kind(program)),
         ("fusions", ["; ".join(filter(None, (_fusion_counts(metrics), *lines[:1]))), *_cut(lines[1:])]),
         ("placement", _cut(placement_lines(diff.reported))),
         ("collectives", [_collectives(program)]),
@@ -88,7 +89,7 @@ def sections(program: ProgramComparison) -> list[Section]:
         ("other", [_counted(metrics, _OTHERS), _pairs(_prefixed(metrics, "custom_calls."), str)]),
         ("memory", [_pairs(_prefixed(metrics, "memory."), format_bytes)]),
         ("work", [_executed(program, _WORK)]),
-        ("XLA's cost", [_per_turn(_pairs(_costs(metrics), comparable=turns.same), turns)]),
+        ("XLA's cost", [costs and costs + loops.words()]),
         ("passes", _passes(program)),
         ("limits", list(diff.limits)),
     ]
@@ -104,10 +105,6 @@ def _passes(program: ProgramComparison) -> list[str]:
     return blame_lines(program.passes)
 
 
-def _per_turn(words: str, turns: Turns) -> str:
-    return words + turns.words() if words else ""
-
-
 def _op_counts(pairs: Mapping[str, tuple[int, int]]) -> str:
     changed = [(name, old, new) for name, (old, new) in pairs.items() if old != new]
     changed.sort(key=lambda row: (-abs(row[2] - row[1]), row[0]))
@@ -116,7 +113,7 @@ def _op_counts(pairs: Mapping[str, tuple[int, int]]) -> str:
     return ", ".join(words + more)
 
 
-def _by_kind(program: ProgramComparison, turns: Turns) -> list[str]:
+def _by_kind(program: ProgramComparison) -> list[str]:
     """Where it changed: entry, fusions, loop bodies, branches, reductions; nothing where there is one kind alone."""
     kinds = program.metrics_by_kind()
     if len(kinds) < 2:
@@ -129,8 +126,7 @@ def _by_kind(program: ProgramComparison, turns: Turns) -> list[str]:
             f"{_short(name)} {_count(pair)}{_carried(name, metrics)}" for name, pair in counted if pair[0] != pair[1]
         ]
         if words:
-            per = "" if kind == "entry" else turns.words()
-            lines.append(f"{_KIND_WORDS.get(kind, kind)}: {', '.join(words)}{per}")
+            lines.append(f"{_KIND_WORDS.get(kind, kind)}: {', '.join(words)}")
     return lines
 
 
@@ -284,20 +280,22 @@ def _split(programs: Sequence[ProgramComparison]) -> tuple[list[ProgramCompariso
 
 _MEASURES: tuple[tuple[Callable[[Cost], float], Callable[[float], str], str], ...] = (
     (lambda cost: cost.flops, format_count, " flops"),
-    (lambda cost: cost.bytes, format_bytes, ""),
+    (lambda cost: cost.shown_bytes, format_bytes, ""),
     (lambda cost: cost.cycles or 0, format_count, " cycles"),
 )
 
 
-def format_cost(old: Cost | None, new: Cost | None, stage: str = "compiled") -> str:
+def format_cost(old: Cost | None, new: Cost | None, stage: str = "compiled", root: str = "") -> str:
     """What both sides cost: `+40,960 flops`, `64.0 KiB -> 32.0 KiB`, or one number where they cost the same.
 
     Args:
         old, new: None for a side without the instruction.
         stage: of the program. StableHLO does not say which values are stored, so it has no bytes.
+        root: the project's folder; files of loops below it are named relative to it.
 
     Returns:
         words in the order operations, bytes read and written, cycles, bytes in the host's memory; "" for nothing.
+        Where an unknown number of turns is around, one turn is counted and the words name its loop.
 
     Example:
         >>> format_cost(None, Cost(1, 128, 512, 512)), format_cost(Cost(1, 128), Cost(1, 128))
@@ -313,7 +311,18 @@ def format_cost(old: Cost | None, new: Cost | None, stage: str = "compiled") -> 
         before, after = (None if cost is None else dict(cost.elsewhere).get(space, 0) for cost in (old, new))
         if before != after and space == "host":  # the fields list moves between other memories; JSON has all
             words.append(_change(before, after, format_bytes, f" in {space}"))
-    return ", ".join(filter(None, words))
+    found = ", ".join(filter(None, words))
+    return f"{found}{_per_turn((old, new), root)}" if found else ""
+
+
+def _per_turn(sides: Sequence[Cost | None], root: str) -> str:
+    """What is counted for one turn of loops that nobody knows the turns of: all of it, or a part."""
+    costs = [cost for cost in sides if cost is not None]
+    loops = dict.fromkeys(loop.words(root) for cost in costs for loop in cost.loops)
+    if not loops:
+        return ""
+    all_in = len(loops) == 1 and all(cost.loops and not cost.is_partly_in_loops for cost in costs)
+    return f" per turn of {', '.join(loops)}" if all_in else f", counting one turn of {', '.join(loops)}"
 
 
 def _change(old: float | None, new: float | None, show: Callable[[float], str], unit: str) -> str:

@@ -526,7 +526,8 @@ def _further_findings(report: Report) -> Iterator[Line]:
         frames = list(dict.fromkeys(own_frame(one.source) for one in group))
         if frame := frames[0]:
             others = f" and {many(len(frames) - 1, 'other place')}" if len(frames) > 1 else ""
-            place = f"{shown_file(frame.file, report.root)}:{frame.line} ({frame.function})"
+            function = f" ({frame.function})" if frame.function else ""
+            place = f"{shown_file(frame.file, report.root)}:{frame.line}{function}"
             yield Line(2, f"at {place}{others}", wrap=True)
         if finding.advice:
             yield Line(2, f"hint: {finding.advice}", wrap=True)

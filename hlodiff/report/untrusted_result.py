@@ -61,7 +61,7 @@ _WITH_NAMES = ("accept", "check", "update")
 _MOST_NAMES = 3
 # Later minor versions only add fields, which have defaults.
 _READ_VERSIONS = ("1.0", "1.1", FORMAT_VERSION)
-_ENDINGS = ("", "once it is repaired", "once within limits")
+_ENDINGS = ("", "once it is repaired", "once it can be judged", "once within limits")
 
 
 def without_commands(text: str) -> str:

@@ -9,7 +9,6 @@ from textwrap import wrap
 from typing import Any, Literal
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.loop_turns import turns_of
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.functions import WORST
 from hlodiff.report.lines import clip, code, escape_markdown, json_text, lay_out, printable
@@ -22,7 +21,7 @@ from hlodiff.report.text import number_lines, to_terminal
 from hlodiff.report.verdict import MARKS, both_sides, judged, verdict_of
 from hlodiff.report.view import Number, Verdict
 from hlodiff.report.view_builder import build_view
-from hlodiff.report.wording import FORMATS, Unit, format_arrow, format_names, format_pair, many
+from hlodiff.report.wording import Unit, format_names, format_pair, many
 
 FORMAT_VERSION = "1.1"
 Outcome = Literal["identical", "compiler", "lowering", "added", "removed", "not_checked", "broken"]
@@ -56,7 +55,6 @@ class UpgradeChange:
         classes: of the change of the compiled program.
         numbers: (title, unit, before, after) of what a reader asks about, changed or not.
         reason, advice: why it was not looked at.
-        comparable: whether both programs have the same loops: counts are of one turn of each.
         cost: whether the compiled program got better or worse; "same" also where it is unchanged.
         changes: its numbers that changed by more than the threshold, most important first.
     """
@@ -68,7 +66,6 @@ class UpgradeChange:
     numbers: tuple[tuple[str, Unit, float, float], ...] = ()
     reason: str = ""
     advice: str = ""
-    comparable: bool = True
     cost: Verdict = "same"
     changes: tuple[Number, ...] = ()
 
@@ -108,9 +105,8 @@ def _moved(name: str, target: str, stages: Sequence[ProgramComparison], threshol
         verdict = "compiler" if is_other else "identical"
     found = judged(last, key_numbers(last), threshold) if last.diff is not None else ()
     changes = tuple(sorted((one for one in found if one.relevant), key=lambda one: -one.rank))
-    same = turns_of(last).same
     cost = verdict_of(found, doubtful=last.diff is not None and reordered_write(last.diff) is not None)
-    return UpgradeChange(name, target, verdict, classes, numbers, comparable=same, cost=cost, changes=changes)
+    return UpgradeChange(name, target, verdict, classes, numbers, cost=cost, changes=changes)
 
 
 def _worst_first(rows: Iterable[UpgradeChange]) -> list[UpgradeChange]:
@@ -224,18 +220,19 @@ def _not_checked(rows: Sequence[UpgradeChange]) -> Iterator[list[str]]:
 
 
 def _summed(rows: Sequence[UpgradeChange]) -> Iterator[str]:
+    """Of each number, in how many programs it rose and fell: a sum over functions and targets is of no program."""
     compared = [row for row in rows if row.numbers]
-    if compared:
-        same = all(row.comparable for row in compared)
-        words = [
-            f"{title} {format_arrow(old, new, FORMATS[unit])}{_by(old, new) if same or unit == 'bytes' else ''}"
-            for title, unit, old, new in sums(rows)
+    words = []
+    for _, title, _ in _NUMBERS:
+        pairs = [(old, new) for row in compared for name, _, old, new in row.numbers if name == title]
+        moved = [
+            f"{way} in {count:,}"
+            for way, count in (("lower", sum(b < a for a, b in pairs)), ("higher", sum(b > a for a, b in pairs)))
+            if count
         ]
-        yield f"{many(len(compared), 'compared program')} together: {', '.join(words)}"
-
-
-def _by(old: float, new: float) -> str:
-    return f" ({(new - old) / old:+.1%})".replace("%", " %") if old and old != new else ""
+        words += [f"{title} {' and '.join(moved)}"] if moved else []
+    if words:
+        yield f"of {many(len(compared), 'compared program')}: {', '.join(words)}"
 
 
 def _totals(rows: Sequence[UpgradeChange], details: bool) -> str:

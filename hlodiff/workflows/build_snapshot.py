@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.differ.comparison import flat_facts, is_figure
 from hlodiff.differ.executed import executed_table
-from hlodiff.differ.loop_turns import trip_counts
+from hlodiff.differ.loops import format_loops
 from hlodiff.differ.metrics import count, metrics_of, raw_metrics
 from hlodiff.differ.placement import donations, placements
 from hlodiff.hlo.model import STAGES, Module, Stage
@@ -46,7 +46,7 @@ def build_summary(
         "devices": facts.get("devices"),
         "arguments": facts.get("arguments", []),
         "results": facts.get("results", []),
-        "turns": {stage: counted for stage in STAGES if (counted := trip_counts(modules[stage]))},
+        "turns": {stage: counted for stage in STAGES if (counted := format_loops(modules[stage]))},
         "op_counts": {stage: dict(sorted(counts[stage].ops.items())) for stage in STAGES},
         "fusions": dict(sorted(counts["compiled"].fusions.items())),
         "placement": {stage: placements(modules[stage]) for stage in STAGES},

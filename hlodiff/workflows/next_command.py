@@ -54,7 +54,8 @@ def _once_judged(programs: tuple[ProgramComparison, ...], findings: Sequence[Fin
     broken = [program for program in programs if program.broken]
     stuck = [finding for finding in _further(findings) if finding.severity == "broken"]
     if stuck and not broken:
-        return f"hlodiff check {stuck[0].program}, once it is repaired"
+        once = "once it can be judged" if of_policy(stuck[0]) else "once it is repaired"
+        return f"hlodiff check {stuck[0].program}, {once}"
     if not broken:
         return next((program.advice for program in programs if program.recorded and program.advice), "")
     advice = [program.advice for program in broken if program.advice.startswith("hlodiff ")]

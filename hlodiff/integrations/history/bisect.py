@@ -181,6 +181,8 @@ def _nothing(one: History, metric: str, query: ChangeQuery, every: tuple[NumberC
     lately = {row.commit.id for row in comparable(one, metric)}
     known = [(row, value) for row, _, value in values_on(one, metric) if row.commit.id in lately]
     if not known:
+        if any(row.now is not None and metric in row.now.inexact for row in one.rows):
+            return f"no commit says what {metric} is: the trip count of a loop is not known"
         return f"no commit says what {metric} is: the compiler for this target does not tell it"
     high, low = max(known, key=lambda pair: pair[1]), min(known, key=lambda pair: pair[1])
     if query.above is not None or query.below is not None:

@@ -36,6 +36,7 @@ class Reading:
         problem: why it cannot be read; "" where it could.
         whole: whether the program itself was counted too, so that what is not there is 0.
         turns: of each loop, as `turns` in summary.yaml; None where an older summary does not have them.
+        inexact: numbers of one call that are known within bounds or per turn of a loop alone.
         fresh: the values that were counted in the program now, and not when it was recorded.
 
     Example:
@@ -51,6 +52,7 @@ class Reading:
     version: int = 0
     fresh: frozenset[str] = frozenset()
     turns: tuple[str, ...] | None = None
+    inexact: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,9 @@ def _of_summary(summary: Mapping[str, Any], stage: Stage) -> Reading:
     version = version if isinstance(version, int) else 0
     listed = _table(summary, "turns").get(stage, [])
     turns = tuple(map(str, listed)) if version > 1 and isinstance(listed, list) else None
-    return Reading(values_of(summary, stage), toolchain, fingerprints, version=version, turns=turns)
+    executed = _table(_table(summary, "executed"), stage)
+    inexact = frozenset(budget_name(name) for name, value in executed.items() if isinstance(value, Mapping))
+    return Reading(values_of(summary, stage), toolchain, fingerprints, version=version, turns=turns, inexact=inexact)
 
 
 def values_of(summary: Mapping[str, Any], stage: Stage) -> dict[str, float]:

@@ -111,8 +111,10 @@ def _notes(row: HistoryRow, history: History, metrics: Sequence[str]) -> Iterato
     if row.recounted and row.before is not None and row.now is not None:
         versions = f"format {format_pair(row.before.version, row.now.version)}"
         yield f"counted differently since here ({versions}); numbers before are not comparable"
-    if not all(row.comparable(metric) for metric in metrics):
-        yield "other loops than before; numbers are of one turn of each loop"
+    once = [metric for metric in metrics if not row.comparable(metric)]
+    if once:
+        verb = "counts" if len(once) == 1 else "count"
+        yield f"other loops than before: {', '.join(once)} {verb} each loop body once"
     if row.since and row.status == "changed":
         yield f"compared with {row.since.short}, the newest before it that can be read"
     if row.step.was:

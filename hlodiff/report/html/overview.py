@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.loop_turns import Turns, turns_of
+from hlodiff.differ.loops import LoopComparison, compare_loops
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy import PROGRAM_RULES, over_programs
 from hlodiff.report.counts import outcomes
@@ -232,6 +232,7 @@ _GROUPS = (
 )
 
 Pairs = Mapping[str, tuple[float, float]]
+XLAS_COST = "XLA's cost"
 
 
 def tables_of(program: ProgramComparison) -> list[dict[str, Any]]:
@@ -247,18 +248,18 @@ def tables_of(program: ProgramComparison) -> list[dict[str, Any]]:
         >>> tables_of(ProgramComparison("f", "cpu", "compiled", "added", op_counts={"add": 2}))[0]["rows"]
         [['add', 0, 2, '0', '2', 'was 0']]
     """
-    metrics, turns = program.metrics(), turns_of(program)
+    metrics, loops = program.metrics(), compare_loops(program)
     grouped: dict[str, dict[str, tuple[float, float]]] = {"Counts": {}}
     for name, pair in metrics.items():
         prefix, title = next((group for group in _GROUPS if name.startswith(group[0])), ("", "Counts"))
         short = name.removeprefix(prefix) if prefix.endswith(".") else name
         grouped.setdefault(title, {})[short] = pair
-    tables = [_table("Operations", program.op_count_pairs(), turns)]
+    tables = [_table("Operations", program.op_count_pairs(), loops)]
     order = ["Memory", "XLA's cost", "Collectives", "Counts", "Custom calls"]
-    tables += [_table(title, grouped.get(title, {}), turns, title == "Memory") for title in order]
+    tables += [_table(title, grouped.get(title, {}), loops) for title in order]
     tables.insert(1, {"title": "One call of the program (executed)", "rows": _executed_rows(program)})
     kinds = program.metrics_by_kind()
-    tables += [_table(_KINDS.get(kind, kind), pairs, turns) for kind, pairs in kinds.items() if len(kinds) > 1]
+    tables += [_table(_KINDS.get(kind, kind), pairs, loops) for kind, pairs in kinds.items() if len(kinds) > 1]
     return [table for table in tables if table["rows"]]
 
 
@@ -275,13 +276,17 @@ def _executed_rows(program: ProgramComparison) -> list[list[Any]]:
     return sorted(rows, key=lambda row: row[3] == row[4])
 
 
-def _table(title: str, pairs: Pairs, turns: Turns, is_memory: bool = False) -> dict[str, Any]:
+def _table(title: str, pairs: Pairs, loops: LoopComparison) -> dict[str, Any]:
+    """One table: memory is of one call, XLA's figures and counts of the text have each loop body once."""
+    is_memory = title == "Memory"
     rows = [
-        _row(name, *pair, "bytes" if is_memory or "bytes" in name else "count", turns.same or is_memory)
+        _row(name, *pair, "bytes" if is_memory or "bytes" in name else "count", is_memory or loops.same)
         for name, pair in pairs.items()
     ]
     rows.sort(key=lambda row: (row[1] == row[2], -abs(row[2] - row[1]) if title == "Operations" else 0))
-    return {"title": title if is_memory else title + turns.words(), "rows": rows}
+    has_loops = loops.old or loops.new
+    ends = "" if is_memory or not has_loops else loops.words() if title == XLAS_COST else " (in the program's text)"
+    return {"title": title + ends, "rows": rows}
 
 
 def _row(name: str, old: float, new: float, unit: Unit, comparable: bool) -> list[Any]:

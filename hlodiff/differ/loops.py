@@ -1,0 +1,132 @@
+"""The loops of a program by how often they turn, and whether what its text counts compares with another program's.
+
+What is counted in the text has the body of a loop once, and so does XLA's own `cost_analysis`. Two programs with other
+loops compare there only where one call of each says the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.result import ModuleDiff
+from hlodiff.differ.trip_counts import TripCount, condition_fingerprint, trip_counts
+from hlodiff.hlo.model import Instruction, Module, callees_first
+
+EACH_ONCE = "each loop body once"
+"""Behind XLA's figures of programs with loops."""
+# The nested loops of a hostile file; those of real programs have a handful of paths.
+_MOST_PATHS = 4096
+_Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopComparison:
+    """What the loops of two programs do to numbers that count each body once.
+
+    Args:
+        old, new: whether that side has a loop.
+        same: whether such a number that grew is more in a run too: both sides have the same loops, which turn as often,
+            and nothing that one call does went the other way, as where something moved into a loop or out of one.
+    """
+
+    old: bool = False
+    new: bool = False
+    same: bool = True
+
+    def words(self) -> str:
+        """What stands behind XLA's figures of both sides: "" where there is no loop."""
+        if not (self.old or self.new):
+            return ""
+        side = "" if self.old and self.new else "before: " if self.old else "after: "
+        return f" ({side}{EACH_ONCE})"
+
+
+def loops_of(module: Module) -> Counter[_Path]:
+    """Every loop by its own and the outer loops' turns; `unknown` and what its condition does where nobody knows.
+
+    Example:
+        >>> loops_of(Module("m", "compiled", (), 0))
+        Counter()
+    """
+    found: Counter[_Path] = Counter()
+    if not module.computations:
+        return found
+    around: dict[int, Counter[_Path]] = {module.entry: Counter({(): 1})}
+    known = trip_counts(module)
+    for index in reversed(callees_first(module)):
+        paths = around.get(index)
+        if not paths or len(paths) > _MOST_PATHS:
+            continue
+        for position, it in enumerate(module.computations[index].instructions):
+            inner = paths
+            if it.opcode == "while":
+                turns = _turns(module, known.get((index, position)), it)
+                inner = Counter({(*path, turns): count for path, count in paths.items()})
+                found.update(inner)
+            for callee in dict.fromkeys(it.called):
+                if callee != index:
+                    around.setdefault(callee, Counter()).update(inner)
+    return found
+
+
+def format_loops(module: Module) -> list[str]:
+    """How often loops turn: `6`, in a loop of three turns `3 x 6`, or `unknown`; `6 (2 loops)` where two turn alike.
+
+    Example:
+        >>> format_loops(Module("m", "compiled", (), 0))
+        []
+    """
+    alike: Counter[str] = Counter()
+    for path, count in loops_of(module).items():
+        alike[" x ".join(step.partition(" ")[0] for step in path)] += count
+    return [words if count == 1 else f"{words} ({count} loops)" for words, count in sorted(alike.items())]
+
+
+def compare_loops(program: ProgramComparison) -> LoopComparison:
+    """What the loops of both sides do to numbers that count each body once; worked out at the first look.
+
+    Args:
+        program: any; one with one side only has nothing to compare.
+
+    Example:
+        >>> compare_loops(ProgramComparison("f", "cpu", "compiled", "added"))
+        LoopComparison(old=False, new=False, same=True)
+    """
+    diff = program.diff
+    if diff is None:
+        has = program.module is not None and any(_whiles(program.module))
+        return LoopComparison(has and program.status != "added", has and program.status != "removed")
+    known = program.memo.get("loops")
+    if known is None or known[0] is not diff:
+        known = program.memo["loops"] = (diff, _compare(diff))
+    found: LoopComparison = known[1]
+    return found
+
+
+def _compare(diff: ModuleDiff) -> LoopComparison:
+    old, new = any(_whiles(diff.old)), any(_whiles(diff.new))
+    if not old and not new:
+        return LoopComparison()
+    same = loops_of(diff.old) == loops_of(diff.new) and not any(_goes_another_way(diff))
+    return LoopComparison(old, new, same)
+
+
+def _goes_another_way(diff: ModuleDiff) -> Iterator[bool]:
+    """Of each number that exists twice, whether one call does not do more (or fewer) where the text has more."""
+    for name, (before, after) in diff.executed.items():
+        old, new = diff.metrics.get(name, (0, 0))
+        if before.exact is not None and after.exact is not None:
+            yield (new > old) != (after.exact > before.exact) or (new < old) != (after.exact < before.exact)
+
+
+def _turns(module: Module, known: TripCount | None, it: Instruction) -> str:
+    if known is not None and known.exact:
+        return str(known.turns)
+    return f"unknown {condition_fingerprint(module, it)}"
+
+
+def _whiles(module: Module) -> Iterator[Instruction]:
+    yield from (it for computation in module.computations for it in computation.instructions if it.opcode == "while")
