@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.multiplicity import multiplicities
 from hlodiff.differ.regions import CARRIERS, Line, region_lines
+from hlodiff.hlo.collectives import family
 from hlodiff.hlo.metadata import is_library, own_frame
 from hlodiff.hlo.model import Frame, Instruction, Module
 
@@ -120,7 +121,12 @@ def _are_related(one: _Work, other: _Work, old: Line, new: Line) -> bool:
 
 
 def is_work(it: Instruction, stage: str) -> bool:
-    """Whether an instruction computes values of the program: not whole numbers one by one, which are indices."""
+    """Whether an instruction computes values of the program.
+
+    Collectives only bring values where they are used, and whole numbers one by one are indices.
+    """
     if it.opcode in CARRIERS or it.opcode == "convert" or (stage == "compiled" and it.opcode in ARRANGING):
+        return False
+    if family(it.opcode.removesuffix("-done")):
         return False
     return bool(it.shape.dimensions or it.shape.tuple_shapes or it.shape.element_type.startswith(_FLOATS))

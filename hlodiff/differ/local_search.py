@@ -551,9 +551,9 @@ _DEPTHS = (0, 3, 6)
 _LONG = 6
 _ROUNDS = 6
 _FOLLOWERS = 24
-# Of some 200 pairs with 16 and 64 random edits, chains made nine cheaper: each began with one of the two likeliest
-# partners, and none came after more than 50 that failed. Two programs that are rewritten throughout need the eighth
-# partner, after some 200 failures. Chains end after this many, and as many more as there are edited instructions.
+# In pairs with 16 and 64 random edits the chains that helped began with one of the two likeliest partners and came
+# after at most 50 that failed. A pinned pair that is rewritten throughout needs more: 4 partners, or 100 failures, make
+# its script one edit longer. Chains end after this many failures, and as many more as there are edited instructions.
 _LIKELY = _CANDIDATES
 _PATIENCE = 400
 # What a chain may cost on its way: of all that ended well on the corpus none was dearer by more than two edits and a
