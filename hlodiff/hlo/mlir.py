@@ -6,6 +6,7 @@ Tried with jaxlib 0.9.2 and 0.10.2; jax itself is never imported.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import re
@@ -238,6 +239,12 @@ def _kernel_context() -> Any:
         except (HlodiffError, AttributeError):
             continue  # a kernel of that dialect then does not decode, which the caller says
     return found
+
+
+def load_kernels() -> None:
+    """Import what reads kernels, as far as it is there."""
+    with contextlib.suppress(HlodiffError, AttributeError):
+        _kernel_context()
 
 
 def kernel_text(bytecode: bytes) -> str | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import io
-import math
 import os
 import pickle
 import signal
@@ -26,10 +25,12 @@ from hlodiff.errors import HlodiffError, ReadError
 
 # Above what the child holds before it reads: 256 MiB, and what a program in memory takes per byte of its text.
 _MEMORY, _MEMORY_PER_BYTE = 256 * 1024**2, 150
-# Processor time in seconds; a text of 1 MB takes about 2.
-_SECONDS, _SECONDS_PER_BYTE = 2, 20e-6
+# Processor time in seconds; a text of 1 MB takes about 2, a short one some thousandths.
+_SECONDS, _SECONDS_PER_BYTE = 1.0, 20e-6
 _START = "import sys; sys.path[:] = sys.argv[1:]; from hlodiff.hlo.native_process import serve; serve()"
 _LENGTH = struct.Struct("<Q")
+# Windows has neither of them, and no limits.
+_TIME_IS_OVER, _KILLED = getattr(signal, "SIGPROF", 0), getattr(signal, "SIGKILL", 0)
 
 
 def call(what: str, data: str | bytes, path: str = "") -> Any:
@@ -87,7 +88,7 @@ class _Child:
         self.stop()
         code = self.process.returncode
         reason = "took too much memory or is damaged"
-        if code in (-signal.SIGXCPU, -signal.SIGKILL):
+        if code in (-_TIME_IS_OVER, -_KILLED):
             reason = "took too long"
         what = f"reading the file {reason}: the parser of jaxlib ended ({_end(code)})"
         return ReadError(what, path=path, hint="dump or capture the program again")
@@ -129,7 +130,8 @@ def _child() -> _Child:
 
 
 @atexit.register
-def _stop() -> None:
+def stop() -> None:
+    """End the child, if there is one; the next call starts another."""
     for child in _children:
         if child.owner == os.getpid():
             child.stop()
@@ -152,8 +154,8 @@ def _exactly(stream: BinaryIO | Any, size: int) -> bytes:
     return data
 
 
-def _seconds(size: int) -> int:
-    return _SECONDS + math.ceil(size * _SECONDS_PER_BYTE)
+def _seconds(size: int) -> float:
+    return _SECONDS + size * _SECONDS_PER_BYTE
 
 
 # --- In the child.
@@ -172,7 +174,9 @@ def serve() -> None:
             what, data, path = _receive(reader)
         except EOFError:
             return
-        _send(writer, _answer(what, data, path))
+        answer = _answer(what, data, path)
+        _limit_time(0)
+        _send(writer, answer)
 
 
 def _answer(what: str, data: Any, path: str) -> bytes:
@@ -210,6 +214,7 @@ def _parser(what: str) -> Any:
         mlir.load_hlo()
         return lambda data, path: proto_text(data, path=path)
     if what == "kernel":
+        mlir.load_kernels()
         return lambda data, path: mlir.kernel_text(data)
     mlir.context()
     return mlir.without_locations
@@ -221,12 +226,18 @@ def _limit(size: int) -> None:
         import resource
     except ImportError:  # not on Windows
         return
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = math.ceil(used.ru_utime + used.ru_stime + 0.2) + _seconds(size) - 1
-    for what, limit in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, _memory(size))):
+    for what, limit in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_AS, _memory(size))):
         hard = resource.getrlimit(what)[1]
         if limit is not None and (hard == resource.RLIM_INFINITY or limit <= hard):
             resource.setrlimit(what, (limit, hard))
+    _limit_time(_seconds(size))
+
+
+def _limit_time(seconds: float) -> None:
+    """End this process after so much processor time; 0 for never. RLIMIT_CPU knows whole seconds only."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def _memory(size: int) -> int | None:

@@ -15,6 +15,7 @@ from hlodiff.errors import ReadError
 from hlodiff.hlo.garbage import without_garbage_collection
 from hlodiff.hlo.grammar import (
     ATTRIBUTE_KEY,
+    ATTRIBUTE_START,
     CALLING_ATTRIBUTES,
     COMPUTATION_HEAD,
     HEADER_DEFAULTS,
@@ -140,6 +141,8 @@ class AttributeReader:
         for part in attribute_texts(body[1:]):
             key = ATTRIBUTE_KEY.match(part)
             if key is None:
+                if not ATTRIBUTE_START.fullmatch(part):
+                    raise NotAttributes  # in another place it would belong to the value before it
                 attributes.append((part, ""))  # a bare flag
                 continue
             name, value = key.group(1), part[key.end() :]
