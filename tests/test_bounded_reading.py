@@ -20,7 +20,10 @@ from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.mlir import refuse_deep
 from hlodiff.normalizer import normalize, to_text
 from hlodiff.snapshots.yaml_format import dump, load
+from hlodiff.workflows import pending
+from tests.fuzzing import folders
 from tests.fuzzing.targets import TARGETS, outcome
+from tests.fuzzing.xla import opcodes
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures/fuzz"
 HEAD = "HloModule m\n\nENTRY e {\n"
@@ -194,9 +197,36 @@ def test_a_past_find_stays_mended(file: Path) -> None:
     assert time.process_time() - start < 10
 
 
-@pytest.mark.parametrize("target", [name for name in TARGETS if "mlir" not in name and name not in ("proto", "diff")])
+# These take longer, each for itself; `make fuzz` runs them.
+_LONG = ("diff", "mlir", "normalize-mlir", "pending", "proto", "recording")
+
+
+@pytest.mark.parametrize("target", [name for name in TARGETS if name not in _LONG])
 def test_some_inputs_of_each_target(target: str) -> None:
     from tests.fuzzing.__main__ import made
 
     for seed in range(20):
         assert outcome(target, made(target, seed)) == "", f"python -m tests.fuzzing {target} {seed}"
+
+
+@pytest.mark.parametrize("target", [name for name in TARGETS if name not in ("snapshot", "lazy")])
+def test_each_target_reads_its_good_inputs(target: str) -> None:
+    TARGETS[target].run(TARGETS[target].seeds()[0])
+
+
+def test_a_program_that_xla_reads_in_another_way_is_a_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"{HEAD}  p = f32[2]{{0}} parameter(0)\n  ROOT a = f32[2]{{0}} add(p, p)\n}}\n"
+    assert opcodes(text) == {"parameter": 1, "add": 1} and opcodes("HloModule m {") is None
+    assert outcome("normalize-xla", text.encode()) == ""
+    monkeypatch.setattr("hlodiff.normalizer.to_text", lambda module: text.replace("add", "multiply"))
+    assert "other operations" in outcome("normalize-xla", text.encode())
+    monkeypatch.setattr("hlodiff.normalizer.to_text", lambda module: text.replace("add", "plus"))
+    assert "not once it is normalized" in outcome("normalize-xla", text.encode())
+
+
+def test_a_pending_folder_is_read_whole() -> None:
+    with folders.folder(folders.pending_files()) as root:
+        keys = pending.list_pending(root)
+        programs, broken = pending.load_pending(root, [key for key in keys if not pending.is_record(key)])
+        records, worse = pending.load_records(root, [key for key in keys if pending.is_record(key)])
+    assert (len(programs), len(records), broken, worse) == (1, 2, {}, {})

@@ -139,10 +139,8 @@ class AttributeReader:
         if has_long_number(body):
             raise NotAttributes
         for part in attribute_texts(body[1:]):
-            key = ATTRIBUTE_KEY.match(part)
+            key = _attribute_key(part)
             if key is None:
-                if not ATTRIBUTE_START.fullmatch(part):
-                    raise NotAttributes  # in another place it would belong to the value before it
                 attributes.append((part, ""))  # a bare flag
                 continue
             name, value = key.group(1), part[key.end() :]
@@ -170,6 +168,14 @@ class AttributeReader:
             return tuple(self.computations[name] for name in names)
         except KeyError as missing:
             raise UnknownComputation(str(missing.args[0])) from None
+
+
+def _attribute_key(part: str) -> re.Match[str] | None:
+    """Name and `=` of an attribute, None for a bare flag; any other words would belong to the value before them."""
+    found = ATTRIBUTE_KEY.match(part)
+    if found is None and not ATTRIBUTE_START.fullmatch(part):
+        raise NotAttributes
+    return found
 
 
 def _is_plain(text: str) -> bool:

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from hlodiff.errors import HlodiffError
 from hlodiff.hlo import Module, read_bytes, read_text
+from tests.fuzzing import folders
+from tests.fuzzing.xla import opcodes
 
 ROOT = Path(__file__).resolve().parents[2]
 _LARGEST_SEED = 60_000
@@ -115,6 +117,22 @@ def _normalize(data: bytes) -> None:
         raise Find("normalizing twice gives another text")
 
 
+def _normalize_as_xla(data: bytes) -> None:
+    """What XLA reads, it reads once normalized, and finds the same operations."""
+    from hlodiff.normalizer import normalize, to_text
+
+    module = read_bytes(data, path="a.hlo")
+    text = to_text(normalize(module))
+    before = opcodes(data.decode())
+    if before is None:
+        return
+    after = opcodes(text)
+    if after is None:
+        raise Find("XLA reads the program, and not once it is normalized")
+    if after != before:
+        raise Find(f"XLA finds other operations once it is normalized: {before - after} before, {after - before} after")
+
+
 def _normalize_mlir(data: bytes) -> None:
     from hlodiff.normalizer import normalize, to_text
 
@@ -167,9 +185,12 @@ def _traces(data: bytes) -> None:
 
 
 def _result(data: bytes) -> None:
+    from hlodiff.report.forms import SAVED_FORM_NAMES, saved_to_form
     from hlodiff.report.untrusted_result import read_untrusted_view
 
-    read_untrusted_view(data.decode(errors="replace"))
+    view = read_untrusted_view(data.decode(errors="replace"))
+    for form in SAVED_FORM_NAMES:
+        saved_to_form(view, form)
 
 
 def _results() -> Sequence[bytes]:
@@ -241,10 +262,15 @@ TARGETS: dict[str, Target] = {
     "packed": Target(lambda: [gzip.compress(seed, 1, mtime=0) for seed in _compiled()[:8]], _read_packed, ".gz"),
     "diff": Target(_compiled, _diff, ".hlo"),
     "normalize": Target(_compiled, _normalize, ".hlo"),
+    "normalize-xla": Target(_compiled, _normalize_as_xla, ".hlo"),
     "normalize-mlir": Target(_stablehlo, _normalize_mlir, ".mlir"),
     "summary": Target(lambda: _files("**/summary.yaml"), _summary, ".yaml"),
     "snapshot": Target(_parts_of_snapshots, _snapshot, ".bin"),
     "traces": Target(lambda: _files("**/traces.yaml"), _traces, ".yaml"),
+    "growth": Target(folders.growth_files, folders.read_damaged_growth, ".yaml"),
+    "pending": Target(folders.seeds_of(folders.pending_files), folders.read_pending, ".bin"),
+    "recording": Target(folders.seeds_of(folders.recording_files), folders.read_recording, ".bin"),
+    "pass-dump": Target(folders.seeds_of(folders.dump_files), folders.read_dump, ".bin"),
     "result": Target(_results, _result, ".json"),
     "config": Target(_configs, _config, ".toml"),
     "value": Target(lambda: _VALUES, _value, ".txt"),
