@@ -222,6 +222,11 @@ def i_raises():
         raise ValueError("no such thing")
 
     return hlodiff.Case(broken, ROWS)
+
+
+@hlodiff.register
+def j_needs_numbers():
+    return hlodiff.Case(lambda x: [1, 2, 3][int(x)], hlodiff.abstract((), "int32"))
 """
 
 
@@ -250,6 +255,10 @@ def test_every_kind_of_function_is_run_and_compared(folder: Path) -> None:
     code, out, err = command(folder, "inspect", "parity", "*", "--format", "json")
     assert code == 2
     assert "i_raises on cpu: the call fails: programs.py:91: ValueError: no such thing" in err
+    words = (
+        "j_needs_numbers on cpu: the call works, and fails inside of jax.jit, which a capture needs: programs.py:98:"
+    )
+    assert words in err
     found = {one["name"]: one for one in json.loads(out)["parities"]}
     differing = {name: [p["differs"] for p in one["programs"]] for name, one in found.items()}
     assert differing == {

@@ -54,14 +54,29 @@ def capture_call(bench: Bench, request: ParityRequest) -> CallResult | NotChecke
         return NotChecked(*where, str(error), "")
     except HlodiffError as error:
         return CaptureFailure(*where, error.render(), "")
+    except _FailsUnderJit as failed:
+        what = f"the call works, and fails inside of jax.jit, which a capture needs: {_raised(failed.error, bench)}"
+        return CaptureFailure(*where, what, user_traceback(failed.error, bench.root))
     except Exception as error:
         refused = refusal(parse(request.compile_for or request.target), error)
         if refused:
             return NotChecked(*where, *refused)
-        location = user_frame(error, bench.root)
-        raised = f"{location}: {one_line(error)}" if location else one_line(error)
-        what = f"the call fails: {raised}; abstract arguments were filled with ones and zeros, real ones can be given"
+        what = f"the call fails: {_raised(error, bench)}"
+        what += "; abstract arguments were filled with ones and zeros, real ones can be given"
         return CaptureFailure(*where, what, user_traceback(error, bench.root))
+
+
+class _FailsUnderJit(Exception):
+    """A plain function that ran, and cannot be jitted."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _raised(error: Exception, bench: Bench) -> str:
+    location = user_frame(error, bench.root)
+    return f"{location}: {one_line(error)}" if location else one_line(error)
 
 
 def _called(bench: Bench, request: ParityRequest, target: Target, other: Target | None) -> CallResult:
@@ -73,9 +88,9 @@ def _called(bench: Bench, request: ParityRequest, target: Target, other: Target 
         fn, args, kwargs = jitted(case, lambda tree: concrete(tree, target.devices[0]))
         try:
             seen = _run(bench, fn, (args, kwargs), other)
-        except TypeError as error:
-            if _COMPILED_OBJECT not in message(error):
-                raise
+        except Exception as error:
+            if not (isinstance(error, TypeError) and _COMPILED_OBJECT in message(error)):
+                raise _FailsUnderJit(error) if is_plain_call(case) else error from None
             jitted_here = False  # it calls an object that `.lower().compile()` made: that is what runs, either way
     programs = [_compared(one) for one in seen.programs]
     if not jitted_here and any(_differs(one) for one in programs):
