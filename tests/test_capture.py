@@ -360,7 +360,7 @@ def test_events_tell_what_is_being_compiled(project: Project) -> None:
     config = project("@hlodiff.register(targets=['cpu', 'cpu-2'])\ndef f(): return hlodiff.Case(jnp.sin, VECTOR)\n")
     seen: list[Event] = []
     done = list(capture(config, discover(config).requests(), on_event=seen.append))
-    assert [(e.kind, e.function, e.target) for e in seen] == [
+    assert [(e.kind, e.function, e.target) for e in seen if e.kind != "phase"] == [
         ("started", "f", "cpu"),
         ("finished", "f", "cpu"),
         ("started", "f", "cpu-2"),

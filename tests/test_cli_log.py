@@ -239,9 +239,9 @@ went above 100.0 KiB: 9.0 KiB -> 1.5 MiB (171 times)
   c000006  2026-01-07  Ann Example  Keep all 活性化 | <b>*x*</b>
   toolchain   the same, jax 0.10.3
   note        merge: neither parent's version
-  StableHLO   structure: 1 added of 5 instructions
+  StableHLO   structure: 1 added of 5 instructions, programs.py:13 (step)
     added tanh %3 f32[4]  +4 flops, +32 B  programs.py:13 (step)
-  compiled    structure: 1 added of 4 instructions
+  compiled    structure: 1 added of 4 instructions, programs.py:13 (step)
     added tanh %tanh.3 f32[4]  +4 flops, +32 B  programs.py:13 (step)
   next        hlodiff diff c000006~1 c000006 --name train_step --target cpu
 

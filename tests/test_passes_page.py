@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shutil
+import zlib
 from pathlib import Path
 
 import pytest
@@ -37,13 +39,18 @@ def is_correction(listing: dict[str, list[str | int]]) -> bool:
 
 
 def test_each_line_says_where_it_comes_from(page: Path) -> None:
-    bodies = re.findall(r'<script type="application/json" id="body-\d+">(.*?)</script>', page.read_text())
-    assert bodies
-    for body in map(json.loads, bodies):
+    bodies = [
+        json.loads(zlib.decompress(base64.b64decode(text)) if kind == "zlib" else text)
+        for kind, text in re.findall(
+            r'<script type="application/(json|zlib)" id="body-\d+">(.*?)</script>', page.read_text()
+        )
+    ]
+    assert len(bodies) == 9
+    for body in bodies:
         remarks, listing = body["listing"]["remarks"], body["listing"]
         assert [len(numbers) for numbers in remarks["of"]] == [len(listing["old"]), len(listing["new"])]
         assert all(0 <= number < len(remarks["texts"]) for numbers in remarks["of"] for number in numbers)
-    correction = next(one for one in map(json.loads, bodies) if is_correction(one["listing"]))
+    correction = next(one for one in bodies if is_correction(one["listing"]))
     at = next(n for n, line in enumerate(correction["listing"]["new"]) if "convert(" in str(line))
     words = correction["listing"]["remarks"]["texts"][correction["listing"]["remarks"]["of"][1][at]]
     assert words.split("\n")[0] == "%convert: added by float-type-correction (pass 46)"

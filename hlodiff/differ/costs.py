@@ -396,6 +396,8 @@ def program_cost(module: Module) -> Cost:
         (2, 8, 8)
     """
     everything = range(len(module.computations))
+    if not everything:
+        return Cost(0, 0)
     inside = _bodies(module, everything)
     costs = [
         _cost(module, (index, position), times, index in inside)

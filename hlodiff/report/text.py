@@ -127,6 +127,9 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
         yield Line(0, "")
     if shown and len({*(one.name for one in functions), *_one_sided(report)}) >= _MANY:
         yield from _in_short(shown)
+    if not shown or report.brief:  # where no details are: silence never means "no change"
+        limits = limits_of(report, texts, {program.name for program in report.programs})
+        yield from (Line(0, f"limits: {words}", wrap=True) for words in limits)
     if shown and report.brief:
         yield from _briefly(report, functions)
     elif shown:

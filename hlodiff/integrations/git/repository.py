@@ -94,7 +94,7 @@ def repository_of(config: Config) -> Repository:
 def _no_repository(error: StoreError, root: Path) -> UsageError:
     if "not a git repository" in error.what:
         return UsageError("this is no git repository", where=str(root), hint="git init")
-    if "work tree" in error.what:
+    if "work tree" in error.what or "cannot use bare repository" in error.what:
         hint = "run it where the files are checked out: drivers are set up for a clone, not for a server"
         return UsageError("this git repository has no work tree here", where=str(root), hint=hint)
     if "git is not installed" in error.what:
