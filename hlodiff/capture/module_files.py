@@ -83,7 +83,9 @@ def _file_of(name: str) -> str:
         return getattr(sys.modules[name], "__file__", None) or ""
     parent, _, own = name.rpartition(".")
     if parent:
-        package = Path(_file_of(parent))
+        if not (file := _file_of(parent)):
+            return ""  # no package of the user's, or one without a file of its own
+        package = Path(file)
         below = (package.with_name(f"{own}.py"), package.parent / own / "__init__.py")
         return next((str(file) for file in below if package.name == "__init__.py" and file.is_file()), "")
     try:
