@@ -38,6 +38,8 @@ DAMAGED = [
     ("a negative parameter", TEXT.replace("parameter(0)", "parameter(-5)", 1), "expected the number"),
     ("one of the entry", in_entry("parameter(0)", "parameter(x)"), "expected the number"),
     ("two parameters of one number", in_entry("parameter(1)", "parameter(0)"), "is defined twice"),
+    ("a parameter without those before it", in_entry("parameter(0)", "parameter(99)"), "they count from 0"),
+    ("a call of what is not there", re.sub(r"(calls=%[\w.]+)", r"\1e400", TEXT, count=1), "is not defined"),
     ("an instruction between computations", TEXT.replace("}\n\n", f"}}\n{GATHER}\n\n", 2), "expected the head"),
     ("an instruction behind the entry", f"{TEXT.rstrip()}\n{GATHER}\n", "expected the head"),
     ("words between computations", TEXT.replace("}\n\n", "}\nhello\n\n", 2), "expected the head"),

@@ -112,10 +112,11 @@ def _call_skeleton(
     kept: dict[str, None] = {}
     for n, row in enumerate(ours):
         for a, b in _calls_of_line(row, theirs[matches[n]]):
-            keys = fingerprints[0].keys[a], fingerprints[1].keys[b]
+            # What a damaged program calls need not be there: such a line is kept, and refused where it is read.
+            keys = fingerprints[0].keys.get(a), fingerprints[1].keys.get(b)
             if keys[0] is None or keys[0] != keys[1] or keys[0] in elsewhere:
                 kept[row[0]] = None
-            if keys[0] is None or keys[0] != keys[1]:
+            if (keys[0] is None or keys[0] != keys[1]) and a in fingerprints[0].keys and b in fingerprints[1].keys:
                 calls.append((a, b))
     operands = [operand_references(row) for row in ours]
     whole = {n for n, row in enumerate(ours) if row[0] in kept or not kept.keys().isdisjoint(operands[n])}

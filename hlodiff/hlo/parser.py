@@ -138,7 +138,7 @@ class AttributeReader:
         metadata = ""
         if has_long_number(body):
             raise NotAttributes
-        for part in attribute_texts(body[1:]):
+        for part in attribute_texts(without_comments(body[1:])):
             key = _attribute_key(part)
             if key is None:
                 attributes.append((part, ""))  # a bare flag
@@ -152,7 +152,7 @@ class AttributeReader:
                 calls.append((name, self._called(names)))
             elif name == "control-predecessors":
                 predecessors = operand_names(value.strip("{}"))
-            elif (spelled := canonical_attribute(name, without_comments(value))) is not None:
+            elif (spelled := canonical_attribute(name, value)) is not None:
                 attributes.append((name, spelled))
         if [name for name, _ in calls] in (["body", "condition"], ["false_computation", "true_computation"]):
             calls.reverse()  # XLA prints them in one order and reads them in any
@@ -558,7 +558,7 @@ def _check_result(reader: _TextReader, computation: Computation, line: int) -> N
 
 
 def _check_parameters(reader: _TextReader, open_: _OpenComputation) -> None:
-    """Refuse two parameters of one number: nobody could tell which operand is meant."""
+    """Refuse two parameters of one number, and a number without those below it: nobody could tell what is meant."""
     lines: dict[str, int] = {}
     for it in open_.instructions:
         if it.opcode == "parameter":
@@ -567,6 +567,11 @@ def _check_parameters(reader: _TextReader, open_: _OpenComputation) -> None:
                 column = reader.lines[line - 1].find(f"parameter({number})") + 1
                 raise reader.error(f"parameter {number} of %{open_.name} is defined twice", line, column)
             lines[number] = line
+    for number, line in lines.items():
+        if int(number) >= len(lines):
+            column = reader.lines[line - 1].find(f"parameter({number})") + 1
+            what = f"parameter {number} of %{open_.name}, which has {len(lines)}: they count from 0"
+            raise reader.error(what, line, column)
 
 
 def _indices(reader: _TextReader, open_: _OpenComputation, names: Sequence[str], line: int) -> tuple[int, ...]:
