@@ -68,6 +68,14 @@ def test_a_damaged_text_is_refused(text: str, what: str, at_once: bool, enlarge:
 
 
 @pytest.mark.parametrize("at_once", [True, False])
+def test_a_layout_that_does_not_close_is_refused(at_once: bool) -> None:
+    damaged = re.sub(r"\{0\} multiply\(", "{0 multiply(", TEXT, count=1)
+    assert damaged != TEXT
+    with pytest.raises(HlodiffError, match="has no partner"):
+        diff(read_hlo(TEXT, at_once=at_once), read_hlo(damaged, at_once=at_once))
+
+
+@pytest.mark.parametrize("at_once", [True, False])
 def test_what_nobody_calls_is_said_when_it_comes_or_goes(at_once: bool) -> None:
     more = TEXT.replace("ENTRY", f"{SPARE}ENTRY", 1)
     one, other = (read_hlo(text, at_once=at_once) for text in (TEXT, more))

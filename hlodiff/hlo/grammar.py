@@ -243,6 +243,8 @@ def _read_shape_text(text: str) -> Shape:
         return Shape("tuple", tuple_shapes=parts, is_array=False)
     match = _ARRAY.match(text)
     if match is None:
+        if text.count("{") != text.count("}") or text.count("[") != text.count("]"):
+            raise UnknownType(text, "a bracket of this shape has no partner")
         return Shape(text, is_array=False)
     element_type, sizes, layout = match.groups()
     if not _ELEMENT_TYPE.fullmatch(element_type):
