@@ -16,6 +16,8 @@ import pytest
 from tests.test_cli_accept import BOTH, changed, pending  # noqa: F401  # the fixture
 from tests.test_cli_check import Ask, Compiler, compiler  # noqa: F401  # the fixture
 
+pytestmark = pytest.mark.slow  # each test starts processes
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -11,6 +11,8 @@ from hlodiff.integrations.git.setup import settings
 from hlodiff.snapshots.yaml_format import dump
 from tests.git_projects import HLO, Project, project
 
+pytestmark = pytest.mark.slow  # each test starts processes
+
 REPORT = """\
 diff --git a/snapshots/f/cpu/compiled.hlo b/snapshots/f/cpu/compiled.hlo
 index {}

@@ -268,7 +268,10 @@ def large(functions: int, edits: int, width: int = 8) -> Report:
     return report(*programs)
 
 
-@pytest.mark.parametrize(("functions", "edits", "width"), [(60, 12, 60), (900, 1, 8), (3, 12, 3000), (2000, 1, 8)])
+@pytest.mark.parametrize(
+    ("functions", "edits", "width"),
+    [(60, 12, 60), (900, 1, 8), (3, 12, 3000), pytest.param(2000, 1, 8, marks=pytest.mark.slow)],
+)
 def test_a_comment_fits_whatever_happened(functions: int, edits: int, width: int) -> None:
     sheet = build_view(large(functions, edits, width))
     text = saved_to_form(sheet, "comment", link="https://ci.example/7")
