@@ -21,6 +21,8 @@ from hlodiff.registry import Case, Registration
 from tests.captured_programs import ABSENT, THREE, Project, only, outcomes
 from tests.captured_programs import project as project
 
+pytestmark = pytest.mark.slow  # each test starts processes
+
 # --- discovering ----------------------------------------------------------------------------------------------------
 
 

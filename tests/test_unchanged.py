@@ -104,7 +104,8 @@ def lose_the_cache() -> None:
 def test_what_makes_check_lower_again(
     change: Callable[[], None], lowered: int, lowering: Lowering, said: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("JAX_ENABLE_X64", raising=False)
+    monkeypatch.setenv("JAX_ENABLE_X64", "0")  # so that it is as before afterwards
+    monkeypatch.delenv("JAX_ENABLE_X64")
     said("update")
     said("check")
     lowering.count()

@@ -45,6 +45,8 @@ from tests.test_cli_check import (
 from tests.test_cli_review import review
 from tests.test_store import KEY, NEW, OLD, snapshot
 
+pytestmark = pytest.mark.slow  # each test starts processes
+
 COMMANDS: dict[str, Callable[[Ask], object]] = {
     "check": lambda said: said("check"),
     "check --pending": lambda said: said("check", "--pending", "elsewhere"),
