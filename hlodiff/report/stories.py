@@ -294,11 +294,13 @@ def _written_buffers(diff: ModuleDiff) -> Iterator[str]:
         yield f"the buffer that {opcode} writes {other} ({change.old} -> {change.new}){f' at {where}' if where else ''}"
 
 
-def reordered_write(diff: ModuleDiff) -> Edit | None:
+def reordered_write(diff: ModuleDiff | None) -> Edit | None:
     """The first write in place into a buffer that lies in another order than before; None where there is none.
 
     Numbers of such a program may all be lower, and each write be slower: what lay side by side is apart.
     """
+    if diff is None:
+        return None
     for edit in diff.reported:
         if edit.kind != "changed" or "element_type" in edit.fields or not (edit.old and edit.new):
             continue

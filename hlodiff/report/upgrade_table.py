@@ -105,7 +105,7 @@ def _moved(name: str, target: str, stages: Sequence[ProgramComparison], threshol
         verdict = "compiler" if is_other else "identical"
     found = judged(last, key_numbers(last), threshold) if last.diff is not None else ()
     changes = tuple(sorted((one for one in found if one.relevant), key=lambda one: -one.rank))
-    cost = verdict_of(found, doubtful=last.diff is not None and reordered_write(last.diff) is not None)
+    cost = verdict_of(found, doubtful=reordered_write(last.diff) is not None)
     return UpgradeChange(name, target, verdict, classes, numbers, cost=cost, changes=changes)
 
 

@@ -126,7 +126,7 @@ def _program(program: ProgramComparison, number: int, texts: ReportTexts, report
         broken=program.broken,
         recorded=program.recorded,
         id=program.id,
-        verdict=verdict_of(numbers, doubtful=diff is not None and reordered_write(diff) is not None),
+        verdict=verdict_of(numbers, doubtful=reordered_write(diff) is not None),
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 from hlodiff.capture import Discovery
@@ -70,13 +72,16 @@ class ChangedSince:
         if everything := self._for_all():
             return chosen, (f"all functions are looked at: {everything} changed since {self.revision}",)
         touched = {one.name for one in discovery.functions if one.imports is None or self._any(one.imports, config)}
+        installed = cache(package_version)  # reads the package's metadata, and there are three for each program
         kept = tuple(
-            key for key in chosen.registered if key.function in touched or self._is_recorded_otherwise(key, config)
+            key
+            for key in chosen.registered
+            if key.function in touched or self._is_recorded_otherwise(key, config, installed)
         )
-        left = [key for key in chosen.registered if key not in set(kept)]
+        left = len(chosen.registered) - len(kept)
         if not left:
             return chosen, ()
-        note = f"{len(left):,} of {len(chosen.registered):,} programs were not looked at: no file that they import"
+        note = f"{left:,} of {len(chosen.registered):,} programs were not looked at: no file that they import"
         return replace(chosen, registered=kept), (f"{note} has changed since {self.revision}",)
 
     def _for_all(self) -> str:
@@ -86,7 +91,7 @@ class ChangedSince:
     def _any(self, files: tuple[str, ...], config: Config) -> bool:
         return any(os.path.realpath(config.root / file) in self.files for file in files)
 
-    def _is_recorded_otherwise(self, key: Key, config: Config) -> bool:
+    def _is_recorded_otherwise(self, key: Key, config: Config, installed: Callable[[str], str]) -> bool:
         """Whether there is no snapshot, or it has changed too, or another JAX has made it."""
         folder = os.path.realpath(config.snapshots / key.folder) + os.sep
         if any(file.startswith(folder) for file in self.files):
@@ -97,4 +102,4 @@ class ChangedSince:
             return True
         plugin, _, version = str(toolchain.get("plugin") or "").rpartition(" ")
         wanted = {name: toolchain.get(name) for name in _VERSIONS} | ({plugin: version} if plugin else {})
-        return any(package_version(name) != version for name, version in wanted.items())
+        return any(installed(name) != version for name, version in wanted.items())

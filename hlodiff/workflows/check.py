@@ -254,7 +254,8 @@ class CheckRun:
             fresh, programs = new[0].snapshot, self.results[key]
             if fresh is not None and not any(program.broken for program in programs):
                 recorded = old.snapshot if old else None
-                if recorded is not None and digest(recorded) == digest(fresh):
+                is_same = all(program.status == "identical" for program in programs)
+                if is_same and recorded is not None and digest(recorded) == digest(fresh):
                     self.unchanged.remember(recorded, outcome.inputs, outcome.around)
                 self.results[key] = self.pending.compared(fresh, recorded, programs, outcome.inputs)
 

@@ -48,9 +48,9 @@ def as_before_notes(skipped: int, all_of_them: int) -> tuple[str, ...]:
     """
     if not skipped:
         return ()
-    were = "was" if skipped == 1 else "were"
+    were, it = ("was", "it") if skipped == 1 else ("were", "them")
     what = f"{skipped:,} of {many(all_of_them, 'program')} {were} not lowered again"
-    return (f"{what}: nothing that was read for them has changed since (--fresh lowers all)",)
+    return (f"{what}: nothing that was read for {it} has changed since (--fresh lowers all)",)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,7 @@ def _entry(row: Mapping[str, Any]) -> tuple[Key, _Entry]:
     return Key(function, case, target), _Entry(str(row["snapshot"]), from_plain(row["origin"]), around)
 
 
+@cache
 def _own_version() -> str:
     """The version of hlodiff, and of its files where they are edited."""
     newest = max(file.stat().st_mtime_ns for file in Path(__file__).parent.parent.rglob("*.py"))

@@ -104,11 +104,6 @@ class Stage:
         """XLA's number in the file's name; None for the texts before and after all passes."""
         return self.count if 0 <= self.count < _LAST else None
 
-    @property
-    def is_start(self) -> bool:
-        """Whether it was written when a pipeline began, so after no pass of its own."""
-        return not self.follows.name
-
 
 @dataclass(frozen=True, slots=True)
 class Dump:

@@ -22,7 +22,6 @@ from hlodiff.hlo.model import Frame, Instruction, Module, Shape
 
 Kind = Literal["added", "copied", "changed", "moved"]
 _COPIES = frozenset(["copy", "copy-start"])
-_CALLS_BY = frozenset(["parameter", "constant", "tuple", "get-tuple-element", "bitcast"])
 _MOST_NAMED = 4
 _DEEPEST = 12
 _MOST_CANDIDATES = 64
