@@ -91,7 +91,7 @@ def command(
     REV, committed or not; at all where pyproject.toml or a file of constraints has. The report says how many were not
     looked at. Scenarios are run all the same.
 
-    Exits 0 where nothing changed, 1 where a program changed, has no snapshot or is registered no more, 2 where no
+    Exits 0 where nothing changed, 1 where a program changed, has no snapshot or is no longer registered, 2 where no
     verdict was possible: something is broken, or a recorded program could not be checked here.
     """
     result = check(

@@ -81,7 +81,7 @@ def command(
     collectives.all-gather.bytes, loop.copies.
 
     NAME is a function, a case (`function/case`), a scenario, a test (`pytest/test_model.test_step`) or a pattern; also
-    one that is there no more. REV-RANGE is one of git's: `main..HEAD`, `v1.2..`. All is read from git: nothing is
+    one that no longer exists. REV-RANGE is one of git's: `main..HEAD`, `v1.2..`. All is read from git: nothing is
     compiled or checked out. Text and Markdown list the newest 30 commits, JSON and CSV all. Without NAME, text is a
     line for each.
 
