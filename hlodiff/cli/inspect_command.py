@@ -36,4 +36,4 @@ class _Questions(click.Group):
 
 @click.group("inspect", cls=_Questions)
 def command() -> None:
-    """Look closer at one function. Nothing here reads or writes a snapshot."""
+    """Look closer at one function. No snapshot is written."""
