@@ -7,14 +7,15 @@ from random import Random
 import pytest
 
 from hlodiff import Limits, ModuleDiff, diff
+from hlodiff.differ.unrelated import share_in_common
 from hlodiff.hlo.model import Module
 from tests.scenarios import module
 
 _UNARY = ["sine", "cosine", "tanh", "exponential", "log", "sqrt", "floor", "ceil"]
 
 
-def program(opcodes: list[str], element_type: str, seed: int) -> Module:
-    """40 fusions, one after another, of 16 instructions each."""
+def program(opcodes: list[str], element_type: str, seed: int, unused: int = 0) -> Module:
+    """40 fusions, one after another, of 16 instructions each; and arguments that nothing uses."""
     chance = Random(seed)
     fusions, calls = [], ["  c0 = f32[8]{0} parameter(0)"]
     for number in range(40):
@@ -23,6 +24,7 @@ def program(opcodes: list[str], element_type: str, seed: int) -> Module:
         rows.append("  ROOT v15 = f32[8]{0} convert(v14)")
         fusions.append("\n".join([f"fused{number} {{", *rows, "}\n"]))
         calls.append(f"  c{number + 1} = f32[8]{{0}} fusion(c{number}), kind=kLoop, calls=fused{number}")
+    calls[1:1] = [f"  unused{n} = s32[{n}]{{0}} parameter({n})" for n in range(1, unused + 1)]
     calls[-1] = calls[-1].replace("  c", "  ROOT c", 1)
     return module("\n".join([*fusions, "ENTRY main {", *calls, "}"]))
 
@@ -54,13 +56,25 @@ def test_the_script_of_unrelated_programs_replays_both_ways(found: ModuleDiff) -
 
 
 def test_a_lower_limit_matches_them_all_the_same(found: ModuleDiff) -> None:
-    one, other = program(_UNARY[:4], "f16", 1), program(_UNARY[:5], "f16", 2)
+    one, other = program(_UNARY[:4], "f16", 1), program(_UNARY[:5], "f16", 2, unused=3)
     matched = diff(one, other)
     assert "unrelated" not in [hit.name for hit in matched.limit_hits]
     listed = diff(one, other, limits=Limits(unrelated=100))
     assert [hit.name for hit in listed.limit_hits] == ["unrelated"]
     assert listed.replay().complete
     assert sum(listed.summary.values()) > sum(matched.summary.values())
+
+
+def test_programs_that_take_and_return_the_same_are_related_at_a_third_of_the_limit() -> None:
+    """As one function for two targets, of which no compiler leaves more in common."""
+    half = _UNARY[2:6]
+    old, new, elsewhere = (program(ops, "f16", n, unused=more) for n, (ops, more) in enumerate(
+        ((_UNARY[:4], 0), (half, 0), (half, 3))
+    ))  # fmt: skip
+    share = share_in_common((old, new))
+    assert 0.11 < share < 0.33, share
+    assert "unrelated" not in [hit.name for hit in diff(old, new).limit_hits]
+    assert [hit.name for hit in diff(old, elsewhere).limit_hits] == ["unrelated"]
 
 
 @pytest.mark.parametrize("count", [50, 210])
