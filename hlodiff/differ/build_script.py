@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from hlodiff.differ.computation_matches import Place, is_embedded
+from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE, THREAD
 from hlodiff.differ.fields import field_of, flat_attributes, goes_with_opcode
 from hlodiff.differ.kept_matches import BodyMatch, KeptMatches, Key, WholeMatch
 from hlodiff.differ.operands import slots_of
@@ -22,6 +23,7 @@ from hlodiff.differ.script import (
     Calls,
     ChangeStep,
     Channel,
+    ComputationStep,
     EditReference,
     EditScript,
     HeaderStep,
@@ -96,6 +98,7 @@ class EditIndex:
         changed: by both places of a pair.
         header: those of the module itself.
         table: channel, kind, number of sites and count of every edit.
+        computations: those of a computation's own attributes, by the pair.
         removed_whole, added_whole: collectives of another spelling than their partners, by all their instructions.
     """
 
@@ -103,6 +106,7 @@ class EditIndex:
     added: dict[Place, list[EditClaims]] = field(default_factory=dict)
     changed: dict[tuple[Place, Place], list[EditClaims]] = field(default_factory=dict)
     header: list[EditClaims] = field(default_factory=list)
+    computations: dict[tuple[int, int], list[EditClaims]] = field(default_factory=dict)
     table: list[tuple[Channel, str, int, int]] = field(default_factory=list)
     removed_whole: set[Place] = field(default_factory=set)
     added_whole: set[Place] = field(default_factory=set)
@@ -122,6 +126,9 @@ class EditIndex:
     def _put(self, modules: tuple[Module, Module], said: EditClaims) -> None:
         if said.old is None and said.new is None:
             self.header.append(said)
+        elif said.edit.matcher == OF_WHOLE:
+            assert said.old and said.new
+            self.computations.setdefault((said.old[0], said.new[0]), []).append(said)
         elif ASYNCHRONOUS in said.edit.fields:
             assert said.old and said.new
             for place in with_done(modules[0], said.old):
@@ -449,6 +456,18 @@ class _ScriptBuilder:
             for each in self.reported.changed.get(roots, ()):
                 if each.edit.matcher == "schedule":
                     self.steps.append(ReorderStep(each.reference, number))
+            for each in self.reported.computations.get(draft.key[:2], ()):
+                self.steps += self._computation(number, draft, each)
+
+    def _computation(self, number: int, draft: _PairDraft, said: EditClaims) -> Iterator[Step]:
+        """What an edit says of a computation itself."""
+        theirs = dict(draft.new.attributes)
+        for name in said.edit.fields:
+            if name == THREAD:
+                yield ComputationStep(said.reference, number, name, draft.new.execution_thread)
+            else:
+                name = name.removeprefix(OF_COMPUTATION)
+                yield ComputationStep(said.reference, number, name, theirs.get(name))
 
     def _calls(self, draft: _PairDraft, one: int, other: int, is_rewired: bool) -> Calls:
         before, after = draft.old.instructions[one], draft.new.instructions[other]

@@ -27,6 +27,12 @@ from hlodiff.hlo.printer import print_instruction
 from hlodiff.normalizer.backend_config import is_of_xla
 
 _KEY = "aliasing_operands"
+OF_COMPUTATION = "computation_attribute:"
+"""What the fields of a change of a computation's own attributes begin with."""
+THREAD = "execution_thread"
+"""The field of a change of the thread that the whole program runs on."""
+OF_WHOLE = "computation"
+"""The matcher of changes of a computation's attributes."""
 
 
 def only_renumbered(old: Instruction, new: Instruction, through: Sequence[tuple[int, int]] | None) -> bool:
@@ -194,6 +200,39 @@ def _called_changes(old: Module, new: Module, one: Instruction, other: Instructi
         for (a, b), _ in matched_calls(one, other)
     ]
     return [FieldChange("compute_type", a or "device", b or "device") for a, b in threads if a != b][:1]
+
+
+def computation_edits(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -> Iterator[RawEdit]:
+    """What differs behind the closing brace of paired computations, as changes of what they return.
+
+    The thread of what is called is a change of the call; the entry has no caller.
+
+    Args:
+        old, new: the programs as they were paired.
+        found: which computations correspond.
+    """
+    for pair in found.pairs:
+        before, after = old.module.computations[pair.old], new.module.computations[pair.new]
+        changes = []
+        if before.attributes != after.attributes:
+            ours, theirs = dict(before.attributes), dict(after.attributes)
+            changes = [
+                FieldChange(f"{OF_COMPUTATION}{name}", *(_value_of(name, side) for side in (ours, theirs)))
+                for name in sorted({*ours, *theirs})
+                if name not in ours or name not in theirs or ours[name] != theirs[name]
+            ]
+        if not pair.callers and before.execution_thread != after.execution_thread:
+            changes.append(FieldChange(THREAD, before.execution_thread or "main", after.execution_thread or "main"))
+        if changes:
+            places = (pair.old, before.root), (pair.new, after.root)
+            yield RawEdit("changed", *places, changes, pair.count, OF_WHOLE, pair=(pair.old, pair.new))
+
+
+def _value_of(name: str, attributes: Mapping[str, str]) -> str:
+    """A flag has no value: `present`; and MLIR leaves out that a function is public."""
+    if name not in attributes:
+        return ""
+    return attributes[name] or ("default" if name == "visibility" else "present")
 
 
 def text_of(module: Module, place: Place) -> str:

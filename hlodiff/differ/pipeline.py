@@ -18,7 +18,7 @@ from hlodiff.differ.causes import with_causes
 from hlodiff.differ.channels import channel_changes, schedule_edits, tuning_edits, with_asynchronous, with_channels
 from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide, partners_of
 from hlodiff.differ.costs import with_costs
-from hlodiff.differ.edits import RawEdit, entry_layout_edit, header_edits, raw_edits
+from hlodiff.differ.edits import RawEdit, computation_edits, entry_layout_edit, header_edits, raw_edits
 from hlodiff.differ.executed import executed, static_costs
 from hlodiff.differ.executed_count import ZERO, ExecutedCount
 from hlodiff.differ.fusions import fusion_changes
@@ -283,7 +283,7 @@ def _compare_programs(
     else:
         hits = (unrelated_hit(limits, worked.unrelated), *hits)
     return _Found(
-        edits,
+        [*edits, *computation_edits(old, new, found)],
         list(schedule_edits(old, new, found.pairs)),
         tuning_edits(old, new, tuned, found.pairs, edits),
         fusions,

@@ -139,7 +139,17 @@ class HeaderStep:
     value: str | None
 
 
-Step = RemoveStep | AddStep | ArriveStep | ChangeStep | ReorderStep | HeaderStep
+@dataclass(frozen=True, slots=True)
+class ComputationStep:
+    """An attribute of a computation; None where it has none of that name any more. `""` is a flag."""
+
+    reference: EditReference
+    pair: int
+    name: str
+    value: str | None
+
+
+Step = RemoveStep | AddStep | ArriveStep | ChangeStep | ReorderStep | HeaderStep | ComputationStep
 
 
 @dataclass(frozen=True, slots=True)

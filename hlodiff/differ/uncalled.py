@@ -78,4 +78,4 @@ def _content(module: Module, index: int) -> tuple[object, ...]:
     """What a computation does, without names."""
     computation = module.computations[index]
     rows = ((it.opcode, it.shape, it.operands, it.attributes, it.literal) for it in computation.instructions)
-    return computation.root, computation.execution_thread, *rows
+    return computation.root, computation.execution_thread, tuple(sorted(computation.attributes)), *rows

@@ -35,6 +35,7 @@ from hlodiff.differ.script import (
     ArriveStep,
     Calls,
     ChangeStep,
+    ComputationStep,
     EditScript,
     HeaderStep,
     InstructionPair,
@@ -1004,16 +1005,30 @@ def _call_graph(script: EditScript, computations: Sequence[_ReplayedComputation]
     return graph
 
 
+_THREAD = "execution_thread"
+
+
 def _check_threads(program: _ReplayedProgram) -> Iterator[str]:
-    """A computation runs on the thread it ran on, unless an edit at a caller says otherwise."""
+    """A computation has the attributes that it had, the thread among them, unless an edit, of a caller for the thread,
+    says otherwise.
+    """
     for made in program.computations:
         if made.old is None or made.new is None:
             continue
-        if made.old.execution_thread != made.new.execution_thread and not any(
+        ours = dict(made.old.attributes) | {_THREAD: made.old.execution_thread}
+        theirs = dict(made.new.attributes) | {_THREAD: made.new.execution_thread}
+        for step in made.steps:
+            if isinstance(step, ComputationStep):
+                if ours.get(step.name) == step.value:
+                    yield f"an edit of the attributes of %{made.old.name} changes nothing"
+                ours.pop(step.name, None)
+                if step.value is not None:
+                    ours[step.name] = step.value
+        if ours[_THREAD] != theirs[_THREAD] and not any(
             "thread" in record.facts or record.old < 0 for _, _, record in program.callers(made.index)
         ):
             yield f"%{made.old.name} runs on another thread, {_SILENT}"
-        if sorted(made.old.attributes) != sorted(made.new.attributes):
+        if {**ours, _THREAD: ""} != {**theirs, _THREAD: ""}:
             yield f"the attributes of %{made.old.name} changed, {_SILENT}"
 
 

@@ -25,6 +25,8 @@ _SHAPED_IOTA = re.compile(r"\[([\d,]+)\](<=.*)$")
 _AXIS = re.compile(r"""\s*(['"]?)(?P<name>.+?)\1\s*=\s*(?P<size>\d+)\s*$""")
 _AXIS_USE = re.compile(r"""\s*(?P<quote>['"]?)(?P<name>[^'":]+)(?P=quote)(?::\((?P<pre>\d+)\)(?P<size>\d+))?\s*$""")
 _MESH = re.compile(r"mesh\[(?P<axes>[^\]]*)\](?:,\s*device_ids=\((?P<ids>.*?)\))?\s*\{(?P<used>[^}]*)\}$")
+_GAP = re.compile(r"\d\s+\d")  # between two numbers there is a comma
+_DEVICES = re.compile(r"\s*(?:\d+\s*(?:,\s*\d+\s*)*)?")
 _MESH_IOTA = re.compile(r"\[([\d,]+)\](T\([\d,]+\))?\s*$")
 
 Groups = tuple[tuple[int, ...], ...]
@@ -63,7 +65,7 @@ def parse_groups(text: str) -> Groups | None:
     text = text.strip()
     if text.startswith("{"):
         inner = text[1:-1].strip()
-        if not re.fullmatch(r"[\d,{}\s]*", text) or (inner and inner[0] != "{"):
+        if not re.fullmatch(r"[\d,{}\s]*", text) or (inner and inner[0] != "{") or _GAP.search(inner):
             return None
         return tuple(tuple(numbers(part)) for part in re.findall(r"\{([\d,\s]*)\}", inner))
     if text.startswith("mesh["):
@@ -102,6 +104,8 @@ def _mesh_groups(text: str) -> Groups | None:
     if None in axes or None in used:
         return None
     sizes = {axis["name"]: int(axis["size"]) for axis in axes if axis}
+    if not all(sizes.values()):
+        return None
     devices = _mesh_devices(match.group("ids"), list(sizes.values()))
     parts = _sub_axes(sizes, [(use["name"], int(use["pre"] or 1), int(use["size"] or 0)) for use in used if use])
     if devices is None or parts is None:
@@ -114,6 +118,8 @@ def _mesh_devices(ids: str | None, sizes: list[int]) -> list[int] | None:
     if ids is None:
         return list(range(prod(sizes))) if 0 < prod(sizes) <= _MAX_DEVICES else None
     shaped = _MESH_IOTA.match(ids)
+    if shaped is None and not _DEVICES.fullmatch(ids):
+        return None
     devices = iota(f"<=[{shaped.group(1)}]{shaped.group(2) or ''}") if shaped else numbers(ids)
     return devices if devices is not None and len(devices) == prod(sizes) else None
 
@@ -125,9 +131,14 @@ def _sub_axes(sizes: dict[str, int], used: list[tuple[str, int, int]]) -> tuple[
     """
     cuts: dict[str, set[int]] = {name: {1, size} for name, size in sizes.items()}
     for name, pre, size in used:
-        if name not in sizes:
-            return None
-        cuts[name] |= {pre, pre * (size or sizes[name] // pre)}
+        if (
+            name not in sizes
+            or not pre
+            or not sizes[name]
+            or sizes[name] % (end := _end(sizes[name], pre, size) or pre)
+        ):
+            return None  # no part of that axis
+        cuts[name] |= {pre, end}
     pieces: list[tuple[str, int, int]] = []
     for name in sizes:
         edges = sorted(cuts[name])
@@ -136,9 +147,16 @@ def _sub_axes(sizes: dict[str, int], used: list[tuple[str, int, int]]) -> tuple[
         pieces += [(name, before, after // before) for before, after in pairwise(edges)]
     chosen: list[int] = []
     for name, pre, size in used:
-        end = pre * (size or sizes[name] // pre)
+        end = _end(sizes[name], pre, size)
         chosen += [n for n, (owner, start, _) in enumerate(pieces) if owner == name and pre <= start < end]
+    if len(set(chosen)) < len(chosen):
+        return None
     return [size for _, _, size in pieces], chosen
+
+
+def _end(whole: int, pre: int, size: int) -> int:
+    """Where the part `(pre)size` of an axis ends; without a size it is all that is left."""
+    return pre * (size or whole // pre)
 
 
 def _grouped(devices: list[int], sizes: list[int], chosen: list[int]) -> Groups:

@@ -67,6 +67,14 @@ class NotAttributes(ValueError):
     """Text that does not begin with a comma."""
 
 
+class RepeatedAttribute(ValueError):
+    """An attribute that is given twice, as no version of XLA reads it: which of the two is meant?"""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the attribute `{name}` is given twice")
+        self.name = name
+
+
 class UnknownComputation(ValueError):
     """A call of something that the program does not hold."""
 
@@ -111,6 +119,7 @@ class AttributeReader:
         Raises:
             Unbalanced: a bracket or quote has no partner.
             NotAttributes: something else than an attribute.
+            RepeatedAttribute: two attributes of one name.
             UnknownComputation: a call leads nowhere.
         """
         metadata = ""
@@ -121,6 +130,8 @@ class AttributeReader:
         tail = self._tails.get(text)
         if tail is None:
             tail = self._tails[text] = self._read(text.strip())
+        if tail.metadata and metadata:
+            raise RepeatedAttribute("metadata")
         metadata = tail.metadata or metadata
         known = self._metadata.get(metadata)
         if known is None:
@@ -138,8 +149,7 @@ class AttributeReader:
         metadata = ""
         if has_long_number(body):
             raise NotAttributes
-        for part in attribute_texts(without_comments(body[1:])):
-            key = _attribute_key(part)
+        for part, key in _attributes_of(body[1:]):
             if key is None:
                 attributes.append((part, ""))  # a bare flag
                 continue
@@ -168,6 +178,18 @@ class AttributeReader:
             return tuple(self.computations[name] for name in names)
         except KeyError as missing:
             raise UnknownComputation(str(missing.args[0])) from None
+
+
+def _attributes_of(text: str) -> Iterator[tuple[str, re.Match[str] | None]]:
+    """Each attribute, and what begins it; None for a bare flag."""
+    given: set[str] = set()
+    for part in attribute_texts(without_comments(text)):
+        key = _attribute_key(part)
+        name = key.group(1) if key else part
+        if name in given:
+            raise RepeatedAttribute(name)
+        given.add(name)
+        yield part, key
 
 
 def _attribute_key(part: str) -> re.Match[str] | None:
@@ -452,12 +474,21 @@ def _read_module_line(reader: _TextReader) -> tuple[str, tuple[tuple[str, str], 
         attributes = [(key.strip(), value.strip()) for key, _, value in pairs]
         if any(has_long_number(value) for _, value in attributes):
             raise reader.error("a number of more than 400 digits", number)
+        _refuse_repeated(reader, attributes, number)
         for key, value in attributes:
             if not is_header_value(key, value):
                 raise reader.error(f"`{key}` has a malformed value", number, line.find(key) + 1, _TRUNCATED)
         kept = tuple(pair for pair in attributes if HEADER_DEFAULTS.get(pair[0]) != pair[1])
         return parts[0].removeprefix("%"), kept, last + 1
     raise reader.error("the file is empty", 0, hint="expected compiled HLO text that starts with `HloModule`")
+
+
+def _refuse_repeated(reader: _TextReader, attributes: Sequence[tuple[str, str]], number: int) -> None:
+    given: set[str] = set()
+    for name, _ in attributes:
+        if name in given:
+            raise reader.error(str(RepeatedAttribute(name)), number, reader.lines[number - 1].rfind(name) + 1)
+        given.add(name)
 
 
 def _refuse_conflict(reader: _TextReader, number: int, line: str) -> None:
@@ -533,6 +564,7 @@ def _close(reader: _TextReader, open_: _OpenComputation, number: int) -> Computa
     except Unbalanced as at:
         raise reader.error("bracket or quote without its partner", number, at.position + 2) from None
     attributes = tuple((k.strip(), v.strip()) for k, _, v in pairs if k.strip())
+    _refuse_repeated(reader, attributes, number)
     thread = dict(attributes).get("execution_thread", "").strip('"')
     return Computation(
         open_.name,
@@ -674,6 +706,9 @@ def _read_tail(reader: _TextReader, text: str, number: int, column: int) -> tupl
         return reader.tails.read(text)
     except NotAttributes:
         raise reader.error("expected `, attribute=value`", number, column) from None
+    except RepeatedAttribute as twice:
+        column = reader.lines[number - 1].rfind(twice.name) + 1
+        raise reader.error(str(twice), number, column) from None
     except UnknownComputation as missing:
         column = reader.lines[number - 1].find(missing.name) + 1
         raise reader.error(f"computation %{missing.name} is not defined", number, column, _TRUNCATED) from None

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Callable, Iterable
 
 from hlodiff.differ.arguments import is_path
+from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE
 from hlodiff.differ.placement import format_precision, format_sharding
 from hlodiff.differ.result import Edit, FieldChange, FusionChange, Site
 from hlodiff.report.wording import format_bytes, format_pair, many
@@ -231,6 +232,7 @@ _FIELD_WORDS = {
     "element_type": "element type",
     "memory_space": "memory space",
     "compute_type": "runs on",
+    "execution_thread": "execution thread",
     "replica_groups": "replica groups",
     "fusion_kind": "fusion kind",
     "custom_call_target": "custom call target",
@@ -276,7 +278,7 @@ def format_change(change: FieldChange, edit: Edit | None = None) -> str:
         old, new = old.strip('"'), new.strip('"')
     shortened = short_attribute(old), short_attribute(new)
     old, new = shortened if shortened[0] != shortened[1] else (old, new)
-    name = _FIELD_WORDS.get(change.field, change.field.removeprefix("attribute:"))
+    name = _FIELD_WORDS.get(change.field, change.field.removeprefix(OF_COMPUTATION).removeprefix("attribute:"))
     return f"{name}: {format_pair(old, new)}"
 
 
@@ -328,6 +330,8 @@ def format_edit(edit: Edit) -> str:
         words = [field.replace("_", " ") for field in edit.fields if field != "opcode"]
     opcode = next((change for change in edit.changes if change.field == "opcode"), None)
     head = format_pair(opcode.old, opcode.new) if opcode else named(site, _path_of(edit))
+    if edit.matcher == OF_WHOLE and site is not None:
+        head = f"computation %{site.computation_name}"
     return f"{head}: {'; '.join(words)}" if head and words else head or "; ".join(words)
 
 

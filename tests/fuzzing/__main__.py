@@ -105,20 +105,20 @@ def main(arguments: list[str]) -> int:
     end = time.monotonic() + 60 * chosen.minutes
     total, found = dict.fromkeys(targets, 0), 0
     kinds: dict[tuple[str, str], int] = {}
-    while time.monotonic() < end:
-        for target in targets:
-            if time.monotonic() >= end:
-                break
-            start = first + total[target]
-            done, finds = fuzz(target, range(start, start + _BATCH))
-            total[target] += done
-            found += len(finds)
-            for seed, what in finds:
-                kind = (target, re.sub(r"\d+", "0", what)[:60])
-                kinds[kind] = kinds.get(kind, 0) + 1
-                if kinds[kind] > _SHOWN:
-                    continue
-                _say(f"{target}: {what}\n  python -m tests.fuzzing {target} {seed}")
+    spent = dict.fromkeys(targets, 0.0)
+    while (began := time.monotonic()) < end:
+        target = min(spent, key=lambda name: spent[name])  # each has the same time
+        start = first + total[target]
+        done, finds = fuzz(target, range(start, start + _BATCH))
+        spent[target] += time.monotonic() - began
+        total[target] += done
+        found += len(finds)
+        for seed, what in finds:
+            kind = (target, re.sub(r"\d+", "0", what)[:60])
+            kinds[kind] = kinds.get(kind, 0) + 1
+            if kinds[kind] > _SHOWN:
+                continue
+            _say(f"{target}: {what}\n  python -m tests.fuzzing {target} {seed}")
     counts = ", ".join(f"{target} {count}" for target, count in total.items())
     _say(f"{sum(total.values())} inputs from seed {first} ({counts}); {found} finds")
     return 1 if found else 0
