@@ -64,5 +64,5 @@ clean: ## remove .venv and everything that is made anew
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "hlodiff needs Python 3.11 or later: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
 	test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[tpu,cuda,examples,dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[tpu,cuda,dask,examples,dev]'
 	@touch $@

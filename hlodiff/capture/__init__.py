@@ -1,6 +1,7 @@
 """Capturing programs: the only room that knows JAX and Equinox, and only in worker processes."""
 
 from hlodiff.capture.inputs import Inputs
+from hlodiff.capture.jobs import capture
 from hlodiff.capture.messages import (
     CalledProgram,
     CallResult,
@@ -20,7 +21,7 @@ from hlodiff.capture.messages import (
     SizedProgram,
     TargetStatus,
 )
-from hlodiff.capture.pool import Answer, Job, capture, discover, targets, worker_reuse
+from hlodiff.capture.pool import Answer, Job, discover, targets, worker_reuse
 from hlodiff.capture.scenario_runs import ran
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Literal
 
 from hlodiff.config import Config
 
-Purpose = Literal["discover", "cases", "capture", "probe", "profile", "variants", "vary", "scenario"]
+Purpose = Literal["discover", "cases", "capture", "probe", "profile", "variants", "vary", "scenario", "imported"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Setting:
     attached: bool
     cpu_devices: int
 
+
+SEED = "PYTHONHASHSEED"
 
 # Read by libtpu when it starts, in every process that compiles for TPUs.
 LIBTPU = {
@@ -52,6 +55,9 @@ _NO_MATTER = (
     "--vmodule", "--v=", "--minloglevel", "--stderrthreshold", "--log_dir", "--logtostderr", "--alsologtostderr",
 )  # fmt: skip
 
+# What workers take over of the environment and compile by.
+_COMPILED_BY = re.compile(r"(XLA_FLAGS|LIBTPU_INIT_ARGS|JAX_(?!COMPILATION_CACHE|PLATFORM|LOG|DUMP|TRACEBACK).*)$")
+
 # It would override the number of devices that a target needs.
 _FORBIDDEN = ("--xla_force_host_platform_device_count",)
 
@@ -73,7 +79,7 @@ def worker_environment(config: Config, setting: Setting, outside: Mapping[str, s
     """
     env = {name: value for name, value in outside.items() if name not in _DROPPED}
     # With another seed, a function that iterates over a set of strings is traced in another order.
-    env["PYTHONHASHSEED"] = env.get("PYTHONHASHSEED") or "0"
+    env[SEED] = env.get(SEED) or "0"
     env |= {
         "JAX_ENABLE_COMPILATION_CACHE": "false",
         "JAX_NUM_CPU_DEVICES": str(setting.cpu_devices),
@@ -95,6 +101,33 @@ def worker_environment(config: Config, setting: Setting, outside: Mapping[str, s
     if config.matmul_precision is not None:
         env["JAX_DEFAULT_MATMUL_PRECISION"] = config.matmul_precision
     return env | dict(config.env)
+
+
+def compiled_by(outside: Mapping[str, str]) -> dict[str, str]:
+    """The environment variables that JAX and XLA compile by.
+
+    Args:
+        outside: the environment of a process.
+
+    Returns:
+        those that workers take over and that may change a program.
+
+    Example:
+        >>> compiled_by({"XLA_FLAGS": "--xla_a=1", "JAX_ENABLE_X64": "1", "HOME": "/root", "JAX_PLATFORMS": "cpu"})
+        {'XLA_FLAGS': '--xla_a=1', 'JAX_ENABLE_X64': '1'}
+    """
+    return {name: value for name, value in outside.items() if _COMPILED_BY.match(name)}
+
+
+def elsewhere(outside: Mapping[str, str], here: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a process on another machine, with what decides on programs as it is here.
+
+    Args:
+        outside: of that process.
+        here: what `compiled_by` gives here, and the seed of hashes.
+    """
+    kept = {name: value for name, value in outside.items() if not _COMPILED_BY.match(name) and name != SEED}
+    return kept | dict(here)
 
 
 def defaults_for(target: str) -> dict[str, str]:

@@ -17,11 +17,12 @@ from pathlib import Path
 from hlodiff import __version__ as hlodiff_version
 from hlodiff.capture.imports import is_installed, is_users
 
-# JAX finds and loads plugins by itself when it compiles for their devices.
-_PLUGINS = (
+COMPILERS = (
     "Python", "hlodiff", "jaxlib", "libtpu", "libtpu-nightly", "jax-cuda12-plugin", "jax-cuda12-pjrt",
     "jax-cuda13-plugin", "jax-cuda13-pjrt", "jax-rocm7-pjrt", "nvidia-cuda-nvcc-cu12", "nvidia-cuda-nvcc",
 )  # fmt: skip
+"""What compiles, or decides how: JAX finds and loads plugins by itself when it compiles for their devices."""
+
 _LARGEST = 64 * 1024 * 1024
 
 
@@ -54,7 +55,7 @@ class ImportedInputs:
         self._kind = cache(_kind)
         self._seen: set[str] = set()
         self._files: dict[str, str] = {}
-        self._packages: dict[str, str | None] = dict.fromkeys(_PLUGINS)
+        self._packages: dict[str, str | None] = dict.fromkeys(COMPILERS)
         sys.addaudithook(self._audit)
 
     def _audit(self, event: str, arguments: tuple[object, ...]) -> None:

@@ -32,7 +32,9 @@ from typing import Any, cast
 
 from hlodiff.capture.availability import check_jax, compiler, missing
 from hlodiff.capture.environment import Purpose, Setting, worker_environment
+from hlodiff.capture.executor import EXECUTOR
 from hlodiff.capture.imports import is_users, one_line, relative
+from hlodiff.capture.inputs import Inputs
 from hlodiff.capture.messages import (
     CallResult,
     CaptureFailure,
@@ -194,6 +196,7 @@ class WorkerPool:
     closed: bool = False  # no worker is started any more
     folder_in_use: bool = False  # by a worker that is kept for reuse
     on_phase: Callable[[Worker, str], None] = lambda worker, phase: None
+    outside: Mapping[str, str] = field(default_factory=process_environment)  # what workers take over of it
 
     def __enter__(self) -> WorkerPool:
         return self
@@ -210,7 +213,7 @@ class WorkerPool:
         ours, theirs = Pipe()
         self.started += 1
         log = Path(self.folder.name, f"{self.started}.log")
-        environment = worker_environment(self.config, setting, process_environment())
+        environment = worker_environment(self.config, setting, self.outside)
         with log.open("wb") as stream, theirs:
             process = subprocess.Popen(
                 # -P: the current folder must not decide what is imported.
@@ -256,13 +259,36 @@ class WorkerPool:
         Raises:
             WorkerDeath: the worker ended before it answered. The next question goes to a new one.
         """
-        worker = self.idle(setting) or self.start_ready(setting, what)
+        return self._ask(self.idle(setting) or self.start_ready(setting, what), what, payload)
+
+    def _ask(self, worker: Worker, what: Purpose, payload: object) -> object:
         self._begin(worker)
         with contextlib.suppress(ConnectionError):  # it has just died, which is read below
             worker.connection.send((what, payload))
         while (answer := self._read(worker)) is _PROGRESS:
             pass
         return answer
+
+    def answer(self, request: Job) -> Answer:
+        """The outcome of one request, from a worker that is kept for the next one.
+
+        Raises:
+            RegistryError: a module cannot be imported.
+            CaptureError: a worker died before it could start.
+        """
+        setting = worker_setting(parse(request.target))
+        try:
+            worker = self.idle(setting) or self.start_ready(setting, "capture")
+        except WorkerDeath as death:
+            raise CaptureError(f"{death.how} before it could start; the end of its log:\n{death.log}") from None
+        worker.request = request
+        try:
+            return cast(Answer, self._ask(worker, "capture", request))
+        except WorkerDeath as death:
+            if warn_of_threads(worker, request.function, death):
+                return self.answer(request)
+            what = death.describe(request.function, worker.locations.get(request.function, ""))
+            return CaptureFailure(request.function, request.case, request.target, what, death.log)
 
     def _begin(self, worker: Worker) -> None:
         worker.log_start, worker.started, worker.phase = worker.log.stat().st_size, time.monotonic(), ""
@@ -395,12 +421,14 @@ class _Reuse:
         deaths: how the worker died that asked a function for its cases, by project and function: it is not asked
             again, which would take as long and end as it did.
         folders: of the logs.
+        imported: what the modules of a project were imported from, where captures run elsewhere.
     """
 
     worker: Worker | None = None
     config: Config | None = None
     deaths: dict[tuple[Path, str], tuple[str, WorkerDeath]] = field(default_factory=dict)
     folders: list[TemporaryFolder] = field(default_factory=list)
+    imported: dict[Path, Inputs] = field(default_factory=dict)
 
     def keep(self, config: Config, worker: Worker, folder: TemporaryFolder) -> None:
         self.kill()
@@ -506,7 +534,10 @@ def discover(config: Config) -> Discovery:
             function, imported = _with_cases(pool, listed)
             functions.append(function)
             files.update(imported)
-        pool.keep_for_reuse()
+        if EXECUTOR.get() is not None and (reuse := _REUSE.get()) is not None:
+            reuse.imported[config.root] = cast(Inputs, pool.ask(_DISCOVERY, "imported", None))
+        else:  # otherwise nothing is captured here
+            pool.keep_for_reuse()
     return replace(found, functions=tuple(functions), files=tuple(sorted(files)))
 
 
@@ -526,6 +557,15 @@ def _with_cases(pool: WorkerPool, listed: DiscoveredFunction) -> tuple[Discovere
         if pool.idle(_DISCOVERY) is None:  # no worker can be started any more
             raise
         return replace(listed, problem=error.render()), ()
+
+
+def imported_inputs(config: Config) -> Inputs:
+    """What the modules of a project are imported from, here and now; as `discover` found it, inside `worker_reuse`."""
+    reuse = _REUSE.get()
+    if reuse is not None and config.root in reuse.imported:
+        return reuse.imported[config.root]
+    with WorkerPool(config) as pool:
+        return cast(Inputs, pool.ask(_DISCOVERY, "imported", None))
 
 
 def probe(config: Config, names: Sequence[TargetName]) -> dict[str, str]:
@@ -600,16 +640,12 @@ def _capture(
     on_event: Callable[[Event], None],
 ) -> Iterator[Answer]:
     yield from (_finish(on_event, failure) for failure in failures)
+    named, dead = without_dead(config, named)
+    yield from (_finish(on_event, failure) for failure in dead)
     queues: dict[Setting, deque[Job]] = {}
     unavailable = {name.name: missing(name) for _, name in named}
-    reuse = _REUSE.get()
     for request, name in named:
-        lacking = unavailable[name.name]
-        if reuse is not None and (config.root, request.function) in reuse.deaths:
-            where, death = reuse.deaths[config.root, request.function]
-            what = death.describe(request.function, where)
-            yield _finish(on_event, CaptureFailure(request.function, request.case, request.target, what, death.log))
-        elif lacking is not None:
+        if (lacking := unavailable[name.name]) is not None:
             reason, install = lacking
             yield _finish(on_event, NotChecked(request.function, request.case, request.target, reason, install))
         else:
@@ -628,6 +664,23 @@ def _capture(
                 if outcome is not None:
                     yield _finish(on_event, outcome)
                 pool.submit(worker, queues[worker.setting], on_event)
+
+
+def without_dead(
+    config: Config, named: list[tuple[Job, TargetName]]
+) -> tuple[list[tuple[Job, TargetName]], list[CaptureFailure]]:
+    """Requests without those whose function has ended the worker that asked it for its cases, and these failures."""
+    reuse = _REUSE.get()
+    deaths = reuse.deaths if reuse is not None else {}
+    alive, dead = [], []
+    for request, name in named:
+        if (found := deaths.get((config.root, request.function))) is None:
+            alive.append((request, name))
+            continue
+        where, death = found
+        what = death.describe(request.function, where)
+        dead.append(CaptureFailure(request.function, request.case, request.target, what, death.log))
+    return alive, dead
 
 
 def worker_setting(name: TargetName) -> Setting:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlodiff.capture.environment import Purpose
 from hlodiff.capture.imports import import_modules, imported_files, is_own, one_line, relative, user_frame
-from hlodiff.capture.inputs import ImportedInputs
+from hlodiff.capture.inputs import ImportedInputs, Inputs
 from hlodiff.capture.messages import (
     CapturedProgram,
     DiscoveredFunction,
@@ -97,7 +97,7 @@ def main(descriptor: int, parent: int) -> None:
 
 
 # Requests that run none of the user's functions.
-_OURS = ("has_devices", "start", "discover", "probe", "variants")
+_OURS = ("has_devices", "start", "discover", "probe", "variants", "imported")
 
 
 def _function_of(payload: Any) -> str:
@@ -221,8 +221,8 @@ class _Server:
             from hlodiff.capture.program import failed
 
             return failed(self.bench, request, error)
-        is_new = isinstance(outcome, GrowthResult) or (isinstance(outcome, CapturedProgram) and not outcome.unchanged)
-        return replace(outcome, inputs=self.inputs.now()) if is_new else outcome
+        is_made = isinstance(outcome, GrowthResult | CapturedProgram)
+        return replace(outcome, inputs=self.inputs.now()) if is_made else outcome
 
     def _capture(self, request: Any) -> Any:
         if isinstance(request, GrowthRequest):
@@ -266,6 +266,10 @@ class _Server:
         """Everything registered, each function as if it had one case."""
         found = tuple(map(self._listed, registrations()))
         return Discovery(found, tuple(map(self._scenario, scenarios())), imported_files(self.seen))
+
+    def imported(self, _: None) -> Inputs:
+        """What the registered modules were imported from."""
+        return self.inputs.now()
 
     def cases(self, name: str) -> tuple[DiscoveredFunction, tuple[str, ...]]:
         """A function with its cases, and the files that were imported since the last request."""

@@ -45,6 +45,7 @@ Examples:
 @click.option("--fresh", is_flag=True, help="Lower everything, also what nothing has changed for since the last run.")
 @click.option("--changed", metavar="REV", help="Only functions whose imported files have changed since REV.")
 @options.jobs
+@options.executor
 @options.timeout
 @options.project
 def command(
@@ -63,6 +64,7 @@ def command(
     fresh: bool,
     changed: str | None,
     jobs: int | None,
+    executor: str | None,
     project: Path,
 ) -> int:
     """Compile registered functions and compare them with the snapshots.
@@ -99,6 +101,7 @@ def command(
         targets,
         root=project,
         jobs=jobs,
+        executor=executor,
         against=against,
         stage="stablehlo" if stage == "stablehlo" else "all",
         timings=timings,

@@ -164,6 +164,12 @@ def jobs(command: F) -> F:
     )(command)
 
 
+def executor(command: F) -> F:
+    """`--executor ADDRESS`."""
+    what = "Capture on the machines behind a scheduler: dask://HOST:PORT; HLODIFF_EXECUTOR by default."
+    return click.option("--executor", metavar="ADDRESS", help=what)(command)
+
+
 def timeout(command: F) -> F:
     """`--timeout SECONDS`, which holds for every configuration that the command loads."""
 

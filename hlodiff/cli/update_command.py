@@ -29,6 +29,7 @@ Examples:
 @options.output
 @options.ci_write
 @options.jobs
+@options.executor
 @options.timeout
 @options.project
 def command(
@@ -40,6 +41,7 @@ def command(
     output: str | None,
     ci_write: bool,
     jobs: int | None,
+    executor: str | None,
     project: Path,
 ) -> int:
     """Compile registered functions and record those whose program changed.
@@ -53,6 +55,15 @@ def command(
     command exits 2: record it without --rewrite. Scenarios and growth are left alone too.
     """
     with messages():
-        result = update(names, targets, root=project, jobs=jobs, prune=prune, rewrite=rewrite, ci_write=ci_write)
+        result = update(
+            names,
+            targets,
+            root=project,
+            jobs=jobs,
+            executor=executor,
+            prune=prune,
+            rewrite=rewrite,
+            ci_write=ci_write,
+        )
     emit(update_json(result) if form == "json" else update_text(result), output)
     return result.exit_code

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from hlodiff.capture import CapturedProgram, NotChecked, Outcome, discover, worker_reuse
+from hlodiff.capture.executor import executed_on, executor_asked_for
 from hlodiff.config import Config, in_ci, shown_path
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import Limits
@@ -83,6 +85,7 @@ def check(
     *,
     root: str | Path = ".",
     jobs: int | None = None,
+    executor: str | Executor | None = None,
     against: str | None = None,
     stage: Literal["stablehlo", "all"] = "all",
     timings: bool = False,
@@ -103,6 +106,8 @@ def check(
         targets: targets (`"cpu"`) or patterns (`"tpu-*"`); all targets where empty.
         root: the project: a folder with pyproject.toml, or one below it.
         jobs: number of worker processes, 1 or more; None for that of the configuration.
+        executor: what captures run on in place of these: a `concurrent.futures.Executor`, or the address of a scheduler
+            (`"dask://HOST:PORT"`); None for the address in HLODIFF_EXECUTOR, if there is one.
         against: a git revision to compare with instead of the snapshots; `"main..."` is where this branch left main.
         stage: "stablehlo" only lowers: nothing is compiled, run or left pending. "all" compiles too.
         timings: whether to compile everything, also what did not change, and report how long each program took.
@@ -137,7 +142,10 @@ def check(
         raise UsageError("--against leaves nothing pending and times nothing", hint="leave out one of the options")
     if against is not None and changed:
         raise UsageError("--changed is about snapshots, and --against needs none", hint="leave out one of the options")
-    with reporting_to(on_progress), worker_reuse():
+    if against is not None and executor_asked_for(executor):
+        what = "--against captures a temporary checkout, which only this machine has"
+        raise UsageError(what, hint="leave out --executor and the variable HLODIFF_EXECUTOR")
+    with reporting_to(on_progress), worker_reuse(), executed_on(executor):
         if against is not None:
             report = check_against(config, against, names, targets, jobs, passes)
         else:

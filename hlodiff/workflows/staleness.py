@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
+from hlodiff.capture.environment import compiled_by
 from hlodiff.capture.inputs import file_digest, package_version
 from hlodiff.config import Config, process_environment
 from hlodiff.snapshots import CaptureOrigin, Key
@@ -17,8 +17,6 @@ from hlodiff.snapshots import CaptureOrigin, Key
 _SETTINGS = (
     "modules", "path", "targets", "xla_flags", "libtpu_init_args", "env", "x64", "matmul_precision", "large_constants",
 )  # fmt: skip
-# What workers take over of the environment and compile by.
-_VARIABLE = re.compile(r"(XLA_FLAGS|LIBTPU_INIT_ARGS|JAX_(?!COMPILATION_CACHE|PLATFORM|LOG|DUMP|TRACEBACK).*)$")
 _MOST = 3
 
 
@@ -29,7 +27,7 @@ def settings_of(config: Config) -> dict[str, str]:
         keys of the configuration; environment variables that JAX and XLA read have a `$` before their names.
     """
     values = {name: json.dumps(getattr(config, name)) for name in _SETTINGS}
-    values |= {f"${name}": value for name, value in process_environment().items() if _VARIABLE.match(name)}
+    values |= {f"${name}": value for name, value in compiled_by(process_environment()).items()}
     return {name: sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:16] for name, value in values.items()}
 
 

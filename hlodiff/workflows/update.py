@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from hlodiff.capture import CapturedProgram, NotChecked, Outcome, discover, worker_reuse
+from hlodiff.capture.executor import executed_on
 from hlodiff.config import Config, shown_path
 from hlodiff.differ.limits import Limits
 from hlodiff.errors import HlodiffError, StoreError, UsageError, expected_error
@@ -95,6 +97,7 @@ def update(
     *,
     root: str | Path = ".",
     jobs: int | None = None,
+    executor: str | Executor | None = None,
     prune: bool = False,
     rewrite: bool = False,
     ci_write: bool = False,
@@ -110,6 +113,8 @@ def update(
         targets: targets (`"cpu"`) or patterns (`"tpu-*"`); all targets where empty.
         root: the project: a folder with pyproject.toml, or one below it.
         jobs: number of worker processes, 1 or more; None for that of the configuration.
+        executor: what captures run on in place of these: a `concurrent.futures.Executor`, or the address of a scheduler
+            (`"dask://HOST:PORT"`); None for the address in HLODIFF_EXECUTOR, if there is one.
         prune: whether to delete snapshots of functions that are no longer registered.
         rewrite: whether to write summary and sources of unchanged programs again, and record nothing else.
         ci_write: whether to write although this is CI (the environment variable CI is set).
@@ -134,7 +139,8 @@ def update(
         raise UsageError("--rewrite and --prune exclude each other", hint="give one of them")
     config = load(Path(root))
     names, targets = as_patterns(names), as_patterns(targets)
-    with reporting_to(on_progress), worker_reuse(), writing(shown_path(config.snapshots)):
+    folder = shown_path(config.snapshots)
+    with reporting_to(on_progress), worker_reuse(), executed_on(executor), writing(folder):
         discovery = discover(config)
         chosen = choose(config, discovery, names, targets)
         unchanged = UnchangedPrograms.of(config)

@@ -1,0 +1,174 @@
+"""Which executor captures run on: workers of this machine, or the machines behind an address such as dask://HOST:PORT.
+
+An executor is Python's own `concurrent.futures.Executor`. The address is typed, or comes from the environment: no file
+of a repository can send anything to another machine.
+"""
+
+from __future__ import annotations
+
+import logging
+import pkgutil
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from hlodiff.config import process_environment
+from hlodiff.errors import CaptureError, UsageError
+from hlodiff.interrupts import deferred
+
+VARIABLE = "HLODIFF_EXECUTOR"
+"""The address of an executor, where none is given otherwise."""
+
+_ADDRESS = re.compile(r"dask(\+tls)?://((?:[\w.-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5})", re.ASCII)
+_CONNECT_SECONDS = 10.0
+_WORKER_SECONDS = 20.0  # how long a scheduler may have no worker, at the start and after the last one is gone
+
+
+def _nothing() -> None:
+    """There is nothing to look at."""
+
+
+def _nobody(job: Callable[..., Any], *arguments: object) -> Mapping[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class RunningExecutor:
+    """An executor that captures of this run go to.
+
+    Args:
+        name: what messages call it.
+        executor: takes the jobs.
+        on_all: runs a function on each machine that is known, and returns the results, or errors, by its name.
+        look: called while nothing happens; raises a CaptureError where nothing will.
+    """
+
+    name: str
+    executor: Executor
+    on_all: Callable[..., Mapping[str, Any]] = _nobody
+    look: Callable[[], None] = _nothing
+
+
+EXECUTOR: ContextVar[RunningExecutor | None] = ContextVar("executor", default=None)
+"""That of this run; None where workers of this machine capture."""
+
+
+@contextmanager
+def executed_on(executor: str | Executor | None) -> Iterator[None]:
+    """Captures inside of the block run on an executor.
+
+    Args:
+        executor: an address, or a `concurrent.futures.Executor`; None for the address in HLODIFF_EXECUTOR, if any.
+
+    Raises:
+        UsageError: it is no address of an executor.
+        CaptureError: it cannot be reached, has no worker, or the package that it needs is not installed.
+    """
+    if isinstance(executor, Executor):
+        token = EXECUTOR.set(RunningExecutor(f"a {type(executor).__name__}", executor))
+        try:
+            yield
+        finally:
+            EXECUTOR.reset(token)
+        return
+    address, where = (executor, "--executor") if executor else (process_environment().get(VARIABLE, ""), VARIABLE)
+    if not address:
+        yield
+        return
+    with _dask(address, where) as running:
+        token = EXECUTOR.set(running)
+        try:
+            yield
+        finally:
+            EXECUTOR.reset(token)
+
+
+def executor_asked_for(executor: str | Executor | None) -> bool:
+    """Whether a run was asked to capture elsewhere."""
+    return bool(executor or process_environment().get(VARIABLE))
+
+
+@contextmanager
+def _dask(address: str, where: str) -> Iterator[RunningExecutor]:
+    match = _ADDRESS.fullmatch(address)
+    if match is None:
+        what = f"`{address}` is no address of an executor"
+        raise UsageError(what, where=where, hint="dask://HOST:PORT, or dask+tls://HOST:PORT, of a Dask scheduler")
+    if find_spec("distributed") is None:
+        what = f"`{address}` needs Dask's distributed, which is not installed"
+        raise CaptureError(what, hint="pip install dask distributed")
+    from distributed import Client
+
+    _quiet()
+    scheduler = f"{'tls' if match[1] else 'tcp'}://{match[2]}"
+    try:
+        client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError, ImportError) as error:  # TypeError: no certificates for tls
+        what = f"the scheduler {address} cannot be reached ({_short(error)})"
+        raise CaptureError(what, hint=f"start one there with `dask scheduler`, and name it with {where}") from None
+    try:
+        yield _on_client(client, address, match[2])
+    finally:
+        with deferred():
+            client.close(timeout=2)
+
+
+def _on_client(client: Any, address: str, place: str) -> RunningExecutor:
+    def no_worker() -> CaptureError:
+        return CaptureError(
+            f"the scheduler {address} has no worker", hint=f"start one: dask worker {place} --nthreads 1"
+        )
+
+    try:
+        client.wait_for_workers(1, timeout=_WORKER_SECONDS)
+    except TimeoutError:
+        raise no_worker() from None
+    lonely: list[float] = []  # since when there is no worker
+
+    def look() -> None:
+        if client.status not in ("running", "connecting"):
+            raise CaptureError(f"the scheduler {address} is gone")
+        if client.status == "running" and client.scheduler_info(n_workers=-1)["workers"]:
+            lonely.clear()
+            return
+        lonely[:] = lonely or [time.monotonic()]
+        if time.monotonic() - lonely[0] > _WORKER_SECONDS:
+            raise no_worker()
+
+    def on_all(job: Callable[..., Any], *arguments: object) -> Mapping[str, Any]:
+        found = client.run(pkgutil.resolve_name, "hlodiff:__version__", on_error="return")
+        for worker, version in found.items():
+            if isinstance(version, BaseException):
+                what = f"the worker {worker} is refused: it has no hlodiff ({_short(version)})"
+                raise CaptureError(what, hint="install the project and hlodiff there, as they are here")
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+        answers = client.run(job, *arguments, on_error="return")
+        return {called(worker, workers.get(worker, {}).get("name", worker)): one for worker, one in answers.items()}
+
+    return RunningExecutor(address, client.get_executor(pure=False), on_all, look)
+
+
+def called(address: str, name: object) -> str:
+    """What messages call a worker: its name and its address.
+
+    Example:
+        >>> called("tcp://10.0.0.7:4242", "big"), called("tcp://10.0.0.7:4242", "tcp://10.0.0.7:4242")
+        ('big (tcp://10.0.0.7:4242)', 'tcp://10.0.0.7:4242')
+    """
+    return address if name in (None, address) else f"{name} ({address})"
+
+
+def _quiet() -> None:
+    """What Dask logs of a worker that is gone is told by whoever waits for its job."""
+    for name in ("distributed", "distributed.client", "distributed.comm", "distributed.core"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def _short(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".partition("\n")[0][:200]
