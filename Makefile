@@ -1,8 +1,9 @@
-# Everything runs in .venv, which is made new when pyproject.toml or constraints.txt change.
+# Everything runs in .venv, which is built again when pyproject.toml or constraints.txt change.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.installed-docs
 # Two processes: tests that compile are bound by memory before they are bound by cores.
 WORKERS ?= 2
 
@@ -10,7 +11,7 @@ WORKERS ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help check test test-slow kill browser update docs fuzz bench lint clean
+.PHONY: help check test test-slow kill browser update docs pages pictures fuzz bench lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,12 +40,22 @@ browser:
 	{ as_root apt-get update -q && as_root apt-get install -q -y --no-install-recommends chromium; } >&2 \
 	|| echo "make test-slow: no Chromium here, and it could not be installed: install Debian's package chromium" >&2
 
-update: $(STAMP) ## record the examples anew in snapshots/
+update: $(STAMP) ## record the examples again in snapshots/
 	$(BIN)/hlodiff update
 
-docs: $(STAMP) ## make the page of normalizer passes and the picture of the rooms from the code
+docs: $(STAMP) $(DOCS_STAMP) ## build the docs as a site in build/site; a link that leads nowhere fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+	@echo "open build/site/index.html"
+
+pages: $(STAMP) ## make the pages and pictures of docs/ that come from the code: commands, configuration, JSON, passes, rooms
+	$(BIN)/python -m tests.commands_page
+	$(BIN)/python -m tests.configuration_page
+	$(BIN)/python -m tests.json_schemas
 	$(BIN)/python -m tests.normalizer_page
 	$(BIN)/python -m tests.rooms
+
+pictures: $(STAMP) browser ## make docs/pictures from a real run for three targets and a headless browser
+	$(BIN)/python -m tests.pictures
 
 MINUTES ?= 10
 fuzz: $(STAMP) ## read damaged inputs for MINUTES=10, in child processes; prints finds
@@ -58,11 +69,16 @@ lint: $(STAMP) ## ruff and mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-clean: ## remove .venv and everything that is made anew
+clean: ## remove .venv and everything that can be built again
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "hlodiff needs Python 3.11 or later: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
 	test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[tpu,cuda,dask,examples,dev]'
+	@touch $@
+
+# Only the site needs these, so the tests do not wait for them.
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	@touch $@

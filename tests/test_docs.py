@@ -10,12 +10,15 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from hlodiff.cli.entry import _COMMANDS
+from hlodiff import _HOME
 from hlodiff.config import Config
 from hlodiff.workflows.build_snapshot import build_summary
+from tests import commands_page
 from tests.normalizer_page import PAGE, page
 
 ROOT = Path(__file__).parent.parent
@@ -63,9 +66,31 @@ def test_defaults_in_the_configuration_page() -> None:
         assert re.search(rf"^\| `{key}` \|.*\| `\"?{value}\"?` \|", text, re.MULTILINE), key
 
 
-def test_every_command_stands_in_the_readme() -> None:
-    rows = re.findall(r"^\| `hlodiff ([\w-]+)", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert list(dict.fromkeys(rows)) == list(_COMMANDS)
+def test_the_page_of_commands_is_made_from_the_parser() -> None:
+    assert commands_page.PAGE.read_text() == commands_page.page(), "python -m tests.commands_page"
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    text = (ROOT / "docs/python-api.md").read_text()
+    assert sorted(re.findall(r"^::: hlodiff\.(\w+)$", text, re.MULTILINE)) == sorted(_HOME)
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    def leaves(item: Any) -> list[str]:
+        if isinstance(item, str):
+            return [item]
+        return [leaf for one in (item.values() if isinstance(item, dict) else item) for leaf in leaves(one)]
+
+    nav = leaves(yaml.load((ROOT / "mkdocs.yml").read_text(), yaml.BaseLoader)["nav"])
+    assert sorted(nav) == sorted([*(page.name for page in PAGES if page.parent != ROOT), "changelog.md", "sample.html"])
+
+
+def test_no_page_installs_what_is_not_published() -> None:
+    for path in PAGES:
+        for line in re.findall(r"pip install ([^`#\n]*)", path.read_text()):
+            assert not re.search(r"""(?:^|[\s'"])hlodiff(?:\[[\w,]*\])?(?! @)(?=['"`\s]|$)""", line), (
+                f"{path.name}: {line}"
+            )
 
 
 def test_every_key_of_a_summary_is_explained_in_order() -> None:
@@ -78,10 +103,19 @@ def test_every_key_of_a_summary_is_explained_in_order() -> None:
     assert explained == [*written, "compressed"]
 
 
+def anchors(path: Path) -> set[str]:
+    """What a page's titles are called in links, as GitHub and mkdocs.yml have it."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_links_lead_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
-        assert (path.parent / target).exists(), target
+    for name, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", path.read_text()):
+        target = path.parent / name if name else path
+        assert target.exists(), name
+        assert not anchor or anchor in anchors(target), f"{name}#{anchor}"
 
 
 @pytest.mark.parametrize("name", ["examples", "benchmarks"])

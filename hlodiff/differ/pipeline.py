@@ -115,7 +115,8 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
     """What someone had to do to the old program to get the new one, in as few edits as possible.
 
     Args:
-        old, new: two programs of one stage, as read; noise is taken off here, names and order are not looked at.
+        old: a program, as read; noise is removed here, names and order do not matter.
+        new: another program of the same stage.
         limits: how much may be tried; those that were hit are said in `limit_hits`.
         pruning: whether computations that both programs hold as they are stay unread. Of several equals another may be
             named then, a search that ends early may end elsewhere, and `ignored` counts the noise in the others only.

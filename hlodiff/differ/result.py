@@ -181,8 +181,10 @@ class FusionChange:
     Args:
         kind: "split", "merged", "grew", "shrank", "regrouped", "added", "removed", "dissolved" (its instructions
             stand alone now) or "formed" (the reverse).
-        old, new: the fusion instructions on each side.
-        moved_in, moved_out: instructions that crossed the border.
+        old: the fusion instructions of the old program.
+        new: those of the new one.
+        moved_in: how many instructions moved into them.
+        moved_out: how many moved out.
         intermediate_bytes: bytes of values that must now be written between the new fusions (negative: no longer).
     """
 
@@ -214,9 +216,11 @@ class ModuleDiff:
     """The whole difference of two programs of one stage.
 
     Args:
-        old, new: the programs that were compared.
+        old: the program that was compared.
+        new: the one that it was compared with.
         edits: the program channel; a pattern is one edit with a count. Largest groups of one kind first.
-        schedule, tuning: the two other channels that are compared, same form.
+        schedule: edits of order only, in the same form.
+        tuning: edits of GPU tiles and algorithms, in the same form.
         fusions: the fusion-level story.
         ignored: what was seen different and dropped, by rule, with counts.
         metrics: name -> (old, new); only what can be counted in the programs themselves.

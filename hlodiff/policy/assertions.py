@@ -30,7 +30,8 @@ class Program:
     Args:
         name: what messages call it.
         target: what it is compiled for.
-        stablehlo, compiled: both stages.
+        stablehlo: what JAX hands to XLA.
+        compiled: what XLA makes of it.
         facts: what the compiler says of it, by name: `memory.temp`, `cost.flops`.
         root: the folder that Python files are named relative to.
         donated: entry parameters that the case donates.
