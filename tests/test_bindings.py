@@ -58,7 +58,7 @@ def test_missing_jaxlib_is_a_sentence() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == (
-        "reading StableHLO and HLO protos needs jaxlib, which is missing\nhint: pip install 'jaxlib>=0.9.2'\n"
+        "reading StableHLO and HLO protos needs jaxlib, which is missing\nhint: pip install 'jaxlib>=0.7.1'\n"
     )
 
 

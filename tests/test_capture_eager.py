@@ -10,15 +10,19 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from hlodiff.capture import CapturedProgram, NotChecked, discover, worker_reuse
 from hlodiff.capture.devices import open_target
 from hlodiff.capture.environment import Setting, worker_environment
+from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.lowering import lower, trace
 from hlodiff.capture.program import refusal
 from hlodiff.capture.targets import parse
 from hlodiff.config import Config
+from hlodiff.hlo import read_text
+from hlodiff.normalizer import normalize
 from hlodiff.registry import Case, abstract
 from tests.captured_programs import ABSENT, Project, outcomes
 from tests.captured_programs import project as project
@@ -212,6 +216,84 @@ def test_a_wrapper_around_a_jitted_function_is_captured_as_that_function() -> No
     expected = jax.jit(scaled, static_argnames="n", donate_argnums=0).lower(x, n=3)
     assert traced.names == ("x",)
     assert lower(traced, cpu).as_text() == expected.as_text()
+
+
+class Model:
+    """As a module of Flax: a call is that of the wrapper, which alone may be given the module."""
+
+    def __init__(self) -> None:
+        self.weight = jnp.ones(3)
+
+    @jax.jit
+    def __call__(self, x: jax.Array) -> jax.Array:
+        return self.weight * x
+
+
+jax.tree_util.register_pytree_node(Model, lambda model: ((model.weight,), None), lambda _, weights: filled(*weights))
+
+
+def filled(weight: Any) -> Model:
+    model = object.__new__(Model)
+    model.weight = weight
+    return model
+
+
+def test_an_object_whose_call_is_jitted_is_an_argument_of_it() -> None:
+    x = abstract((3,), "float32")
+    traced = trace(Case(Model(), x), jax.devices("cpu")[0])
+    assert len(traced.names) == 2 and traced.names[1] == "x"
+    expected = Model.__call__.lower(Model(), x)
+    assert lower(traced, jax.devices("cpu")[0]).as_text() == expected.as_text()
+
+
+class Particular:
+    """As a distribution of distrax: only arrays are children, whatever else is in their place is static."""
+
+    def __init__(self, loc: Any, scale: Any) -> None:
+        self.values = (loc, scale)
+
+    def parts(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        held = [isinstance(value, jax.Array) for value in self.values]
+        arrays = tuple(value for value, array in zip(self.values, held, strict=True) if array)
+        return arrays, tuple(None if array else value for value, array in zip(self.values, held, strict=True))
+
+
+def particular(static: tuple[Any, ...], arrays: Any) -> Particular:
+    rest = iter(arrays)
+    return Particular(*(next(rest, None) if value is None else value for value in static))
+
+
+jax.tree_util.register_pytree_node(Particular, Particular.parts, particular)
+
+
+def test_a_container_that_holds_nothing_but_arrays_keeps_its_own() -> None:
+    def shifted(given: Particular, x: jax.Array) -> Any:
+        return particular((None, None), tuple(value + x for value in given.values))
+
+    arguments = Particular(jnp.zeros(3), jnp.ones(3)), jnp.ones(3)
+    traced = trace(Case(shifted, *arguments), jax.devices("cpu")[0])
+    assert lower(traced, jax.devices("cpu")[0]).as_text() == jax.jit(shifted).lower(*arguments).as_text()
+
+
+def test_a_program_that_jax_cannot_print_is_written_by_xla() -> None:
+    """Before 0.9 JAX has no text of what it compiles for a GPU that is not attached."""
+    table = np.arange(100, dtype="float32")
+    lowered = jax.jit(lambda x: jnp.sin(x) + table).lower(abstract((100,), "float32"))
+    compiled = lowered.compile()
+
+    class Unprintable:
+        def as_text(self) -> None:
+            return None
+
+    expected = compiled_text(compiled, lowered)
+    found = compiled_text(Unprintable(), lowered)
+    assert "constant({...})" not in found and normalize(read_text(found)) == normalize(read_text(expected))
+
+
+def test_matrix_products_that_xla_would_measure_are_not_checked() -> None:
+    error = RuntimeError("INTERNAL: Expect autotune result cache hit for deviceless compilation (HLO: %gemm")
+    refused = refusal(parse("cuda-h100"), error)
+    assert refused is not None and "no GPU is attached" in refused[0] and "--xla_gpu_autotune_level=0" in refused[1]
 
 
 def test_workers_have_one_hash_seed_and_ask_for_no_library_of_cuda() -> None:

@@ -120,7 +120,10 @@ def test_nothing_is_missing_where_all_is_there(monkeypatch: pytest.MonkeyPatch) 
     ("versions", "says"),
     [
         ({}, "JAX is not installed"),
-        ({"jax": "0.7.2", "jaxlib": "0.7.2"}, "JAX 0.7.2 is too old to capture with: 0.9 is needed"),
+        (
+            {"jax": "0.7.0", "jaxlib": "0.7.0"},
+            "JAX 0.7.0 is too old to capture with: 0.7.1 is needed\nhint: pip install 'jax>=0.7.1'",
+        ),
         ({"jax": "0.10.2"}, "jaxlib is not installed beside JAX 0.10.2"),
     ],
 )
@@ -130,6 +133,15 @@ def test_a_jax_that_cannot_be_used_gets_a_sentence(
     pretend(monkeypatch, versions)
     with pytest.raises(CaptureError, match=says):
         availability.check_jax()
+
+
+def test_every_supported_jax_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    for version in ("0.7.1", "0.7.2", "0.8.0", "0.9.1", "0.10.2", "0.11.0.dev20260101", "1.0"):
+        pretend(monkeypatch, {"jax": version, "jaxlib": version})
+        availability.check_jax()
+    requirements = Path(__file__).parent.parent.joinpath("pyproject.toml").read_text()
+    oldest = ".".join(map(str, availability.OLDEST_JAX))
+    assert f'"jax>={oldest}"' in requirements and f'"jaxlib>={oldest}"' in requirements
 
 
 def test_flags_that_change_no_program_are_not_recorded() -> None:

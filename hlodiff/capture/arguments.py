@@ -163,6 +163,10 @@ def _axis(part: Any) -> str:
     return "None" if part is None else str(part)
 
 
+ALL_TRACED = object()
+"""The static half of a tree in which everything is traced: a container need not be able to hold None instead."""
+
+
 def split(tree: Any, *, scalars: bool) -> tuple[Any, Any]:
     """The traced leaves of a tree and its static leaves, each with None for the others.
 
@@ -172,20 +176,27 @@ def split(tree: Any, *, scalars: bool) -> tuple[Any, Any]:
     """
     module = module_type()
 
+    def is_value(leaf: Any) -> bool:
+        return is_traced(leaf) or (scalars and is_scalar(leaf))
+
     def one(leaf: Any) -> tuple[Any, Any]:
         if isinstance(leaf, module):
             leaves, treedef = tree_flatten(leaf)
             halves = [(x, None) if is_traced(x) else (None, x) for x in leaves]
             return tree_unflatten(treedef, [h[0] for h in halves]), tree_unflatten(treedef, [h[1] for h in halves])
-        return (leaf, None) if is_traced(leaf) or (scalars and is_scalar(leaf)) else (None, leaf)
+        return (leaf, None) if is_value(leaf) else (None, leaf)
 
     leaves, treedef = tree_flatten(tree, is_leaf=lambda node: isinstance(node, module))
+    if not any(isinstance(leaf, module) for leaf in leaves) and all(map(is_value, leaves)):
+        return tree, ALL_TRACED
     halves = [one(leaf) for leaf in leaves]
     return tree_unflatten(treedef, [half[0] for half in halves]), tree_unflatten(treedef, [half[1] for half in halves])
 
 
 def join(traced: Any, static: Any) -> Any:
     """The inverse of `split`."""
+    if static is ALL_TRACED:
+        return traced
     return tree_map(lambda a, b: b if a is None else a, traced, static, is_leaf=lambda leaf: leaf is None)
 
 

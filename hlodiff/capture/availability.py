@@ -10,7 +10,7 @@ from hlodiff.capture.environment import ptxas_folder
 from hlodiff.capture.targets import TargetName
 from hlodiff.errors import CaptureError
 
-OLDEST_JAX = (0, 9)  # tested: 0.9.2 and 0.10.2; the CUDA plugin of 0.7.2 does not start without CUDA's libraries
+OLDEST_JAX = (0, 7, 1)  # tested: 0.7.1, 0.7.2, 0.8.0, 0.9.1, 0.9.2 and 0.10.2
 
 
 def check_jax() -> None:
@@ -26,7 +26,8 @@ def check_jax() -> None:
     if found is None:
         raise CaptureError("JAX is not installed, and capturing needs it", hint=f"pip install 'jax>={oldest}'")
     if _numbers(found)[: len(OLDEST_JAX)] < OLDEST_JAX:
-        raise CaptureError(f"JAX {found} is too old to capture with: {oldest} is needed", hint="pip install -U jax")
+        hint = f"pip install 'jax>={oldest}'"
+        raise CaptureError(f"JAX {found} is too old to capture with: {oldest} is needed", hint=hint)
     lib = _version("jaxlib")
     if lib is None:
         raise CaptureError(f"jaxlib is not installed beside JAX {found}", hint=f"pip install jaxlib=={found}")

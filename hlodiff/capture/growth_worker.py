@@ -93,5 +93,5 @@ def _case(
 def _lowered(case: Case, target: Target, size: int, compile_too: bool) -> LoweredProgram:
     forget_compiled()
     lowered = lower(trace(case, target.devices[0]), target.devices[0])
-    compiled = compiled_text(lowered.compile()) if compile_too else ""
+    compiled = compiled_text(lowered.compile(), lowered) if compile_too else ""
     return LoweredProgram(size, lowered.as_text(debug_info=True), compiled)

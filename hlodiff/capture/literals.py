@@ -19,6 +19,7 @@ import numpy as np
 from hlodiff.capture import jax_private
 from hlodiff.capture.arguments import module_type
 from hlodiff.capture.messages import NamedTable
+from hlodiff.capture.pass_dumps import written_text
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
 from hlodiff.hlo.grammar import ELIDED_CONSTANT_LINE
 from hlodiff.hlo.model import bits_of
@@ -38,20 +39,25 @@ _INSTRUCTION_LITERAL = 8
 _LITERAL_SHAPE = 1
 
 
-def compiled_text(compiled: Any) -> str:
+def compiled_text(compiled: Any, lowered: Any = None) -> str:
     """The text of a compiled program, with its constants printed or, where they are large, hashed.
 
     Args:
         compiled: a `jax.stages.Compiled`.
+        lowered: what it was compiled of; needed where JAX cannot print what it compiled.
 
     Returns:
-        `compiled.as_text()`, with the constants that it omits.
+        `compiled.as_text()`, with the constants that it omits. Where JAX cannot print what it compiled, as before 0.9
+        for a GPU that is not attached, it is compiled once more and XLA writes the text.
 
     Example:
-        >>> compiled_text(jax.jit(jnp.sin).lower(1.0).compile())[:9]  # doctest: +SKIP
+        >>> lowered = jax.jit(jnp.sin).lower(1.0)  # doctest: +SKIP
+        >>> compiled_text(lowered.compile(), lowered)[:9]  # doctest: +SKIP
         'HloModule'
     """
     text = compiled.as_text()
+    if text is None and lowered is not None:
+        return text_of(*written_text(lowered))
     if LEFT_OUT not in text:
         return str(text)
     return "\n\n".join(_whole(text, module) for module in jax_private.hlo_modules(compiled))

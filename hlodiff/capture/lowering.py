@@ -236,7 +236,14 @@ def jitted(case: Case, convert: Callable[[Any], Any]) -> tuple[Any, tuple[Any, .
 
 
 def _abstract(device: Any, tree: Any) -> Any:
-    return tree_map(lambda leaf: without_numbers(leaf, device), tree)
+    """The tree with abstract arrays; a container that takes no others for arrays keeps its own, as distrax' do."""
+    abstract = tree_map(lambda leaf: without_numbers(leaf, device), tree)
+    structures: list[Any] = [jax.tree.structure(abstract), jax.tree.structure(tree)]
+    if structures[0] == structures[1]:
+        return abstract
+    if type(tree) in (tuple, list):
+        return type(tree)(_abstract(device, one) for one in tree)
+    return {key: _abstract(device, one) for key, one in tree.items()} if type(tree) is dict else tree
 
 
 def _is_jitted(fn: Any) -> bool:
@@ -262,7 +269,7 @@ def _open(fn: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
             bound, fn = (fn.__self__, *bound), fn.__func__
         elif hasattr(fn, "func") and hasattr(fn, "args") and hasattr(fn, "keywords"):
             bound, keywords, fn = (*fn.args, *bound), {**fn.keywords, **keywords}, fn.func
-        elif isinstance(fn, module_type()) and _is_opened(fn):
+        elif _is_jitted(type(fn).__call__) or (isinstance(fn, module_type()) and _is_opened(fn)):
             bound, fn = (fn, *bound), type(fn).__call__
         else:
             break

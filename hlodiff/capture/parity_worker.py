@@ -306,4 +306,5 @@ def _compiled(one: _Lowering, target: Target) -> str:
     if one.call is None:
         return ""
     call = one.call
-    return compiled_text(jax_private.lowered_for(target.devices[0], lambda: jax_private.lowered_again(*call)).compile())
+    lowered = jax_private.lowered_for(target.devices[0], lambda: jax_private.lowered_again(*call))
+    return compiled_text(lowered.compile(), lowered)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from hlodiff.errors import CaptureError
 MOST_BYTES = 4 * 1024**3
 """A dump that grows larger is stopped: 80 texts of a program of 100,000 instructions have about 1 GB."""
 _SECONDS = 0.2
+_OPTIMIZED = "after_optimizations"
 
 
 def dump_options(folder: Path) -> dict[str, bool | str]:
@@ -55,6 +57,28 @@ def compile_with_dump(lowered: Any, folder: Path, most: int = MOST_BYTES) -> Any
         hint = "ask for a smaller case of the function: passes treat it alike"
         raise CaptureError(f"XLA's pass dump grew larger than {most >> 20:,} MiB", hint=hint)
     return compiled
+
+
+def written_text(lowered: Any) -> tuple[str, bytes | None]:
+    """Compile a lowered program and let XLA write it: for programs that JAX compiles and cannot print.
+
+    Args:
+        lowered: what `jax.jit(f).lower()` gives.
+
+    Returns:
+        the optimized program as XLA prints it, and as an `HloModuleProto`.
+
+    Raises:
+        CaptureError: XLA wrote none.
+    """
+    with tempfile.TemporaryDirectory(prefix="hlodiff-") as name, contextlib.chdir(name):
+        options = {"xla_dump_to": name, "xla_dump_hlo_as_text": True, "xla_dump_hlo_as_proto": True}
+        lowered.compile(compiler_options=options)
+        texts = sorted(Path(name).glob(f"*{_OPTIMIZED}.txt"))
+        if not texts:
+            raise CaptureError("XLA compiled the program, and neither JAX nor XLA printed it")
+        proto = texts[-1].with_suffix(".hlo.pb")
+        return texts[-1].read_text(), proto.read_bytes() if proto.is_file() else None
 
 
 @contextlib.contextmanager

@@ -30,6 +30,10 @@ _CALLBACK = (
     'for Equinox\'s errors (error_if, so most of diffrax) set env = { EQX_ON_ERROR = "nan" } in [tool.hlodiff]; '
     f"else remove jax.debug.print and callbacks, or {_LEAVE_OUT}"
 )
+_AUTOTUNING = (
+    'set xla_flags = ["--xla_gpu_autotune_level=0"] in [tool.hlodiff], which takes XLA\'s default instead; '
+    "JAX 0.9 and later need no flag"
+)
 
 
 def cannot_open(name: TargetName, error: Exception) -> tuple[str, str]:
@@ -73,6 +77,8 @@ def refusal(name: TargetName, error: Exception) -> tuple[str, str] | None:
         return "it calls back into Python, which JAX lowers for CUDA only where a GPU is attached", _CALLBACK
     if "jaxlib/cuda/versions_helpers.cc" in text:  # seen with jnp.linalg.eig
         return f"JAX lowers it only where it can load the libraries of CUDA ({one_line(error)})", _LEAVE_OUT
+    if "autotune result" in text and "deviceless" in text:  # XLA before JAX 0.9, for each matrix product
+        return "XLA of this JAX measures how to run a matrix product, and no GPU is attached", _AUTOTUNING
     if "ptxas" in text.lower():
         return f"XLA found no ptxas that it can use ({one_line(error)})", "pip install nvidia-cuda-nvcc-cu12"
     if "Only interpret mode is supported on CPU backend" in text:
@@ -243,7 +249,7 @@ def _compile(bench: Bench, request: Request, name: TargetName, target: Target, t
         compiled = compile_with_dump(lowered, Path(request.dump)) if request.dump else lowered.compile()
         seconds["compile"] = time.perf_counter() - start
         found |= {"memory": facts.memory(compiled), "cost": facts.cost(compiled)}
-        return CapturedProgram(*where, stablehlo, compiled_text(compiled), found, seconds)
+        return CapturedProgram(*where, stablehlo, compiled_text(compiled, lowered), found, seconds)
     except Exception as error:
         if is_own(error):
             return CaptureFailure(*where, message(error), "")

@@ -1,7 +1,7 @@
 """The only file of `hlo` that imports jaxlib: MLIR bindings and XLA's HLO module, imported when first needed.
 
 jaxlib promises stability for none of this. `tests/test_bindings.py` fails clearly when something moves.
-Tried with jaxlib 0.9.2 and 0.10.2; jax itself is never imported.
+Tried with jaxlib 0.7.1 to 0.10.2; jax itself is never imported.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from hlodiff.errors import HlodiffError, ReadError
 from hlodiff.interrupts import deferred
 
-_INSTALL = "pip install 'jaxlib>=0.9.2'"
+_INSTALL = "pip install 'jaxlib>=0.7.1'"
 # Regions, types and locations nested deeper end the process: MLIR reads them by recursion.
 _DEPTH = 200
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|//[^\n]*|->|[(\[{<]+|[)\]}>]+', re.DOTALL)
@@ -75,8 +75,10 @@ def context() -> Any:
         found.enable_multithreading(False)  # a context starts threads of its own: more time than they save
         found.append_dialect_registry(_registry())
         found.load_all_available_dialects()
-        for name in ("sdy", "mpmd", "chlo", "stablehlo"):
+        for name in ("sdy", "chlo", "stablehlo"):
             _load(f"jaxlib.mlir.dialects.{name}").register_dialect(found)
+        with contextlib.suppress(ModuleNotFoundError):  # jaxlib 0.7.1 has none
+            importlib.import_module("jaxlib.mlir.dialects.mpmd").register_dialect(found)
         _load("jaxlib.mlir.dialects.mhlo").register_mhlo_dialect(found)
         found.allow_unregistered_dialects = True  # operations and types of others are kept as they are written
     except AttributeError as error:
