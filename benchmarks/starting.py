@@ -22,7 +22,7 @@ from hlodiff.hlo.parser import read_hlo
 MOST_HELP, MOST_DIFF = 120, 350
 MOST_CAPTURE = 1.02
 _PROGRAM = "mlp_gradient"  # of the examples; its compiled program has about 200 lines
-_HEAVY = ("jax", "jaxlib", "numpy", "scipy", "igraph", "jinja2")
+_HEAVY = ("jax", "jaxlib", "numpy", "scipy", "jinja2")
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,12 +60,11 @@ HOME: dict[str, tuple[str, ...]] = {
     "jaxlib": ("capture/jax_private.py", "hlo/mlir.py"),
     "networkx": ("graph", "differ/"),
     "click": ("cli/",),
-    "igraph": ("report/html/",),
     "jinja2": ("report/html/",),
     "markupsafe": ("report/html/",),
     "pytest": ("pytest_plugin/",),
 }
-HEAVY = ("jax", "jaxlib", "equinox", "networkx", "rich", "click", "igraph", "jinja2")
+HEAVY = ("jax", "jaxlib", "equinox", "networkx", "rich", "click", "jinja2")
 
 
 def sources() -> list[Path]:
@@ -238,7 +237,7 @@ def test_diff_of_two_hlo_files_imports_no_jax(tmp_path: Path) -> None:
     names, done = modules_after(command, tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "cosine" in done.stdout
-    assert not {"jax", "jaxlib", "equinox", "igraph", "jinja2"} & set(heavy(names))
+    assert not {"jax", "jaxlib", "equinox", "jinja2"} & set(heavy(names))
     assert "networkx" in names  # what differs is a graph, however small
     assert not {"numpy", "scipy", "hlodiff.capture"} & names  # 0.1 s and more, before anything is read
 

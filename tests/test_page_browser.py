@@ -159,8 +159,8 @@ def test_filters(tab: Tab, small: Path) -> None:
 
 def test_keys_alone_lead_to_an_edit_and_back(tab: Tab, small: Path) -> None:
     opened(tab, small)
-    tab.keyboard.press("j")
-    tab.keyboard.press("j")
+    for _ in range(shown(tab).index("train_step tpu-v5e") + 1):
+        tab.keyboard.press("j")
     tab.keyboard.press("Enter")
     tab.wait_for_selector("#program:not([hidden])")
     assert tab.locator("#program-name").text_content() == "train_step"
@@ -179,7 +179,7 @@ def test_keys_alone_lead_to_an_edit_and_back(tab: Tab, small: Path) -> None:
     assert tab.locator("#program").is_visible()
     tab.keyboard.press("Escape")
     tab.wait_for_selector("#overview:not([hidden])")
-    assert tab.evaluate("document.activeElement.getAttribute('href')") == "#program-1"
+    assert tab.evaluate("document.activeElement.getAttribute('href')") == "#train_step/tpu-v5e/compiled"
 
 
 def seen(tab: Tab) -> list[str]:
@@ -314,7 +314,7 @@ def test_numbers_and_tabs_by_keys(tab: Tab, small: Path) -> None:
             break
         tab.keyboard.press("ArrowRight")
     rows = tab.locator("#numbers section").first.locator("tbody tr").all_text_contents()
-    assert rows[:2] == ["exponential01\u25b2 was 0", "tanh10\u25bc now 0"]
+    assert rows[:2] == ["exponential01was 0", "tanh10now 0"]
 
 
 @pytest.mark.parametrize("width", [400, 900, 1600])

@@ -351,7 +351,7 @@ class _Lines:
     def _source(self, program: ProgramComparison, side: int, place: Place | None) -> str:
         if place is None or place.library or self.report.source_line is None:
             return ""
-        return self.report.source_line(program.name, program.target, side, place.file, place.line)
+        return self.report.source_line(program.name, program.target, side, place.file, place.line).strip()
 
     def _order(self, line: ChangedLine, groups: Sequence[EditGroup]) -> tuple[object, ...]:
         edited = bool(line.old_source or line.new_source) and line.old_source != line.new_source

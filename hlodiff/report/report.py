@@ -27,7 +27,7 @@ class ToolchainChange:
 
 
 SourceLine: TypeAlias = Callable[[str, str | None, int, str, int], str]
-"""Name and target of a program, its side, file and line -> the text of the line without indentation; "" if unknown."""
+"""Name and target of a program, its side, file and line -> the text of the line; "" if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -254,6 +254,17 @@ def inside(file: str) -> bool:
     return bool(file) and ".." not in parts and parts[0] != "" and ":" not in parts[0] and not file.startswith("<")
 
 
+def is_python(file: str) -> bool:
+    """Whether a path is that of Python inside the folder and not hidden: anybody may have written what names it.
+
+    Example:
+        >>> is_python("pkg/model.py"), is_python(".env"), is_python(".git/hook.py"), is_python("../x.py")
+        (True, False, False, False)
+    """
+    parts = file.replace("\\", "/").split("/")
+    return inside(file) and file.endswith(".py") and not any(part.startswith(".") for part in parts)
+
+
 def line_in_repository(where: Place | None, folder: str) -> tuple[str, int] | None:
     """The file below the top of the repository, and the line; None where the repository does not have it.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hlodiff.errors import StoreError
-from hlodiff.report.wording import inside
+from hlodiff.report.wording import is_python
 from hlodiff.snapshots.trees import git
 
 WORK_TREE = "work tree"
@@ -41,7 +41,7 @@ class SourceLines:
     Example:
         >>> lines = SourceLines(Path("."), (SourceSide("HEAD"), SourceSide(WORK_TREE)))
         >>> lines("train_step", "cpu", 1, "model.py", 31)  # doctest: +SKIP
-        'x = jax.nn.silu(layer(x))'
+        '    x = jax.nn.silu(layer(x))'
     """
 
     root: Path
@@ -50,16 +50,16 @@ class SourceLines:
     _commits: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def __call__(self, name: str, target: str | None, side: int, file: str, line: int) -> str:
-        """The text of a line without indentation."""
+        """The text of a line; "" where it is not known, and of anything but Python of the project."""
         source = self.sides[side]
-        if source is None or not inside(file) or line < 1:
+        if source is None or not is_python(file) or line < 1:
             return ""
         try:
             revision = self._recorded(source, f"{name}/{target}" if target else name)
             lines = self._lines(revision, file) if revision else ()
         except (StoreError, OSError):
             return ""
-        return lines[line - 1].strip()[:_LONGEST] if line <= len(lines) else ""
+        return lines[line - 1].rstrip()[:_LONGEST] if line <= len(lines) else ""
 
     def _recorded(self, side: SourceSide, folder: str) -> str:
         """The commit whose sources made a program; "" where the snapshot was changed since and nobody committed it."""
@@ -83,7 +83,8 @@ class SourceLines:
         if key not in self._files:
             if revision == WORK_TREE:
                 path = self.root / file
-                ok = path.is_file() and path.stat().st_size <= _MOST_BYTES
+                ok = path.resolve().is_relative_to(self.root.resolve()) and path.is_file()
+                ok = ok and path.stat().st_size <= _MOST_BYTES
                 text = path.read_text(encoding="utf-8", errors="replace") if ok else ""
             else:
                 text = self._git(["show", "--end-of-options", f"{revision}:./{file}"])

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from hlodiff.differ.placement import compute_place, format_memory_space
 from hlodiff.differ.result import Edit, FusionChange, ModuleDiff, Site
-from hlodiff.hlo.model import Instruction, Shape, Stage
+from hlodiff.hlo.model import Computation, Instruction, Shape, Stage
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.report.edits import format_fusion
-from hlodiff.report.grouping import edit_groups_of
+from hlodiff.report.grouping import REPLACED, EditGroup, edit_groups_of
 from hlodiff.report.html.layers import DrawingLayout, Point, layered_layout
 from hlodiff.report.html.limits import PageLimits
 from hlodiff.report.html.listing import Listing, Matching, Place, place_of
 from hlodiff.report.lines import clip, printable
 
 _BESIDE = 4
-_SEEDS = 8
+_SEEDS = 16
 _FEW = 12  # so few on both sides together show too little
 
 
@@ -139,130 +139,201 @@ _HEAD = 24
 _WIDEST = 26
 
 
-def picture(matching: Matching, side: int, scene: Scene, listing: Listing | None) -> dict[str, Any] | None:
-    """One side of a drawing as plain values.
+_Node = tuple[int, int]
+"""What is drawn at one place: an instruction of the old side and one of the new side, -1 where one has none."""
+
+
+@dataclass(slots=True)
+class _Level:
+    """What is drawn of one pair of computations: both sides at the same places, so that they can be compared.
 
     Args:
-        matching: both programs.
-        side: 0 for the old one, 1 for the new one.
-        scene: what is drawn of it.
-        listing: where its instructions are shown line by line; None where they are not.
-
-    Returns:
-        "nodes", "boxes" (fusions around nodes) and "edges", from the upper left corner; None where nothing is drawn.
+        computations: of the old and of the new side; -1 for none.
+        nodes: in an order in which operands come first.
+        inner: what is drawn inside of a node, by its number.
+        layout: where each node lies.
     """
-    if scene.outer < 0 or not scene.nodes:
-        return None
-    return _DrawingDraft(matching, side, scene, listing).drawn()
+
+    computations: tuple[int, int]
+    nodes: list[_Node]
+    links: list[tuple[int, int]] = field(default_factory=list)
+    of: list[set[int]] = field(default_factory=list)
+    sizes: list[tuple[float, float]] = field(default_factory=list)
+    inner: dict[int, _Level] = field(default_factory=dict)
+    layout: DrawingLayout = field(default_factory=lambda: DrawingLayout((), (), 0, 0))
 
 
 class _DrawingDraft:
-    def __init__(self, matching: Matching, side: int, scene: Scene, listing: Listing | None) -> None:
-        self.matching, self.side, self.scene, self.listing = matching, side, scene, listing
-        self.nodes: list[dict[str, Any]] = []
-        self.boxes: list[dict[str, Any]] = []
-        self.edges: list[list[list[int]]] = []
+    """Both sides of a drawing, laid out once: what corresponds lies at the same place on both."""
+
+    def __init__(
+        self, matching: Matching, scenes: tuple[Scene, Scene], focus: Container[tuple[int, Place]],
+        listing: Listing | None,
+    ) -> None:  # fmt: skip
+        self.matching, self.scenes, self.focus, self.listing = matching, scenes, focus, listing
+        self.found: tuple[dict[str, list[Any]], dict[str, list[Any]]] = (
+            {"nodes": [], "boxes": [], "edges": [], "only": []},
+            {"nodes": [], "boxes": [], "edges": [], "only": []},
+        )
 
     def drawn(self) -> dict[str, Any]:
         """Lay out each fusion by itself, then all of it with fusions as boxes."""
-        order = sorted(self.scene.nodes)
-        inner = {fusion: self.inner(fusion) for fusion in sorted(self.scene.inside)}
-        nodes = {n: self.node((self.scene.outer, n)) for n in order}
-        sizes = [self.size(nodes[n], inner.get(n)) for n in order]
-        found = layered_layout(sizes, self.links(self.scene.outer, order))
-        for n, center, size in zip(order, found.centers, sizes, strict=True):
-            corner = center[0] - size[0] / 2, center[1] - size[1] / 2
-            node = nodes[n] | _rounded(x=corner[0], y=corner[1], w=size[0], h=size[1])
-            if n in inner:
-                self.boxes.append(node)
-                self.put(inner[n], (corner[0] + (size[0] - inner[n][1].width) / 2, corner[1] + _HEAD))
+        top = self.level(
+            (self.scenes[0].outer, self.scenes[1].outer), (set(self.scenes[0].nodes), set(self.scenes[1].nodes))
+        )
+        for number, node in enumerate(top.nodes):
+            inside = [scene.inside.get(n, {}) if n >= 0 else {} for scene, n in zip(self.scenes, node, strict=True)]
+            if any(inside):
+                callees = [self.callee(side, n) if inside[side] else -1 for side, n in enumerate(node)]
+                top.inner[number] = self.level((callees[0], callees[1]), (set(inside[0]), set(inside[1])))
+                self.place(top.inner[number])
+        self.place(top)
+        self.write(top, (0, 0))
+        values = [self.value(side) for side in (0, 1)]
+        return {"old": values[0], "new": values[1], **_rounded(w=top.layout.width, h=top.layout.height)}
+
+    def callee(self, side: int, fusion: int) -> int:
+        return self.matching.at(side, (self.scenes[side].outer, fusion)).called[0]
+
+    def level(self, computations: tuple[int, int], shown: tuple[set[int], set[int]]) -> _Level:
+        """Pairs and single instructions of two computations, operands first, with the edges of either side."""
+        partners = self.matching.partners[0]
+        pairs = {n: match[1] for n in shown[0] if (match := partners.get((computations[0], n)))
+                 and match[0] == computations[1] and match[1] in shown[1]}  # fmt: skip
+        taken: set[int] = set()
+        for n in sorted(pairs):  # an instruction of the new side can be the match of several
+            if pairs[n] in taken:
+                del pairs[n]
             else:
-                self.nodes.append(node)
-        self.lines(found, (0, 0))
-        body = self.matching.body(self.side, self.scene.outer)
-        entry = self.scene.outer == self.matching.modules[self.side].entry
-        left = len(body.instructions) - len(order)
-        return {
-            "in": ("ENTRY %" if entry else "%") + clip(printable(body.name), 60),
-            "left": left,
-            "nodes": self.nodes,
-            "boxes": self.boxes,
-            "edges": self.edges,
-            **_rounded(w=found.width, h=found.height),
-        }
+                taken.add(pairs[n])
+        nodes = [(n, pairs.get(n, -1)) for n in shown[0]] + [(-1, n) for n in shown[1] - set(pairs.values())]
+        nodes.sort(key=lambda node: (max(node[1], -1), node[0]) if node[1] >= 0 else (node[0], -1))
+        at = [{node[side]: number for number, node in enumerate(nodes) if node[side] >= 0} for side in (0, 1)]
+        links: dict[tuple[int, int], set[int]] = {}
+        for side in (0, 1):
+            for n in sorted(shown[side]):
+                for operand in dict.fromkeys(self.matching.at(side, (computations[side], n)).operands):
+                    if operand in at[side]:
+                        links.setdefault((at[side][operand], at[side][n]), set()).add(side)
+        order = operands_first(len(nodes), list(links))
+        number_of = {number: at for at, number in enumerate(order)}
+        moved = {(number_of[a], number_of[b]): sides for (a, b), sides in links.items()}
+        return _Level(computations, [nodes[n] for n in order], list(moved), list(moved.values()))
 
-    def inner(self, fusion: int) -> tuple[list[dict[str, Any]], DrawingLayout]:
-        callee = self.matching.at(self.side, (self.scene.outer, fusion)).called[0]
-        order = sorted(self.scene.inside[fusion])
-        nodes = [self.node((callee, n)) for n in order]
-        found = layered_layout([self.size(node, None) for node in nodes], self.links(callee, order))
-        return nodes, found
+    def place(self, level: _Level) -> None:
+        level.sizes = [self.size(level, number) for number in range(len(level.nodes))]
+        level.layout = layered_layout(level.sizes, level.links)
 
-    def put(self, inner: tuple[list[dict[str, Any]], DrawingLayout], corner: Point) -> None:
-        nodes, found = inner
-        for node, center in zip(nodes, found.centers, strict=True):
-            width, height = self.size(node, None)
-            at = corner[0] + center[0] - width / 2, corner[1] + center[1] - height / 2
-            self.nodes.append(node | _rounded(x=at[0], y=at[1], w=width, h=height))
-        self.lines(found, corner)
-
-    def lines(self, found: DrawingLayout, corner: Point) -> None:
-        for path in found.edges:
-            self.edges.append([[round(x + corner[0]), round(y + corner[1])] for x, y in path])
-
-    def links(self, computation: int, order: list[int]) -> list[tuple[int, int]]:
-        """Lines between what is drawn, from operand to user, each once."""
-        at = {n: number for number, n in enumerate(order)}
-        instructions = self.matching.body(self.side, computation).instructions
-        return [(at[o], at[n]) for n in order for o in dict.fromkeys(instructions[n].operands) if o in at]
-
-    def size(
-        self, node: dict[str, Any], inner: tuple[list[dict[str, Any]], DrawingLayout] | None
-    ) -> tuple[float, float]:
-        words = [node["op"], node["shape"], *node["places"]]
+    def size(self, level: _Level, number: int) -> tuple[float, float]:
+        """Room for the words of both sides, and for what is inside."""
+        values = [
+            self.node(side, (level.computations[side], n)) for side, n in enumerate(level.nodes[number]) if n >= 0
+        ]
+        words = [word for one in values for word in (one["op"], one["shape"], *one["places"], one.get("was", ""))]
         width = max(map(len, words)) * _CHARACTER + 2 * _PAD + 8
+        inner = level.inner.get(number)
         if inner is None:
-            return round(width), _LINE * (2 + bool(node["places"])) + 10
-        return round(max(width * 1.3, inner[1].width + 2 * _PAD)), round(inner[1].height + _HEAD + _PAD)
+            lines = max(2 + bool(one["places"]) + ("was" in one) for one in values)
+            return round(width), _LINE * lines + 10
+        return round(max(width * 1.3, inner.layout.width + 2 * _PAD)), round(inner.layout.height + _HEAD + _PAD)
 
-    def node(self, place: Place) -> dict[str, Any]:
-        it = self.matching.at(self.side, place)
-        match = self.matching.partners[self.side].get(place)  # both sides of a pair go by the new place
-        words = self.places(place, it)
-        line = self.line(place)
-        literal = f"({it.literal})" if it.literal is not None and it.opcode in ("parameter", "constant") else ""
+    def write(self, level: _Level, corner: Point) -> None:
+        """Everything at its place, for each side what it has."""
+        for number, node in enumerate(level.nodes):
+            center, (width, height) = level.layout.centers[number], level.sizes[number]
+            x, y = corner[0] + center[0] - width / 2, corner[1] + center[1] - height / 2
+            inner = level.inner.get(number)
+            for side, n in enumerate(node):
+                if n >= 0:
+                    value = self.node(side, (level.computations[side], n)) | _rounded(x=x, y=y, w=width, h=height)
+                    self.found[side]["nodes" if inner is None else "boxes"].append(value)
+            if inner:
+                self.write(inner, (x + (width - inner.layout.width) / 2, y + _HEAD))
+        for path, sides in zip(level.layout.edges, level.of, strict=True):
+            points = [[round(x + corner[0]), round(y + corner[1])] for x, y in path]
+            for side in sorted(sides):
+                self.found[side]["only"] += [len(self.found[side]["edges"])] if len(sides) == 1 else []
+                self.found[side]["edges"].append(points)
+
+    def value(self, side: int) -> dict[str, Any] | None:
+        """One side; None where nothing is drawn of it."""
+        scene = self.scenes[side]
+        if scene.outer < 0 or not scene.nodes:
+            return None
+        body = self.matching.body(side, scene.outer)
+        entry = scene.outer == self.matching.modules[side].entry
+        name = ("ENTRY %" if entry else "%") + clip(printable(body.name), 60)
+        return {"in": name, "left": len(body.instructions) - len(scene.nodes), **self.found[side]}
+
+    def node(self, side: int, place: Place) -> dict[str, Any]:
+        it = self.matching.at(side, place)
+        match = self.matching.partners[side].get(place)  # both sides of a pair go by the new place
+        words = self.places(side, place, it)
+        line = self.line(side, place)
+        was = self.matching.at(0, match).opcode if match and side else it.opcode
         return {
-            "op": clip(printable(it.opcode + literal), _WIDEST),
-            "shape": clip(printable(_shape(it.shape)), _WIDEST),
+            "op": clip(printable(_named(it)), _WIDEST),
+            "shape": clip(printable(format_shape_of(it.shape)), _WIDEST),
             "places": words,
             "host": any("host" in word for word in words),
-            "kind": self.matching.kinds[self.side].get(place, ""),
-            "key": "{}.{}".format(*(place if self.side or not match else match)),
+            "kind": self.matching.kinds[side].get(place, ""),
+            "key": "{}.{}".format(*(place if side or not match else match)) + ("" if side or match else "-"),
             "line": line,
-        } | (
-            {"text": clip(printable(print_instruction(self.matching.modules[self.side], *place)), 400)}
-            if line < 0
-            else {}
-        )
+            **({"was": clip(f"was {printable(was)}", _WIDEST)} if was != it.opcode else {}),
+            **({"focus": 1} if (side, place) in self.focus else {}),
+        } | ({"text": clip(printable(print_instruction(self.matching.modules[side], *place)), 400)} if line < 0 else {})
 
-    def line(self, place: Place) -> int:
-        sides = (place, None) if self.side == 0 else (None, place)
-        return self.listing.site(*sides)[self.side] if self.listing else -1
+    def line(self, side: int, place: Place) -> int:
+        sides = (place, None) if side == 0 else (None, place)
+        return self.listing.site(*sides)[side] if self.listing else -1
 
-    def places(self, place: Place, it: Instruction) -> list[str]:
+    def places(self, side: int, place: Place, it: Instruction) -> list[str]:
         """Where it runs and where its bytes lie, in one line, unless that is what everybody expects."""
-        runs = compute_place(self.matching.body(self.side, place[0]), it)
-        spaces = dict.fromkeys(leaf.layout.memory_space for leaf in it.shape.leaves() if leaf.layout)
-        words = [format_memory_space(space, self.matching.platforms[self.side]) for space in spaces if space]
-        parts = [f"runs on {printable(runs)}"] if runs != "device" else []
-        parts += [f"in {'host memory' if word == 'host' else word}" for word in words[:1]]
-        return [clip(", ".join(parts), _WIDEST)] if parts else []
+        words = place_words(self.matching.body(side, place[0]), it, self.matching.platforms[side])
+        return [clip(", ".join(words), _WIDEST)] if words else []
 
 
-def _shape(shape: Shape) -> str:
+def operands_first(count: int, links: Sequence[tuple[int, int]]) -> list[int]:
+    """An order of nodes in which each comes after those that lead to it; where that closes a circle, the first goes on.
+
+    Example:
+        >>> operands_first(3, [(2, 0), (0, 1)])
+        [2, 0, 1]
+    """
+    waiting = [0] * count
+    users: list[list[int]] = [[] for _ in range(count)]
+    for a, b in links:
+        waiting[b] += 1
+        users[a].append(b)
+    left = set(range(count))
+    order = []
+    while left:
+        n = min(left, key=lambda n: (waiting[n] > 0, n))
+        left.discard(n)
+        order.append(n)
+        for user in users[n]:
+            waiting[user] -= 1
+    return order
+
+
+def place_words(body: Computation, it: Instruction, platform: str) -> list[str]:
+    """Where an instruction runs and where its bytes lie, unless that is the device and its main memory."""
+    runs = compute_place(body, it)
+    spaces = dict.fromkeys(leaf.layout.memory_space for leaf in it.shape.leaves() if leaf.layout)
+    words = [format_memory_space(space, platform) for space in spaces if space]
+    parts = [f"runs on {printable(runs)}"] if runs != "device" else []
+    return parts + [f"in {'host memory' if word == 'host' else word}" for word in words[:1]]
+
+
+def _named(it: Instruction) -> str:
+    literal = f"({it.literal})" if it.literal is not None and it.opcode in ("parameter", "constant") else ""
+    return it.opcode + literal
+
+
+def format_shape_of(shape: Shape) -> str:
     """A shape without layouts."""
     if shape.tuple_shapes:
-        return f"({', '.join(map(_shape, shape.tuple_shapes))})"
+        return f"({', '.join(map(format_shape_of, shape.tuple_shapes))})"
     return f"{shape.element_type}[{','.join(map(str, shape.dimensions))}]" if shape.is_array else shape.element_type
 
 
@@ -295,15 +366,19 @@ def drawings_of(
 
     Returns:
         drawings, and how many more there would have been with more room. Each has "what" in words, "change", its number
-        in the list of changes (-1 for fusions), "old" and "new".
+        in the list of changes (-1 for fusions), its size "w" and "h", "old" and "new": their "nodes", "boxes" (fusions
+        around nodes) and "edges" from the upper left corner, what corresponds at the same place on both, and "only",
+        the numbers of the edges that the other side does not have.
     """
     made: list[Callable[[], dict[str, Any]]] = [
         partial(_of_fusions, change, matching, listing, limits) for change in _listed_fusions(diff.fusions, limits)
     ]
     edit_groups = edit_groups_of(diff.reported, stage, root)
     for number, edit_group in enumerate(edit_groups[: limits.drawings - len(made)]):
-        seeds = _seeds(diff.reported[edit_group.edits[0][1]], diff.reported, edit_group.edits[0][1])
-        made.append(partial(_drawing, edit_group.what, number, edit_group.kind, seeds, matching, listing, limits))
+        old, new, focus = _seeds(edit_group, diff.reported)
+        made.append(
+            partial(_drawing, edit_group.what, number, edit_group.kind, (old, new), focus, matching, listing, limits)
+        )
     found: list[dict[str, Any]] = []
     for at, make in enumerate(made):
         drawing = make()
@@ -321,20 +396,28 @@ def _listed_fusions(changes: Iterable[FusionChange], limits: PageLimits) -> list
     return listed[: limits.drawings // 2]
 
 
-def _seeds(edit: Edit, edits: Sequence[Edit], number: int) -> tuple[list[Place], list[Place]]:
-    """The first place of an edit, then those of what follows from it."""
-    first = edit.sites[:1]
-    following = [pair for other in edits if other.cause == number for pair in other.sites[:2]]
+def _seeds(edit_group: EditGroup, edits: Sequence[Edit]) -> tuple[list[Place], list[Place], set[tuple[int, Place]]]:
+    """The first place of an edit (of a replaced subgraph all of it), then what follows; and which of it is in focus."""
+    own = [edits[number] for _, number in edit_group.edits]
+    numbers = {number for _, number in edit_group.edits[:1]}
+    first = [pair for edit in own[:1] for pair in edit.sites[:1]]
+    if edit_group.kind == REPLACED:
+        numbers = {number for _, number in edit_group.edits if edits[number].region == own[0].region}
+        first = [pair for number in sorted(numbers) for pair in edits[number].sites]
+    following = [pair for other in edits if other.cause in numbers for pair in other.sites[:2]]
+    focus = {(side, place) for pair in first for side in (0, 1) if (place := place_of(pair[side]))}
     old, new = ([place_of(pair[side]) for pair in (*first, *following)] for side in (0, 1))
-    return [place for place in old if place], [place for place in new if place]
+    return [place for place in old if place], [place for place in new if place], focus
 
 
 def _of_fusions(
     change: FusionChange, matching: Matching, listing: Listing | None, limits: PageLimits
 ) -> dict[str, Any]:
     seeds = _inside(change.old, matching, 0), _inside(change.new, matching, 1)
-    words = format_fusion(change)
-    return _drawing(words, -1, "changed", seeds, matching, listing, limits)
+    focus = {
+        (side, place) for side, sites in enumerate((change.old, change.new)) for place in map(place_of, sites) if place
+    }
+    return _drawing(format_fusion(change), -1, "changed", seeds, focus, matching, listing, limits)
 
 
 def _inside(sites: Sequence[Site], matching: Matching, side: int) -> list[Place]:
@@ -353,10 +436,11 @@ def _drawing(
     number: int,
     kind: str,
     seeds: tuple[list[Place], list[Place]],
+    focus: Container[tuple[int, Place]],
     matching: Matching,
     listing: Listing | None,
     limits: PageLimits,
 ) -> dict[str, Any]:
     scenes = scenes_of(matching, seeds, limits.drawn)
-    old, new = (picture(matching, side, scene, listing) for side, scene in enumerate(scenes))
-    return {"what": clip(printable(what), 120), "change": number, "kind": kind, "old": old, "new": new}
+    drawn = _DrawingDraft(matching, scenes, focus, listing).drawn()
+    return {"what": clip(printable(what), 120), "change": number, "kind": kind, **drawn}

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import LoopComparison, compare_loops
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy import PROGRAM_RULES, over_programs
+from hlodiff.report.addresses import program_address
 from hlodiff.report.counts import outcomes
 from hlodiff.report.executed import executed_pair, format_executed
 from hlodiff.report.findings import SEVERITIES
+from hlodiff.report.functions import WORST
 from hlodiff.report.lines import printable
 from hlodiff.report.report import Report
-from hlodiff.report.rows import by_how_much, format_number
-from hlodiff.report.view import FindingView, ProgramView, ReportView
-from hlodiff.report.wording import FORMATS, Place, Unit, format_change, format_sides
+from hlodiff.report.rows import by_how_much, format_number, key_numbers
+from hlodiff.report.verdict import THRESHOLD, judged
+from hlodiff.report.view import FindingView, ProgramView, ReportView, Verdict
+from hlodiff.report.wording import FORMATS, Place, Unit, format_change, format_sides, many
 
 _WORDS = {"identical": "unchanged", "not_checked": "not checked", "over_budget": "over budget"}
 _OF_COMMAND = {"added": {"check": "new"}, "removed": {"check": "orphaned"}}
@@ -44,6 +47,11 @@ class OverviewStage:
     status: str
     by_kind: dict[str, int]
     body: str
+
+    @property
+    def address(self) -> str:
+        """Where a page has it."""
+        return program_address(self.program.name, self.program.target, self.program.stage)
 
     @property
     def kind(self) -> str:
@@ -94,8 +102,21 @@ class OverviewRow:
     def numbers(self) -> list[tuple[str, str, str, str]]:
         """Name, both sides, change and mark of the numbers that matter most, compiled ones where there are any."""
         found = next((stage.program.numbers for stage in reversed(self.stages) if stage.program.numbers), ())
-        ranked = sorted(found, key=lambda one: (not one.relevant, -one.rank))
+        ranked = sorted((one for one in found if one.relevant), key=lambda one: (not one.mark, -one.rank))
         return [(one.name, format_number(one), by_how_much(one), one.mark) for one in ranked[:_MOST_NUMBERS]]
+
+    @property
+    def below(self) -> str:
+        """How many of them changed by less than the threshold."""
+        found = next((stage.program.numbers for stage in reversed(self.stages) if stage.program.numbers), ())
+        count = sum(not one.relevant for one in found)
+        return f"{many(count, 'number')} below the threshold" if count else ""
+
+    @property
+    def verdict(self) -> Verdict | Literal[""]:
+        """Whether it got better or worse, by the compiled program where there is one; "" where nothing changed."""
+        changed = [stage.program for stage in self.stages if stage.program.status == "changed"]
+        return changed[-1].verdict if changed else ""
 
     @property
     def where(self) -> str:
@@ -118,13 +139,14 @@ class OverviewRow:
         return " ".join(dict.fromkeys(words))
 
 
-def overview_rows(report: Report, view: ReportView, bodies: Sequence[int]) -> list[OverviewRow]:
-    """All programs of a report, those to look at first in front.
+def overview_rows(report: Report, view: ReportView, bodies: Sequence[int], in_order: bool = False) -> list[OverviewRow]:
+    """All programs of a report, those to look at first in front: by status, then worse before better.
 
     Args:
         report: what a command found out.
         view: the same in words.
         bodies: for each stage the number of its body, -1 for none.
+        in_order: whether they are one program after the other, as after passes, and stay so within a status.
     """
     found: dict[tuple[str, str | None], list[OverviewStage]] = {}
     for number, program in enumerate(view.programs):
@@ -142,7 +164,7 @@ def overview_rows(report: Report, view: ReportView, bodies: Sequence[int]) -> li
         kind = "broken" if any(stage.kind == "broken" for stage in stages) else kind
         status = "could not be judged" if kind == "broken" else format_status(kind, report.command)
         rows.append(OverviewRow(tuple(stages), kind, status, tuple(word for word in SEVERITIES if word in severities)))
-    return sorted(rows, key=lambda row: _WORST.index(row.kind))
+    return sorted(rows, key=lambda row: (_WORST.index(row.kind), 0 if in_order else WORST.index(row.verdict or "same")))
 
 
 def format_status(status: str, command: str) -> str:
@@ -233,20 +255,23 @@ _GROUPS = (
 
 Pairs = Mapping[str, tuple[float, float]]
 XLAS_COST = "XLA's cost"
+_EXECUTED = "One call of the program (executed)"
 
 
-def tables_of(program: ProgramComparison) -> list[dict[str, Any]]:
+def tables_of(program: ProgramComparison, threshold: float = THRESHOLD) -> list[dict[str, Any]]:
     """All numbers of a program, those of JSON, in tables.
 
     Args:
         program: any.
+        threshold: the share of a number below which its change is neither better nor worse.
 
     Returns:
-        tables with a title and rows of name, old and new number, the same in words, and the change in words.
+        tables with a title and rows of name, old and new number, the same in words, the change in words, and "better"
+        or "worse", "" for what has no direction.
 
     Example:
         >>> tables_of(ProgramComparison("f", "cpu", "compiled", "added", op_counts={"add": 2}))[0]["rows"]
-        [['add', 0, 2, '0', '2', 'was 0']]
+        [['add', 0, 2, '0', '2', 'was 0', '']]
     """
     metrics, loops = program.metrics(), compare_loops(program)
     grouped: dict[str, dict[str, tuple[float, float]]] = {"Counts": {}}
@@ -254,10 +279,16 @@ def tables_of(program: ProgramComparison) -> list[dict[str, Any]]:
         prefix, title = next((group for group in _GROUPS if name.startswith(group[0])), ("", "Counts"))
         short = name.removeprefix(prefix) if prefix.endswith(".") else name
         grouped.setdefault(title, {})[short] = pair
-    tables = [_table("Operations", program.op_count_pairs(), loops)]
-    order = ["Memory", "XLA's cost", "Collectives", "Counts", "Custom calls"]
+    tables = [{"title": _EXECUTED, "rows": _executed_rows(program)}, _table("Memory", grouped.get("Memory", {}), loops)]
+    tables.append(_table("Operations", program.op_count_pairs(), loops))
+    order = ["XLA's cost", "Collectives", "Counts", "Custom calls"]
     tables += [_table(title, grouped.get(title, {}), loops) for title in order]
-    tables.insert(1, {"title": "One call of the program (executed)", "rows": _executed_rows(program)})
+    judged_numbers = judged(program, key_numbers(program), threshold) if program.diff else ()
+    marks = {one.name: one.mark for one in judged_numbers if one.relevant and program.stage == "compiled"}
+    for table in tables:
+        if table["title"] in ("Memory", _EXECUTED):
+            for row in table["rows"]:
+                row[6] = marks.get(row[0], "") if row[1] != row[2] else ""
     kinds = program.metrics_by_kind()
     tables += [_table(_KINDS.get(kind, kind), pairs, loops) for kind, pairs in kinds.items() if len(kinds) > 1]
     return [table for table in tables if table["rows"]]
@@ -292,4 +323,4 @@ def _table(title: str, pairs: Pairs, loops: LoopComparison) -> dict[str, Any]:
 def _row(name: str, old: float, new: float, unit: Unit, comparable: bool) -> list[Any]:
     before, after = format_sides(old, new, FORMATS[unit])
     by = format_change(old, new) if old != new and comparable else ""
-    return [printable(name.replace("_", " ")), old, new, before, after, by]
+    return [printable(name.replace("_", " ")), old, new, before, after, by, ""]

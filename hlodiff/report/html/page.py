@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from hlodiff.report.addresses import fragment, program_address
 from hlodiff.report.functions import verdict_rows
 from hlodiff.report.html.limits import PAGE_LIMITS, PageLimits
 from hlodiff.report.html.overview import (
@@ -75,14 +76,14 @@ def to_page(
             script=Markup(script),
             bodies=[(one.type, Markup(one.text)) for one in bodies.stored],
             passes=passes,
-            **_values(report, view, bodies, limits),
+            **_values(report, view, bodies, limits, bool(passes)),
         )
     )
     return page.rstrip("\n") + "\n"
 
 
-def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLimits) -> dict[str, Any]:
-    rows = overview_rows(report, view, bodies.of_program)
+def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLimits, in_order: bool) -> dict[str, Any]:
+    rows = overview_rows(report, view, bodies.of_program, in_order)
     shown = rows[: limits.programs]
     first = overview_findings(view)
     verdicts = verdict_rows(view.functions, view.programs, ROW_WORDS[view.command])
@@ -91,6 +92,7 @@ def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLim
         "totals": format_totals(replace(view, next="")),
         "tiles": tiles_of(rows),
         "marks": MARKS,
+        "address_of": program_address,
         "verdicts": verdicts[:MOST_VERDICTS] if len(view.functions) > 1 else (),
         "rows": shown,
         "hidden_rows": len(rows) - len(shown),
@@ -144,5 +146,6 @@ def _environment() -> Environment:
         # Every word that goes into the page, whoever wrote it; escaping comes after.
         finalize=lambda value: value if isinstance(value, (Markup, int)) else plain(value),
     )
+    environment.filters["fragment"] = fragment
     environment.filters["grouped"] = lambda count: f"{count:,}"
     return environment

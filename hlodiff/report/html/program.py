@@ -5,26 +5,30 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from pathlib import Path, PurePosixPath
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.grouping import Origins
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.metadata import is_library, own_frame, portable_file
-from hlodiff.hlo.model import Frame, Stage
+from hlodiff.hlo.model import Frame
+from hlodiff.report.addresses import edit_address
 from hlodiff.report.edits import format_change, format_edit, listed_changes
+from hlodiff.report.functions import shown_place
 from hlodiff.report.grouping import EditGroup, edit_groups_of, format_follows
 from hlodiff.report.html.drawing import drawings_of
 from hlodiff.report.html.limits import PageLimits
 from hlodiff.report.html.listing import Listing, Matching, Place, listing_of, place_of
 from hlodiff.report.html.overview import tables_of
 from hlodiff.report.lines import clip, printable
-from hlodiff.report.report import Report
+from hlodiff.report.report import Report, SourceLine
 from hlodiff.report.sections import format_cost
-from hlodiff.report.wording import many
+from hlodiff.report.wording import is_python, many
 
 _LARGEST = 1 << 20
 _WIDEST = 200
@@ -41,10 +45,12 @@ class Sources:
     Args:
         root: the project's folder; "" where there is none.
         around: lines before and after.
+        source_line: gives the lines of either side, see `Report`; None where they are not known.
     """
 
     root: str
     around: int
+    source_line: SourceLine | None = None
     _files: dict[str, list[str]] = field(default_factory=dict)
 
     def excerpt(self, source: Sequence[Frame]) -> dict[str, Any] | None:
@@ -67,14 +73,45 @@ class Sources:
             else None
         )
 
+    def both(self, program: ProgramComparison, stacks: Sequence[Sequence[Frame]]) -> list[dict[str, Any]]:
+        """The lines around a change on the old and on the new side; one where they are the same.
+
+        Args:
+            program: whose change it is.
+            stacks: for both sides the frames of the first instruction, () for none.
+
+        Returns:
+            excerpts with "side": "old", "new", "both", or "now" for a file as it is now, where the side's is not known.
+        """
+        found = [self._of_side(program, side, stack) for side, stack in enumerate(stacks)]
+        if not any(found):
+            now = next((one for stack in reversed(stacks) if (one := self.excerpt(stack))), None)
+            return [{"side": "now"} | now] if now else []
+        old, new = found
+        if old and new and old["lines"] == new["lines"] and old["line"] - old["first"] == new["line"] - new["first"]:
+            return [{"side": "both"} | new]
+        return [{"side": name} | one for name, one in zip(("old", "new"), found, strict=True) if one]
+
+    def _of_side(self, program: ProgramComparison, side: int, stack: Sequence[Frame]) -> dict[str, Any] | None:
+        place = shown_place(tuple(stack), self.root)
+        if place is None or place.library or self.source_line is None:
+            return None
+        ask = partial(self.source_line, program.name, program.target, side, place.file)
+        if not ask(place.line):
+            return None
+        first = max(place.line - self.around, 1)
+        lines = [printable(ask(n).expandtabs(4)[:_WIDEST]) for n in range(first, place.line + self.around + 1)]
+        while not lines[-1]:
+            lines.pop()
+        return {"file": printable(place.file), "line": place.line, "first": first, "lines": lines}
+
     def _lines(self, name: str) -> list[str]:
         if name not in self._files:
             self._files[name] = self._read(name)
         return self._files[name]
 
     def _read(self, name: str) -> list[str]:
-        parts = PurePosixPath(name).parts
-        if not name.endswith(".py") or any(part.startswith(".") for part in parts):
+        if not is_python(name):
             return []
         try:
             top = Path(self.root).resolve()
@@ -91,27 +128,29 @@ _MOST_FRAMES = 60
 _LONGEST = 600
 
 
-def changes_of(
-    diff: ModuleDiff, stage: Stage, root: str, listing: Listing | None, sources: Sources, limits: PageLimits
-) -> dict[str, Any]:
+def changes_of(subject: Subject, diff: ModuleDiff, listing: Listing | None) -> dict[str, Any]:
     """All changes of a program, by channel.
 
     Args:
-        diff: the difference.
-        stage: of its programs.
-        root: the project's folder.
+        subject: the program, and how much is listed.
+        diff: its difference.
         listing: where the instructions are shown; None where they are not.
-        sources: Python files of the project.
-        limits: how much is listed.
 
     Returns:
         for each channel with changes its list; "more" counts the edit groups that are not listed.
     """
     found: dict[str, Any] = {}
+    known: Counter[str] = Counter()
+    limits = subject.limits
     for channel in _CHANNELS:
         edits: tuple[Edit, ...] = diff.reported if channel == "edits" else getattr(diff, channel)
-        edit_groups = edit_groups_of(edits, stage, root)
-        shown = [_change(edit_group, edits, listing, sources, limits) for edit_group in edit_groups[: limits.changes]]
+        edit_groups = edit_groups_of(edits, subject.program.stage, subject.root)
+        shown = []
+        for edit_group in edit_groups[: limits.changes]:
+            address = edit_address(edit_group)
+            known[address] += 1
+            again = f"-{known[address]}" if known[address] > 1 else ""
+            shown.append({"id": address + again} | _change(edit_group, edits, listing, subject))
         found[channel] = {"list": shown, "more": max(len(edit_groups) - limits.changes, 0)}
     return found
 
@@ -127,9 +166,8 @@ def places_of(diff: ModuleDiff) -> tuple[set[Place], set[Place]]:
     return found
 
 
-def _change(
-    edit_group: EditGroup, edits: Sequence[Edit], listing: Listing | None, sources: Sources, limits: PageLimits
-) -> dict[str, Any]:
+def _change(edit_group: EditGroup, edits: Sequence[Edit], listing: Listing | None, subject: Subject) -> dict[str, Any]:
+    limits = subject.limits
     own = [edits[number] for _, number in edit_group.edits]
     roots = {number for _, number in edit_group.edits}
     followers = [edit for edit in edits if edit.cause in roots]
@@ -144,7 +182,7 @@ def _change(
         "fields": _fields(first),
         "texts": [_text(first.old), _text(first.new)],
         "stack": [_plain(frame) for frame in edit_group.stack[:_MOST_FRAMES]],
-        "source": sources.excerpt(first.source),
+        "sources": subject.sources.both(subject.program, subject.stacks(own)),
         "follows": format_follows(edit_group),
     }
     value["sites"] = _sites(own, listing, limits)
@@ -206,6 +244,23 @@ class Subject:
     root: str
     sources: Sources
     limits: PageLimits
+    threshold: float
+
+    def stacks(self, edits: Sequence[Edit]) -> tuple[tuple[Frame, ...], tuple[Frame, ...]]:
+        """The frames of the first instruction of edits on the old and on the new side."""
+        old, new = (
+            next((site for edit in edits for pair in edit.sites if (site := pair[side])), None) for side in (0, 1)
+        )
+        return (
+            self.origins[0].stack(old.computation, old.instruction) if old else (),
+            self.origins[1].stack(new.computation, new.instruction) if new else () if old else edits[0].source,
+        )
+
+    @cached_property
+    def origins(self) -> tuple[Origins, Origins]:
+        """Scopes and frames of both sides."""
+        assert self.program.diff
+        return Origins(self.program.diff.old), Origins(self.program.diff.new)
 
     @cached_property
     def matching(self) -> Matching:
@@ -243,7 +298,7 @@ def body_of(subject: Subject, room: int) -> str:
 def _accounts(subject: Subject, room: int) -> Iterator[dict[str, Any]]:
     """Everything, then without lines, without drawings, with fewer and fewer changes, with numbers alone."""
     program, diff = subject.program, subject.program.diff
-    bare: dict[str, Any] = {"tables": tables_of(program), "left_out": [], "limits": []}
+    bare: dict[str, Any] = {"tables": tables_of(program, subject.threshold), "left_out": [], "limits": []}
     if program.log:
         bare["log"] = printable(program.log[-20_000:], lines=True)
     if diff is None or not (diff.edits or diff.schedule or diff.tuning):
@@ -296,7 +351,7 @@ def _remarks(program: ProgramComparison, listing: Listing) -> dict[str, Any]:
 
 
 def _changes(subject: Subject, diff: ModuleDiff, listing: Listing | None) -> dict[str, Any]:
-    return changes_of(diff, subject.program.stage, subject.root, listing, subject.sources, subject.limits)
+    return changes_of(subject, diff, listing)
 
 
 _SHARE = 8  # how much more than its equal share a program may take
@@ -337,7 +392,7 @@ def bodies_of(report: Report, limits: PageLimits) -> BodyStore:
         report: what a command found out.
         limits: how much goes into a page.
     """
-    sources = Sources(report.root, limits.excerpt)
+    sources = Sources(report.root, limits.excerpt, report.source_line)
     numbers = [number for number, program in enumerate(report.programs) if has_body(program)]
     numbers.sort(key=lambda n: (report.programs[n].status == "identical", size_of(report.programs[n]), n))
     known: dict[StoredBody, int] = {}
@@ -345,7 +400,7 @@ def bodies_of(report: Report, limits: PageLimits) -> BodyStore:
     room = limits.page_bytes
     for at, number in enumerate(numbers):
         share = min(room, max(room // (len(numbers) - at) * _SHARE, _LEAST))
-        body = _fitting(Subject(report.programs[number], report.root, sources, limits), share)
+        body = _fitting(Subject(report.programs[number], report.root, sources, limits, report.threshold), share)
         room -= len(body.text) if body not in known else 0
         found[number] = known.setdefault(body, len(known))
     return BodyStore(list(known), found)

@@ -1,6 +1,7 @@
 // The list of changes of a program: root causes first, each with all there is to know about it on demand.
 class Changes {
-  constructor(place, found, listing, onDraw) {
+  constructor(place, found, listing, address, onDraw) {
+    this.address = address;
     this.listing = listing;
     this.onDraw = onDraw;
     this.items = [];
@@ -20,8 +21,9 @@ class Changes {
       make("span", { class: "what" }, change.what),
       change.count > 1 ? make("b", { class: "times", title: `${number(change.count)} instructions` }, `\u00d7 ${number(change.count)}`) : null,
       make("span", { class: "under" }, [change.where, change.cost].filter((word) => word).join(" \u00b7 ")));
+    const link = make("a", { class: "permalink quiet", tabindex: -1, href: `${this.address}/${change.id}`, title: "Link to this change", "aria-label": `Link to change ${this.items.length + 1}` }, `#${this.items.length + 1}`);
     const more = make("div", { class: "more", id, hidden: true });
-    const node = make("li", {}, button, more);
+    const node = make("li", {}, make("div", { class: "change-head" }, button, link), more);
     this.items.push({ change, button, more, node });
     this.at.set(change, this.items.length - 1);
     return node;
@@ -56,6 +58,7 @@ class Changes {
       item.node.classList.toggle("open", open);
       if (open) this.into(item.node);
     }
+    history.replaceState(null, "", change ? `${this.address}/${change.id}` : this.address);
     if (!change) return;
     this.rove(change);
     this.onDraw(change);
@@ -100,11 +103,14 @@ class Changes {
     return make("p", { class: "sites" }, make("span", { class: "site", "aria-live": "polite" }, `1 of ${number(change.sites.length)}`), " places ", go(-1, "\u2039", "previous"), go(1, "\u203a", "next"));
   }
 
-  source({ source }) {
-    if (!source) return null;
-    return make("figure", { class: "source" }, make("figcaption", {}, `${source.file} as it is now`),
-      make("pre", {}, source.lines.map((line, n) => make("span", { class: source.first + n === source.line ? "line here" : "line" },
-        make("span", { class: "gutter" }, `${source.first + n}${source.first + n === source.line ? " \u25b8" : "  "}`), `${line}\n`))));
+  // The lines of Python around it: old and new side by side where there is room, one where both are the same.
+  source({ sources }) {
+    const titles = { old: "old", new: "new", both: "old and new", now: "as it is now" };
+    if (!sources.length) return null;
+    return make("div", { class: "sources" }, sources.map((source) => make("figure", { class: `source ${source.side}` },
+      make("figcaption", {}, make("b", {}, titles[source.side]), ` ${source.file}`),
+      make("pre", { tabindex: 0, "aria-label": `${source.file}, ${titles[source.side]}` }, source.lines.map((line, n) => make("span", { class: source.first + n === source.line ? "line here" : "line" },
+        make("span", { class: "gutter" }, `${source.first + n}${source.first + n === source.line ? " \u25b8" : "  "}`), `${line}\n`))))));
   }
 
   followers(change) {

@@ -23,4 +23,5 @@ const many = (count, one, several) => `${number(count)} ${count === 1 ? one : se
 
 // A sign and a word for each kind of edit: colour is never all there is.
 const SIGNS = { added: "+", removed: "\u2212", changed: "~", moved: "\u2933", replaced: "\u21c4" };
+const MARKS = { worse: "\u25b2", better: "\u25bc", mixed: "\u25c6", same: "=" };
 const sign = (kind) => make("span", { class: `sign ${kind}`, role: "img", "aria-label": kind, title: kind }, SIGNS[kind] || "\u00b7");

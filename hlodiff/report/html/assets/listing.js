@@ -17,7 +17,7 @@ class Listing extends Folds {
     this.panes = SIDES.map((name, side) => {
       const canvas = make("div", { class: "canvas" });
       const pane = make("div", {
-        class: `pane ${name}`, tabindex: 0, role: "grid", "aria-label": `${name} program`, "aria-readonly": "true",
+        class: `pane ${name}`, tabindex: 0, role: "treegrid", "aria-label": `${name} program`, "aria-readonly": "true",
         onscroll: () => this.scrolled(side),
         onkeydown: (event) => this.key(event, side),
         onclick: (event) => this.click(event, side),
@@ -141,12 +141,13 @@ class Listing extends Folds {
     const signs = mark ? SIGNS[mark.kind] : elsewhere ? "\u21c5" : "";
     const says = mark ? mark.kind : elsewhere ? "the same, elsewhere in the other program" : "";
     node.prepend(make("span", { class: "gutter", "aria-hidden": "true" }, gutter),
-      make("span", { class: "sign", role: "img", "aria-label": says, title: says }, signs));
+      make("span", { class: "sign", ...(signs ? { role: "rowheader", "aria-label": says, title: says } : { "aria-hidden": "true" }) }, signs));
     const compared = mark && (mark.kind === "changed" || mark.kind === "moved") && other >= 0;
     const text = this.text(side, line);
     // What no one reads until it changes; the line that is chosen is shown whole below.
     if (compared) cell.append(...shownLine(text, this.text(1 - side, other)));
     else cell.append(...shownLine(text.replace(/, backend_config=\{[^]{24,}$/, ", backend_config={\u2026}")));
+    if (this.wanted) markHits(cell, this.wanted);
   }
 
   click(event, side) {
@@ -245,19 +246,28 @@ class Listing extends Folds {
     return true;
   }
 
-  // The next line with these words in it, on either side.
-  find(words) {
-    const wanted = words.toLowerCase();
-    const rows = this.rows[0].length;
-    const line = this.chosen[this.side];
-    const start = line < 0 ? -1 : this.rowOf[this.side][line];
-    for (let n = 1; n <= rows; n++) {
-      const row = (start + n + rows) % rows;
-      for (const side of [1, 0]) {
-        const at = this.rows[side][row];
-        if (at >= 0 && this.text(side, at).toLowerCase().includes(wanted)) { this.select(side, at, true); return true; }
-      }
+  // Marks these words wherever they stand; the rows that hold them, on either side, are what `find` walks through.
+  search(words) {
+    const wanted = words.trim().toLowerCase();
+    if (wanted === this.wanted) return;
+    this.wanted = wanted;
+    this.hits = [];
+    for (let row = 0; wanted && row < this.rows[0].length; row++) {
+      const side = [1, 0].find((one) => this.rows[one][row] >= 0 && this.text(one, this.rows[one][row]).toLowerCase().includes(wanted));
+      if (side !== undefined) this.hits.push([row, side]);
     }
-    return false;
+    this.render(true);
+  }
+
+  // To the next hit, or the one before; its number, from 1, and 0 for none.
+  find(by) {
+    if (!this.hits.length) return 0;
+    const line = this.chosen[this.side];
+    const now = line < 0 ? (by > 0 ? -1 : Infinity) : this.rowOf[this.side][line];
+    let at = by > 0 ? this.hits.findIndex(([row]) => row > now) : this.hits.findLastIndex(([row]) => row < now);
+    if (at < 0) at = by > 0 ? 0 : this.hits.length - 1;
+    const [row, side] = this.hits[at];
+    this.select(side, this.rows[side][row], true);
+    return at + 1;
   }
 }

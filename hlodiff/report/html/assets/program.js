@@ -18,15 +18,15 @@ class ProgramView {
       tab.addEventListener("keydown", (event) => this.tabKey(event, tab));
     }
     byId("find").addEventListener("keydown", (event) => this.findKey(event));
+    byId("find").addEventListener("input", () => this.search());
     byId("everything").addEventListener("click", () => this.toggleEverything());
     byId("previous").addEventListener("click", () => this.step(-1));
     byId("next").addEventListener("click", () => this.step(1));
   }
 
   // What there is to show of a program, and the link that leads to it; null where there is nothing.
-  async load(index) {
-    const link = document.querySelector(`a.open[data-program="${index}"]`);
-    const body = link ? byId(`body-${link.dataset.body}`) : null;
+  async load(link) {
+    const body = byId(`body-${link.dataset.body}`);
     return body ? { link, value: await unpacked(body) } : null;
   }
 
@@ -38,7 +38,8 @@ class ProgramView {
     this.listing = null;
     const all = Object.values(found).flatMap((channel) => channel.list);
     if (value.listing) this.listing = new Listing(byId("sides"), value.listing, all, (change) => this.chosen(change));
-    this.changes = new Changes(byId("changes"), found, this.listing, (change) => this.draw(change));
+    this.changes = new Changes(byId("changes"), found, this.listing, link.getAttribute("href"), (change) => this.draw(change));
+    if (this.listing) this.search();
     byId("everything").setAttribute("aria-pressed", String(Boolean(this.listing && this.listing.everything)));
     empty(byId("chosen"));
     empty(byId("numbers"), numbersOf(value.tables), value.log ? make("section", { class: "card" }, make("h3", {}, "Log"), make("pre", { class: "text" }, value.log)) : null);
@@ -46,12 +47,14 @@ class ProgramView {
   }
 
   head(link, value) {
-    const { name, target, status, kind, headline, reason } = link.dataset;
+    const { name, target, status, kind, headline, reason, verdict } = link.dataset;
     byId("program-name").textContent = name;
     empty(byId("program-of"), [[target, ""], [status, kind]].map(([word, badge]) => word ? make("span", { class: `badge ${badge}` }, word) : null));
     empty(byId("program-stages"), [...link.closest("tr").querySelectorAll("a.open")].map((one) =>
       make("a", { href: one.getAttribute("href"), "aria-current": one === link ? "page" : null, title: one.dataset.status }, one.dataset.stage)));
-    empty(byId("program-says"), [headline, reason].filter((word) => word).map((word) => make("p", {}, word)));
+    const numbers = link.closest("tr").querySelector(".key-numbers");
+    empty(byId("program-says"), verdict && verdict !== "same" && numbers ? make("p", { class: "key-numbers" }, make("b", { class: `verdict ${verdict}` }, `${MARKS[verdict]} ${verdict}`),
+      ...[...numbers.cloneNode(true).children]) : null, [headline, reason].filter((word) => word).map((word) => make("p", {}, word)));
     empty(byId("program-notes"), (value.limits || []).map((note) => make("p", { class: "note" }, note)),
       value.left_out.map((note) => make("p", { class: "note" }, note)));
     byId("cut").textContent = (value.cut || []).join(", ");
@@ -68,7 +71,7 @@ class ProgramView {
     byId("changes").hidden = !all.length;
     const has = { listing: this.listing, drawing: (value.drawings || []).length, numbers: true };
     for (const tab of this.tabs) tab.hidden = !has[tab.dataset.tab];
-    this.drawings = has.drawing ? new Drawings(byId("drawings"), value.drawings, (side, line) => this.listing.text(side, line), (name, node) => this.fromDrawing(name, node)) : null;
+    this.drawings = has.drawing ? new Drawings(byId("drawings"), value.drawings, this.link.dataset.address.replaceAll("/", " "), (side, line) => this.listing.text(side, line), (name, node) => this.fromDrawing(name, node)) : null;
     this.tab(this.tabs.find((tab) => !tab.hidden).dataset.tab);
   }
 
@@ -80,7 +83,21 @@ class ProgramView {
       byId(`panel-${tab.dataset.tab}`).hidden = !chosen;
     }
     this.now = name;
+    document.body.classList.toggle("in-graph", name === "drawing");
     if (name === "listing" && this.listing) this.listing.render(true);
+  }
+
+  // Opens the change that an address names, and its line; says so where the page does not have it.
+  showEdit(id) {
+    const item = this.changes.items.find((one, at) => one.change.id === id || `edit-${at + 1}` === id);
+    if (!item) {
+      byId("program-notes").append(make("p", { class: "note", role: "status" }, "The change that this link names is no longer in this program."));
+      return;
+    }
+    this.changes.show(item.change);
+    this.changes.visit(item.change, 0);
+    item.button.scrollIntoView({ block: "nearest" });
+    item.button.focus({ preventScroll: true });
   }
 
   start() {
@@ -138,10 +155,27 @@ class ProgramView {
 
   findKey(event) {
     if (event.key === "Enter" && event.target.value && this.listing) {
-      const found = this.listing.find(event.target.value);
-      event.target.setAttribute("aria-invalid", String(!found));
-    } else if (event.key === "Escape") { event.stopPropagation(); event.target.blur(); }
-    else event.target.removeAttribute("aria-invalid");
+      this.search();
+      this.found(this.listing.find(event.shiftKey ? -1 : 1));
+    } else if (event.key === "Escape") {
+      event.stopPropagation();
+      event.target.value = "";
+      this.search();
+      event.target.blur();
+    }
+  }
+
+  search() {
+    if (!this.listing) return;
+    this.listing.search(byId("find").value);
+    this.found(0);
+  }
+
+  // `2 of 7`, or how many there are where none is chosen yet.
+  found(at) {
+    const { hits, wanted } = this.listing;
+    byId("found").textContent = !wanted ? "" : at ? `${number(at)} of ${number(hits.length)}` : hits.length ? many(hits.length, "line") : "not found";
+    byId("find").setAttribute("aria-invalid", String(Boolean(wanted && !hits.length)));
   }
 
   focusFilter() {

@@ -4,19 +4,42 @@ const view = new ProgramView();
 
 let turn = 0;
 
+function addressed() {
+  try { return decodeURIComponent(location.hash.slice(1)); } catch { return location.hash.slice(1); }
+}
+
+// The link to a program by its address: name, target and stage, or fewer of them; `program-3` is its number.
+function linkTo(address) {
+  const links = [...document.querySelectorAll("a.open")];
+  const whole = links.find((link) => link.dataset.address === address || `program-${link.dataset.program}` === address);
+  if (whole || !address) return whole;
+  const row = [...document.querySelectorAll("#programs tr")].find(({ dataset, cells }) => cells[0].querySelector("a.main")
+    && [dataset.target ? `${dataset.name}/${dataset.target}` : dataset.name, dataset.name].includes(address));
+  const main = row && row.querySelector("a.main").getAttribute("href");
+  return links.find((link) => link.getAttribute("href") === main);
+}
+
 async function route() {
   const mine = ++turn;
-  const found = /^#program-(\d+)$/.exec(location.hash);
-  const loaded = found ? await view.load(found[1]) : null;
+  const address = addressed();
+  const [, program, edit] = /^(.*?)(?:\/(edit-[0-9a-f]+(?:-\d+)?))?$/s.exec(address);
+  const link = linkTo(address) || linkTo(program);
+  const loaded = link ? await view.load(link) : null;
   if (mine !== turn) return; // somebody went on meanwhile
   const open = loaded !== null;
   if (open) view.open(loaded);
   byId("overview").hidden = open;
   byId("program").hidden = !open;
   document.body.classList.toggle("in-program", open);
-  if (open) { view.tab(view.now); view.start(); byId("program-name").focus(); } else if (view.link) view.link.closest("tr").querySelector("a.main").focus();
+  if (open) {
+    view.tab(view.now);
+    view.start();
+    byId("program-name").focus();
+    if (edit && link.dataset.address !== address) view.showEdit(edit);
+  } else if (view.link) view.link.closest("tr").querySelector("a.main").focus();
   if (!open) view.link = null;
-  window.scrollTo(0, 0);
+  if (!open || !edit) window.scrollTo(0, 0);
+  byId("lost").hidden = open || !address || Boolean(document.getElementById(address));
 }
 
 function theme(next) {

@@ -66,3 +66,27 @@ function shownLine(text, other) {
   }
   return nodes;
 }
+
+// Marks what was searched for in a line that is shown; a hit may reach over several of its pieces.
+function markHits(cell, wanted) {
+  const text = cell.textContent.toLowerCase();
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  const nodes = [];
+  while (walker.nextNode()) nodes.push(walker.currentNode);
+  const found = [];
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) found.push([at, at + wanted.length]);
+  let start = 0;
+  for (const node of nodes) {
+    const end = start + node.data.length;
+    const inside = found.filter(([from, to]) => from < end && to > start).map(([from, to]) => [Math.max(from - start, 0), Math.min(to, end) - start]);
+    start = end;
+    if (!inside.length) continue;
+    const pieces = [];
+    let last = 0;
+    for (const [from, to] of inside) {
+      pieces.push(node.data.slice(last, from), make("mark", { class: "hit" }, node.data.slice(from, to)));
+      last = to;
+    }
+    node.replaceWith(...pieces, node.data.slice(last));
+  }
+}
