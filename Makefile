@@ -30,7 +30,7 @@ test-slow: $(STAMP) browser ## run the others: whole runs of the command, every 
 KILLS ?= 300
 SEED ?= 0
 
-kill: $(STAMP) ## kill update, check and accept KILLS times (300) at random points and look at what is left
+kill: $(STAMP) ## kill what writes or makes temporary folders KILLS times (300) at random points and look at what is left
 	$(BIN)/python -m tests.kill $(KILLS) $(SEED)
 
 # What the tests of the HTML page drive; where it cannot be installed, those tests fail and say so.

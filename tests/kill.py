@@ -1,4 +1,4 @@
-"""Kills `update`, `check` and `accept` at random points: `python -m tests.kill [COUNT] [SEED]`.
+"""Kills commands that write or make temporary folders at random points: `python -m tests.kill [COUNT] [SEED]`.
 
 After each kill every snapshot is whole, old or new; no process and no temporary folder of the run stays once the next
 run has begun, and that run finishes what was begun.
@@ -6,6 +6,7 @@ run has begun, and that run finishes what was begun.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -28,6 +29,17 @@ from hlodiff.workflows.build_snapshot import parse
 _SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 _NAMES = ("a", "b", "c", "d")
 _PATIENCE = 60  # seconds until the processes of a killed run are gone
+_COMMANDS = {
+    "update": ["update", "--jobs", "1"],
+    "check": ["check", "--jobs", "1"],
+    "accept": ["accept", "--all"],
+    "record": ["record", "-o", "recording", "--", sys.executable, "run.py"],
+    "against": ["check", "--against", "HEAD", "--jobs", "1"],
+    "passes": ["check", "--passes", "--jobs", "1"],
+    "upgrade": ["upgrade", "--python", sys.executable, "--jobs", "1"],
+}
+"""What is killed, by the name that it is counted under."""
+_RUN = "import jax\n\njax.jit(lambda x: jax.lax.tanh(x) * 2)(1.0)\n"
 _MODULE = """import pathlib
 
 import jax
@@ -76,10 +88,9 @@ class Ground:
 
     def start(self, command: str) -> subprocess.Popen[bytes]:
         """Starts a command in a session of its own."""
-        words = ["accept", "--all"] if command == "accept" else [command, "--jobs", "1"]
         env = {name: value for name, value in os.environ.items() if name != "CI"} | {"TMPDIR": str(self.temporary)}
         return subprocess.Popen(
-            [sys.executable, "-m", "hlodiff", *words], cwd=self.project, env=env, start_new_session=True,
+            [sys.executable, "-m", "hlodiff", *_COMMANDS[command]], cwd=self.project, env=env, start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
 
@@ -90,15 +101,19 @@ class Ground:
         self.seconds[command] = time.monotonic() - begin
         return code
 
-    def prepare(self) -> None:
+    def prepare(self, commands: Sequence[str]) -> None:
         """Makes the old snapshots, the new ones, and what a check leaves pending."""
         self.project.mkdir(parents=True)
         self.temporary.mkdir()
         subprocess.run(["git", "init", "-q", str(self.project)], check=True)
         (self.project / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\ntargets = ["cpu"]\n')
         (self.project / "programs.py").write_text(_MODULE)
+        (self.project / "run.py").write_text(_RUN)
         (self.project / "operation").write_text("tanh")
         assert self.run("update") == 0
+        git = ["git", "-C", str(self.project), "-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run([*git, "add", "-A"], check=True)
+        subprocess.run([*git, "commit", "-q", "-m", "old"], check=True)
         shutil.copytree(self.project / "snapshots", self.folder / "old")
         (self.project / "operation").write_text("sin")
         assert self.run("check") == 1
@@ -109,6 +124,9 @@ class Ground:
         self.old = self.digests(self.project / "snapshots")
         assert self.run("update") == 0
         assert self.digests(self.project / "snapshots") == self.new
+        for command in sorted({*commands} - {"update", "check", "accept"}):
+            self.reset(command)
+            assert self.run(command) == (1 if command in ("against", "passes") else 0), command
         assert len(self.old) == len(_NAMES) and not self.old.items() & self.new.items()
 
     def reset(self, command: str) -> None:
@@ -144,7 +162,7 @@ class Ground:
         assert found.keys() == self.old.keys(), (command, found.keys())
         torn = [key for key, own in found.items() if own not in (self.old[key], self.new[key])]
         assert not torn, (command, torn)
-        assert command != "check" or found == self.old, "check wrote a snapshot"
+        assert command in ("update", "accept") or found == self.old, f"{command} wrote a snapshot"
         self.whole_pending()
         changed = sum(found[key] == self.new[key] for key in found)
         self.seen[f"{command}: {changed} of {len(found)} new"] += 1
@@ -194,8 +212,16 @@ class Ground:
         assert sorted(path.name for path in self.temporary.iterdir()) == []
         left = [path for path in (self.project / ".git/hlodiff").rglob("*") if path.is_file()]
         assert not left, left
-        names = {path.name for path in self.project.iterdir()} - {"__pycache__"}
+        names = {path.name for path in self.project.iterdir()} - {"__pycache__", "recording", "run.py"}
         assert names <= {".git", ".hlodiff", "pyproject.toml", "programs.py", "operation", "snapshots"}, names
+        recording = self.project / "recording"
+        if recording.exists():
+            assert isinstance(json.loads((recording / "recording.json").read_text())["programs"], list)
+            self.digests(recording)
+        worktrees = subprocess.run(
+            ["git", "-C", str(self.project), "worktree", "list"], capture_output=True, check=True
+        )
+        assert worktrees.stdout.count(b"\n") == 1, worktrees.stdout
         status = ["git", "-C", str(self.project), "status", "--short", "-uall", "--", "snapshots", ".hlodiff"]
         said = subprocess.run(status, capture_output=True, text=True, check=True).stdout.split("\n")
         assert all(not line or line.rpartition("/")[2] in _FILES for line in said), said
@@ -205,7 +231,7 @@ _FILES = ("compiled.hlo", "stablehlo.mlir", "summary.yaml", "source.json")
 
 
 def kill(
-    folder: Path, count: int, seed: int, commands: Sequence[str] = ("update", "check", "accept", "accept")
+    folder: Path, count: int, seed: int, commands: Sequence[str] = (*_COMMANDS, "accept", "update", "check")
 ) -> Counter[str]:
     """Kill commands in a project.
 
@@ -219,7 +245,7 @@ def kill(
         how often each outcome was seen.
     """
     ground = Ground(folder, random.Random(seed))
-    ground.prepare()
+    ground.prepare(commands)
     for number in range(count):
         ground.kill(ground.choose.choice(commands))
         if number % 50 == 49:

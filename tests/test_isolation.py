@@ -236,6 +236,24 @@ def test_time_and_memory_have_limits(project: Project, tmp_path: Path) -> None:
     assert isinstance(found["before"], CapturedProgram) and isinstance(found["after"], CapturedProgram)
 
 
+def test_what_a_function_starts_counts_and_ends_with_it(project: Project, tmp_path: Path) -> None:
+    eats = "a = bytearray([1]) * (600 << 20); import time; time.sleep(600)"
+    has_others_eat = (
+        f"import subprocess; kept = [subprocess.Popen([sys.executable, '-c', '{eats}'], start_new_session=True)"
+        " for _ in 'ab']; open('eaters', 'w').write(' '.join(str(one.pid) for one in kept)); time.sleep(600)"
+    )
+    (discovered,) = [
+        one
+        for one in discover(
+            replace(project(module({"others": has_others_eat}), head=COUNTED), timeout=60.0, memory=0.9 * 2**30)
+        ).functions
+        if one.problem
+    ]
+    assert "ended when it and the 2 processes below it held" in discovered.problem
+    assert "(`others` is registered at" in discovered.problem or "programs.py:" in discovered.problem
+    assert not any(Path(f"/proc/{eater}").exists() for eater in (tmp_path / "eaters").read_text().split())
+
+
 def test_a_module_that_hangs_is_named(project: Project) -> None:
     config = replace(project("time.sleep(600)\n", head=COUNTED), timeout=4.0)
     with pytest.raises(RegistryError, match=r"cannot be imported: the worker was ended after 4 s") as raised:

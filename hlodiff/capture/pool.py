@@ -49,7 +49,7 @@ from hlodiff.capture.messages import (
     Request,
     TargetStatus,
 )
-from hlodiff.capture.supervision import LOOK_SECONDS, allowance, end, excess
+from hlodiff.capture.supervision import LOOK_SECONDS, allowance, end, excess, kill
 from hlodiff.capture.targets import KNOWN, TargetName, parse
 from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.config import TABLE, Config, process_environment
@@ -153,9 +153,7 @@ class Worker:
     def kill(self) -> None:
         """End the process and all that it started."""
         self.connection.close()
-        with contextlib.suppress(ProcessLookupError):  # it has already exited
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        kill(self.process)
 
 
 def warn_of_threads(worker: Worker, function: str, death: WorkerDeath) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from hlodiff.capture.messages import CapturedProgram, CaptureFailure, NotChecked
 from hlodiff.capture.profile import PassTime, Phases, ProfileRequest, ProfileResult, Source
 from hlodiff.capture.program import Bench, capture_program, find_case
 from hlodiff.capture.targets import parse
+from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.tracing.observer import forget_compiled
 
 _PIPELINE_FILE = "hlo_pass_pipeline.cc"
@@ -228,7 +228,7 @@ def _compile(lowered: Any, options: dict[str, bool | str] | None = None) -> floa
 
 def _passes(bench: Bench, request: Request) -> tuple[tuple[PassTime, ...], Source, float]:
     """The passes of one more compile, where their times come from, and how long that compile took."""
-    with tempfile.TemporaryDirectory(prefix="hlodiff-") as folder:
+    with TemporaryFolder() as folder:
         profile, dump = Path(folder, "profile"), Path(folder, "dump")
         options: dict[str, bool | str] = {}
         if parse(request.target).kind in ("tpu", "attached"):

@@ -1,8 +1,8 @@
 """What a worker may use - time, memory, room for its log - and how the parent ends one that uses more.
 
-Memory is what the process holds (its resident set), not what it has reserved: XLA and libtpu reserve tens of GiB, so
-RLIMIT_AS would end every worker. The parent looks twice a second. What grows faster than that is ended by the kernel,
-which takes workers before their parent (`prefer_to_be_killed`).
+Memory is what the process and all that it started hold (resident sets), not what it has reserved: XLA and libtpu
+reserve tens of GiB, so RLIMIT_AS would end every worker. The parent looks twice a second. What grows faster is
+ended by the kernel, which takes workers before their parent (`prefer_to_be_killed`).
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from hlodiff.capture.process_tree import handles_below, held_memory, kill_all
 
 LOOK_SECONDS = 0.5
 """How long the parent waits for workers before it looks at what they use."""
@@ -67,14 +70,6 @@ def machine_memory() -> int:
     return min(found)
 
 
-def used_memory(process: int) -> int:
-    """Bytes of memory that a process holds; 0 where that is not known, as outside Linux."""
-    try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        return 0
-
-
 def excess(allowed: Allowance, process: int, log: Path, started: float) -> str:
     """What a worker has used too much of.
 
@@ -89,9 +84,10 @@ def excess(allowed: Allowance, process: int, log: Path, started: float) -> str:
     """
     if allowed.seconds and time.monotonic() - started > allowed.seconds:
         return f"ended after {duration(allowed.seconds)} (the limit `timeout`)"
-    held = used_memory(process)
+    held, processes = held_memory(process, allowed.memory)
     if allowed.memory and held > allowed.memory:
-        return f"ended when it held {_gib(held)} of memory (the limit `memory` is {_gib(allowed.memory)})"
+        who = "it" if processes == 1 else f"it and the {processes - 1} processes below it"
+        return f"ended when {who} held {_gib(held)} of memory (the limit `memory` is {_gib(allowed.memory)})"
     with contextlib.suppress(OSError):
         if log.stat().st_size > allowed.log:
             return f"ended when it had printed {log.stat().st_size >> 20} MiB"
@@ -117,12 +113,21 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
     SIGABRT first: `faulthandler` writes the Python stack in a signal handler, also where the interpreter is stuck.
     """
+    below = handles_below(process.pid)
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGABRT)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_STACK_SECONDS)
-    with contextlib.suppress(ProcessLookupError):
+    kill_all(below)
+    kill(process)
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a worker, its process group and everything below it, and wait for it."""
+    below = handles_below(process.pid)
+    with contextlib.suppress(ProcessLookupError):  # it has already exited
         os.killpg(process.pid, signal.SIGKILL)
+    kill_all(below)
     process.wait()
 
 
@@ -135,6 +140,31 @@ def die_with_parent(number: int = signal.SIGKILL) -> None:
 
     with contextlib.suppress(OSError, AttributeError):  # Linux alone has it
         ctypes.CDLL(None).prctl(1, int(number), 0, 0, 0)  # PR_SET_PDEATHSIG
+
+
+def bound_to_parent(number: int = signal.SIGKILL) -> Callable[[], None]:
+    """What `subprocess` calls in a new process so that it dies with this one; it takes no lock there.
+
+    Args:
+        number: the signal that it gets then.
+
+    Example:
+        >>> subprocess.run(["true"], preexec_fn=bound_to_parent()).returncode
+        0
+    """
+    import ctypes
+
+    try:
+        prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
+    except (OSError, AttributeError):
+        return lambda: None
+
+    def bind() -> None:
+        prctl(1, int(number), 0, 0, 0)
+        if os.getppid() != parent:  # it died in between
+            os._exit(1)
+
+    return bind
 
 
 def prefer_to_be_killed() -> None:

@@ -37,6 +37,7 @@ from hlodiff.capture.messages import (
 )
 from hlodiff.capture.module_files import files_behind
 from hlodiff.capture.process_state import ProcessState
+from hlodiff.capture.process_tree import adopt_orphans
 from hlodiff.capture.supervision import die_with_parent, prefer_to_be_killed
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.config import Config, process_environment
@@ -56,6 +57,7 @@ def main(descriptor: int, parent: int) -> None:
     """
     die_with_parent()
     prefer_to_be_killed()
+    adopt_orphans()
     threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
     _compile_as_cached()
     os.set_inheritable(descriptor, False)  # or a process that the user's code starts would keep it open

@@ -96,13 +96,23 @@ def attach_source(module: Module, source: Mapping[str, Any] | None) -> Module:
     if not source:
         return module
     try:
-        frames = tuple(Frame(str(a), int(b), str(c), int(d)) for a, b, c, d in source["frames"])
+        frames = tuple(Frame(str(a), _whole(b), str(c), _whole(d)) for a, b, c, d in source["frames"])
         scopes = [str(scope) for scope in source["op_names"]]
         table: Mapping[str, Mapping[str, list[int]]] = source["instructions"]
         computations = tuple(_with_rows(c, table.get(c.name, {}), scopes, len(frames)) for c in module.computations)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         return module
     return replace(module, computations=computations, frames=frames)
+
+
+def _whole(number: object) -> int:
+    """A number of a line or a row; anything else is none of ours."""
+    if type(number) is not int or number.bit_length() > _BITS:
+        raise ValueError(number)
+    return number
+
+
+_BITS = 60
 
 
 def name_arguments(module: Module, arguments: object) -> Module:
@@ -144,6 +154,6 @@ def _with_rows(computation: Computation, rows: Mapping[str, list[int]], scopes: 
 def _with_row(instruction: Instruction, row: list[int] | None, scopes: list[str], frames: int) -> Instruction:
     if row is None:
         return instruction
-    scope, frame = row
+    scope, frame = map(_whole, row)
     op_name = scopes[scope] if 0 <= scope < len(scopes) else ""
     return replace(instruction, op_name=op_name, frame=frame if 0 <= frame < frames else -1)

@@ -435,6 +435,37 @@ def _is_usable(private: Path, root: Path) -> bool:
     return False
 
 
+def place_beside(folder: Path) -> Path:
+    """Where what will be renamed to a folder may be written: in git's own directory if it can, else beside it.
+
+    Args:
+        folder: need not exist; its parent does.
+
+    Example:
+        >>> place_beside(Path("/recording")).as_posix()
+        '/'
+    """
+    private = git_folder(folder)
+    return private if private is not None and _is_usable(private, folder.parent) else folder.parent
+
+
+def put_in_place(part: Path, folder: Path) -> None:
+    """Make a finished folder another one's successor, in one step where the system can.
+
+    Args:
+        part: the finished one, on the same file system; afterwards what was there is gone or lies here.
+        folder: the place, which may be empty.
+
+    Raises:
+        OSError: the system refuses it.
+    """
+    if not os.path.lexists(folder):
+        part.rename(folder)
+    elif not _exchange(part, folder):
+        _rename_over(part, folder, part.with_name("old"))
+    _sync(folder.parent)
+
+
 def ignored_by_git(folder: Path) -> None:
     """Make git ignore everything in a folder, itself too, through a file of its own; one that is there stays.
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
+from hlodiff.capture.supervision import bound_to_parent
 from hlodiff.interrupts import deferred
 
 _PATIENCE = 5.0  # seconds that a program has to put its own things away
@@ -18,7 +19,8 @@ def run_child(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a program and keep what it prints.
 
-    It has a session of its own: Ctrl-C is for this process, which then ends the program and everything it started.
+    It has a session of its own: Ctrl-C is for this process, which then ends the program and everything it started. It
+    dies with this process.
 
     Args:
         command: the program and its arguments.
@@ -38,7 +40,9 @@ def run_child(
         b'here\\n'
     """
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:
+    with subprocess.Popen(
+        command, env=env, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True, preexec_fn=bound_to_parent()
+    ) as process:
         try:
             out, error = process.communicate(given, timeout)
         except BaseException:

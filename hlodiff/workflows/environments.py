@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import venv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -22,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from hlodiff.capture.supervision import die_with_parent
+from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, UsageError
-from hlodiff.interrupts import deferred, install
+from hlodiff.interrupts import install
 from hlodiff.snapshots import FolderTree, Key, list_snapshots, read_snapshot, write_snapshot
 from hlodiff.workflows.capture_side import capture_side, snapshots_of
 from hlodiff.workflows.child import run_child
@@ -87,7 +87,8 @@ def other_environment(
     Raises:
         UsageError: it does not exist, lacks what hlodiff needs, has other versions than asked for, or pip fails.
     """
-    temporary = Path(tempfile.mkdtemp(prefix="hlodiff-")).resolve()
+    held = TemporaryFolder()
+    temporary = Path(held.name).resolve()
     try:
         existing = _existing(python, folder)
         interpreter = existing or _made(temporary / "env", requirements)
@@ -98,8 +99,7 @@ def other_environment(
         _lend(temporary / "lent", found)
         yield OtherEnvironment(interpreter, env, found["versions"])
     finally:
-        with deferred():
-            shutil.rmtree(temporary, ignore_errors=True)
+        held.cleanup()
 
 
 def _existing(python: Path | None, folder: Path | None) -> Path | None:
@@ -255,7 +255,7 @@ def capture_elsewhere(
     Raises:
         CaptureError: hlodiff could not run there, or the project cannot be imported there.
     """
-    with tempfile.TemporaryDirectory(prefix="hlodiff-") as folder:
+    with TemporaryFolder() as folder:
         job = {"names": list(names), "targets": list(targets), **_job(config, jobs, folder)}
         return _answered(_asked(job, other), Path(folder), other)
 
@@ -272,7 +272,7 @@ def dump_elsewhere(config: Config, other: OtherEnvironment, folders: Mapping[Key
     Raises:
         CaptureError: hlodiff could not run there, or the project cannot be imported there.
     """
-    with tempfile.TemporaryDirectory(prefix="hlodiff-") as folder:
+    with TemporaryFolder() as folder:
         dumps = [[_parts(key), str(place)] for key, place in folders.items()]
         job = {"dumps": dumps, **_job(config, jobs, folder)}
         _check_answer(_asked(job, other), other)

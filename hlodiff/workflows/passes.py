@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from hlodiff.capture import CapturedProgram, CaptureFailure, NotChecked, Request, capture
+from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.config import Config
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import Limits
@@ -118,7 +118,7 @@ def dumped_program(config: Config, key: Key) -> Iterator[DumpedProgram | SideFai
     Returns:
         the program, whose texts are read while the context lasts; or why there is none.
     """
-    with tempfile.TemporaryDirectory(prefix="hlodiff-passes-", ignore_cleanup_errors=True) as folder:
+    with TemporaryFolder() as folder:
         request = Request(key.function, key.case, key.target, dump=folder)
         (outcome,) = list(capture(config, [request], jobs=1))
         if isinstance(outcome, NotChecked):
@@ -197,7 +197,7 @@ def blame_passes(
     chosen = [one for one in programs if one.stage == "compiled" and one.status == "changed" and one.target]
     if not chosen:
         return tuple(programs)
-    with tempfile.TemporaryDirectory(prefix="hlodiff-passes-", ignore_cleanup_errors=True) as place:
+    with TemporaryFolder() as place:
         dumps: list[dict[Key, Dump | None]] = []
         for side, dump_side in (("old", old), ("new", new)):
             folders = {_key_of(one): Path(place, side, str(number)) for number, one in enumerate(chosen)}

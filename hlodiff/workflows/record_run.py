@@ -13,7 +13,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,14 +20,19 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from hlodiff.capture.process_tree import adopt_orphans, end_adopted
 from hlodiff.capture.run_reader import RawProgram, RawRun, read_raw
+from hlodiff.capture.supervision import bound_to_parent
+from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.config import process_environment, shown_path
 from hlodiff.errors import UsageError, expected_error
+from hlodiff.interrupts import SIGNALS, deferred
 from hlodiff.progress import progress
 from hlodiff.report.wording import many
 from hlodiff.snapshots import Key, Snapshot, is_safe, write_new_snapshot, writing
 from hlodiff.snapshots.paths import refuse_links
 from hlodiff.snapshots.traces_file import RecordedTraces, write_traces
+from hlodiff.snapshots.write import place_beside, put_in_place
 from hlodiff.tracing.counts import TraceCounts, count
 from hlodiff.tracing.records import Compiled, Leaf, Trace
 from hlodiff.workflows.build_snapshot import build_snapshot
@@ -38,6 +42,8 @@ _LONGEST = 60
 _LOG = logging.getLogger(__name__)
 _BOOTSTRAP = Path(__file__).resolve().parent.parent / "capture" / "bootstrap"
 _COULD_NOT = 2
+_ENOUGH = 3  # signals until the command is killed
+_GRACE = 5.0  # seconds that what it has started may take to end
 
 
 class RecordNames:
@@ -356,17 +362,12 @@ def replacing(folder: Path) -> Iterator[Path]:
     refuse_links(folder)  # of a project: what lies there is deleted
     folder = folder.resolve()  # any other link stays one, and what it leads to is replaced
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # Under a name that nobody can have put something at.
-    scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
-    try:
-        part, old = scratch / "new", scratch / "old"
+    with TemporaryFolder(place_beside(folder)) as scratch:
+        part = Path(scratch, "new")
         with writing(part):
             yield part
-        if folder.exists():
-            folder.rename(old)
-        part.rename(folder)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        with deferred():
+            put_in_place(part, folder)
 
 
 def check_replaceable(folder: Path) -> None:
@@ -399,7 +400,7 @@ def record_run(arguments: Sequence[str], output: Path, calls: bool) -> int:
     """
     check_replaceable(output)
     refuse_links(output)
-    with tempfile.TemporaryDirectory(prefix="hlodiff-", ignore_cleanup_errors=True) as raw:
+    with TemporaryFolder() as raw:
         code = _run(_command(arguments), Path(raw), calls)
         try:
             found = _finish(Path(raw), output, arguments, code)
@@ -419,14 +420,20 @@ def _command(arguments: Sequence[str]) -> list[str]:
 def _run(words: Sequence[str], raw: Path, calls: bool) -> int:
     if shutil.which(words[0]) is None:
         raise UsageError("there is no such command", where=words[0], hint="hlodiff record -- python script.py")
-    with _signals_are_the_commands(process := _start(words, raw, calls)):
+    with _signals_are_the_commands() as signals:
+        signals.process = process = _start(words, raw, calls)
+        for number in signals.arrived:  # before there was anybody to hand it on to
+            process.send_signal(number)
         code = process.wait()
+        if signals.arrived:
+            end_adopted(_GRACE)
     return 128 - code if code < 0 else code
 
 
 def _start(words: Sequence[str], raw: Path, calls: bool) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(words, env=_environment(process_environment(), raw, calls))
+        environment = _environment(process_environment(), raw, calls)
+        return subprocess.Popen(words, env=environment, preexec_fn=bound_to_parent(signal.SIGTERM))
     except OSError as error:
         raise UsageError(f"cannot be started: {error.strerror or error}", where=words[0]) from None
 
@@ -442,18 +449,49 @@ def _environment(outside: Mapping[str, str], raw: Path, calls: bool) -> dict[str
     }
 
 
+@dataclass(slots=True)
+class _Signals:
+    """Hands signals on to the command; the third one kills it.
+
+    Args:
+        process: the command, once it runs.
+        arrived: what was sent so far.
+        typed: whether Ctrl-C was typed once.
+    """
+
+    process: subprocess.Popen[bytes] | None = None
+    arrived: list[int] = field(default_factory=list)
+    typed: bool = False
+
+    def __call__(self, number: int, _: object) -> None:
+        if number == signal.SIGINT and not self.typed and _is_in_foreground():
+            self.typed = True
+            if self.process is None:
+                raise KeyboardInterrupt
+            return  # Ctrl-C reaches the command by itself
+        self.arrived.append(number)
+        if self.process is not None:
+            self.process.send_signal(number if len(self.arrived) < _ENOUGH else signal.SIGKILL)
+
+
+def _is_in_foreground() -> bool:
+    """Whether this process is what a terminal sends Ctrl-C to, with all that it has started."""
+    for stream in (0, 1, 2):
+        with contextlib.suppress(OSError):
+            return os.tcgetpgrp(stream) == os.getpgrp()
+    return False
+
+
 @contextlib.contextmanager
-def _signals_are_the_commands(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Ctrl-C reaches the command by itself; what is sent to this process alone is handed on."""
-
-    def hand_on(number: int, _: object) -> None:
-        process.send_signal(number)
-
-    before = {number: signal.signal(number, hand_on) for number in (signal.SIGTERM, signal.SIGHUP)}
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _signals_are_the_commands() -> Iterator[_Signals]:
+    """What is sent to this process alone is handed on to the command, and to what it leaves behind."""
+    signals = _Signals()
+    before = {number: signal.signal(number, signals) for number in SIGNALS}
+    adopt_orphans()
     try:
-        yield
+        yield signals
     finally:
+        adopt_orphans(False)
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hlodiff.capture.temporary import TREE, TemporaryFolder
 from hlodiff.config import process_environment
 from hlodiff.errors import UsageError
 from hlodiff.interrupts import deferred, terminable
@@ -65,8 +64,9 @@ def checked_out(spec: str, start: Path) -> Iterator[Checkout]:
     """
     top = Path(os.fsdecode(_git(start, ["rev-parse", "--show-toplevel"], spec)).rstrip("\n")).resolve()
     commit = commit_of(start, spec)
-    temporary = Path(tempfile.mkdtemp(prefix="hlodiff-")).resolve()
-    folder = temporary / "tree"
+    held = TemporaryFolder()
+    temporary = Path(held.name).resolve()
+    folder = temporary / TREE
     with terminable():
         try:
             # No hooks: what a project does on checkout is not for a temporary folder.
@@ -77,7 +77,7 @@ def checked_out(spec: str, start: Path) -> Iterator[Checkout]:
         finally:
             with deferred():  # a second Ctrl-C must not leave half of it
                 _run(top, ["worktree", "remove", "--force", "--force", str(folder)])
-                shutil.rmtree(temporary, ignore_errors=True)
+                held.cleanup()
                 _run(top, ["worktree", "prune"])
 
 

@@ -125,7 +125,18 @@ def _nest(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
     return data[:at] + open_ * deep + data[at:end] + close * deep + data[end:]
 
 
+_VALUE = re.compile(rb'(?<=":)\s*(?:-?\d[\d.e]*|"[^"\\]*"|true|false|null|\[[^\[\]]*\]|\{[^{}]*\})')
+_VALUES = [b"null", b"1e400", b"-1", b"1.5", b'"x"', b'""', b"[]", b"{}", b"[[]]", b"[null]", b'{"a":1}', b"true",
+           b"NaN", b"9" * 30, b"[1,2]", b'["a"]', b'{"lists":1}', b'{"lists":[{"indices":["a",1e400]}]}']  # fmt: skip
+
+
+def _other_type(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
+    """The value of a key of JSON is of another type."""
+    found = _VALUE.search(data, _place(data, random)) or _VALUE.search(data)
+    return data if found is None else data[: found.start()] + random.choice(_VALUES) + data[found.end() :]
+
+
 _MUTATIONS: list[Mutation] = [
     _drop_line, _repeat_line, _swap_lines, _foreign_line, _swap_words, _drop_word, _repeat_word, _foreign_word,
-    _other_number, _insert_mark, _flip_byte, _cut, _repeat_part, _nest,
+    _other_number, _insert_mark, _flip_byte, _cut, _repeat_part, _nest, _other_type,
 ]  # fmt: skip
