@@ -92,6 +92,8 @@ def _distance(bodies: tuple[Bodies, Bodies], old: int, new: int) -> int:
     return max((ours - theirs).total(), (theirs - ours).total(), 1)
 
 
+Move = tuple[int, int]
+"""An old instruction and its new partner; -1 for none."""
 PairCosts = dict[tuple[int, int], tuple[int, int]]
 """What two instructions cost as partners: inside of what they call, and themselves."""
 
@@ -125,6 +127,7 @@ class CostModel:
         self.old, self.new, self.pairing, self.bodies, self._expected = old, new, pairing, bodies, expected
         self._parameters = old.computation.parameters()
         self._is_parameter = [it.opcode == "parameter" and not it.operands for it in old.computation.instructions]
+        self._is_call = [it.opcode in CALLS for it in old.computation.instructions]
         self._exact = old.labels[EXACT], new.labels[EXACT]
         self._elements, self._operand_symmetric = elements, operand_symmetric
         self._priced = self._walked = 0
@@ -263,24 +266,32 @@ class CostModel:
     def least_after(self, one: int, other: int) -> int:
         """At least what the whole costs once an old instruction has another partner (-1: none).
 
-        A lower bound, as in branch and bound: all that the move may touch costs nothing then but for the two, and what
-        they displace goes together or alone. It takes a tenth of the time of making the move and taking it back.
+        A lower bound, as in branch and bound. What the move touches keeps its partner, so that no more than the cost of
+        its operands is saved there; what the two displace goes together or alone. It takes a tenth of the time of
+        making the move and taking it back.
         """
         old, new, pairing, costs = self.old, self.new, self.pairing, self.costs
         b = pairing.old[one]
         a = pairing.new[other] if other >= 0 else -1
         touched = set(self._above(old, pairing.old, one))
+        saved = costs[0][self._size] + costs[0][self._size + 1] + costs[0][one]
         if a >= 0:
             touched.update(self._above(old, pairing.old, a))
-        saved = costs[0][self._size] + costs[0][self._size + 1]
+            saved += costs[0][a]
         for start in (other, b):
             if start >= 0:
                 saved += costs[1][start]
-                touched.update(pairing.new[n] for n in self._above(new, pairing.new, start))
-        touched.discard(-1)
+                touched.update([pairing.new[n] for n in self._above(new, pairing.new, start)])
+        moved = (one, a), (other, b)
         for position in touched:
-            saved += costs[0][position]
-        spent = self._least_of_pair(one, other) if other >= 0 else self._cost_alone(old, one, 0)
+            if position >= 0 and costs[0][position] and position != one and position != a:
+                saved += self._saved_at_most(position, moved)
+        if other >= 0:
+            spent = self._least_of_pair(one, other)
+            if self._is_certain(one, other, moved):
+                spent += max(EDIT - self._pair(one, other)[1], 0) + _FIELD
+        else:
+            spent = self._cost_alone(old, one, 0)
         displaced = self._cost_alone(old, a, 0) if a >= 0 else 0
         if b >= 0:
             displaced += self._cost_alone(new, b, 1)
@@ -288,6 +299,40 @@ class CostModel:
                 displaced = min(displaced, self._least_of_pair(a, b))
         self._walked += len(touched)
         return self.total - saved + spent + displaced
+
+    def _saved_at_most(self, position: int, moved: tuple[Move, Move]) -> int:
+        """How much cheaper an instruction that keeps its partner, or has none, can get when others move."""
+        partner = self.pairing.old[position]
+        if partner < 0 or self._is_parameter[position]:
+            return 0
+        saved = self.costs[0][position] - sum(self._pair(position, partner))
+        return 0 if saved and self._is_certain(position, partner, moved) else saved
+
+    def _is_certain(self, position: int, partner: int, moved: tuple[Move, Move]) -> bool:
+        """Whether two instructions as partners have other operands for certain, wherever the moved ones go.
+
+        They do where both operands of one slot have partners that are not each other and do not move. Of those that may
+        have their operands in another order this is not known.
+        """
+        ours, theirs = self.old.operands[position], self.new.operands[partner]
+        if len(ours) != len(theirs) or self._is_call[position]:
+            return False
+        partners, back = self.pairing.old, self.pairing.new
+        slots = self.old.slots[position]
+        orders = (theirs, theirs[::-1]) if len(slots) == 2 and slots[1][1] == 0 else (theirs,)
+        for order in orders:
+            for (x, result), (y, same) in zip(ours, order, strict=True):
+                if (
+                    (partners[x] != y or result != same)
+                    and partners[x] >= 0
+                    and back[y] >= 0
+                    and x not in moved[0]
+                    and y not in moved[1]
+                ):
+                    break
+            else:
+                return False
+        return True
 
     def _least_of_pair(self, one: int, other: int) -> int:
         inside, own = self._pair(one, other)
@@ -542,8 +587,6 @@ def _in_both(ours: Iterable[tuple[int, int]], theirs: list[tuple[int, int]]) -> 
 
 
 _FREE = -1
-Move = tuple[int, int]
-"""An old instruction and its new partner; _FREE for none."""
 # How many candidates of one instruction are looked at, and how many steps of a chain; long ones only from operands
 # that do not fit, where a whole path may be paired one off.
 _CANDIDATES = 8
@@ -551,11 +594,15 @@ _DEPTHS = (0, 3, 6)
 _LONG = 6
 _ROUNDS = 6
 _FOLLOWERS = 24
-# In pairs with 16 and 64 random edits the chains that helped began with one of the two likeliest partners and came
-# after at most 50 that failed. A pinned pair that is rewritten throughout needs more: 4 partners, or 100 failures, make
-# its script one edit longer. Chains end after this many failures, and as many more as there are edited instructions.
+# Chains end after so many that failed for each edited instruction, and after so many of all. In pairs with 16 and 64
+# random edits those that helped came after at most 86 failures among 25 edited instructions, all others after at most
+# 36 and two for each; in pairs of two JAX versions after at most 26.
 _LIKELY = _CANDIDATES
-_PATIENCE = 400
+_TRIES = 4
+_PATIENCE = 120
+# No chain helped where more than this many are edited on either side and they are most of it: such a computation is
+# replaced as a whole.
+_STORY = 40
 # What a chain may cost on its way: of all that ended well on the corpus none was dearer by more than two edits and a
 # half.
 _DEAREST = 3 * EDIT
@@ -598,7 +645,7 @@ class _LocalSearch:
             # Where the last round changed nothing, a deeper one starts from what it saw.
             is_known, self.edited = self.edited is not None, self.edited or self._edited()
             olds, news = self.edited
-            if not olds:
+            if not olds or (depth and self._is_replaced(len(olds), len(news))):
                 return True
             limit = self.model.work + self.limits.search * self._worth(len(olds) + len(news))
             if not is_known:
@@ -606,9 +653,11 @@ class _LocalSearch:
             improved = False
             failures = 0
             for one, other in self._moves(olds, depth):
+                if self._is_hopeless(one, other, depth):
+                    continue
                 if self._try(one, other, depth):
                     improved, failures, self.edited = True, 0, None
-                elif depth and (failures := failures + 1) > _PATIENCE + len(olds):
+                elif depth and (failures := failures + 1) > min(_PATIENCE, _TRIES * (len(olds) + 2)):
                     break
                 if self.model.work > limit:
                     return False
@@ -671,11 +720,19 @@ class _LocalSearch:
         edited = set(olds)
         yield from ((one, _FREE) for one in starts if one in edited)
 
+    def _is_replaced(self, olds: int, news: int) -> bool:
+        """Whether so much of both computations is edited that the one goes as a whole and the other comes."""
+        return min(olds, news) > _STORY and 2 * (olds + news) > self.model.old.size + self.model.new.size
+
+    def _is_hopeless(self, one: int, other: int, depth: int) -> bool:
+        """Whether a move is none, or is too dear whatever follows from it."""
+        model = self.model
+        dearest = model.total + _DEAREST + 1 if depth else model.total
+        return model.pairing.old[one] == other or model.least_after(one, other) >= dearest
+
     def _try(self, one: int, other: int, depth: int) -> bool:
         """Make a move and what follows from it; keep it where the whole gets cheaper."""
         model = self.model
-        if model.pairing.old[one] == other or (depth == 0 and model.least_after(one, other) >= model.total):
-            return False
         checkpoint = model.checkpoint()
         start = model.total
         fixed: tuple[set[int], set[int]] = (set(), set())
@@ -724,23 +781,25 @@ class _LocalSearch:
     ) -> Move | None:
         """The cheapest next step of a chain after which the whole costs less than `below`; None where there is none."""
         model = self.model
-        found: Move | None = None
-        tried: set[Move] = set()
+        tried: dict[Move, int] = {}
         for move in self._followers(made, displaced):
-            one, other = move
-            if move in tried or one in fixed[0] or other in fixed[1]:
+            if move in tried or move[0] in fixed[0] or move[1] in fixed[1]:
                 continue
             if len(tried) == _FOLLOWERS:
                 break
-            tried.add(move)
-            if model.least_after(one, other) >= below:
-                continue
+            tried[move] = model.least_after(*move)
+        found: Move | None = None
+        rank = -1
+        # The likeliest first, so that bounds end most; of equals the first that was named.
+        for least, n, move in sorted((least, n, move) for n, (move, least) in enumerate(tried.items())):
+            if least > below or (least == below and n > rank):
+                break
             checkpoint = model.checkpoint()
             self._apply(move, (set(), set()))
             total = model.update()
             model.rollback(checkpoint)
-            if total < below:
-                below, found = total, move
+            if total < below or (total == below and n < rank):
+                below, found, rank = total, move, n
         return found
 
     def _followers(self, made: Iterable[Move], displaced: Iterable[Move]) -> Iterator[Move]:
