@@ -26,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows = speed.show(
             chain(
                 speed.real_pairs(names, before=before),
+                speed.repeated_bodies(before),
                 speed.pairs_by_size(sizes, before),
                 (speed.unlike_pairs("transformer_4_step", before=before) for _ in range(1)),
             )

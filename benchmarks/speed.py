@@ -20,6 +20,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from benchmarks.bodies import layers
 from benchmarks.edits import make_one
 from benchmarks.noise import QUIET, Noise, add_noise
 from benchmarks.programs import ROOT, corpus
@@ -31,6 +32,7 @@ from hlodiff.hlo.parser import read_hlo
 
 # The bounds that `make bench` holds.
 MOST_ONE_EDIT = 0.5
+MOST_ONE_BODY = 0.6
 MOST_EXPONENT = 1.15
 MOST_MEMORY = 10.0
 MOST_UNLIKE = 10.0
@@ -287,6 +289,18 @@ def unlike_pairs(name: str, targets: tuple[str, str] = ("cpu", "cuda-h100"), bef
     """The worst case: one function by two compilers that have little in common."""
     old, new = (corpus([name], [target])[0].text() for target in targets)
     return measure(f"{name}, {targets[0]} against {targets[1]}", old, new, 2, before, MOST_UNLIKE)
+
+
+def repeated_bodies(before: Path | None = None) -> Iterator[Measured]:
+    """One edit in one of many equal bodies, once with all noise and once with nothing else changed."""
+    for count, size, opcode in ((100, 300, "call"), (250, 100, "fusion")):
+        old = layers(count, size, opcode=opcode)
+        new = layers(count, size, {count // 2: (21, "logistic")}, opcode=opcode)
+        piece = take_apart(read_hlo(new, at_once=True))
+        add_noise(piece, Noise(parameters=False), Random(0), set())
+        name = f"one of {count} equal bodies"
+        yield measure(f"{name}, renamed", old, write(put_together(piece)[0]), 5, before, MOST_ONE_BODY)
+        yield measure(f"{name}, same names", old, new, 5, before, MOST_ONE_BODY)
 
 
 def show(rows: Iterable[Measured]) -> list[Measured]:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.bodies import layers
 from benchmarks.writer import write
 from hlodiff.cli import run
 from hlodiff.differ import ModuleDiff, diff
@@ -200,3 +201,16 @@ def test_the_number_of_a_chain_of_steps_is_no_difference() -> None:
     assert other != text
     found = diff(read_text(text), read_text(other))
     assert found.identical and found.replay().complete
+
+
+def test_one_of_equal_bodies_with_collectives_is_edited_and_the_others_meet_whom_they_met() -> None:
+    texts = [layers(6, 10, edits, with_channels=True) for edits in ({}, {3: (2, "logistic")})]
+    for at_once in (False, True):
+        found = diff(*(read_hlo(text, at_once=at_once) for text in texts))
+        assert [(edit.kind, edit.fields, edit.count) for edit in found.edits] == [("changed", ("opcode",), 1)]
+        assert found.replay().complete
+    joined = texts[1].replace("channel_id=5", "channel_id=2")  # two of those that were not edited meet each other now
+    for at_once in (False, True):
+        found = diff(*(read_hlo(text, at_once=at_once) for text in (texts[0], joined)))
+        assert any("attribute:channel_id" in edit.fields for edit in found.edits)
+        assert found.replay().complete

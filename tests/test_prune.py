@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.bodies import Edits, layers, loops
 from benchmarks.edits import EDITS, make_one
 from benchmarks.noise import QUIET, Noise, add_noise
 from benchmarks.workbench import put_together, take_apart
@@ -35,6 +37,20 @@ def _answer(found: ModuleDiff) -> dict[str, object]:
         "fusions": Counter((c.kind, len(c.old), len(c.new), c.moved_in, c.moved_out) for c in found.fusions),
         **{name: _kinds(getattr(found, name)) for name in ("edits", "schedule", "tuning")},
     }
+
+
+def _sites(found: ModuleDiff) -> list[object]:
+    """Every edit with the names of the instructions that it is in."""
+    return [
+        (
+            e.kind,
+            e.fields,
+            e.count,
+            e.op_name,
+            sorted(str([s and (s.computation_name, s.name) for s in site]) for site in e.sites),
+        )
+        for e in (*found.edits, *found.schedule, *found.tuning)
+    ]
 
 
 def _kinds(edits: Iterable[Edit]) -> Counter[object]:
@@ -230,3 +246,71 @@ def test_one_of_two_equal_fusions_has_its_operands_exchanged_inside() -> None:
     assert fast == slow
     for before, after in ((old, new), (new, old)):
         assert diff(read_hlo(before, at_once=False), read_hlo(after, at_once=False)).replay().complete
+
+
+_LAYERS: list[tuple[str, Edits, Edits, Edits]] = [  # edits of the old bodies, of the new ones, inside of the new ones
+    ("one", {}, {4: (5, "logistic")}, {}),
+    ("the first and the last", {}, {0: (5, "logistic"), 5: (5, "logistic")}, {}),
+    ("two unlike", {}, {2: (5, "logistic"), 4: (4, "log")}, {}),
+    ("all but one", {}, dict.fromkeys(range(5), (5, "logistic")), {}),
+    ("all", {}, dict.fromkeys(range(6), (5, "logistic")), {}),
+    ("one there and one here", {2: (5, "logistic")}, {4: (5, "logistic")}, {}),
+    ("two exchanged", {2: (5, "logistic"), 3: (5, "log")}, {3: (5, "logistic"), 2: (5, "log")}, {}),
+    ("inside of one", {}, {}, {4: (2, "logistic")}),
+    ("inside of one, and another", {}, {5: (5, "logistic")}, {4: (2, "logistic")}),
+]
+_SHAPES: list[dict[str, Any]] = [
+    {"opcode": "call"},
+    {"opcode": "fusion"},
+    {"opcode": "fusion", "is_chain": False},
+    {"with_channels": True},
+]
+
+
+@pytest.mark.parametrize(("old", "new", "inside"), [row[1:] for row in _LAYERS], ids=[row[0] for row in _LAYERS])
+def test_an_edit_in_some_of_many_equal_bodies_is_the_same_edit_at_the_same_place(
+    old: Edits, new: Edits, inside: Edits
+) -> None:
+    for shape in _SHAPES:
+        before = layers(6, 7, old, inner_size=4, **shape)
+        after = layers(6, 7, new, inner_size=4, edits_inside=inside, **shape)
+        for texts in ((before, after), (after, before)):
+            fast = diff(*(read_hlo(text, at_once=False) for text in texts))
+            slow = diff(*(read_hlo(text, at_once=True) for text in texts), pruning=False)
+            if sum(fast.summary.values()) >= sum(slow.summary.values()):  # with less to look at a search may find fewer
+                assert _sites(fast) == _sites(slow)
+            assert fast.replay().complete
+            assert slow.replay().complete
+
+
+def test_bodies_in_loops_that_are_equal_but_for_one() -> None:
+    for edits in ({(2, 1): (5, "logistic")}, {(2, 0): (5, "logistic"), (2, 1): (4, "log")}):
+        texts = loops(3, 7, {}), loops(3, 7, edits)
+        fast = diff(*(read_hlo(text, at_once=False) for text in texts))
+        slow = diff(*(read_hlo(text, at_once=True) for text in texts), pruning=False)
+        assert _sites(fast) == _sites(slow)
+        assert fast.summary["changed"] == len(edits)
+        assert fast.replay().complete
+
+
+def test_of_many_equal_bodies_the_edited_one_is_read_and_one_for_all_others() -> None:
+    modules = [
+        read_hlo(layers(20, 10, edits), at_once=False) for edits in ({}, {4: (5, "logistic")}, {9: (5, "logistic")})
+    ]
+    for new in modules[1:]:
+        assert len(diff(modules[0], new).edits) == 1
+    for module, read in zip(modules, ({0, 4, 9}, {0, 4}, {0, 9}), strict=True):  # 0 stands for those after the edited
+        assert isinstance(module.computations, LazyComputations)
+        assert set(module.computations.parsed) == read
+
+
+def test_equal_bodies_beside_a_change_of_their_caller_are_read_once() -> None:
+    old = layers(20, 10)
+    new = layers(20, 10, {4: (4, "logistic")}).replace("call(%call.9, %w)", "call(%call.9, %call.8)")
+    modules = [read_hlo(text, at_once=False) for text in (old, new)]
+    found = diff(*modules)
+    assert [(edit.kind, edit.fields) for edit in found.edits] == [("changed", ("operands",)), ("changed", ("opcode",))]
+    for module in modules:
+        assert isinstance(module.computations, LazyComputations)
+        assert len(module.computations.parsed) < 6
+    assert found.replay().complete

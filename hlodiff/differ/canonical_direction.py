@@ -49,7 +49,7 @@ def diff_in_canonical_direction(
         unrelated: what programs have in common of which only the arguments are to be paired, None for all others.
     """
     old, new = (
-        ProgramSide.of(hashed, partial(pruned.body, side) if pruned else None)
+        ProgramSide.of(hashed, partial(pruned.body, side), pruned.copies[side]) if pruned else ProgramSide.of(hashed)
         for side, hashed in enumerate(ready.hashed)
     )
     mirrored = is_reversed(old, new)

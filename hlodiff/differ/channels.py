@@ -33,7 +33,7 @@ def channel_changes(
     numbered: tuple[Module, Module],
     printed: tuple[Module, Module],
     pairs: Sequence[ComputationMatch],
-) -> list[RawEdit]:
+) -> tuple[list[RawEdit], bool]:
     """One change for each paired instruction that meets others on its channel than before.
 
     Args:
@@ -41,8 +41,14 @@ def channel_changes(
         numbered: the same modules with numbers that say who meets, equal computations taken for one; indices alike.
         printed: the same modules with the numbers that they were read with, which the change shows.
         pairs: all pairs of computations, equal ones included.
+
+    Returns:
+        the changes, and whether the numbers that were read are one for one: then there are none, also where one of
+        several equal computations was edited, which are not taken for one any more.
     """
     meetings = list(_meetings(old, new, numbered, pairs))
+    if keep_numbers(_shown(printed, one, other) for one, other, *_ in meetings):
+        return [], True
     ranks = [_by_first_use(channels) for channels in zip(*((a, b) for _, _, a, b, _ in meetings), strict=True)]
     counts = Counter((ranks[0][a], ranks[1][b]) for _, _, a, b, _ in meetings if a and b)
     there = _most_common(counts)
@@ -51,12 +57,28 @@ def channel_changes(
     for one, other, a, b, count in meetings:
         first, second = ranks[0][a], ranks[1][b]
         if not a or not b or there[first] != second or back[second] != first:
-            before, after = (channel_of(at(m, place)) for m, place in zip(printed, (one, other), strict=True))
+            before, after = _shown(printed, one, other)
             words = f"{after}, with others" if before == after else after or "none"
             edits.append(
                 RawEdit("changed", one, other, [FieldChange(_FIELD, before or "none", words)], count, "channel")
             )
-    return edits
+    return edits, False
+
+
+def keep_numbers(channels: Iterable[tuple[str, str]]) -> bool:
+    """Whether old and new channels of instructions are one for one, and no instruction has one on one side only.
+
+    Example:
+        >>> keep_numbers([("1", "7"), ("2", "8"), ("1", "7")]), keep_numbers([("1", "7"), ("2", "7")])
+        (True, False)
+    """
+    there: dict[str, str] = {"": ""}
+    back: dict[str, str] = {"": ""}
+    return all(there.setdefault(a, b) == b and back.setdefault(b, a) == a for a, b in channels)
+
+
+def _shown(printed: tuple[Module, Module], one: Place, other: Place) -> tuple[str, str]:
+    return channel_of(at(printed[0], one)), channel_of(at(printed[1], other))
 
 
 def _by_first_use(channels: Iterable[str]) -> dict[str, int]:

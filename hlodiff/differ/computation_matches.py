@@ -101,12 +101,16 @@ _NEVER = 1000
 
 @dataclass(frozen=True)
 class ProgramSide:
-    """One side of a diff: the module without noise and tuning, and the content of its computations."""
+    """One side of a diff: the module without noise and tuning, and the content of its computations.
+
+    `copies` says of a computation that stands for several equal ones how many those are.
+    """
 
     module: Module
     contents: tuple[Content, ...]
     hashes: tuple[str, ...]
     bodies: Bodies
+    copies: Mapping[int, int] = field(default_factory=dict)
     _operand_symmetric: dict[tuple[int, tuple[int, ...]], bool] = field(default_factory=dict)
 
     @cached_property
@@ -116,7 +120,8 @@ class ProgramSide:
 
     def call_sites(self, index: int) -> int:
         """How many calls of a computation there are."""
-        return sum(len(edge["sites"]) for edge in self.calls.pred[index].values())
+        callers = self.calls.pred[index].items()
+        return sum(len(edge["sites"]) * self.copies.get(caller, 1) for caller, edge in callers)
 
     def operand_symmetric(self, one: Instruction, other: Instruction) -> OrderFree | None:
         """Asks whether a fusion of this side, equal to another, computes the same with its operands in an order.
@@ -147,11 +152,16 @@ class ProgramSide:
         return flat is not body and plain == renumbered_hash(flat, self.hashes, order)
 
     @staticmethod
-    def of(hashed: HashedModule, whole: Callable[[int], Computation] | None = None) -> ProgramSide:
+    def of(
+        hashed: HashedModule,
+        whole: Callable[[int], Computation] | None = None,
+        copies: Mapping[int, int] | None = None,
+    ) -> ProgramSide:
         """Make ready for pairing; `whole` reads a computation that one instruction stands for."""
         module, found = hashed.module, hashed.contents
         hashes = tuple(content.hash for content in found)
-        return ProgramSide(module, found, hashes, Bodies(whole or module.computations.__getitem__, hashes))
+        bodies = Bodies(whole or module.computations.__getitem__, hashes)
+        return ProgramSide(module, found, hashes, bodies, copies or {})
 
 
 @dataclass(slots=True)

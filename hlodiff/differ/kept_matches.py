@@ -34,7 +34,7 @@ class BodyMatch:
         opened: partners inside computations that differ.
         counts: call sites of those.
         elements: inside of those, by the old place of a tuple, new numbers of its elements by old ones.
-        apart: (old, new) places that are no pair after all.
+        keeps_numbers: whether the numbers of channels that were read are one for one.
     """
 
     old: ProgramSide
@@ -42,10 +42,11 @@ class BodyMatch:
     opened: dict[tuple[int, int], tuple[int, ...]]
     counts: dict[tuple[int, int], int]
     elements: dict[tuple[int, int], dict[int, Elements]]
+    keeps_numbers: bool = False
     _known: dict[Key, tuple[int, ...]] = field(default_factory=dict)
 
     @staticmethod
-    def of(worked: CanonicalDiff) -> BodyMatch:
+    def of(worked: CanonicalDiff, keeps_numbers: bool) -> BodyMatch:
         """Turn round what was worked out from the other side."""
         opened: dict[tuple[int, int], tuple[int, ...]] = {}
         counts: dict[tuple[int, int], int] = {}
@@ -64,7 +65,7 @@ class BodyMatch:
         counts |= {(index, -1): count for index, count in alone[0].items()}
         counts |= {(-1, index): count for index, count in alone[1].items()}
         sides = (worked.new, worked.old) if worked.is_mirrored else (worked.old, worked.new)
-        return BodyMatch(*sides, opened, counts, elements)
+        return BodyMatch(*sides, opened, counts, elements, keeps_numbers)
 
     def partners(self, key: Key) -> tuple[int, ...]:
         """For each old instruction the new one, -1 for none."""
@@ -153,12 +154,14 @@ class WholeMatch:
         if here is None:
             return self._line_by_line(key)
         found = self.opened.partners(here)
-        lines = self.pruned.lines[0].get(here[0]), self.pruned.lines[1].get(here[1])
-        if lines[0] is None or lines[1] is None:
+        lines = self.pruned.lines_of(0, key[0]), self.pruned.lines_of(1, key[1])
+        if lines == (None, None):
             return found
-        partners = list(self._line_by_line(key))
-        for line, partner in zip(lines[0], found, strict=True):
-            partners[line] = lines[1][partner] if partner >= 0 else -1
+        is_skeleton = here[0] in self.pruned.lines[0]
+        partners = list(self._line_by_line(key)) if is_skeleton else [-1] * len(found)
+        for n, partner in enumerate(found):
+            there = lines[1][partner] if lines[1] and partner >= 0 else partner
+            partners[lines[0][n] if lines[0] else n] = there
         return tuple(partners)
 
     def _line_by_line(self, key: Key) -> tuple[int, ...]:
@@ -176,13 +179,14 @@ class WholeMatch:
         return self.opened.count(here) if here else 1
 
     def is_pruned(self, key: Key) -> bool:
-        """True where neither of the two was read for the diff."""
-        return self._here(key) is None
+        """True where neither of the two was read for the diff, or only as an equal of others: no edit is in them."""
+        here = self._here(key)
+        return here is None or all(n in self.pruned.shared[side] for side, n in enumerate(here[:2]))
 
     def renumbered(self, key: Key, partners: Sequence[int]) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
         """Elements of tuples that have other numbers now, by the new places of the tuples."""
         here = self._here(key)
-        lines = self.pruned.lines[0].get(here[0]) if here else None
+        lines = self.pruned.lines_of(0, key[0]) if here and key[0] >= 0 else None
         return self.opened.renumbered(here, [partners[line] for line in lines] if lines else partners) if here else ()
 
     def are_equal(self, old: int, new: int) -> bool:
@@ -218,7 +222,10 @@ class KeptMatches:
     def programs(self) -> tuple[Module, Module]:
         """Both programs, whole: what was opened without noise, as it was compared, what was pruned as it was read."""
         if self.pruned is None:
-            return self.compared
+            if not self.found.keeps_numbers:
+                return self.compared
+            old, new = map(_with_read_channels, self.compared, self.whole)
+            return old, new
         return _whole_program(self.pruned, 0, self.compared[0]), _whole_program(self.pruned, 1, self.compared[1])
 
     def matches(self, programs: tuple[Module, Module]) -> BodyMatch | WholeMatch:
@@ -226,23 +233,43 @@ class KeptMatches:
         return WholeMatch(self.pruned, self.found, programs) if self.pruned else self.found
 
 
+def _with_read_channels(compared: Module, whole: Module) -> Module:
+    """A program as it was compared, with the numbers of channels that it was read with."""
+
+    def computation(index: int) -> Computation:
+        owner = compared.computations[index]
+        if not any(map(channel_of, owner.instructions)):
+            return owner
+        pairs = zip(owner.instructions, whole.computations[index].instructions, strict=True)
+        return replace(owner, instructions=tuple(_with_read_channel(*pair) for pair in pairs))
+
+    return replace(compared, computations=LazySequence(len(compared.computations), computation))
+
+
+def _with_read_channel(it: Instruction, read: Instruction) -> Instruction:
+    if not channel_of(it):
+        return it
+    return replace(
+        it, attributes=tuple((k, (read.attribute(k) or v) if k in CHANNELS else v) for k, v in it.attributes)
+    )
+
+
 def _whole_program(pruned: PrunedPair, side: int, compared: Module) -> Module:
     whole = pruned.whole[side]
 
     def computation(index: int) -> Computation:
         read, here = whole.computations[index], pruned.opened[side].get(index)
-        return read if here is None else _whole_computation(pruned, side, read, compared, here)
+        return read if here is None else _whole_computation(pruned, side, index, read, compared.computations[here])
 
     return replace(compared, computations=LazySequence(len(whole.computations), computation), entry=whole.entry)
 
 
-def _whole_computation(pruned: PrunedPair, side: int, read: Computation, compared: Module, here: int) -> Computation:
+def _whole_computation(pruned: PrunedPair, side: int, index: int, read: Computation, body: Computation) -> Computation:
     """A computation as it was compared, with the lines and calls that pruning left out and its channels as printed.
 
     Channels get other numbers among what is compared; by those that were printed they meet what was pruned, too.
     """
-    body = compared.computations[here]
-    lines = pruned.lines[side].get(here)
+    lines = pruned.lines_of(side, index)
     if lines is None and not any(it.calls or channel_of(it) for it in body.instructions):
         return body
     instructions = list(read.instructions if lines else body.instructions)
@@ -254,9 +281,7 @@ def _whole_computation(pruned: PrunedPair, side: int, read: Computation, compare
             before = tuple(lines[o] for o in it.control_predecessors)
             it = replace(it, operands=tuple(lines[o] for o in it.operands), control_predecessors=before)
         printed = read.instructions[place]
-        if channel_of(it):
-            own = tuple((k, (printed.attribute(k) or v) if k in CHANNELS else v) for k, v in it.attributes)
-            it = replace(it, attributes=own)
+        it = _with_read_channel(it, printed)
         instructions[place] = _with_calls(it, printed, pruned.positions[side]) if it.calls else it
     return replace(body, instructions=tuple(instructions), root=lines[body.root] if lines else body.root)
 

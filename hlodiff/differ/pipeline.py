@@ -148,7 +148,7 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
 
             pruned = prune(old, new)
         opened = pruned.modules if pruned else (old, new)
-        unrelated = are_unrelated(opened, (old, new), limits)
+        unrelated = are_unrelated(opened, (old, new), limits, pruned.copies if pruned else ({}, {}))
         if unrelated is not None:
             pruned = None  # all of both is listed
         while True:
@@ -156,7 +156,7 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
             ready = prepare_pair(*opened, only_listed=unrelated is not None)
             worked = diff_in_canonical_direction(ready, limits, pruned, unrelated)
             found = _edits_of(worked, ready, opened, (old, new), limits)
-            wider = expand(pruned, found.edits) if pruned else None
+            wider = expand(pruned, found.edits, [*found.schedule, *found.tuning], found.matches) if pruned else None
             if wider is pruned:
                 break
             pruned = wider
@@ -270,7 +270,8 @@ def _compare_programs(
     if worked.unrelated is None:
         edits, unseen = with_moves(old, new, found, edits, limits)
     unpaired = Counter(name for pair in found.pairs for name in pair.limits_hit)
-    edits = with_channels(edits, channel_changes(old, new, tuned, opened, found.pairs))
+    changes, keeps_numbers = channel_changes(old, new, tuned, opened, found.pairs)
+    edits = with_channels(edits, changes)
     edits = with_asynchronous(old, new, found, edits)
     edits += header_edits(old.module, new.module, _entry_numbers(old, new, found))
     edits += entry_layout_edit(old.module, new.module, partners_of(old, new, found.pairs[0]))
@@ -289,7 +290,7 @@ def _compare_programs(
         tuning_edits(old, new, tuned, found.pairs, edits),
         fusions,
         hits,
-        BodyMatch.of(worked),
+        BodyMatch.of(worked, keeps_numbers),
     )
 
 

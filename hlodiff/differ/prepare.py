@@ -14,7 +14,7 @@ from hlodiff.normalizer.backend_config import is_of_xla, split_backend_config
 from hlodiff.normalizer.fusion_parameters import fusion_parameters
 
 ORDER = "branch_order"
-_CONDITIONALS = frozenset(["conditional", "case", "if"])
+CONDITIONALS = frozenset(["conditional", "case", "if"])
 Branches = tuple[str, ...]
 """What a conditional can do: its opcode and the content of each branch, in order."""
 
@@ -52,7 +52,7 @@ def in_one_order(modules: tuple[Module, Module], hashes: Sequence[Sequence[str]]
 def _conditionals(module: Module) -> Iterator[tuple[int, int]]:
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
-            if it.opcode in _CONDITIONALS and len(it.called) > 1 and _starts(it, module.computations) is not None:
+            if it.opcode in CONDITIONALS and len(it.called) > 1 and _starts(it, module.computations) is not None:
                 yield index, position
 
 

@@ -5,6 +5,12 @@ which computation it is, so calls of equal ones are equal and of others differ. 
 depend on what is inside: `expand` opens that, and the pair is compared again. The proof does not rest on any of it
 (`verify`). GumTree's top-down phase matches equal subtrees in the same way, by hash and before all else; here nothing
 is parsed for it.
+
+A computation that both texts hold, but one more often than the other (a layer of which one copy was edited), is read
+once on either side: one copy is shared by all calls of its equals, as in a program that stores equal computations once.
+No edit may stand in a shared copy: those that were edited, came, went or have another partner than the others are read
+apart, each where it stands, and the pair is compared again. So an edit has the names and lines of the copy that it is
+in, and the edits are those of the two whole programs.
 """
 
 from __future__ import annotations
@@ -13,10 +19,11 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
-from hlodiff.differ.computation_matches import at, is_embedded
+from hlodiff.differ.computation_matches import at, is_embedded, matched_calls
 from hlodiff.differ.edits import RawEdit
-from hlodiff.differ.prepare import ORDER
+from hlodiff.differ.prepare import CONDITIONALS, ORDER
 from hlodiff.differ.result import Edit, FusionChange, ModuleDiff, Site
 from hlodiff.hlo.grammar import (
     LineParts,
@@ -33,6 +40,9 @@ from hlodiff.hlo.model import Computation, Instruction, Layout, Module, Shape
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.hlo.text_fingerprint import TextFingerprint, TextFingerprinter, same_names
 from hlodiff.hlo.traversal import preorder
+
+if TYPE_CHECKING:
+    from hlodiff.differ.kept_matches import BodyMatch
 
 PLACEHOLDER = "unopened"
 
@@ -61,7 +71,10 @@ class CallSkeleton:
 
 
 def find_call_skeletons(
-    fingerprints: Sequence[TextFingerprint], entries: Sequence[str], opened: Sequence[Mapping[str, Sequence[str]]]
+    fingerprints: Sequence[TextFingerprint],
+    entries: Sequence[str],
+    opened: Sequence[Mapping[str, Sequence[str]]],
+    is_narrow: bool,
 ) -> list[CallSkeleton]:
     """Callers from the entries downwards that are the same but for what they call.
 
@@ -69,6 +82,7 @@ def find_call_skeletons(
         fingerprints: both sides, made with the same numbers.
         entries: names of the entries.
         opened: for each side the computations that are not left out, and what they call.
+        is_narrow: whether calls of equal computations are left out although one side has more of these.
     """
     fingerprinter = TextFingerprinter({}, False)
     found: dict[tuple[str, str], CallSkeleton] = {}
@@ -76,7 +90,9 @@ def find_call_skeletons(
     for pair in waiting:
         lines = fingerprinter.matching_lines(fingerprints[0], fingerprints[1], *pair)
         if lines is not None:
-            elsewhere = _called_elsewhere(fingerprints, pair, opened) | _opened_keys(fingerprints, opened)
+            elsewhere = _called_elsewhere(fingerprints, pair, opened)
+            if not is_narrow:
+                elsewhere |= _opened_keys(fingerprints, opened)
             found[pair] = _call_skeleton(fingerprints, pair, lines, elsewhere)
             waiting += [call for call in dict.fromkeys(found[pair].calls) if call not in waiting]
     return _called_by_no_other(found, opened, (entries[0], entries[1]))
@@ -198,6 +214,14 @@ class PrunedPair:
     lines: tuple[Mapping[int, Sequence[int]], Mapping[int, Sequence[int]]]
     # Where each reached computation of the whole, or the one that stands for it, is here.
     positions: tuple[dict[int, int], dict[int, int]]
+    # What is here before calls were led to what stands for their computations: calls are those of the whole.
+    read: tuple[tuple[Computation, ...], tuple[Computation, ...]]
+    # Of each computation here that is shared, all those of the whole that it stands for.
+    shared: tuple[Mapping[int, Sequence[int]], Mapping[int, Sequence[int]]]
+    # Sides and names of computations that are not shared.
+    apart: frozenset[tuple[int, str]]
+    # Whether of callers that are the same but for what they call those calls were left out that lead to equals.
+    is_narrow: bool
 
     @cached_property
     def opened(self) -> tuple[dict[int, int], dict[int, int]]:
@@ -206,25 +230,47 @@ class PrunedPair:
 
     def _opened(self, side: int) -> dict[int, int]:
         computations = self.modules[side].computations
-        return {
+        found = {
             place: n
             for n, place in enumerate(self.places[side])
             if len(computations[n].instructions) > 1 or not _is_pruned(computations[n])
         }
+        return found | {place: n for n, places in self.shared[side].items() for place in places}
+
+    @property
+    def copies(self) -> tuple[dict[int, int], dict[int, int]]:
+        """For either side how many computations of the whole each of those is that are shared."""
+        old, new = ({n: len(places) for n, places in shared.items()} for shared in self.shared)
+        return old, new
+
+    def lines_of(self, side: int, index: int) -> Sequence[int] | None:
+        """Which instruction of a computation of the whole each of those is that were read for it; None for the same."""
+        here = self.opened[side][index]
+        if here not in self.shared[side] or index == self.places[side][here]:
+            return self.lines[side].get(here)
+        name, fingerprint = self.name(side, index), self.fingerprints[side]
+        pairs = TextFingerprinter({}, False).equal_lines(
+            fingerprint, fingerprint, self.name(side, self.places[side][here]), name
+        )
+        return [b for _, b in pairs] if pairs and any(a != b for a, b in pairs) else None
 
     def key(self, side: int, index: int) -> int | None:
         """What the pruner knows a computation of the whole by."""
-        return self.fingerprints[side].keys[self._name(side, index)]
+        return self.fingerprints[side].keys[self.name(side, index)]
 
     def matching_lines(self, old: int, new: int) -> list[tuple[int, int]] | None:
         """Which lines of two computations of the whole are the same; None where they are not alike."""
-        names = self._name(0, old), self._name(1, new)
+        names = self.name(0, old), self.name(1, new)
         bodies = [fingerprint.body(name) for fingerprint, name in zip(self.fingerprints, names, strict=True)]
         if bodies[0] == bodies[1]:
             return [(n, n) for n in range(self.fingerprints[0].spans[names[0]].lines)]
+        keys = self.key(0, old), self.key(1, new)
+        if keys[0] is not None and keys[0] == keys[1]:
+            return TextFingerprinter({}, False).equal_lines(*self.fingerprints, *names)
         return TextFingerprinter({}, False).matching_lines(*self.fingerprints, *names)
 
-    def _name(self, side: int, index: int) -> str:
+    def name(self, side: int, index: int) -> str:
+        """The name of a computation of the whole."""
         return self.fingerprints[side].program.spans[index].name
 
     @staticmethod
@@ -232,9 +278,9 @@ class PrunedPair:
         """Whether an instruction stands for what was left out."""
         return it.opcode == PLACEHOLDER
 
-    def wider(self, keys: Iterable[int]) -> PrunedPair:
-        """The same with the computations of these keys opened."""
-        return _prune(self.whole, self.fingerprints, frozenset(keys))
+    def wider(self, keys: Iterable[int], apart: Iterable[tuple[int, str]]) -> PrunedPair:
+        """The same with the computations of these keys opened, and those of these sides and names not shared."""
+        return _prune(self.whole, self.fingerprints, self.expanded.union(keys), self.apart.union(apart))
 
     def body(self, side: int, index: int) -> Computation:
         """A computation of a pruned module; as it really is where one instruction stands for it."""
@@ -293,24 +339,69 @@ def prune(old: Module, new: Module) -> PrunedPair | None:
     same = same_names(old.computations, new.computations)
     fingerprinter = TextFingerprinter({}, scheduled)
     first = fingerprinter.fingerprint(old.computations, old.entry, same)
-    return _prune((old, new), (first, fingerprinter.fingerprint(new.computations, new.entry, same)), frozenset())
+    fingerprints = first, fingerprinter.fingerprint(new.computations, new.entry, same)
+    return _prune((old, new), fingerprints, frozenset(), is_narrow=True)
 
 
 def _prune(
-    whole: tuple[Module, Module], fingerprints: tuple[TextFingerprint, TextFingerprint], but: frozenset[int]
+    whole: tuple[Module, Module],
+    fingerprints: tuple[TextFingerprint, TextFingerprint],
+    but: frozenset[int],
+    apart: frozenset[tuple[int, str]] = frozenset(),
+    is_narrow: bool = False,
 ) -> PrunedPair:
     entries = [s.program.spans[module.entry].name for s, module in zip(fingerprints, whole, strict=True)]
     pruned_keys, opened = _prunable(fingerprints, entries, but)
     ranks = _ranks(fingerprints, pruned_keys)
-    skeletons = find_call_skeletons(fingerprints, entries, opened)
+    skeletons = find_call_skeletons(fingerprints, entries, opened, is_narrow)
     has_spaces = _has_spaces(fingerprints, opened)
+    # Where the callers are the same but for their calls, those calls say which copy was edited.
+    told = {(side, name) for each in skeletons for call in each.calls for side, name in enumerate(call)}
+    apart |= told | {(side, name) for each in skeletons for side, name in enumerate((each.old, each.new))}
     first, second = (
-        _pruned_pair(module, fingerprints, side, opened[side], skeletons, ranks, has_spaces)
+        _pruned_side(
+            module,
+            fingerprints,
+            side,
+            opened[side],
+            skeletons,
+            ranks,
+            has_spaces,
+            _shared(fingerprints, opened, side, apart),
+        )
         for side, module in enumerate(whole)
     )
-    modules, places, lines = (first[0], second[0]), (first[1], second[1]), (first[2], second[2])
-    positions = (first[3], second[3])
-    return PrunedPair(whole, fingerprints, frozenset(pruned_keys), but, modules, places, lines, positions)
+    return PrunedPair(
+        whole,
+        fingerprints,
+        frozenset(pruned_keys),
+        but,
+        (first.module, second.module),
+        (first.places, second.places),
+        (first.lines, second.lines),
+        (first.positions, second.positions),
+        (first.read, second.read),
+        (first.shared, second.shared),
+        apart,
+        is_narrow,
+    )
+
+
+def _shared(
+    fingerprints: Sequence[TextFingerprint],
+    opened: Sequence[Mapping[str, object]],
+    side: int,
+    apart: Container[tuple[int, str]],
+) -> dict[str, str]:
+    """Which computation is read for each of one side that the other side holds too: the first of its equals."""
+    theirs = {fingerprints[1 - side].keys[name] for name in opened[1 - side]} - {None}
+    keys = fingerprints[side].keys
+    first: dict[int | None, str] = {}
+    return {
+        name: first.setdefault(keys[name], name)
+        for name in opened[side]
+        if keys[name] in theirs and (side, name) not in apart
+    }
 
 
 def _prunable(
@@ -364,18 +455,27 @@ def _ranks(fingerprints: Sequence[TextFingerprint], pruned_keys: set[int]) -> di
     return {key: rank for rank, key in enumerate(sorted(texts, key=lambda key: texts[key]))}
 
 
-_Part = tuple[Module, tuple[int, ...], dict[int, Sequence[int]], dict[int, int]]
+class _PrunedSide(NamedTuple):
+    """One side of a `PrunedPair`; fields as there."""
+
+    module: Module
+    places: tuple[int, ...]
+    lines: dict[int, Sequence[int]]
+    positions: dict[int, int]
+    read: tuple[Computation, ...]
+    shared: dict[int, Sequence[int]]
 
 
-def _pruned_pair(
+def _pruned_side(
     module: Module,
     fingerprints: Sequence[TextFingerprint],
     side: int,
-    opened: Container[str],
+    opened: Mapping[str, Sequence[str]],
     skeletons: Sequence[CallSkeleton],
     ranks: Mapping[int, int],
     is_marked: bool,
-) -> _Part:
+    shared: Mapping[str, str],
+) -> _PrunedSide:
     fingerprint = fingerprints[side]
     index = {span.name: n for n, span in enumerate(fingerprint.program.spans)}
     skeletons_by_index = {index[(each.old, each.new)[side]]: each for each in skeletons}
@@ -387,7 +487,11 @@ def _pruned_pair(
     for n in waiting:
         name = fingerprint.program.spans[n].name
         key = fingerprint.keys[name]
-        if name in opened:
+        if shared.get(name, name) != name:
+            stands_for[n] = index[shared[name]]
+            waiting += [c for c in (stands_for[n], *(index[callee] for callee in opened[name])) if c not in seen]
+            seen.update(waiting)
+        elif name in opened:
             each = skeletons_by_index.get(n)
             body = (
                 fingerprint.program.read_lines(n, _kept_lines(each, fingerprint, side))
@@ -403,11 +507,22 @@ def _pruned_pair(
     kept = sorted(computations)
     new = {n: at for at, n in enumerate(kept)}
     position = {n: new[stand] for n, stand in stands_for.items()}
+    copies: dict[int, list[int]] = {}
+    for n, stand in stands_for.items():
+        if fingerprint.program.spans[stand].name in shared:
+            copies.setdefault(new[stand], []).append(n)
     platform = _platform(fingerprint.program.text) if is_marked else ()
     bodies = (*(_with_callees(computations[n], position) for n in kept), *platform)
     pruned = Module(module.name, module.stage, bodies, position[module.entry], module.attributes, module.frames)
     lines: dict[int, Sequence[int]] = {new[n]: each.lines(side) for n, each in skeletons_by_index.items() if n in new}
-    return pruned, tuple(kept), lines, position
+    return _PrunedSide(
+        pruned,
+        tuple(kept),
+        lines,
+        position,
+        tuple(computations[n] for n in kept),
+        {n: sorted(places) for n, places in copies.items() if len(places) > 1},
+    )
 
 
 def _has_spaces(fingerprints: Sequence[TextFingerprint], opened: Sequence[Container[str]]) -> bool:
@@ -444,7 +559,9 @@ def _with_callees(computation: Computation, moved: Mapping[int, int]) -> Computa
     return replace(computation, instructions=instructions)
 
 
-def expand(pruned: PrunedPair, edits: Iterable[RawEdit]) -> PrunedPair | None:
+def expand(
+    pruned: PrunedPair, edits: Iterable[RawEdit], apart: Iterable[RawEdit], matches: BodyMatch
+) -> PrunedPair | None:
     """The pair with more of it opened, or itself where nothing is in doubt; None where all has to be.
 
     What is called is in doubt where a call came, went or has other operands: operands in another order are no edit
@@ -456,6 +573,8 @@ def expand(pruned: PrunedPair, edits: Iterable[RawEdit]) -> PrunedPair | None:
     Args:
         pruned: what was compared.
         edits: single edits, places in its modules.
+        apart: those of other channels.
+        matches: which computations and instructions are a pair.
     """
     edits = list(edits)
     if any(_must_expand_everywhere(pruned, side, edits) for side in (0, 1)) or any(map(_exchanges_branches, edits)):
@@ -479,7 +598,89 @@ def expand(pruned: PrunedPair, edits: Iterable[RawEdit]) -> PrunedPair | None:
                 )
             if it.calls and edit.kind != "changed":
                 keys.update(indistinguishable[side].of(it.called))
-    return pruned.wider({*keys, *pruned.expanded}) if keys else pruned
+    is_in_skeleton = any(
+        place is not None and place[0] in pruned.lines[side]
+        for edit in (*edits, *apart)
+        for side, place in enumerate((edit.old, edit.new))
+    )
+    if pruned.is_narrow and (keys or is_in_skeleton):
+        return pruned.wider(keys, ())
+    copies = _edited_copies(pruned, [*edits, *apart], matches)
+    if copies is None:
+        return None
+    return pruned.wider(keys, copies) if keys or copies else pruned
+
+
+def _edited_copies(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMatch) -> set[tuple[int, str]] | None:
+    """Sides and names of those that must not be shared, where an edit is in a shared copy or hangs on which one it is.
+
+    None where that cannot be said.
+    """
+    touched = _touched(pruned, edits, matches)
+    if not any(touched):
+        return set()
+    found: set[tuple[int, int]] = set()
+    for key in matches.counts:
+        if any(here in pruned.shared[side] for side, here in enumerate(key)):
+            continue  # it is read apart first
+        found |= {
+            (side, callee)
+            for side, here, callee in _told_apart(pruned, key, matches.opened.get(key))
+            if here in touched[side]
+        }
+    return {(side, pruned.name(side, callee)) for side, callee in found} or None
+
+
+def _touched(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMatch) -> tuple[set[int], set[int]]:
+    """Shared computations that hold an edit, or are called by what came or went, or have another partner than one."""
+    touched: tuple[set[int], set[int]] = (set(), set())
+    for edit in edits:
+        for side, place in enumerate((edit.old, edit.new)):
+            if place is not None:
+                called = at(pruned.modules[side], place).called if edit.kind != "changed" else ()
+                touched[side].update(n for n in (place[0], *called) if n in pruned.shared[side])
+    partners: tuple[dict[int, int], dict[int, int]] = ({}, {})
+    for key in matches.counts:
+        for side, here in enumerate(key):
+            if here in pruned.shared[side] and (
+                key in matches.opened or partners[side].setdefault(here, key[1 - side]) != key[1 - side]
+            ):
+                touched[side].add(here)
+    return touched
+
+
+def _told_apart(
+    pruned: PrunedPair, key: tuple[int, int], partners: Sequence[int] | None
+) -> Iterator[tuple[int, int, int]]:
+    """What a pair of computations calls where the two calls lead to others, or one of them is alone.
+
+    Gives the side, what is called as it is here, and in the whole program.
+    """
+    bodies = [pruned.read[side][n].instructions if n >= 0 else () for side, n in enumerate(key)]
+    alone = [[it for it in its if it.calls] for its in bodies]
+    if partners is None and key[0] >= 0 and key[1] >= 0:
+        return  # equal: nobody asked which is which in it
+    if partners is not None:
+        matched = [(n, partner) for n, partner in enumerate(partners) if partner >= 0]
+        calls = [(bodies[0][n], bodies[1][partner]) for n, partner in matched if bodies[0][n].calls]
+        alone[0] = [it for n, it in enumerate(bodies[0]) if it.calls and partners[n] < 0]
+        there = {partner for _, partner in matched}
+        alone[1] = [it for n, it in enumerate(bodies[1]) if it.calls and n not in there]
+        for one, other in calls:
+            pairs = [pair for pair, _ in matched_calls(one, other)]
+            if one.opcode in CONDITIONALS or len(pairs) != len(one.called) or len(pairs) != len(other.called):
+                alone[0].append(one)  # branches may have changed their places
+                alone[1].append(other)
+                continue
+            for pair in pairs:
+                here = pruned.positions[0][pair[0]], pruned.positions[1][pair[1]]
+                if not all(n in pruned.shared[side] for side, n in enumerate(here)) or (
+                    pruned.key(0, pair[0]) != pruned.key(1, pair[1])
+                ):
+                    yield from ((side, here[side], pair[side]) for side in (0, 1))
+    for side in (0, 1):
+        for it in alone[side]:
+            yield from ((side, pruned.positions[side][callee], callee) for callee in it.called)
 
 
 def _is_about_calls(edit: RawEdit) -> bool:

@@ -20,7 +20,7 @@ alone 16 of 65 pairs of targets are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 from hlodiff.differ.limits import Limits
 from hlodiff.hlo.fingerprint import shape_text
@@ -38,12 +38,18 @@ _EVERYWHERE = frozenset(
 )  # fmt: skip
 
 
-def share_in_common(modules: tuple[Module, Module], left_out: int = 0) -> float:
+Copies = tuple[Mapping[int, int], Mapping[int, int]]
+"""For the computations of either side that stand for more than one, how many those are."""
+_NO_COPIES: Copies = ({}, {})
+
+
+def share_in_common(modules: tuple[Module, Module], left_out: int = 0, copies: Copies = _NO_COPIES) -> float:
     """Instructions that both programs hold, as a share of all, from 0 to 1.
 
     Args:
         modules: two programs without noise.
         left_out: instructions of both that are not in them because they are equal on both sides.
+        copies: how many computations one of them stands for.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
@@ -52,18 +58,20 @@ def share_in_common(modules: tuple[Module, Module], left_out: int = 0) -> float:
         >>> share_in_common((read_hlo(text), read_hlo(text.replace("log", "tanh"))))
         0.5
     """
-    old, new = map(_counted, modules)
+    old, new = map(_counted, modules, copies)
     total = old.total() + new.total() + left_out
     return (2 * (old & new).total() + left_out) / total if total else 1.0
 
 
-def _counted(module: Module) -> Counter[Hashable]:
-    return Counter(
-        (it.opcode, shape_text(it.shape, False), it.literal, tuple([owner.instructions[o].opcode for o in it.operands]))
-        for owner in module.computations
-        for it in owner.instructions
-        if it.opcode not in _EVERYWHERE
-    )
+def _counted(module: Module, copies: Mapping[int, int]) -> Counter[Hashable]:
+    found: Counter[Hashable] = Counter()
+    for index, owner in enumerate(module.computations):
+        times = copies.get(index, 1)
+        for it in owner.instructions:
+            if it.opcode not in _EVERYWHERE:
+                operands = tuple([owner.instructions[o].opcode for o in it.operands])
+                found[it.opcode, shape_text(it.shape, False), it.literal, operands] += times
+    return found
 
 
 def interface_in_common(modules: tuple[Module, Module]) -> float:
@@ -82,7 +90,9 @@ def _interface(module: Module) -> Counter[Hashable]:
     )
 
 
-def are_unrelated(opened: tuple[Module, Module], whole: tuple[Module, Module], limits: Limits) -> float | None:
+def are_unrelated(
+    opened: tuple[Module, Module], whole: tuple[Module, Module], limits: Limits, copies: Copies = _NO_COPIES
+) -> float | None:
     """The share in common of two programs that are not worth matching; None where they are.
 
     Args:
@@ -90,11 +100,16 @@ def are_unrelated(opened: tuple[Module, Module], whole: tuple[Module, Module], l
         whole: the programs; at most their entries are read for this.
         limits: `limits.unrelated` is the percentage below which they are not, a third of it where they take and return
             the same.
+        copies: how many computations one of the opened ones stands for.
     """
-    size = sum(len(owner.instructions) for module in opened for owner in module.computations)
+    size = sum(
+        len(owner.instructions) * times.get(index, 1)
+        for module, times in zip(opened, copies, strict=True)
+        for index, owner in enumerate(module.computations)
+    )
     if size < _SMALL:
         return None
-    share = share_in_common(opened, max(sum(map(_lines, whole)) - size, 0))
+    share = share_in_common(opened, max(sum(map(_lines, whole)) - size, 0), copies)
     if 100 * share >= limits.unrelated:
         return None
     if _LENIENCE * 100 * share >= limits.unrelated and interface_in_common(whole) >= _SAME_INTERFACE:

@@ -10,6 +10,8 @@ to be parsed.
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -35,8 +37,10 @@ from hlodiff.hlo.grammar import (
 from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.parser import LazyComputations
 
-# What is numbered across the whole program: in another computation an equal number may mean other partners.
+# What is numbered across the whole program: in another computation an equal number may mean other partners. A channel
+# that the program names once has none: such a collective meets itself on the other devices.
 _NUMBERED = ("channel", "rendezvous", "callback")
+_CHANNEL = re.compile(r"\bchannel_id=(\d+)")
 # The same, and edges that are no operands: a line with one of these has no number of its own.
 _NOT_LOCAL = (*_NUMBERED, "control-predecessors")
 
@@ -83,9 +87,16 @@ class _ByAttributes(dict[str, _ByOpcode]):
     computation, or removed if `masked`.
     """
 
-    def __init__(self, canonical: dict[str, _ByOpcode], fresh: Iterator[int], masked: bool = False) -> None:
+    def __init__(
+        self,
+        canonical: dict[str, _ByOpcode],
+        fresh: Iterator[int],
+        masked: bool = False,
+        own_channels: frozenset[str] = frozenset(),
+    ) -> None:
         super().__init__()
         self._fresh = fresh  # numbers of lines
+        self._own_channels = own_channels  # those that nothing else in the program is on
         self.keys_by_name: dict[str, int | None] = {}
         self._masked = masked
         self._canonical = canonical
@@ -95,8 +106,13 @@ class _ByAttributes(dict[str, _ByOpcode]):
         text = without_metadata(attributes)
         if "%" in text:
             text = without_references(text) if self._masked else with_references(text, self._key)
+        checked = text
+        if self._own_channels and (found := _CHANNEL.search(text)) and found[1] in self._own_channels:
+            before, after = text[: found.start()], text[found.end() :]
+            if (before.count('"') - before.count('\\"')) % 2 == 0:  # else it is a word of a string
+                text, checked = f"{before}channel_id=own{after}", before + after
         if text not in self._sorted:
-            if any(word in text for word in _NOT_LOCAL):
+            if any(word in checked for word in _NOT_LOCAL):
                 raise _NeedsParsing
             self._sorted[text] = ", ".join(sorted(map(_in_key_order, split_commas(text.removeprefix(",")))))
         text = self._sorted[text]
@@ -120,12 +136,14 @@ class TextFingerprint:
         program: its computations as text.
         keys, spans: by the name of each computation its key (None if only parsing can decide) and where its text is.
         scheduled: names of the computations whose printed order counts.
+        own_channels: numbers of channels that one instruction of the program is on.
     """
 
     program: LazyComputations
     keys: dict[str, int | None]
     spans: dict[str, Span]
     scheduled: frozenset[str]
+    own_channels: frozenset[str]
     _lines: dict[str, list[LineParts]] = field(default_factory=dict)
 
     def lines(self, name: str) -> list[LineParts]:
@@ -171,7 +189,8 @@ class TextFingerprinter:
             by_name: computations that are known to be the same on both sides and unlike all others; see `same_names`.
         """
         keys: dict[str, int | None] = {}
-        self._by_attributes = _ByAttributes(self._by_opcode, self._fresh)
+        own_channels = _own_channels(program.text)
+        self._by_attributes = _ByAttributes(self._by_opcode, self._fresh, own_channels=own_channels)
         self._by_attributes.keys_by_name = keys
         spans = {span.name: span for span in program.spans}
         scheduled = _in_schedule(program.text, spans, program.spans[entry].name) if self.scheduled else frozenset()
@@ -182,7 +201,7 @@ class TextFingerprinter:
                 keys[name] = self._number(("same", name))
             else:
                 keys[name] = self._key(program.text, span, name in scheduled)
-        return TextFingerprint(program, keys, spans, scheduled)
+        return TextFingerprint(program, keys, spans, scheduled, own_channels)
 
     def _key(self, text: str, span: Span, scheduled: bool) -> int | None:
         lines = parts_of_lines(text, span)
@@ -212,16 +231,21 @@ class TextFingerprinter:
             Pairs of line numbers, those of the old side ascending; None where the two differ in more, or where the
             text is not enough to decide.
         """
-        self._by_attributes = _ByAttributes({}, self._fresh, masked=True)
+        canonical: dict[str, _ByOpcode] = {}
+        self._by_attributes = _ByAttributes(canonical, self._fresh, masked=True, own_channels=old.own_channels)
         ours, theirs = old.lines(name), new.lines(other)
         roots = old.root(name), new.root(other)
         if not ours or len(ours) != len(theirs) or old.spans[name].closing != new.spans[other].closing:
             return None
         try:
             if name in old.scheduled or other in new.scheduled:
-                same = self._in_order(ours, roots[0]) == self._in_order(theirs, roots[1])
+                in_order = self._in_order(ours, roots[0])
+                self._by_attributes = _ByAttributes(canonical, self._fresh, True, new.own_channels)
+                same = in_order == self._in_order(theirs, roots[1])
                 return [(n, n) for n in range(len(ours))] if same else None
-            one, two = self._unordered(ours), self._unordered(theirs)
+            one = self._unordered(ours)
+            self._by_attributes = _ByAttributes(canonical, self._fresh, True, new.own_channels)
+            two = self._unordered(theirs)
         except (KeyError, Unbalanced, _NeedsParsing):
             return None
         place = {two[line[0]]: n for n, line in enumerate(theirs)}
@@ -229,6 +253,33 @@ class TextFingerprinter:
         if len(numbers) != len(ours) or numbers != place.keys() or one[roots[0]] != two[roots[1]]:
             return None
         return [(n, place[one[line[0]]]) for n, line in enumerate(ours)]
+
+    def equal_lines(
+        self, old: TextFingerprint, new: TextFingerprint, name: str, other: str
+    ) -> list[tuple[int, int]] | None:
+        """Match the lines of two computations that have one key.
+
+        Args:
+            old, new: the sides that they are on, or one side twice.
+            name, other: a computation of each.
+
+        Returns:
+            Pairs of line numbers, those of the old side ascending; None where the two are not equal after all.
+        """
+        ours, theirs = old.lines(name), new.lines(other)
+        canonical: dict[str, _ByOpcode] = {}
+        numbers: list[dict[str, int]] = []
+        try:
+            for side, lines in ((old, ours), (new, theirs)):
+                self._by_attributes = _ByAttributes(canonical, self._fresh, own_channels=side.own_channels)
+                self._by_attributes.keys_by_name = side.keys
+                numbers.append({} if name in old.scheduled else self._unordered(lines))
+            place = {numbers[1].get(line[0], -1): n for n, line in enumerate(theirs)}
+            if len(place) < len(theirs) == len(ours):
+                return [(n, n) for n in range(len(ours))]  # the printed order was part of the key
+            return [(n, place[numbers[0][line[0]]]) for n, line in enumerate(ours)]
+        except (KeyError, Unbalanced, _NeedsParsing):
+            return None
 
     def _number(self, what: Hashable) -> int:
         return self.numbers.setdefault(what, len(self.numbers))
@@ -274,6 +325,13 @@ class TextFingerprinter:
         if len(position) != len(found):
             raise _NeedsParsing
         return (position[root], *found)
+
+
+def _own_channels(text: str) -> frozenset[str]:
+    """Numbers of channels that stand once in a program, whatever the words around them."""
+    if "channel_id=" not in text:
+        return frozenset()
+    return frozenset(number for number, times in Counter(_CHANNEL.findall(text)).items() if times == 1)
 
 
 def same_names(old: LazyComputations, new: LazyComputations) -> set[str]:

@@ -1,0 +1,130 @@
+"""Programs of many equal bodies, as an unrolled loop or a deep network has them, one or some of them edited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+_OPCODES = ("tanh", "exponential", "add", "multiply", "negate", "subtract", "sine", "maximum", "abs", "cosine")
+_BINARY = frozenset(["add", "multiply", "subtract", "maximum"])
+_ARRAY, _TYPE = "f32[64,64]{1,0}", "f32[64,64]"
+_ADDER = """%adder (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}
+"""
+
+
+def body(name: str, size: int, edited: tuple[int, str] | None = None, inner: str = "", channel: int = 0) -> str:
+    """One computation of two arguments.
+
+    Args:
+        name: of the computation; its instructions are named after it.
+        size: how many instructions it has beside its parameters.
+        edited: the position and the opcode of one instruction that is another one here.
+        inner: a computation of two arguments that a fusion in the middle calls, "" for none.
+        channel: the channel of an all-reduce in the middle, 0 for none.
+    """
+    lines = [f"%{name} (p: {_TYPE}, q: {_TYPE}) -> {_TYPE} {{"]
+    lines += [f"  %{name}.{p} = {_ARRAY} parameter({n})" for n, p in enumerate("pq")]
+    last, before = f"%{name}.p", f"%{name}.q"
+
+    def write(short: str, made: str, root: str = "") -> None:
+        nonlocal last, before
+        scope = f'metadata={{op_name="jit(step)/{name}/{short}"}}'
+        lines.append(f"  {root}%{name}.{short} = {_ARRAY} {made}, {scope}")
+        before, last = last, f"%{name}.{short}"
+
+    for n in range(size):
+        opcode = edited[1] if edited and edited[0] == n else _OPCODES[(n * 7 + n // 10) % len(_OPCODES)]
+        operands = f"{last}, {before}" if opcode in _BINARY else last
+        write(f"v{n}", f"{opcode}({operands})", "ROOT " if n == size - 1 else "")
+        if inner and n == size // 3:
+            write("fused", f"fusion({last}, {before}), kind=kLoop, calls=%{inner}")
+        if channel and n == size // 2:
+            groups = "replica_groups={{0,1}}, use_global_device_ids=true"
+            write("sum", f"all-reduce({last}), channel_id={channel}, {groups}, to_apply=%adder")
+    return "\n".join([*lines, "}\n"])
+
+
+Edits = Mapping[int, tuple[int, str]]
+"""By the number of a body which instruction is another one there: its position and its opcode."""
+
+
+def layers(
+    count: int,
+    size: int = 40,
+    edits: Edits | None = None,
+    *,
+    opcode: str = "call",
+    is_chain: bool = True,
+    inner_size: int = 0,
+    edits_inside: Edits | None = None,
+    with_channels: bool = False,
+) -> str:
+    """A program that calls as many equal bodies one after the other.
+
+    Args:
+        count, size: how many bodies, and instructions of each.
+        edits: what is another one in which body.
+        opcode: "call" or "fusion", what calls them.
+        is_chain: whether each gets what the one before it returns; else all get the same.
+        inner_size: instructions of a computation that each body has of its own and calls; 0 for none.
+        edits_inside: what is another one in which of these.
+        with_channels: whether each body has a collective on a channel of its own.
+    """
+    parts = ["HloModule jit_step\n", *([_ADDER] if with_channels else [])]
+    for n in range(count):
+        if inner_size:
+            parts.append(body(f"inner.{n}", inner_size, (edits_inside or {}).get(n)))
+        inner = f"inner.{n}" if inner_size else ""
+        parts.append(body(f"layer.{n}", size, (edits or {}).get(n), inner, n + 1 if with_channels else 0))
+    calls = [
+        _call(opcode, f"call.{n}", f"%call.{n - 1}" if n and is_chain else "%x", f"layer.{n}") for n in range(count)
+    ]
+    rows = [f"%x = {_ARRAY} parameter(0)", f"%w = {_ARRAY} parameter(1)", *calls[:-1], f"ROOT {calls[-1]}"]
+    return "\n".join([*parts, _computation(f"ENTRY %main (x: {_TYPE}, w: {_TYPE}) -> {_TYPE}", rows)])
+
+
+def _call(opcode: str, name: str, operand: str, callee: str, weights: str = "%w") -> str:
+    how = "to_apply=" if opcode == "call" else "kind=kLoop, calls="
+    return f"%{name} = {_ARRAY} {opcode}({operand}, {weights}), {how}%{callee}"
+
+
+def _computation(head: str, rows: Sequence[str]) -> str:
+    return "\n".join([f"{head} {{", *(f"  {row}" for row in rows), "}\n"])
+
+
+def loops(count: int, size: int, edits: Mapping[tuple[int, int], tuple[int, str]], inner: int = 3) -> str:
+    """A program of as many loops one after the other, each of which calls as many equal bodies.
+
+    Args:
+        count, inner: how many loops, and bodies that each calls.
+        size: instructions of a body.
+        edits: by loop and body what is another one there.
+    """
+    carried = f"(s32[], {_ARRAY}, {_ARRAY})"
+    parts = ["HloModule jit_step\n"]
+    entry = [f"%x = {_ARRAY} parameter(0)", f"%w = {_ARRAY} parameter(1)", "%zero = s32[] constant(0)"]
+    last = "%x"
+    for n in range(count):
+        parts += [body(f"layer.{n}.{k}", size, edits.get((n, k))) for k in range(inner)]
+        rows = [f"%t.{n} = {carried} parameter(0)", f"%i.{n} = s32[] get-tuple-element(%t.{n}), index=0"]
+        rows += [f"%{v}.{n} = {_ARRAY} get-tuple-element(%t.{n}), index={k}" for k, v in ((1, "x"), (2, "w"))]
+        rows += [f"%one.{n} = s32[] constant(1)", f"%next.{n} = s32[] add(%i.{n}, %one.{n})"]
+        for k in range(inner):
+            operand = f"%c.{n}.{k - 1}" if k else f"%x.{n}"
+            rows.append(_call("fusion", f"c.{n}.{k}", operand, f"layer.{n}.{k}", f"%w.{n}"))
+        rows.append(f"ROOT %o.{n} = {carried} tuple(%next.{n}, %c.{n}.{inner - 1}, %w.{n})")
+        parts.append(_computation(f"%turn.{n} (t: {carried}) -> {carried}", rows))
+        rows = [f"%u.{n} = {carried} parameter(0)", f"%j.{n} = s32[] get-tuple-element(%u.{n}), index=0"]
+        rows += [f"%most.{n} = s32[] constant(9)", f"ROOT %on.{n} = pred[] compare(%j.{n}, %most.{n}), direction=LT"]
+        parts.append(_computation(f"%asks.{n} (t: {carried}) -> pred[]", rows))
+        entry += [
+            f"%start.{n} = {carried} tuple(%zero, {last}, %w)",
+            f"%while.{n} = {carried} while(%start.{n}), condition=%asks.{n}, body=%turn.{n}",
+            f"%after.{n} = {_ARRAY} get-tuple-element(%while.{n}), index=1",
+        ]
+        last = f"%after.{n}"
+    entry[-1] = f"ROOT {entry[-1]}"
+    return "\n".join([*parts, _computation(f"ENTRY %main (x: {_TYPE}, w: {_TYPE}) -> {_TYPE}", entry)])
