@@ -11,6 +11,7 @@ from hlodiff.cli.output import emit
 from hlodiff.config import Config, shown_path
 from hlodiff.errors import UsageError
 from hlodiff.hlo.model import STAGE_NAMES
+from hlodiff.inspect.pictures import file_picture, snapshot_picture
 from hlodiff.inspect.reasons import file_reasons, reasons_text, snapshot_reasons
 from hlodiff.inspect.summary import file_summary, summary_text, traces_text
 from hlodiff.report.lines import json_text, printable
@@ -31,6 +32,7 @@ Examples:
   hlodiff show step --stage compiled         the program as it is stored
   hlodiff show step --stage stablehlo --fresh -t cpu
   hlodiff show program.hlo                   a file
+  hlodiff show step --format html -o step.html   a picture of what runs where
   hlodiff show recording step --stage compiled --scopes
 """,
 )
@@ -42,7 +44,14 @@ Examples:
 @click.option("--scopes", is_flag=True, help="With --stage: op_name and line of each instruction behind it.")
 @click.option("--at", "revision", metavar="REV", help="The snapshots of a git revision.")
 @click.option("--why", is_flag=True, help="What the program holds more often or larger than it must, and where.")
-@options.plain_form
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "html"]),
+    default="text",
+    show_default=True,
+    help="Form; html is a picture of the program.",
+)
 @options.output
 @options.timeout
 @options.project
@@ -64,12 +73,18 @@ def command(
     NAME is a function, a case (`function/case`), a pattern, or a program file; FOLDER is what `hlodiff record` wrote.
     Nothing is compiled, except with --fresh. With --why instead: loops of Python that were unrolled and how many copies
     there are, values computed twice, functions that were lowered again, large constants, and how often loops turn.
+
+    With --format html the program is drawn in one page: what runs, where (host, memories of the device), fusions,
+    loops and collectives, each with its bytes and how often it runs, the largest first.
     """
     _refuse_misfits(words, stage, fresh, normalized, scopes, revision, why, form)
     name = words[-1]
     if len(words) == 1 and Path(name).is_file():
         if stage:
             emit(_file_text(Path(name), stage, scopes), output)
+            return 0
+        if form == "html":
+            emit(file_picture(Path(name)), output)
             return 0
         found = [file_reasons(Path(name), project)] if why else [file_summary(Path(name))]
         traces: list[RecordedTraces] = []
@@ -89,6 +104,9 @@ def command(
         if stage:
             key = one_program(keys, name, f"hlodiff show {' '.join(words)} --stage {stage}")
             emit(stored_text(tree, key, stage, scopes, str(root)), output)
+            return 0
+        if form == "html":
+            emit(snapshot_picture(tree, keys, root), output)
             return 0
         found = [snapshot_reasons(tree, key, root) if why else read_summary(tree, key) for key in keys]
     if form == "json":
@@ -118,8 +136,10 @@ def _refuse_misfits(
         raise UsageError("--fresh, --normalized and --scopes are about the program's text", hint=again)
     if normalized and not fresh:
         raise UsageError("what is stored is normalized already", hint=again)
-    if stage and (why or form == "json"):
+    if stage and (why or form != "text"):
         raise UsageError("--stage prints the text of a program and nothing else", hint=again)
+    if why and form == "html":
+        raise UsageError("--why has no picture", hint=f"hlodiff show {' '.join(words)} --why")
     if fresh and (revision or len(words) > 1):
         raise UsageError("--fresh captures what is registered here and now", hint=f"{again} --fresh")
 

@@ -331,7 +331,7 @@ def _named(it: Instruction) -> str:
 
 
 def format_shape_of(shape: Shape) -> str:
-    """A shape without layouts."""
+    """A shape without layouts: `f32[8,4]`, `(f32[8], s32[])`."""
     if shape.tuple_shapes:
         return f"({', '.join(map(format_shape_of, shape.tuple_shapes))})"
     return f"{shape.element_type}[{','.join(map(str, shape.dimensions))}]" if shape.is_array else shape.element_type

@@ -66,18 +66,28 @@ def to_page(
     """
     view = view or build_view(report, folder)
     bodies = bodies_of(report, limits)
-    style, script = _style(), _script(bool(passes))
+    return page_of(
+        "page.html.jinja",
+        script_of((*_SCRIPTS[:-1], "passes", _SCRIPTS[-1]) if passes else _SCRIPTS),
+        bodies=[(one.type, Markup(one.text)) for one in bodies.stored],
+        passes=passes,
+        **_values(report, view, bodies, limits, bool(passes)),
+    )
+
+
+def page_of(template: str, script: str, **values: Any) -> str:
+    """One file from a template of ours, with our style and a script of ours, and a policy that allows nothing else.
+
+    Args:
+        template: its name in `assets`.
+        script: from `script_of`.
+        values: what stands in it; what is no Markup is escaped.
+    """
+    style = _style()
     page = (
         _environment()
-        .get_template("page.html.jinja")
-        .render(
-            policy=content_policy(style, script),
-            style=Markup(style),  # our own files
-            script=Markup(script),
-            bodies=[(one.type, Markup(one.text)) for one in bodies.stored],
-            passes=passes,
-            **_values(report, view, bodies, limits, bool(passes)),
-        )
+        .get_template(template)
+        .render(policy=content_policy(style, script), style=Markup(style), script=Markup(script), **values)
     )
     return page.rstrip("\n") + "\n"
 
@@ -125,8 +135,8 @@ def _style() -> str:
 
 
 @cache
-def _script(with_passes: bool = False) -> str:
-    names = (*_SCRIPTS[:-1], "passes", _SCRIPTS[-1]) if with_passes else _SCRIPTS
+def script_of(names: tuple[str, ...]) -> str:
+    """Scripts of `assets` as one, in this order."""
     text = "\n".join(_asset(f"{name}.js") for name in names)
     return f'\n(() => {{\n"use strict";\n{text}}})();\n'
 

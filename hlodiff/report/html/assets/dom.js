@@ -25,3 +25,23 @@ const many = (count, one, several) => `${number(count)} ${count === 1 ? one : se
 const SIGNS = { added: "+", removed: "\u2212", changed: "~", moved: "\u2933", replaced: "\u21c4" };
 const MARKS = { worse: "\u25b2", better: "\u25bc", mixed: "\u25c6", same: "=" };
 const sign = (kind) => make("span", { class: `sign ${kind}`, role: "img", "aria-label": kind, title: kind }, SIGNS[kind] || "\u00b7");
+
+// Long accounts are packed; every browser since 2023 unpacks them by itself.
+async function unpacked(body) {
+  if (body.type === "application/json") return JSON.parse(body.textContent);
+  if (!("DecompressionStream" in window)) {
+    return { tables: [], limits: [], left_out: ["This browser is too old to unpack what is shown of this program."] };
+  }
+  const bytes = Uint8Array.from(atob(body.textContent), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+// Auto, light, dark.
+function nextTheme() {
+  const order = ["auto", "light", "dark"];
+  const root = document.documentElement;
+  const chosen = order[(order.indexOf(root.dataset.theme || "auto") + 1) % order.length];
+  if (chosen === "auto") delete root.dataset.theme; else root.dataset.theme = chosen;
+  byId("theme").textContent = `Theme: ${chosen}`;
+}

@@ -156,7 +156,7 @@ class Camera {
 
   // What takes the focus by a key comes into view.
   reveal(target) {
-    const node = target.closest(".node");
+    const node = target.closest(".node, .part");
     if (!node || !node.matches(":focus-visible")) return;
     const canvas = node.closest(".canvas-2"), box = canvas.getBoundingClientRect(), own = node.getBoundingClientRect();
     const by = (low, high, least, most) => (low < least ? least - low + 20 : high > most ? most - high - 20 : 0);
@@ -188,6 +188,16 @@ class Camera {
     this.y = at[1] - (at[1] - this.y) * scale / this.scale;
     this.scale = scale;
     this.free = scale > this.whole;
+    this.apply();
+  }
+
+  // Something that is drawn in the middle, large enough to be read.
+  centre({ x, y, w, h }) {
+    const [width, height] = this.room;
+    this.scale = Math.max(this.scale, 0.8);
+    this.x = width / 2 - (x + w / 2) * this.scale;
+    this.y = height / 2 - (y + h / 2) * this.scale;
+    this.free = this.scale > this.whole;
     this.apply();
   }
 
@@ -225,7 +235,7 @@ const zoomButtons = (camera, shown) => make("span", { class: "zoom", role: "grou
 // Rules of the page for what is drawn, with today's colours in the place of their names.
 function drawingStyle() {
   const now = getComputedStyle(document.documentElement);
-  const rules = [...document.styleSheets[0].cssRules].filter((rule) => rule.selectorText && /^\.(node|edge|arrow|mark|focus|instead|region)\b/.test(rule.selectorText));
+  const rules = [...document.styleSheets[0].cssRules].filter((rule) => rule.selectorText && /^\.(node|part|edge|arrow|mark|focus|instead)\b/.test(rule.selectorText));
   return rules.map((rule) => rule.cssText.replace(/var\((--[\w-]+)\)/g, (_, name) => now.getPropertyValue(name).trim())).join("\n");
 }
 

@@ -1,15 +1,4 @@
 // One program: its changes, both sides line by line, drawings and numbers.
-// Long accounts are packed; every browser since 2023 unpacks them by itself.
-async function unpacked(body) {
-  if (body.type === "application/json") return JSON.parse(body.textContent);
-  if (!("DecompressionStream" in window)) {
-    return { tables: [], limits: [], left_out: ["This browser is too old to unpack what is shown of this program."] };
-  }
-  const bytes = Uint8Array.from(atob(body.textContent), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(stream).text());
-}
-
 class ProgramView {
   constructor() {
     this.tabs = [...document.querySelectorAll("[role=tab]")];

@@ -42,15 +42,6 @@ async function route() {
   byId("lost").hidden = open || !address || Boolean(document.getElementById(address));
 }
 
-function theme(next) {
-  const order = ["auto", "light", "dark"];
-  const root = document.documentElement;
-  const now = root.dataset.theme || "auto";
-  const chosen = next || order[(order.indexOf(now) + 1) % order.length];
-  if (chosen === "auto") delete root.dataset.theme; else root.dataset.theme = chosen;
-  byId("theme").textContent = `Theme: ${chosen}`;
-}
-
 function key(event) {
   if (event.altKey || event.ctrlKey || event.metaKey) return;
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
@@ -66,7 +57,7 @@ function key(event) {
   else if (event.key === "?") byId("keys").hidden = !byId("keys").hidden;
 }
 
-byId("theme").addEventListener("click", () => theme());
+byId("theme").addEventListener("click", () => nextTheme());
 byId("help").addEventListener("click", () => { byId("keys").hidden = !byId("keys").hidden; });
 addEventListener("keydown", key);
 addEventListener("hashchange", route);
