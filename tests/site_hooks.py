@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import tarfile
+from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,12 +29,13 @@ def _examples() -> list[Path]:
 
 def sample_page() -> str:
     """The page of one edit of a sharded step on three targets, from program files that lie in the repository."""
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, chdir(folder):
         with tarfile.open(_EDITS) as archive:
-            archive.extractall(folder, filter="data")
-        old, new, page = (Path(folder) / one for one in (f"before/{_FUNCTION}", f"{_EDIT}/{_FUNCTION}", "sample.html"))
-        assert run(["diff", str(old), str(new), "--format", "html", "-o", str(page)]) == 0
-        return page.read_text(encoding="utf-8")
+            archive.extractall(filter="data")
+        Path(_EDIT).rename("after")
+        sides = [f"{side}/{_FUNCTION}" for side in ("before", "after")]
+        assert run(["diff", *sides, "--format", "html", "-o", "sample.html"]) == 0
+        return Path("sample.html").read_text(encoding="utf-8")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:

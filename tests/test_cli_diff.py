@@ -57,9 +57,7 @@ def test_two_files(capsys: pytest.CaptureFixture[str]) -> None:
         "    no number changed\n"
         "    changed tanh -> exponential  (8 flops, 64 B)\n"
         "\n"
-        "▲ costs more, ▼ costs less, in one call of the compiled program on one device; changes below 1 % are\n"
-        "  counted, not listed\n"
-        "flops and bytes of changes are computed from shapes, cycles are XLA's estimates\n"
+        "▲ costs more, ▼ costs less, per call and device; below 1 % is not listed\n"
         "1 changed\n"
     )
 

@@ -94,9 +94,7 @@ def test_the_whole_report_of_one_change() -> None:
         "  no libtpu\n"
         "  hint: pip install libtpu\n"
         "\n"
-        "▲ costs more, ▼ costs less, in one call of the compiled program on one device; changes below 1 % are\n"
-        "  counted, not listed\n"
-        "flops and bytes of changes are computed from shapes, cycles are XLA's estimates\n"
+        "▲ costs more, ▼ costs less, per call and device; below 1 % is not listed\n"
         "checked 2 programs: 2 functions on cpu, StableHLO of 1 and compiled HLO of 2\n"
         "1 changed, 1 not checked, 1 unchanged; next: hlodiff update f\n"
     )

@@ -42,8 +42,7 @@ the same in several programs
 only the shared changes: f00, f01, f02, f03, f04, f05, f06, f07, f08, f09, f10, f11; --all lists
   each
 
-▲ costs more, ▼ costs less, in one call of the compiled program on one device; changes below 1 % are
-  counted, not listed
+▲ costs more, ▼ costs less, per call and device; below 1 % is not listed
 checked 62 programs: 50 functions on cpu, tpu-v5e, compiled HLO of each
 24 changed, 38 unchanged; next: hlodiff review
 """

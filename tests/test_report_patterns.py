@@ -83,8 +83,7 @@ def test_one_line_changed_in_24_layers_on_two_targets_is_one_entry(
         "    ▲ worse: flops 51,456 -> 52,608 (+2.2 %); 1 more\n"
         "  shared with other functions: [1]\n"
         "\n"
-        "▲ costs more, ▼ costs less, in one call of the compiled program on one device; "
-        "changes below 1 % are counted, not listed\n"
+        "▲ costs more, ▼ costs less, per call and device; below 1 % is not listed\n"
         "2 changed\n"
     )
     assert run(["diff", str(LAYERS / "old"), str(LAYERS / "new"), "--format", "json"]) == 0
@@ -122,9 +121,7 @@ def test_what_several_functions_share_stands_first_and_what_is_special_stays() -
         "    tpu  no number changed\n"
         "  shared with other functions: [1]\n"
         "\n"
-        "▲ costs more, ▼ costs less, in one call of the compiled program on one device; "
-        "changes below 1 % are counted, not listed\n"
-        "flops and bytes of changes are computed from shapes, cycles are XLA's estimates\n"
+        "▲ costs more, ▼ costs less, per call and device; below 1 % is not listed\n"
         "2 changed\n"
     )
 

@@ -353,7 +353,7 @@ def listed_changes(edit: Edit) -> list[FieldChange]:
     listed = [change for change in edit.changes if change.field not in beside]
     if any(change.field in _WITH_LAYOUT for change in listed):
         listed = [change for change in listed if change.field != "layout"]
-    return sorted(listed, key=lambda change: change.field not in PLACEMENT_FIELDS)
+    return sorted(listed, key=lambda change: (change.field not in PLACEMENT_FIELDS, change.field == "backend_config"))
 
 
 def listed_fields(edit: Edit) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ said once, and how much of it is listed.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,6 +46,16 @@ _MOST_BY_COMPILER = 8  # where it did that by itself
 _MOST_SITES = 64  # whose lines are looked up
 _MOST_SENTENCES = 2
 _NEW_AND_GONE = (REPLACED, "added", "removed")
+_NAME = re.compile(r"^([\w.-]+) %[\w.-]+(?=[ :,]|$)")
+# How an operation that is new or gone walks over its operands; where it came from and what it costs are beside it.
+_DETAILS = re.compile(
+    r", (?:dot_dimension_numbers|dimension_numbers|gather_dimension_numbers|scatter_dimension_numbers|precision_config"
+    r"|operand_precision|[lr]hs_\w+_dims|offset_dims|collapsed_slice_dims|start_index_map|update_window_dims"
+    r"|inserted_window_dims|index_vector_dim|slice_sizes|indices_are_sorted|unique_indices|window|dim_labels)=.*",
+    re.DOTALL,
+)
+# A compiler's own text of many lines; it is the last field that is listed.
+_LONG_CONFIG = re.compile(r"backend config: (?=.{80}).*", re.DOTALL)
 
 
 def function_views(
@@ -201,14 +212,18 @@ def _what(programs: Sequence[ProgramComparison], stages: Sequence[StageView]) ->
 
 
 def format_listed(change: ChangeView) -> str:
-    """A change in one line: `added 2x all-gather f32[128,64]`.
+    """A change in one line: `added 2x all-gather f32[128,64]`. Names and details are left to `--all` and JSON.
 
     Example:
-        >>> format_listed(ChangeView("added", 2, "all-gather f32[8]"))
-        'added 2x all-gather f32[8]'
+        >>> format_listed(ChangeView("added", 2, "dot %dot.3 f32[8], lhs_contracting_dims={1}"))
+        'added 2x dot f32[8]'
     """
     times = f"{change.count:,}x " if change.count > 1 and change.kind != REPLACED else ""
-    return f"{change.kind} {times}{change.what}"
+    if change.kind in ("added", "removed"):
+        what = _DETAILS.sub("", _NAME.sub(r"\1", change.what))
+    else:
+        what = _LONG_CONFIG.sub("backend config", change.what)
+    return f"{change.kind} {times}{what}"
 
 
 def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str = "") -> ChangeView:
@@ -557,8 +572,7 @@ def legend(threshold: float) -> str:
     """What the marks and numbers mean, in one line.
 
     Example:
-        >>> legend(0.01)[-38:]
-        'changes below 1 % are counted, not listed'
+        >>> legend(0.01)
+        '▲ costs more, ▼ costs less, per call and device; below 1 % is not listed'
     """
-    less = f"changes below {100 * threshold:g} % are counted, not listed"
-    return f"▲ costs more, ▼ costs less, in one call of the compiled program on one device; {less}"
+    return f"▲ costs more, ▼ costs less, per call and device; below {100 * threshold:g} % is not listed"

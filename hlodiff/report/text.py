@@ -141,7 +141,7 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
         yield Line(0, f"note: {note}", wrap=True)
     if legend and any(one.targets for one in functions):
         yield Line(0, format_legend(report.threshold), wrap=True)
-        if not report.brief and any(change.cost for one in functions for change in _changes_of(one)):
+        if report.all and any(change.cost for one in functions for change in _changes_of(one)):
             yield Line(0, COSTS, wrap=True)
     yield from (Line(0, line) for line in timing_lines(report.timings))
     yield from (Line(0, line) for line in run_lines(report.run_parts))
@@ -233,7 +233,8 @@ def _function_lines(function: FunctionView, programs: list[ProgramComparison], r
     compiled = [stage for stage in function.stages if stage.stage == "compiled"]
     targets = {target for one in function.targets for target in one.targets}
     for stage in written:
-        yield from _stage_lines(stage, "StableHLO" + format_targets(stage.targets), report)
+        on = "" if set(stage.targets) == targets else format_targets(stage.targets)
+        yield from _stage_lines(stage, f"StableHLO{on}", report)
     is_compiled = any(program.stage == "compiled" and program.status == "changed" for program in programs)
     has_source = any(program.stage == "stablehlo" for program in programs)
     if has_source and is_compiled and not (written or any(program.by_compiler for program in programs)):

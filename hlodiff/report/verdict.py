@@ -229,7 +229,7 @@ def _is_more(number: Number) -> bool:
     return (number.mark == "worse") != (number.name == "aliased")
 
 
-_MOST_OF_A_TARGET = 6
+_MOST_OF_A_TARGET = 4
 
 
 def format_numbers(numbers: Sequence[Number], below: int, everything: bool = False) -> str:
