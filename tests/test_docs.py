@@ -22,7 +22,7 @@ from tests import commands_page
 from tests.normalizer_page import PAGE, page
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 _BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -82,7 +82,12 @@ def test_every_page_is_in_the_navigation_once() -> None:
         return [leaf for one in (item.values() if isinstance(item, dict) else item) for leaf in leaves(one)]
 
     nav = leaves(yaml.load((ROOT / "mkdocs.yml").read_text(), yaml.BaseLoader)["nav"])
-    assert sorted(nav) == sorted([*(page.name for page in PAGES if page.parent != ROOT), "changelog.md", "sample.html"])
+    assert sorted(nav) == sorted(
+        [
+            *(page.relative_to(ROOT / "docs").as_posix() for page in PAGES if page.parent != ROOT),
+            *("changelog.md", "sample.html"),
+        ]
+    )
 
 
 def test_no_page_installs_what_is_not_published() -> None:

@@ -23,10 +23,12 @@ _HEADER = frozenset(
     ["allow_spmd_sharding_propagation_to_parameters", "allow_spmd_sharding_propagation_to_output",
      "cross_program_prefetches", "cross_program_prefetch_index"]
 )  # fmt: skip
-# Requests that JAX makes of XLA; the layouts and memory spaces that came of them are in the program.
+# Requests that JAX makes of XLA; the layouts and memory spaces that came of them are in the program. Until JAX 0.9 XLA
+# also notes on the root how many bytes of memory are left for combining collectives.
 _FRONTEND = frozenset(
-    ["fingerprint_before_lhs", "arg_layout_modes", "out_layout_modes", "arg_memory_spaces", "out_memory_spaces"]
-)
+    ["fingerprint_before_lhs", "arg_layout_modes", "out_layout_modes", "arg_memory_spaces", "out_memory_spaces",
+     "suggested_combiner_threshold"]
+)  # fmt: skip
 _EMPTY_MESHES = frozenset(["{}", '"{}"', "{empty_mesh = #sdy.mesh<[]>}", '"{empty_mesh = #sdy.mesh<[]>}"'])
 
 

@@ -100,7 +100,8 @@ COMPILED_PASSES: tuple[Pass, ...] = (
     ),
     _compiled(
         frontend_attributes,
-        "Fingerprints, layout and memory space modes, empty meshes, empty kernel metadata; the order of the rest.",
+        "Fingerprints, layout and memory space modes, the suggested size of combined collectives, empty meshes, empty "
+        "kernel metadata; the order of the rest.",
         "A layout or memory space that JAX asked for but XLA did not give.",
         needs=("frontend_attributes",),
     ),

@@ -1,0 +1,66 @@
+"""The gallery of regressions: its pages quote the reports of the programs that are committed beside the scripts."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from examples.cases.__main__ import PROGRAMS, names, unpack
+from hlodiff.cli.entry import run
+from hlodiff.registry import registrations
+
+ROOT = Path(__file__).parent.parent
+PAGES = ROOT / "docs" / "cases"
+_MOST_BYTES = 2 * 1024**2
+
+
+@pytest.fixture(params=names())
+def case(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_the_page_of_a_case_quotes_its_report(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unpack(case, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "110")
+    assert run(["diff", "old", "new"]) == 0
+    printed = capsys.readouterr().out
+    page = (PAGES / f"{case}.md").read_text()
+    quoted = re.findall(r"^```text\n(.*?)\n```$", page, re.MULTILINE | re.DOTALL)
+    assert len(quoted) == 1 and len(quoted[0]) > 100
+    assert quoted[0] in printed
+    assert f"python -m examples.cases {case}" in page
+
+
+def test_a_case_names_what_it_compares(case: str) -> None:
+    module = importlib.import_module(f"examples.cases.{case}")
+    assert module.OLD != module.NEW and module.TARGET in ("cpu", "cuda-h100")
+    assert case in {registration.name for registration in registrations()}
+    page = (PAGES / f"{case}.md").read_text()
+    for requirement in {*module.OLD} ^ {*module.NEW}:
+        package, _, version = requirement.partition("==")
+        assert version in page, f"{package} {version}"
+    issue = re.match(r"([\w-]+/[\w-]+)#(\d+)", module.__doc__ or "")
+    assert issue is not None and issue[0] in page
+
+
+def test_every_case_is_listed_and_all_are_small() -> None:
+    index = (PAGES / "index.md").read_text()
+    assert sorted(re.findall(r"\]\((\w+)\.md\)", index)) == sorted([*names(), "invisible"])
+    assert {file.name for file in PROGRAMS.iterdir()} == {f"{name}.tar.xz" for name in names()}
+    assert sum(file.stat().st_size for file in PROGRAMS.iterdir()) < _MOST_BYTES
+
+
+def test_the_command_lists_the_cases_and_compares_recorded_programs() -> None:
+    command = [sys.executable, "-m", "examples.cases"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == names()
+    done = subprocess.run([*command, "donated", "--recorded"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "temp 196 B -> 512.0 MiB" in done.stdout
