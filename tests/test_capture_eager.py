@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hlodiff.capture import CapturedProgram, NotChecked, discover, worker_reuse
+from hlodiff.capture import CapturedProgram, NotChecked, discover, facts, worker_reuse
 from hlodiff.capture.devices import open_target
 from hlodiff.capture.environment import Setting, worker_environment
 from hlodiff.capture.literals import compiled_text
@@ -272,7 +272,10 @@ def test_a_container_that_holds_nothing_but_arrays_keeps_its_own() -> None:
 
     arguments = Particular(jnp.zeros(3), jnp.ones(3)), jnp.ones(3)
     traced = trace(Case(shifted, *arguments), jax.devices("cpu")[0])
-    assert lower(traced, jax.devices("cpu")[0]).as_text() == jax.jit(shifted).lower(*arguments).as_text()
+    lowered = lower(traced, jax.devices("cpu")[0])
+    assert lowered.as_text() == jax.jit(shifted).lower(*arguments).as_text()
+    found = facts.arguments(traced.traced, lowered, traced.names)
+    assert [(one["shape"], one["dtype"], one["donated"]) for one in found] == [([3], "float32", False)] * 3
 
 
 def test_a_program_that_jax_cannot_print_is_written_by_xla() -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from hlodiff.errors import UsageError
-from hlodiff.workflows.environments import other_environment, with_plugins
+from hlodiff.workflows.environments import label_of, other_environment, refuse_unsupported, with_plugins
+from hlodiff.workflows.upgrade import _libraries, compare_environments
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = """import os
@@ -127,6 +128,28 @@ def test_what_pip_cannot_install_is_said(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_nothing_to_compare_with(project: Path) -> None:
     done = run(project)
     assert (done.returncode, done.stdout) == (2, "") and "nothing to compare with" in done.stderr
+
+
+@pytest.mark.parametrize("requirement", ["jax==0.7.0", "jax[tpu] == 0.6.2", "jaxlib==0.4.38"])
+def test_a_jax_that_is_too_old_is_refused_before_it_is_installed(
+    requirement: str, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hlodiff.workflows.upgrade.load", lambda root: pytest.fail("nothing is read"))
+    with pytest.raises(UsageError, match="too old to capture with") as caught:
+        compare_environments(["optax==0.2.8", requirement], root=project)
+    assert "jax 0.7.1 or a later version" in caught.value.hint
+    refuse_unsupported(["jax==0.7.1", "jax>=0.5", "jaxlib==0.10.2", "optax==0.1", "jax"])
+
+
+def test_libraries_whose_versions_differ_are_told() -> None:
+    old = {"jax": "0.10.1", "jaxlib": "0.10.1", "optax": "0.2.5", "flax": None, "equinox": "0.13.8"}
+    new = old | {"jax": "0.10.2", "optax": "0.2.8", "flax": "0.12.0", "jax-cuda12-plugin": "0.10.2"}
+    assert [(one.what, one.old, one.new, one.targets) for one in _libraries(old, new)] == [
+        ("optax", "0.2.5", "0.2.8", ()),
+        ("flax", "none", "0.12.0", ()),
+    ]
+    assert label_of(old, new) == "jax 0.10.1, jaxlib 0.10.1, optax 0.2.5"
+    assert label_of(new, old).startswith("jax 0.10.2, jaxlib 0.10.1, optax 0.2.8, flax 0.12.0")
 
 
 def test_plugins_come_along() -> None:

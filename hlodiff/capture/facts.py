@@ -98,6 +98,8 @@ def arguments(traced: Any, lowered: Any, names: tuple[str, ...]) -> list[dict[st
         `weak_type`, and `unused` for an argument that the program does not take.
     """
     infos = tree_leaves(traced.args_info, is_leaf=lambda node: hasattr(node, "donated"))
+    if len(infos) != len(names):  # a container that holds nothing but arrays has dropped them
+        infos = jax_private.argument_infos(traced)
     shardings = jax_private.kept_shardings(lowered)
     records = []
     for i, (info, name) in enumerate(zip(infos, names, strict=True)):

@@ -62,6 +62,18 @@ def argument_names(traced: Any) -> tuple[str, ...]:
         raise _moved("jax", "jaxpr.debug_info", str(error)) from None
 
 
+def argument_infos(traced: Any) -> list[Any]:
+    """What `Traced.args_info` says of each flat argument. Missing: a flat form; some containers hold only arrays."""
+    try:
+        avals, donated = traced.jaxpr.in_avals, traced._params["donated_invars"]
+        return [
+            SimpleNamespace(shape=aval.shape, dtype=aval.dtype, donated=given, _aval=aval)
+            for aval, given in zip(avals, donated, strict=True)
+        ]
+    except (AttributeError, KeyError, ValueError) as error:
+        raise _moved("jax", "Traced._params", str(error)) from None
+
+
 def devices(lowered: Any) -> tuple[Any, ...]:
     """The devices a lowered function will be compiled for. Missing: `Lowered` shows them only once it compiles."""
     try:

@@ -14,12 +14,13 @@ import subprocess
 import sys
 import sysconfig
 import venv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from hlodiff.capture.availability import OLDEST_JAX
 from hlodiff.capture.supervision import die_with_parent
 from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.config import Config, process_environment
@@ -38,6 +39,10 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 # Plain Python: lent to an environment that lacks them. The others are compiled for one Python and one jax.
 _LENT = ("click", "networkx", "yaml")
 _NEEDED = ("jax", "jaxlib", "numpy", "equinox")
+# Their versions are told where they differ: what they trace decides what is compiled.
+_LIBRARIES = (
+    "equinox", "optax", "flax", "dm-haiku", "diffrax", "optimistix", "lineax", "numpyro", "blackjax", "distrax",
+)  # fmt: skip
 _EXACT = re.compile(r"\s*([A-Za-z0-9._-]+)\s*(\[[^\]]*\])?\s*==\s*([A-Za-z0-9.+!_-]+)\s*")
 _PROBE = """
 import json, sys, importlib.util as u, importlib.metadata as m
@@ -66,8 +71,35 @@ class OtherEnvironment:
 
     @property
     def label(self) -> str:
-        """What reports call it: `jax 0.10.2, jaxlib 0.10.2`."""
-        return ", ".join(f"{name} {self.versions[name]}" for name in ("jax", "jaxlib") if self.versions.get(name))
+        """What reports call it: `jax 0.10.2, jaxlib 0.10.2, optax 0.2.8`."""
+        return label_of(self.versions, installed_versions(self.versions))
+
+
+def installed_versions(names: Iterable[str]) -> dict[str, str | None]:
+    """The versions of packages in the environment that runs this; None where one is not installed."""
+    return {name: _version(name) for name in names}
+
+
+def label_of(versions: Mapping[str, str | None], others: Mapping[str, str | None]) -> str:
+    """What reports call an environment: its jax and jaxlib, and the libraries that the other one has otherwise.
+
+    Args:
+        versions: of the environment.
+        others: of the one that it is compared with.
+
+    Example:
+        >>> label_of({"jax": "0.10.2", "optax": "0.2.5"}, {"jax": "0.10.2", "optax": "0.2.8"})
+        'jax 0.10.2, optax 0.2.5'
+    """
+    shown = [name for name in versions if name in ("jax", "jaxlib") or versions[name] != others.get(name)]
+    return ", ".join(f"{name} {versions[name]}" for name in shown if versions[name])
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 @contextlib.contextmanager
@@ -158,7 +190,8 @@ def _variables(temporary: Path) -> dict[str, str]:
 
 
 def _probed(interpreter: Path, env: dict[str, str], packages: Sequence[str]) -> dict[str, Any]:
-    names = {"modules": [*_NEEDED, *_LENT], "packages": ["jax", "jaxlib", *packages]}
+    asked = dict.fromkeys(["jax", "jaxlib", *packages, *_LIBRARIES])
+    names = {"modules": [*_NEEDED, *_LENT], "packages": list(asked)}
     try:
         done = run_child([str(interpreter), "-P", "-c", _PROBE, json.dumps(names)], env=env, timeout=120)
         found: dict[str, Any] = json.loads(done.stdout)
@@ -228,10 +261,30 @@ def with_plugins(requirements: Sequence[str], kinds: Sequence[str]) -> tuple[str
 
 
 def _installed(package: str) -> bool:
-    try:
-        return bool(version(package))
-    except PackageNotFoundError:
-        return False
+    return bool(_version(package))
+
+
+def refuse_unsupported(requirements: Sequence[str]) -> None:
+    """Refuse, before anything is installed, a jax that hlodiff cannot capture with.
+
+    Args:
+        requirements: what pip would be asked for.
+
+    Raises:
+        UsageError: with the oldest version that works.
+
+    Example:
+        >>> refuse_unsupported(["jax==0.10.2", "optax>=0.2"])
+    """
+    oldest = ".".join(map(str, OLDEST_JAX))
+    for requirement in requirements:
+        match = _EXACT.fullmatch(requirement)
+        if match is None or _name(requirement) not in ("jax", "jaxlib"):
+            continue
+        numbers = tuple(int(n) for n in re.findall(r"\d+", match[3])[: len(OLDEST_JAX)])
+        if numbers < OLDEST_JAX:
+            what = f"{_name(requirement)} {match[3]} is too old to capture with"
+            raise UsageError(what, hint=f"name jax {oldest} or a later version; nothing was installed")
 
 
 _START = "from hlodiff.workflows.environments import main; main()"

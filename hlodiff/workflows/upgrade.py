@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from importlib.metadata import version
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hlodiff.capture import discover, worker_reuse
 from hlodiff.differ.limits import Limits
 from hlodiff.errors import UsageError
-from hlodiff.report.report import Report, toolchain_changes
+from hlodiff.report.report import Report, ToolchainChange, toolchain_changes
 from hlodiff.snapshots import Key
 from hlodiff.workflows.capture_side import capture_side
 from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load
-from hlodiff.workflows.environments import capture_elsewhere, dump_elsewhere, other_environment, with_plugins
+from hlodiff.workflows.environments import (
+    capture_elsewhere,
+    dump_elsewhere,
+    installed_versions,
+    label_of,
+    other_environment,
+    refuse_unsupported,
+    with_plugins,
+)
 from hlodiff.workflows.passes import blame_passes, dump_all
 from hlodiff.workflows.select import intact_snapshots, load_stored, select
 from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide
@@ -54,13 +61,15 @@ def compare_environments(
     """
     if not requirements and python is None and folder is None:
         raise UsageError("nothing to compare with", hint="hlodiff upgrade 'jax==VERSION', or --env DIR")
+    refuse_unsupported(requirements)
     config = load(root)
-    here = f"jax {version('jax')}, jaxlib {version('jaxlib')}"
     with worker_reuse():
         keys = select((Key(r.function, r.case, r.target) for r in discover(config).requests()), names, targets)
         kinds = [kind for kind in ("tpu", "cuda") if any(key.target.startswith(kind) for key in keys)]
         wanted = requirements if python or folder else with_plugins(requirements, kinds)
         with other_environment(wanted, python, folder) as other:
+            versions = installed_versions(other.versions)
+            here = label_of(versions, other.versions)
             stored, _ = load_stored(config, keys)
             _LOG.info("capturing %d programs with %s", len(keys), here)
             old = capture_side(config, keys, jobs, intact_snapshots(stored), label=here, called=f"with {here}")
@@ -81,9 +90,16 @@ def compare_environments(
         old=old.label,
         new=new.label,
         programs=programs,
-        toolchain=toolchain_changes(compared.toolchains),
+        toolchain=(*toolchain_changes(compared.toolchains), *_libraries(versions, other.versions)),
         root=str(config.root),
         same_code=True,
         threshold=config.relevance_threshold,
         source_line=SourceLines(config.root, (SourceSide(WORK_TREE), SourceSide(WORK_TREE))),
     )
+
+
+def _libraries(old: Mapping[str, str | None], new: Mapping[str, str | None]) -> Iterator[ToolchainChange]:
+    """The libraries whose versions differ; jax, jaxlib and plugins are in the toolchain of each program."""
+    for name in old:
+        if not name.startswith(("jax", "libtpu", "nvidia-")) and old[name] != new.get(name):
+            yield ToolchainChange(name, old[name] or "none", new.get(name) or "none", ())
