@@ -6,6 +6,7 @@ import re
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -60,6 +61,20 @@ def tab(browser: Browser) -> Iterator[Tab]:
     assert wrong == []
 
 
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """A source file that was edited in one line."""
+
+    edited: int
+
+    def __call__(self, name: str, target: str | None, side: int, file: str, line: int) -> str:
+        text = ("y = jnp.tanh(x)", "y = jax.nn.silu(x)")[side] if line == self.edited else f"# {line}"
+        return text if line < self.edited + 3 else ""
+
+    def has(self, name: str, target: str | None, side: int, file: str, text: str) -> bool:
+        return text in [self(name, target, side, file, line) for line in range(self.edited + 3)]
+
+
 def written(path: Path, line: int = 2, more: int = 0) -> Path:
     """A page of two functions; one with further lines of Python above, and further edits."""
     old = read_hlo(activation(line, "tanh", "exponential", "sine"))
@@ -72,10 +87,7 @@ def written(path: Path, line: int = 2, more: int = 0) -> Path:
                           {"memory.temp": 4096.0}),
         ProgramComparison("layers", "tpu-v5e", "compiled", "changed", layers),
     )  # fmt: skip
-    lines = {0: "y = jnp.tanh(x)", 1: "y = jax.nn.silu(x)"}
-    report = Report("check", "snapshots", "this work tree", programs, root="/srv/project",
-                    source_line=lambda name, target, side, file, at: (lines[side] if at == line else f"# {at}")
-                    if at < line + 3 else "")  # fmt: skip
+    report = Report("check", "snapshots", "this work tree", programs, root="/srv/project", source_line=Activation(line))
     path.write_text(to_page(report), encoding="utf-8")
     return path
 

@@ -40,7 +40,7 @@ def found() -> ModuleDiff:
 def test_unrelated_programs_are_listed_and_said_to_be(found: ModuleDiff) -> None:
     (hit,) = found.limit_hits
     assert hit.name == "unrelated"
-    assert hit.words.startswith("unrelated: 0 % in common; all but the arguments is listed as removed and added")
+    assert hit.words.startswith("only 0 % in common; all but the arguments is listed as removed and added")
     # 40 calls, and 15 instructions in each fusion; the argument of the program is paired.
     assert found.summary == {"added": 640, "removed": 640, "changed": 0, "moved": 0}
     assert found.op_counts["tanh"][0] > 0 == found.op_counts["tanh"][1]

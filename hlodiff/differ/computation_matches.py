@@ -264,6 +264,7 @@ def _open(
         pair.limits_hit.append("search")
     if entry:
         parameters.exchange(pair.old_side, pair.new_side, pair.pairing)
+        parameters.pair_unchanged(pair.old_side, pair.new_side, pair.pairing)
 
 
 def _freeze(

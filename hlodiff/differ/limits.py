@@ -90,11 +90,11 @@ def unrelated_hit(limits: Limits, share: float) -> LimitHit:
     """The record of two programs that were not matched.
 
     Example:
-        >>> unrelated_hit(Limits(), 0.07).words[:26]
-        'unrelated: 7 % in common; '
+        >>> unrelated_hit(Limits(), 0.07).words[:28]
+        'only 7 % in common; all but'
     """
     words = (
-        f"unrelated: {100 * share:.0f} % in common; all but the arguments is listed as removed and added; lower "
+        f"only {100 * share:.0f} % in common; all but the arguments is listed as removed and added; lower "
         f"limits.unrelated (now {limits.unrelated}) in [tool.hlodiff] to match them all the same"
     )
     return LimitHit("unrelated", limits.unrelated, 1, words)

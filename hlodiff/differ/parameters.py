@@ -112,6 +112,25 @@ def pair_rest(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, *, entr
                 pairing.add(position, group.pop(0), "parameter:order")
 
 
+def pair_unchanged(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
+    """Pair arguments of the program that the search has parted although they have one name, or one number, and type.
+
+    Where most of their users differ, removing and adding one may be the shorter script; no argument came or went.
+    """
+    ours, theirs = (
+        {name: group[0] for name, group in _names(side, side.computation.parameters()).items() if len(group) == 1}
+        for side in (old, new)
+    )
+    for name, one in ours.items():
+        other = theirs.get(name)
+        free = other is not None and pairing.old[one] < 0 and pairing.new[other] < 0
+        if free and other is not None and old.labels[OWN][one] == new.labels[OWN][other]:
+            pairing.add(one, other, "parameter:name")
+    olds, news = old.computation.parameters(), new.computation.parameters()
+    if len(olds) == len(news):
+        _by_number(old, new, pairing, olds, news, _same_name_or_none(old, new))
+
+
 def _by_operands(pairing: InstructionMap, olds: Sequence[int], news: Sequence[int], call: Operands) -> None:
     places: dict[int, list[int]] = {}
     for parameter, operand in zip(news, call[1], strict=True):

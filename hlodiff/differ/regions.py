@@ -31,6 +31,7 @@ CARRIERS = (BOOKKEEPING - {"call", "func.call"}) | {
 }  # fmt: skip
 _CALLS = frozenset(["call", "func.call"])
 _FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota"])
+_ELEMENTS = frozenset(["get-tuple-element", "get_tuple_element"])
 # One spelling of an operation for another: of these pairs each is evidence, whatever is near.
 _FAMILIES = (
     frozenset(["copy", "copy-start", "bitcast", "reshape", "transpose"]),
@@ -53,8 +54,9 @@ def mark_regions(old: Module, new: Module, found: ProgramMatch, edits: Sequence[
         _Regions((old, new), found, edits).mark()
 
 
-MOST_FOR_ONE = 4
-"""Operations that replace a single one, and the reverse; where there are more, it went, and they came."""
+MOST_FOR_ONE, MOST_OF_A_LINE = 4, 8
+"""Operations that replace a single one, and the reverse; where there are more, it went, and they came. A line that had
+one and has others may have more of them: the derivative of a `tanh` is two operations, that of a sigmoid five."""
 
 
 class _Regions:
@@ -183,11 +185,22 @@ class _Regions:
                 return False
             if _stem(one.opcode) == _stem(other.opcode):
                 return False
+            if {"shape", "operands"} <= fields:  # nothing is as it was
+                return True
             return not alone or (one.opcode in CARRIERS) != (other.opcode in CARRIERS)
+        if {"element_type", "shape"} <= fields and one.opcode != "parameter" and not _are_alike(one, other):
+            return True
+        if one.opcode in _ELEMENTS:  # of another number
+            return "shape" in fields and not _are_alike(one, other)
         if alone or one.opcode in CARRIERS - _FEEDERS or one.opcode in _CALLS or one.called:
             return False
         if one.opcode == "constant":
-            return bool(fields & {"literal", "element_type"}) and not self._shares_user(edit.old, edit.new)
+            is_other = {"literal", "element_type"} <= fields and not _are_alike(one, other)
+            return is_other or (
+                bool(fields & {"literal", "element_type"}) and not self._shares_user(edit.old, edit.new)
+            )
+        if {"operands", "shape"} <= fields and not self._shares_operand(edit.old, edit.new):
+            return True
         if "operands" not in fields and "literal" not in fields:
             return False
         return not (self._shares_operand(edit.old, edit.new) or self._shares_user(edit.old, edit.new))
@@ -237,13 +250,19 @@ class _Regions:
             if edit.kind == "changed" and not edit.is_weak:
                 counts["changed"] += 1
         gone, came = counts["removed"], counts["added"]
-        if min(gone, came) == 1 and max(gone, came) > MOST_FOR_ONE:
+        if min(gone, came) == 1 and max(gone, came) > MOST_OF_A_LINE:
             return False
         return bool(gone and came) and self._is_rebuilt(region) and gone + came > 2 * counts["changed"]
 
 
 def _at(module: Module, place: Place) -> Instruction:
     return module.computations[place[0]].instructions[place[1]]
+
+
+def _are_alike(one: Instruction, other: Instruction) -> bool:
+    """Whether two values have as many dimensions and are both floating-point numbers, or neither is."""
+    floats = [it.shape.element_type.startswith(("f", "bf", "c")) for it in (one, other)]
+    return floats[0] == floats[1] and len(one.shape.dimensions) == len(other.shape.dimensions)
 
 
 def _stem(opcode: str) -> str:

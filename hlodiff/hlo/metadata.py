@@ -160,10 +160,57 @@ def is_library(file: str) -> bool:
 def own_frame(source: Iterable[Frame]) -> Frame | None:
     """The innermost frame of the user's own code; the innermost of all where every frame is a library's.
 
+    Args:
+        source: a stack, innermost first. JAX traces a helper once, so of a further call the stack is that call's own
+            and behind it the whole one of the first trace: there the call's own lines count.
+
     Example:
         >>> own_frame((Frame("site-packages/jax/nn.py", 9, "gelu"), Frame("model.py", 31, "loss"))).file
         'model.py'
+        >>> first, call = Frame("model.py", 13, "cell"), Frame("model.py", 14, "cell")
+        >>> own_frame((first, Frame("model.py", 20, "turn"), call, Frame("model.py", 20, "turn"))).line
+        14
     """
     frames = tuple(source)
-    own = (frame for frame in frames if not is_library(frame.file))
+    own = (frame for frame in _of_this_call(frames) if not is_library(frame.file))
     return next(own, frames[0] if frames else None)
+
+
+def _of_this_call(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
+    """A stack without what it goes through a second time, innermost first.
+
+    A second time begins where a frame is there again, or where the outermost function or the one before is with another
+    line. From there on lines of functions that follow as they did before are dropped. A function that calls itself once
+    looks the same: its line is that of the call.
+    """
+    known: list[Frame] = []  # outermost first
+    at = -1  # how far the second time has come along `known`
+    for frame in reversed(frames):
+        at_line = (*_function(frame), frame.line)
+        again = next((n for n, one in enumerate(known) if (*_function(one), one.line) == at_line), None)
+        if again is not None:
+            at = again + 1
+        elif 0 <= at < len(known) and _function(known[at]) == _function(frame):
+            at += 1
+        elif known and at == len(known) and _function(frame) == _function(known[-1]):  # it called itself before
+            known.append(frame)
+            at = -1
+        elif known and not _is_ambiguous(frame) and _function(frame) == _function(known[0]):
+            at = 1
+        elif known and at < 0 and not _is_ambiguous(frame) and _function(frame) == _function(known[-1]):
+            at = len(known)
+        else:
+            known.append(frame)
+            at = -1
+    known.reverse()
+    return tuple(known)
+
+
+def _is_ambiguous(frame: Frame) -> bool:
+    """Whether several functions of a file have that name: lambdas, and methods where their class is not said."""
+    name = frame.function
+    return (name.endswith(">") and name != "<module>") or (name.startswith("__") and "." not in name)
+
+
+def _function(frame: Frame) -> tuple[str, str]:
+    return frame.file, frame.function

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from hlodiff.differ.classify import is_argument
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.result import Edit, ModuleDiff
@@ -23,6 +24,7 @@ from hlodiff.report.programs import ProgramText, ReportTexts, differs
 from hlodiff.report.report import Report
 from hlodiff.report.rows import by_how_much
 from hlodiff.report.sections import format_cost
+from hlodiff.report.stories import interface_stories
 from hlodiff.report.verdict import deciding, format_short
 from hlodiff.report.view import (
     ChangedLine,
@@ -109,10 +111,14 @@ def _function(
     numbers_of = dict.fromkeys(number for text in own for number in texts.numbers(text) if number in several)
     marks = " ".join(f"[{number}]" for number in sorted(numbers_of))
     where = _where(own, report, stages, lines)
+    cause = "" if _is_written(stages) else _interface(own, report)
+    if cause:
+        where = None
+    at = f"{where.file}:{where.line}" if where else ""
     return FunctionView(
         name=name,
         verdict=verdict,
-        sentence=f"{sentence}; {where.file}:{where.line}" if where else sentence,
+        sentence="; ".join(filter(None, (sentence, cause or at))),
         largest=largest,
         what=_what([report.programs[n] for n in numbers], stages),
         where=where,
@@ -287,12 +293,20 @@ def _stage_views(
     for edit_group, on in chosen:
         by_targets.setdefault(tuple(on), []).append(edit_group)
     found: list[StageView] = []
+    on_targets: dict[str, dict[str, None]] = {}  # of each sentence
+    for text in own:
+        for words in _sentences(text, report):
+            on_targets.setdefault(words, {}).update(dict.fromkeys(text.targets))
+    sentences: dict[tuple[str, ...], list[str]] = {}
+    for words, of in on_targets.items():
+        same = next((targets for targets in by_targets if set(targets) == set(of)), tuple(of))
+        sentences.setdefault(same, []).append(words)
+        by_targets.setdefault(same, [])
     for targets, edit_groups in sorted(by_targets.items(), key=lambda item: -len(item[0])):
         listed = lines.listed(edit_groups, most - _shown(found))
         whole = [text for text in own if text.targets == targets]
-        sentences = [words for text in whole for words in _sentences(text, report)]
-        what = "; ".join(words for words in dict.fromkeys(sentences) if words not in said)
-        said.update(sentences)
+        what = "; ".join(words for words in sentences.get(targets, ()) if words not in said)
+        said.update(sentences.get(targets, ()))
         sections = [section for text in whole for section in text.sections if section[0] in _NOTES]
         notes = dict.fromkeys(f"{title}: {line}" for title, part in sections for line in part)
         view = StageView(own[0].stage, targets, what, listed, notes=tuple(notes))
@@ -360,6 +374,13 @@ class _Lines:
         old, new = places
         program = self.report.programs[groups[0].edits[0][0]]
         before, after = (self._source(program, side, place) for side, place in enumerate(places))
+        if old is not None and new is not None and not (before and after):
+            before = after = before or after
+        kept = self._has(program, 1, old or new, before), self._has(program, 0, new or old, after)
+        if kept[1] and (old is None or kept[0]):  # no line that somebody wrote or deleted
+            before = after
+        elif kept[0] and new is None:
+            after = before
         was = format_place(old) if new is not None and old is not None and old != new else ""
         return ChangedLine(format_place(new or old), was, before, after)
 
@@ -368,11 +389,23 @@ class _Lines:
             return ""
         return self.report.source_line(program.name, program.target, side, place.file, place.line).strip()
 
+    def _has(self, program: ProgramComparison, side: int, place: Place | None, text: str) -> bool:
+        """Whether the other side has a line of one side too, so that it is no line that somebody wrote or deleted."""
+        known = self.report.source_line
+        if place is None or not text or known is None:
+            return False
+        return known.has(program.name, program.target, side, place.file, text)
+
     def _order(self, line: ChangedLine, groups: Sequence[EditGroup]) -> tuple[object, ...]:
-        edited = bool(line.old_source or line.new_source) and line.old_source != line.new_source
         kinds = any(group.kind in _NEW_AND_GONE for group in groups)
         weight = min(group.weight for group in groups)
-        return not line.where, not edited, weight, not kinds, min(map(self._position, groups))
+        nowhere = not line.where and not any(map(self._is_argument, groups))
+        return nowhere, bool(line.where), not _is_edited(line), weight, not kinds, min(map(self._position, groups))
+
+    def _is_argument(self, edit_group: EditGroup) -> bool:
+        """Whether a change of an argument is among it, which comes before what follows from it."""
+        edit, diff = self._edit(edit_group.edits[0])
+        return is_argument(edit, diff) or edit.fields == ("alias",)
 
     def _position(self, edit_group: EditGroup) -> tuple[int, int, int]:
         """Where the first of it is in the program, the entry first."""
@@ -405,6 +438,11 @@ class _Lines:
         return old, new
 
 
+def _is_edited(line: ChangedLine) -> bool:
+    """Whether somebody wrote, deleted or changed it, where the sources are known."""
+    return line.old_source != line.new_source
+
+
 def _merged(
     found: Mapping[tuple[Place | None, Place | None], list[EditGroup]],
 ) -> dict[tuple[Place | None, Place | None], list[EditGroup]]:
@@ -420,6 +458,19 @@ def _merged(
             key = of_new.get(new) or ((new, new) if (new, None) in found else key)
         merged.setdefault(key, []).extend(groups)
     return merged
+
+
+def _is_written(stages: Iterable[StageView]) -> bool:
+    """Whether somebody changed a line that changes come from, where the sources are known."""
+    return any(_is_edited(line) for stage in stages for line in stage.lines)
+
+
+def _interface(own: Iterable[ProgramText], report: Report) -> str:
+    """What was changed about the arguments that the program has on both sides: no line of the function did it."""
+    written = (
+        report.programs[number].diff for text in own if text.stage == "stablehlo" for number in text.programs[:1]
+    )
+    return next((words for diff in written if diff for words in interface_stories(diff)), "")
 
 
 def _where(own: Sequence[ProgramText], report: Report, stages: Sequence[StageView], lines: _Lines) -> Place | None:

@@ -15,7 +15,7 @@ from hashlib import sha256
 from hlodiff.differ.costs import added_up, program_cost
 from hlodiff.differ.grouping import weight_of
 from hlodiff.differ.line_work import ARRANGING
-from hlodiff.differ.regions import MOST_FOR_ONE, opcode_counts
+from hlodiff.differ.regions import MOST_FOR_ONE, MOST_OF_A_LINE, opcode_counts
 from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
 from hlodiff.report.edits import (
     callee_of,
@@ -166,9 +166,10 @@ def _region_key(edits: Sequence[Edit], stage: str, root: str) -> Key | None:
     calls = any(opcode in ("call", "func.call") for counts in works for opcode, _ in counts)  # each is many operations
     if not least or (not calls and most > _MOST_FOR_EACH * least):
         return None
-    if least == 1 and most > MOST_FOR_ONE:  # what else the line brought elsewhere made it lopsided
-        return None
     lines = [_common_line(side, root) for side in sides]
+    is_one_line = all(lines) and lines[0] == lines[1]
+    if least == 1 and most > (MOST_OF_A_LINE if is_one_line else MOST_FOR_ONE):  # the line brought more elsewhere
+        return None
     return stage, REPLACED, *(lines if all(lines) else map(opcode_counts, sides))
 
 

@@ -127,9 +127,10 @@ def _line(line: ChangedLine, stage: StageView) -> Iterator[str]:
 
 def _sources(line: ChangedLine) -> Iterator[str]:
     """The line of Python before and after."""
-    if line.old_source and line.new_source and line.old_source != line.new_source:
-        yield from (f"- was {code(line.old_source)}", f"- is {code(line.new_source)}")
-    elif text := line.new_source or line.old_source:
+    if line.old_source != line.new_source:
+        yield from [f"- was {code(line.old_source)}"] if line.old_source else []
+        yield from [f"- is {code(line.new_source)}"] if line.new_source else []
+    elif text := line.new_source:
         yield f"- {code(text)}"
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.policy.findings import PROGRAM_RULES, Finding
@@ -26,8 +26,14 @@ class ToolchainChange:
     targets: tuple[str, ...] = ()
 
 
-SourceLine: TypeAlias = Callable[[str, str | None, int, str, int], str]
-"""Name and target of a program, its side, file and line -> the text of the line; "" if unknown."""
+class SourceLine(Protocol):
+    """Lines of Python of programs, by name and target of a program, its side (0 old, 1 new) and file."""
+
+    def __call__(self, name: str, target: str | None, side: int, file: str, line: int) -> str:
+        """The text of a line; "" if unknown."""
+
+    def has(self, name: str, target: str | None, side: int, file: str, text: str) -> bool:
+        """Whether a file has a line of that text, apart from indentation; True where the file is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hlodiff.differ.arguments import argument_changes, path_of
+from hlodiff.differ.classify import is_argument
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
+from hlodiff.differ.placement import format_sharding
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.model import Instruction, Module
@@ -36,6 +38,7 @@ def stories(diff: ModuleDiff) -> Iterator[str]:
         []
     """
     yield from _arguments(diff)
+    yield from _resharded(diff)
     yield from _constants(diff)
     yield from _donations(diff)
     yield from _rematerialised(diff)
@@ -70,6 +73,40 @@ def _arguments(diff: ModuleDiff) -> Iterator[str]:
         words.append(f"arguments in another order: {format_order(found.reordered)}")
     if words:
         yield "; ".join(words)
+
+
+def interface_stories(diff: ModuleDiff) -> Iterator[str]:
+    """Sentences about arguments that both programs have: of another type, sharded in another way, donated or not.
+
+    Example:
+        >>> list(interface_stories(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
+        []
+    """
+    if argument_changes(diff.old, diff.new).retyped:
+        yield from _arguments(diff)
+    yield from _resharded(diff)
+    yield from _donations(diff)
+
+
+def _resharded(diff: ModuleDiff) -> Iterator[str]:
+    """Arguments that are sharded in another way; where that shows as another shape on each device, that is said."""
+    if diff.old.stage == "compiled" and argument_changes(diff.old, diff.new).retyped:
+        return
+    changed = [
+        (edit, change)
+        for edit in diff.reported
+        for change in edit.changes
+        if change.field == "sharding" and is_argument(edit, diff)
+    ]
+    count = sum(edit.count for edit, _ in changed)
+    if count:
+        pairs = dict.fromkeys(
+            format_pair(*(format_sharding(text or "none") for text in (change.old, change.new)))
+            for _, change in changed
+        )
+        words = f"{many(count, 'argument')} {'is' if count == 1 else 'are'} sharded in another way"
+        paths = list(filter(None, (path for edit, _ in changed for path in _paths(edit, diff))))
+        yield _with_paths(words, paths) + (f" ({next(iter(pairs))})" if len(pairs) == 1 else "")
 
 
 def format_order(paths: Sequence[str]) -> str:

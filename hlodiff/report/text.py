@@ -281,12 +281,14 @@ def _stage_lines(stage: StageView, head: str, report: Report, indent: int = 2) -
 
 
 def _sources(line: ChangedLine, indent: int) -> Iterator[Line]:
-    """The line of Python before and after."""
-    if line.old_source and line.new_source and line.old_source != line.new_source:
+    """The line of Python before and after; one that is new or gone has one of them."""
+    if line.old_source == line.new_source:
+        yield from [Line(indent, f"| {line.new_source}", wrap=True)] if line.new_source else []
+        return
+    if line.old_source:
         yield Line(indent, f"- {line.old_source}", style="red", wrap=True)
+    if line.new_source:
         yield Line(indent, f"+ {line.new_source}", style="green", wrap=True)
-    elif text := line.new_source or line.old_source:
-        yield Line(indent, f"| {text}", wrap=True)
 
 
 def _change_lines(change: ChangeView, indent: int, where: str, report: Report) -> Iterator[Line]:

@@ -51,15 +51,24 @@ class SourceLines:
 
     def __call__(self, name: str, target: str | None, side: int, file: str, line: int) -> str:
         """The text of a line; "" where it is not known, and of anything but Python of the project."""
+        lines = self._known(name, target, side, file)
+        return lines[line - 1].rstrip()[:_LONGEST] if 1 <= line <= len(lines) else ""
+
+    def has(self, name: str, target: str | None, side: int, file: str, text: str) -> bool:
+        """Whether a file has a line of that text, apart from indentation; True where the file is not known."""
+        lines = self._known(name, target, side, file)
+        return not lines or any(text.strip() == line[:_LONGEST].strip() for line in lines)
+
+    def _known(self, name: str, target: str | None, side: int, file: str) -> Sequence[str]:
+        """The lines of a file; () where it is not known."""
         source = self.sides[side]
-        if source is None or not is_python(file) or line < 1:
-            return ""
+        if source is None or not is_python(file):
+            return ()
         try:
             revision = self._recorded(source, f"{name}/{target}" if target else name)
-            lines = self._lines(revision, file) if revision else ()
+            return self._lines(revision, file) if revision else ()
         except (StoreError, OSError):
-            return ""
-        return lines[line - 1].rstrip()[:_LONGEST] if line <= len(lines) else ""
+            return ()
 
     def _recorded(self, side: SourceSide, folder: str) -> str:
         """The commit whose sources made a program; "" where the snapshot was changed since and nobody committed it."""
