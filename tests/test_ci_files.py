@@ -25,6 +25,8 @@ WORKFLOWS = sorted(HERE.glob("github-*.yml"))
 ALL = [ROOT / "action.yml", ROOT / ".pre-commit-hooks.yaml", *sorted(HERE.glob("*.yml"))]
 # Tags: a hash of a commit cannot be looked up where this is made, and the page says how to pin one.
 ACTIONS = (
+    "actions/cache/restore@v4",
+    "actions/cache/save@v4",
     "actions/checkout@v4",
     "actions/setup-python@v5",
     "actions/upload-artifact@v4",
@@ -120,7 +122,8 @@ def test_the_token_of_the_action_reaches_one_step() -> None:
 def test_no_recipe_interpolates_what_it_does_not_know() -> None:
     allowed = re.compile(
         r"(github\.(event\.(pull_request\.number|workflow_run\.(event|conclusion|head_branch|head_repository\.full_name))"
-        r"|ref|server_url|repository|run_id|token)|runner\.temp|inputs\.[\w-]+|steps\.\w+\.outputs\.[\w-]+"
+        r"|ref|server_url|repository|run_id|token|sha|event_name|ref_name|event\.repository\.default_branch)"
+        r"|runner\.(temp|os)|inputs\.[\w-]+|steps\.\w+\.outputs\.[\w-]+"
         r"|!?cancelled\(\)|'[\w.]*'|==|!=|&&|\|\||\s)+"
     )
     for path in (ROOT / "action.yml", *WORKFLOWS):
@@ -157,7 +160,11 @@ def test_a_new_project_with_ci(folder: Path, said: Ask) -> None:
     check = read(folder / ".github/workflows/hlodiff.yml")
     assert check["jobs"]["check"]["steps"][2] == {
         "uses": "somebody/hlodiff@v9",
-        "with": {"command": "check", "install": f'python -m pip install "$GITHUB_ACTION_PATH" {PINS}'},
+        "with": {
+            "command": "check",
+            "compile-cache": True,
+            "install": f'python -m pip install "$GITHUB_ACTION_PATH" {PINS}',
+        },
     }
     assert (
         read(folder / ".github/workflows/hlodiff-comment.yml")["jobs"]["comment"]["steps"][1]["uses"]

@@ -116,6 +116,31 @@ def test_a_push_has_no_number(project: Path, tmp_path: Path) -> None:
     assert (tmp_path / "ci/artifacts/hlodiff/pull-request").read_text() == "\n"
 
 
+def test_only_the_default_branch_writes_what_was_compiled(project: Path, tmp_path: Path) -> None:
+    pushed = {"ref": "refs/heads/main", "repository": {"default_branch": "main"}}
+    cache = tmp_path / "ci/temp/hlodiff-compile-cache"
+    saved = tmp_path / f"ci/caches/hlodiff-compile-Linux-{'0' * 40}"
+    branch = {"GITHUB_REF_NAME": "branch"}
+    for event, name, env, mode in (
+        (PULL, "pull_request", {}, ":ro"),
+        (PULL | pushed, "pull_request", {}, ":ro"),
+        (pushed, "push", branch, ":ro"),
+        (pushed, "push", {}, ""),
+        (PULL | pushed, "pull_request", {}, ":ro"),
+    ):
+        was_saved = saved.exists()
+        runner = Runner(tmp_path / "ci", event, name, project, env)
+        pretending(runner)
+        runner.program("hlodiff", f"mkdir -p '{cache}'; echo more >> '{cache}/x'\n" + 'env > "$RUNNER_TEMP/variables"')
+        assert runner.play(project / CHECK)
+        variables = (tmp_path / "ci/temp/variables").read_text().splitlines()
+        assert f"HLODIFF_COMPILE_CACHE={cache}{mode}" in variables
+        assert saved.exists() == (was_saved or not mode), (event, name)
+        assert ("actions/cache/save@v4" in runner.used) == (not mode)
+        shutil.rmtree(cache)
+    assert (saved / "x").read_text() == "more\n", "what a pull request adds to its copy is not kept"
+
+
 def test_where_the_project_cannot_be_installed_nothing_is_checked(project: Path, tmp_path: Path) -> None:
     path = project / CHECK
     write_step(path, {"install": "echo first\nfalse\necho second\n"})

@@ -165,9 +165,11 @@ class Runner:
             "repository": "owner/project",
             "run_id": "123",
             "ref": "refs/heads/main",
+            "ref_name": self.env.get("GITHUB_REF_NAME", "main"),
+            "sha": "0" * 40,
             "token": self.env.get("TOKEN_OF_JOB", "job-token"),
         }
-        return {"github": github, "inputs": inputs, "runner": {"temp": str(self.home / "temp")}}
+        return {"github": github, "inputs": inputs, "runner": {"temp": str(self.home / "temp"), "os": "Linux"}}
 
     def _holds(self, condition: Any, names: Mapping[str, Any], failed: bool) -> bool:
         text = _text(condition)
@@ -252,8 +254,24 @@ class Runner:
             return self._upload(given), {}
         if name == "github/codeql-action/upload-sarif":
             return Path(given["sarif_file"]).is_file(), {}
+        if name in ("actions/cache/restore", "actions/cache/save"):
+            assert version == "v4"
+            self._cache(name, given)
+            return True, {}
         assert name.endswith("/hlodiff"), action
         return self._composite(read(ROOT / "action.yml"), given)
+
+    def _cache(self, name: str, given: dict[str, str]) -> None:
+        """GitHub's cache of one branch: a key is written once, and a missing one read by the start of another."""
+        caches, path = self.home / "caches", Path(given["path"])
+        own = caches / given["key"]
+        if name.endswith("save"):
+            if path.is_dir() and not own.exists():
+                shutil.copytree(path, own)
+            return
+        found = sorted(caches.glob(f"{given['restore-keys']}*"))
+        if own.exists() or found:
+            shutil.copytree(own if own.exists() else found[-1], path, dirs_exist_ok=True)
 
     def _upload(self, given: dict[str, str]) -> bool:
         """Everything but hidden files unless they are asked for, as that action does."""

@@ -140,6 +140,11 @@ def _placement(sharding: Any) -> dict[str, Any]:
 
 
 _MEMORY = ("argument", "output", "temp", "alias", "generated_code")
+MEMORY_FIGURES = (*(prefix + name for prefix in ("", "host_") for name in _MEMORY), "peak")
+"""The names of what `memory` returns, in its order."""
+_COST = {"flops": "flops", "bytes_accessed": "bytes accessed", "transcendentals": "transcendentals"}
+COST_FIGURES = tuple(_COST)
+"""The names of what `cost` returns, in its order."""
 
 
 def memory(compiled: Any) -> dict[str, int | None]:
@@ -157,7 +162,7 @@ def memory(compiled: Any) -> dict[str, int | None]:
 
 def memory_figures(stats: Any) -> dict[str, int | None]:
     """The same of what XLA calls `CompiledMemoryStats`."""
-    names = [prefix + name for prefix in ("", "host_") for name in _MEMORY]
+    names = MEMORY_FIGURES[:-1]
     sizes = {name: getattr(stats, f"{name}_size_in_bytes", None) for name in names}
     peak = getattr(stats, "peak_memory_in_bytes", None)
     is_possible = peak is None or peak >= (sizes["temp"] or 0)
@@ -180,8 +185,7 @@ def cost_figures(analysis: Any) -> dict[str, float | None]:
     """The same of XLA's own table of properties, or a list of them."""
     if isinstance(analysis, list):
         analysis = analysis[0] if analysis else None
-    keys = {"flops": "flops", "bytes_accessed": "bytes accessed", "transcendentals": "transcendentals"}
-    return {name: (analysis.get(key) if analysis else None) for name, key in keys.items()}
+    return {name: (analysis.get(key) if analysis else None) for name, key in _COST.items()}
 
 
 def partitions(stablehlo: str) -> int:

@@ -25,10 +25,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from hlodiff.capture.availability import check_jax, missing
+from hlodiff.capture.cache_folder import COMPILE_CACHE, CacheFolder, CacheUse, chosen_folder
 from hlodiff.capture.environment import SEED, compiled_by, elsewhere
 from hlodiff.capture.executor import EXECUTOR, RunningExecutor, called
 from hlodiff.capture.inputs import COMPILERS, Inputs, file_digest, package_version
-from hlodiff.capture.messages import CaptureFailure, Event, NotChecked
+from hlodiff.capture.messages import CapturedProgram, CaptureFailure, Event, NotChecked
 from hlodiff.capture.pool import Answer, Job, WorkerPool, imported_inputs, without_dead
 from hlodiff.capture.pool import capture as capture_here
 from hlodiff.capture.supervision import LOOK_SECONDS
@@ -53,6 +54,7 @@ class JobContext:
         variables: environment variables that decide what is compiled, as they are here.
         code: a hash of hlodiff's own files.
         inputs: what the registered modules are imported from here.
+        cache: the folder of the compile cache, on the machine that captures; None for none.
     """
 
     run: str
@@ -60,6 +62,7 @@ class JobContext:
     variables: Mapping[str, str]
     code: str
     inputs: Inputs
+    cache: CacheFolder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +116,21 @@ def capture(
     """
     running = EXECUTOR.get()
     if running is None:
-        return capture_here(config, requests, jobs=jobs, on_event=on_event)
-    return _capture_away(running, config, tuple(requests), jobs, on_event or (lambda event: None))
+        answers = capture_here(config, requests, jobs=jobs, on_event=on_event)
+    else:
+        answers = _capture_away(running, config, tuple(requests), jobs, on_event or (lambda event: None))
+    use = COMPILE_CACHE.get()
+    return answers if use is None else _counted(answers, use)
+
+
+def _counted(answers: Iterator[Answer], use: CacheUse) -> Iterator[Answer]:
+    """The same answers, each that was compiled or found in the cache counted."""
+    with closing(cast(Generator[Answer, None, None], answers)):
+        for answer in answers:
+            if isinstance(answer, CapturedProgram) and answer.compiled is not None:
+                use.hits += answer.cached
+                use.compiled += not answer.cached
+            yield answer
 
 
 def _capture_away(
@@ -155,7 +171,7 @@ def capture_on(running: RunningExecutor, config: Config, requests: Sequence[Job]
         return
     environment = process_environment()
     variables = compiled_by(environment) | {SEED: environment.get(SEED) or "0"}
-    context = JobContext(uuid.uuid4().hex, config, variables, own_code(), imported_inputs(config))
+    context = JobContext(uuid.uuid4().hex, config, variables, own_code(), imported_inputs(config), chosen_folder())
     agreed = _Agreement(config)
     for machine, found in running.on_all(examined, context).items():
         result = found if isinstance(found, JobResult) else JobResult("", refusal=_words(found))
@@ -377,7 +393,7 @@ def _kept(context: JobContext) -> _Kept:
             threading.Thread(target=_end_idle, daemon=True, name="hlodiff idle workers").start()
         if key not in _POOLS:
             outside = elsewhere(process_environment(), context.variables)
-            _POOLS[key] = _Kept(WorkerPool(_config(context), outside=outside), busy=True)
+            _POOLS[key] = _Kept(WorkerPool(_config(context), outside=outside, cache=context.cache), busy=True)
         _POOLS[key].busy = True
         return _POOLS[key]
 

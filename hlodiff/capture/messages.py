@@ -53,6 +53,7 @@ class CapturedProgram:
         unchanged: whether the stored program is known to be the same, so that it need not be compiled.
         inputs: the files and packages it was captured from.
         around: what stands around calls of jitted functions that a plain function makes, see `TracedCase`.
+        cached: whether the compiled program comes from the compile cache.
 
     Example:
         >>> CapturedProgram("f", "", "cpu", "module {}", "HloModule m", {}, {}).unchanged
@@ -69,6 +70,7 @@ class CapturedProgram:
     unchanged: bool = False
     inputs: Inputs = field(default_factory=Inputs)
     around: tuple[tuple[str, str, str, str], ...] = ()
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from hlodiff.capture.availability import check_jax, compiler, missing
+from hlodiff.capture.cache_folder import CacheFolder, chosen_folder
 from hlodiff.capture.environment import Purpose, Setting, worker_environment
 from hlodiff.capture.executor import EXECUTOR
 from hlodiff.capture.imports import is_users, one_line, relative
@@ -195,6 +196,7 @@ class WorkerPool:
     folder_in_use: bool = False  # by a worker that is kept for reuse
     on_phase: Callable[[Worker, str], None] = lambda worker, phase: None
     outside: Mapping[str, str] = field(default_factory=process_environment)  # what workers take over of it
+    cache: CacheFolder | None = field(default_factory=chosen_folder)  # of what is compiled
 
     def __enter__(self) -> WorkerPool:
         return self
@@ -227,7 +229,7 @@ class WorkerPool:
         worker = Worker(setting, process, ours, log, started=time.monotonic() + _START_SECONDS)
         self.workers.append(worker)
         with contextlib.suppress(ConnectionError):  # it has just died, which is read later
-            ours.send((self.config, purpose))
+            ours.send((self.config, purpose, self.cache))
         if self.closed:  # from another thread, which has not seen this worker
             self.kill()
         self._enter(worker, "starting JAX")

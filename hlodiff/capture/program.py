@@ -12,9 +12,9 @@ from typing import Any
 from hlodiff.capture import facts, jax_private
 from hlodiff.capture.arguments import dropped_leaves_hint
 from hlodiff.capture.cases import BuiltCases, build_each_case
+from hlodiff.capture.compile_cache import CompileCache, xla_result
 from hlodiff.capture.devices import Target, TooFewDevices, open_target
 from hlodiff.capture.imports import is_own, message, one_line, relative, user_frame, user_traceback
-from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.lowering import TracedCase, lower, trace
 from hlodiff.capture.memory_kinds import dropped_kinds, ignored_kinds
 from hlodiff.capture.messages import CapturedProgram, CaptureFailure, NotChecked, Outcome, Request
@@ -106,6 +106,7 @@ class Bench:
         self.environment = environment
         self.large_constants = large_constants
         self.worker = worker
+        self.compile_cache: CompileCache | None = None
         self.on_phase: Callable[[str], None] = lambda phase: None
         self._targets: dict[str, Target] = {}
         self._last: tuple[tuple[str, str], BuiltCases] | None = None
@@ -246,10 +247,15 @@ def _compile(bench: Bench, request: Request, name: TargetName, target: Target, t
             return CapturedProgram(*where, stablehlo, None, found, seconds)
         bench.on_phase("compiling")
         start = time.perf_counter()
-        compiled = compile_with_dump(lowered, Path(request.dump)) if request.dump else lowered.compile()
-        seconds["compile"] = time.perf_counter() - start
-        found |= {"memory": facts.memory(compiled), "cost": facts.cost(compiled)}
-        return CapturedProgram(*where, stablehlo, compiled_text(compiled, lowered), found, seconds)
+        if bench.compile_cache is not None and not request.dump:
+            result = bench.compile_cache.compile(lowered, stablehlo, name, toolchain)
+            seconds["compile"] = time.perf_counter() - start
+        else:
+            compiled = compile_with_dump(lowered, Path(request.dump)) if request.dump else lowered.compile()
+            seconds["compile"] = time.perf_counter() - start
+            result = xla_result(compiled, lowered)
+        found |= {"memory": dict(result.memory), "cost": dict(result.cost)}
+        return CapturedProgram(*where, stablehlo, result.text, found, seconds, cached=result.cached)
     except Exception as error:
         if is_own(error):
             return CaptureFailure(*where, message(error), "")

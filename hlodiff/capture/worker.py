@@ -22,6 +22,7 @@ from multiprocessing.connection import Connection
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from hlodiff.capture.cache_folder import CacheFolder
 from hlodiff.capture.environment import Purpose
 from hlodiff.capture.imports import import_modules, imported_files, is_own, one_line, relative, user_frame
 from hlodiff.capture.inputs import ImportedInputs, Inputs
@@ -46,6 +47,7 @@ from hlodiff.registry import Registration, Scenario, registrations, scenarios, v
 
 if TYPE_CHECKING:
     from hlodiff.capture.cases import BuiltCases
+    from hlodiff.capture.program import Bench
 
 
 def main(descriptor: int, parent: int) -> None:
@@ -64,10 +66,10 @@ def main(descriptor: int, parent: int) -> None:
     log = os.dup(1)
     with Connection(descriptor) as connection:
         send = _sender(connection)
-        config, purpose = connection.recv()
+        config, purpose, folder = connection.recv()
         gc.disable()  # imports make no garbage, and looking for it takes a tenth of their time
         try:
-            server = _Server(config, purpose, send)
+            server = _Server(config, purpose, send, folder)
             locations = server.locations()
         except HlodiffError as error:
             send("error", _plain(error))
@@ -162,19 +164,19 @@ def _exit_with_parent(parent: int) -> None:
 class _Server:
     """Answers requests, one method each."""
 
-    def __init__(self, config: Config, purpose: Purpose, send: Callable[[str, Any], None]) -> None:
+    def __init__(
+        self, config: Config, purpose: Purpose, send: Callable[[str, Any], None], folder: CacheFolder | None
+    ) -> None:
         self.config = config
+        self.folder = folder
         self.seen: set[str] = set()  # modules whose files were reported to the parent
         self.inputs = ImportedInputs(config.root, config.snapshots)
         if purpose != "probe":
             import_modules(config, lambda module: send("importing", module))
             self.inputs.follow()  # reads the files now: they may change while programs compile
             send("importing", "")
-        # After the user's modules: they may set JAX's configuration before it starts.
-        from hlodiff.capture.program import Bench
-
-        self.bench = Bench(config.root, process_environment(), config.large_constants, worker=True)
-        self.bench.on_phase = self.on_phase = lambda phase: send("phase", phase)
+        self.on_phase = lambda phase: send("phase", phase)
+        self.bench = self._bench()  # after the user's modules: they may set JAX's configuration before it starts
         if purpose == "capture":
             self.start(None)
 
@@ -200,8 +202,6 @@ class _Server:
         """Whether XLA will start with this many CPU devices; for discovery the worker was started with more."""
         import jax
 
-        from hlodiff.capture.program import Bench
-
         name = "JAX_NUM_CPU_DEVICES"
         if str(getattr(jax.config, name.lower())) != os.environ.get(name):
             return False  # the user's modules set the number
@@ -210,9 +210,18 @@ class _Server:
         except (RuntimeError, ValueError):  # XLA has started
             return False
         os.environ[name] = wanted
-        self.bench = Bench(self.config.root, process_environment(), self.config.large_constants, worker=True)
-        self.bench.on_phase = self.on_phase
+        self.bench = self._bench()
         return True
+
+    def _bench(self) -> Bench:
+        from hlodiff.capture.compile_cache import CompileCache
+        from hlodiff.capture.program import Bench
+
+        environment = process_environment()
+        bench = Bench(self.config.root, environment, self.config.large_constants, worker=True)
+        bench.on_phase = self.on_phase
+        bench.compile_cache = CompileCache(self.folder, environment) if self.folder else None
+        return bench
 
     def capture(self, request: Any) -> Any:
         try:

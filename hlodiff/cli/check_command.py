@@ -46,6 +46,7 @@ Examples:
 @click.option("--changed", metavar="REV", help="Only functions whose imported files have changed since REV.")
 @options.jobs
 @options.executor
+@options.compile_cache
 @options.timeout
 @options.project
 def command(
@@ -65,6 +66,7 @@ def command(
     changed: str | None,
     jobs: int | None,
     executor: str | None,
+    compile_cache: str | None,
     project: Path,
 ) -> int:
     """Compile registered functions and compare them with the snapshots.
@@ -102,6 +104,7 @@ def command(
         root=project,
         jobs=jobs,
         executor=executor,
+        compile_cache=compile_cache,
         against=against,
         stage="stablehlo" if stage == "stablehlo" else "all",
         timings=timings,

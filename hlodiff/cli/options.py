@@ -170,6 +170,12 @@ def executor(command: F) -> F:
     return click.option("--executor", metavar="ADDRESS", help=what)(command)
 
 
+def compile_cache(command: F) -> F:
+    """`--compile-cache DIR`."""
+    what = "Take compiled HLO from this folder and keep it there; DIR:ro only reads. HLODIFF_COMPILE_CACHE by default."
+    return click.option("--compile-cache", metavar="DIR", help=what)(command)
+
+
 def timeout(command: F) -> F:
     """`--timeout SECONDS`, which holds for every configuration that the command loads."""
 

@@ -30,6 +30,7 @@ Examples:
 @options.ci_write
 @options.jobs
 @options.executor
+@options.compile_cache
 @options.timeout
 @options.project
 def command(
@@ -42,6 +43,7 @@ def command(
     ci_write: bool,
     jobs: int | None,
     executor: str | None,
+    compile_cache: str | None,
     project: Path,
 ) -> int:
     """Compile registered functions and record those whose program changed.
@@ -61,6 +63,7 @@ def command(
             root=project,
             jobs=jobs,
             executor=executor,
+            compile_cache=compile_cache,
             prune=prune,
             rewrite=rewrite,
             ci_write=ci_write,

@@ -43,6 +43,7 @@ from hlodiff.workflows.select import (
     requests_for,
     with_budgets,
 )
+from hlodiff.workflows.shared_cache import cache_notes, using_compile_cache
 from hlodiff.workflows.sides import Side, SideProgram, failed_programs, failure_of, snapshot_programs
 from hlodiff.workflows.source_lines import of_snapshots
 from hlodiff.workflows.staleness import settings_of
@@ -86,6 +87,7 @@ def check(
     root: str | Path = ".",
     jobs: int | None = None,
     executor: str | Executor | None = None,
+    compile_cache: str | Path | None = None,
     against: str | None = None,
     stage: Literal["stablehlo", "all"] = "all",
     timings: bool = False,
@@ -108,6 +110,8 @@ def check(
         jobs: number of worker processes, 1 or more; None for that of the configuration.
         executor: what captures run on in place of these: a `concurrent.futures.Executor`, or the address of a scheduler
             (`"dask://HOST:PORT"`); None for the address in HLODIFF_EXECUTOR, if there is one.
+        compile_cache: a folder to take compiled HLO from and to keep it in; with `:ro` behind it, it is only read. None
+            for the one in HLODIFF_COMPILE_CACHE, if there is one.
         against: a git revision to compare with instead of the snapshots; `"main..."` is where this branch left main.
         stage: "stablehlo" only lowers: nothing is compiled, run or left pending. "all" compiles too.
         timings: whether to compile everything, also what did not change, and report how long each program took.
@@ -145,7 +149,9 @@ def check(
     if against is not None and executor_asked_for(executor):
         what = "--against captures a temporary checkout, which only this machine has"
         raise UsageError(what, hint="leave out --executor and the variable HLODIFF_EXECUTOR")
-    with reporting_to(on_progress), worker_reuse(), executed_on(executor):
+    # Timings are what XLA takes.
+    cached = using_compile_cache("off" if timings else compile_cache)
+    with reporting_to(on_progress), worker_reuse(), executed_on(executor), cached:
         if against is not None:
             report = check_against(config, against, names, targets, jobs, passes)
         else:
@@ -161,6 +167,7 @@ def check(
             run.unchanged.save()
             if passes:
                 report = replace(report, programs=blame_at(config, "HEAD", report.programs, jobs))
+        report = replace(report, notes=(*report.notes, *cache_notes()))
     return CheckResult(replace(report, all=everything), exit_code(report.findings))
 
 

@@ -39,6 +39,7 @@ from hlodiff.workflows.growth import update_growth
 from hlodiff.workflows.pending_writer import PendingWriter, pending_folder
 from hlodiff.workflows.scenarios import update_scenarios
 from hlodiff.workflows.select import ChosenFunctions, as_patterns, choose, intact_snapshots, load_stored, requests_for
+from hlodiff.workflows.shared_cache import cache_notes, using_compile_cache
 from hlodiff.workflows.sides import Side, snapshot_programs
 from hlodiff.workflows.unchanged import UnchangedPrograms
 
@@ -98,6 +99,7 @@ def update(
     root: str | Path = ".",
     jobs: int | None = None,
     executor: str | Executor | None = None,
+    compile_cache: str | Path | None = None,
     prune: bool = False,
     rewrite: bool = False,
     ci_write: bool = False,
@@ -115,6 +117,8 @@ def update(
         jobs: number of worker processes, 1 or more; None for that of the configuration.
         executor: what captures run on in place of these: a `concurrent.futures.Executor`, or the address of a scheduler
             (`"dask://HOST:PORT"`); None for the address in HLODIFF_EXECUTOR, if there is one.
+        compile_cache: a folder to take compiled HLO from and to keep it in; with `:ro` behind it, it is only read. None
+            for the one in HLODIFF_COMPILE_CACHE, if there is one.
         prune: whether to delete snapshots of functions that are no longer registered.
         rewrite: whether to write summary and sources of unchanged programs again, and record nothing else.
         ci_write: whether to write although this is CI (the environment variable CI is set).
@@ -140,7 +144,13 @@ def update(
     config = load(Path(root))
     names, targets = as_patterns(names), as_patterns(targets)
     folder = shown_path(config.snapshots)
-    with reporting_to(on_progress), worker_reuse(), executed_on(executor), writing(folder):
+    with (
+        reporting_to(on_progress),
+        worker_reuse(),
+        executed_on(executor),
+        using_compile_cache(compile_cache),
+        writing(folder),
+    ):
         discovery = discover(config)
         chosen = choose(config, discovery, names, targets)
         unchanged = UnchangedPrograms.of(config)
@@ -160,9 +170,10 @@ def update(
             done = sum(row.status in _RECORDED for row in run.rows.values())
             _LOG.info("%s recorded; `hlodiff update` goes on with the others", many(done, "program"))
             raise
+        notes = (*chosen.notes(), *cache_notes())
     rows = [run.rows[key] for key in (*chosen.registered, *chosen.orphaned) if key in run.rows]
     rows += [*(UpdateRow(row.key, row.status, row.what, row.log) for row in growth), *run.traces]
-    return UpdateResult(tuple(rows), chosen.notes(), shown_path(config.snapshots))
+    return UpdateResult(tuple(rows), notes, shown_path(config.snapshots))
 
 
 @dataclass(slots=True)
