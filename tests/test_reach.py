@@ -11,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hlodiff.differ import Limits, diff
+from hlodiff.differ.canonical_direction import diff_in_canonical_direction
+from hlodiff.differ.computation_matches import EntrySearch
 from hlodiff.differ.instruction_matches import InstructionMap, MatchGraph
 from hlodiff.differ.local_search import CostModel, local_search
 from hlodiff.differ.operands import Slot, same_operands_in_any_order, same_value
+from hlodiff.differ.prepare import prepare_pair
 from hlodiff.graph import dataflow
 from hlodiff.hlo import contents
 from tests.scenarios import module
@@ -151,3 +154,26 @@ def test_walks_along_operands_count_as_searching(monkeypatch: pytest.MonkeyPatch
         assert found.replay().complete
     assert efforts[1][0] < efforts[0][0]
     assert efforts[1][1] == ["search"]
+
+
+def test_entries_that_are_matched_once_more_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[int] = []
+
+    def counted(model: CostModel, limits: Limits) -> bool:
+        searched.append(model.old.size)
+        return local_search(model, limits)
+
+    monkeypatch.setattr(sys.modules["hlodiff.differ.computation_matches"], "local_search", counted)
+    known = EntrySearch()
+    old, new = module(layers(6)), module(layers(40))
+    first, again = (
+        diff_in_canonical_direction(prepare_pair(old, new), Limits(), search=known).found.pairs[0].pairing
+        for _ in range(2)
+    )
+    inside = len(searched) - searched.count(searched[0])
+    assert searched.count(searched[0]) == 1 and inside == 2, "bodies are searched each time"
+    assert first is not None and again is not None
+    assert (first.old, first.new, first.matchers) == (again.old, again.new, again.matchers)
+    other = module(layers(39))
+    diff_in_canonical_direction(prepare_pair(old, other), Limits(), search=known)
+    assert len(searched) == 5, "another entry is searched"

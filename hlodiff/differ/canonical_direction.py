@@ -13,7 +13,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide, match_arguments, match_programs
+from hlodiff.differ.computation_matches import EntrySearch, ProgramMatch, ProgramSide, match_arguments, match_programs
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.prepare import DiffInput
@@ -38,7 +38,11 @@ class CanonicalDiff:
 
 
 def diff_in_canonical_direction(
-    ready: DiffInput, limits: Limits, pruned: PrunedPair | None = None, unrelated: float | None = None
+    ready: DiffInput,
+    limits: Limits,
+    pruned: PrunedPair | None = None,
+    unrelated: float | None = None,
+    search: EntrySearch | None = None,
 ) -> CanonicalDiff:
     """Pair two programs without noise; the same two with the same limits always give the same pairs.
 
@@ -47,6 +51,7 @@ def diff_in_canonical_direction(
         limits: how much may be tried.
         pruned: where they were pruned, how; what was left out is read where a cost depends on it.
         unrelated: what programs have in common of which only the arguments are to be paired, None for all others.
+        search: what is known of the same programs with less of them read.
     """
     old, new = (
         ProgramSide.of(hashed, partial(pruned.body, side), pruned.copies[side]) if pruned else ProgramSide.of(hashed)
@@ -55,7 +60,7 @@ def diff_in_canonical_direction(
     mirrored = is_reversed(old, new)
     if mirrored:
         old, new = new, old
-    found = match_programs(old, new, limits) if unrelated is None else match_arguments(old, new)
+    found = match_programs(old, new, limits, search) if unrelated is None else match_arguments(old, new)
     return CanonicalDiff(old, new, found, mirrored, unrelated)
 
 

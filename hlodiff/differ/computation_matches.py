@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from hlodiff.differ import parameters
-from hlodiff.differ.instruction_matches import OWN, InstructionMap, Intern, MatchGraph, assign, match
+from hlodiff.differ.instruction_matches import EXACT, OWN, InstructionMap, Intern, MatchGraph, assign, match
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.local_search import Bodies, CostModel, PairCosts, local_search
 from hlodiff.differ.operands import (
@@ -210,9 +210,57 @@ def match_arguments(old: ProgramSide, new: ProgramSide) -> ProgramMatch:
     return ProgramMatch((pair,), _alone(old, new.module, (pair,), 0), _alone(new, old.module, (pair,), 1))
 
 
-def match_programs(old: ProgramSide, new: ProgramSide, limits: Limits) -> ProgramMatch:
-    """Pair two programs, from the entries along calls, with no more effort than the limits allow."""
-    intern: Intern = {}
+@dataclass(slots=True)
+class EntrySearch:
+    """What the search among the instructions of two entries began with and came to.
+
+    A pair of programs is matched once more where something that was pruned has to be read. The entries are then mostly
+    what they were, but for the hashes of what they call, and are not searched again.
+
+    Args:
+        intern: numbers of labels, so that equal labels have equal numbers whenever the programs are matched.
+        start: what it began with; None before the first search.
+        old, new, matchers, is_whole: what it came to, and whether no limit ended it.
+    """
+
+    intern: Intern = field(default_factory=dict)
+    start: tuple[object, ...] | None = None
+    old: list[int] = field(default_factory=list)
+    new: list[int] = field(default_factory=list)
+    matchers: dict[int, str] = field(default_factory=dict)
+    is_whole: bool = True
+
+    def run(self, model: CostModel, limits: Limits) -> bool:
+        """Search, or take what an equal search came to; False where a limit ended it."""
+        pairing = model.pairing
+        start = self._start(model.old, model.new, pairing)
+        if start == self.start:
+            pairing.exchange(self.old, self.new, self.matchers)
+            return self.is_whole
+        self.start, self.is_whole = start, local_search(model, limits)
+        self.old, self.new, self.matchers = pairing.old.copy(), pairing.new.copy(), pairing.matchers.copy()
+        return self.is_whole
+
+    @staticmethod
+    def _start(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> tuple[object, ...]:
+        """Labels, operands and pairs; of labels that know the content of what is called, only which are equal."""
+        numbers: dict[int, int] = {}
+        exact = [numbers.setdefault(n, len(numbers)) for side in (old, new) for n in side.labels[EXACT]]
+        roots = old.computation.root, new.computation.root
+        return roots, exact, pairing.old.copy(), *((it.labels[EXACT + 1 :], it.operands) for it in (old, new))
+
+
+def match_programs(
+    old: ProgramSide, new: ProgramSide, limits: Limits, search: EntrySearch | None = None
+) -> ProgramMatch:
+    """Pair two programs, from the entries along calls, with no more effort than the limits allow.
+
+    Args:
+        old, new: the programs.
+        limits: how much may be tried.
+        search: what is known of the entries from matching the same programs with less of them read.
+    """
+    search = search or EntrySearch()
     costs: PairCosts = {}
     pairs: dict[tuple[int, int], ComputationMatch] = {}
     start = (old.module.entry, new.module.entry)
@@ -222,7 +270,7 @@ def match_programs(old: ProgramSide, new: ProgramSide, limits: Limits) -> Progra
         pair = pairs[key]
         if old.hashes[pair.old] == new.hashes[pair.new]:
             continue
-        _open(old, new, pair, reached, intern, costs, limits)
+        _open(old, new, pair, reached, search, costs, limits)
         for child, call, embedded in _callees(old, new, pair, reached.elements if reached else None):
             if child not in pairs:
                 pairs[child] = ComputationMatch(*child)
@@ -239,14 +287,14 @@ def _open(
     new: ProgramSide,
     pair: ComputationMatch,
     call: parameters.CallContext | None,
-    intern: Intern,
+    search: EntrySearch,
     costs: PairCosts,
     limits: Limits,
 ) -> None:
     entry = call is None
-    pair.old_side, pair.new_side, pair.pairing = _freeze(old, new, pair, intern, entry=entry)
+    pair.old_side, pair.new_side, pair.pairing = _freeze(old, new, pair, search.intern, entry=entry)
     parameters.pair_first(pair.old_side, pair.new_side, pair.pairing, call)
-    match(pair.old_side, pair.new_side, pair.pairing, intern)
+    match(pair.old_side, pair.new_side, pair.pairing)
     parameters.pair_rest(pair.old_side, pair.new_side, pair.pairing, entry=entry)
     if not assign(pair.old_side, pair.new_side, pair.pairing, limits):
         pair.limits_hit.append("assignment")
@@ -260,7 +308,7 @@ def _open(
     expected = parameters.expectation(pair.old_side, pair.new_side, call)
     both = pair.old_side, pair.new_side, pair.pairing
     model = CostModel(*both, (old.bodies, new.bodies), expected, elements, old.operand_symmetric, costs)
-    if not local_search(model, limits):
+    if not (search.run if entry else local_search)(model, limits):
         pair.limits_hit.append("search")
     if entry:
         parameters.exchange(pair.old_side, pair.new_side, pair.pairing)

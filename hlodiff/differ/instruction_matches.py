@@ -5,9 +5,9 @@ as in GumTree (Falleri et al. 2014), then a linear sum assignment of what is lef
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hlodiff.differ.limits import Limits
 from hlodiff.hlo.fingerprint import is_commutative, operands_first, shape_text
@@ -261,6 +261,11 @@ class InstructionMap:
         del self.matchers[old]
         self._changed(old, new)
 
+    def exchange(self, old: Sequence[int], new: Sequence[int], matchers: Mapping[int, str]) -> None:
+        """Take other pairs instead of all there are."""
+        self.old[:], self.new[:], self.matchers = old, new, dict(matchers)
+        self._reaches[:] = None, None
+
     def _changed(self, old: int, new: int) -> None:
         first, second = self._reaches
         if first is not None:
@@ -312,149 +317,177 @@ def op_name_of(side: MatchGraph, position: int) -> str:
 # enough for everything in the corpus; the loop ends earlier when a round pairs nothing.
 _ROUNDS = 8
 
-Key = Callable[[int], Hashable | None]
 
-
-def match(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, intern: Intern) -> None:
+def match(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
     """Pair the instructions of two computations, strongest evidence first.
 
     Args:
         old, new: the two computations, prepared with the same `intern`.
         pairing: what is already known (parameters); pairs are added to it.
-        intern: the numbers of labels and colours, shared by both sides.
     """
     for _ in range(_ROUNDS):
         before = len(pairing.matchers)
         for level in (EXACT, SIGNED, OWN):
-            _refine(old, new, pairing, intern, level)
+            _refine(old, new, pairing, level)
             if level == EXACT:
-                _unique(pairing, _body_key(old), _body_key(new), "exact:body")
-            _ties(old, new, pairing, intern, level)
+                _by_body(old, new, pairing)
+            _ties(old, new, pairing, level)
         for level in (VALUE, STRUCTURE):
-            _refine(old, new, pairing, intern, level)
+            _refine(old, new, pairing, level)
         for level in (VALUE, STRUCTURE):
             _beside(old, new, pairing, level)
-        _refine(old, new, pairing, intern, TYPE)
+        _refine(old, new, pairing, TYPE)
         for level in (TYPE, ANY):
             _beside(old, new, pairing, level)
-        _ties(old, new, pairing, intern, VALUE)
+        _ties(old, new, pairing, VALUE)
         if len(pairing.matchers) == before:
             break
 
 
-def _refine(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, intern: Intern, level: int) -> None:
+def _refine(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int) -> None:
     """Pair what is unique by colour, until nothing is any more."""
     progress = True
     while progress and -1 in pairing.old and -1 in pairing.new:
-        progress = False
-        for name, keys in _colour_keys(old, new, pairing, intern, level):
-            if _unique(pairing, *keys, f"{LEVELS[level]}:{name}"):
-                progress = True
-                break
+        colours = _colours(old, new, pairing, level)
+        progress = any(
+            _unique(pairing, keys(old, colours[0], level), keys(new, colours[1], level), f"{LEVELS[level]}:{name}")
+            # Another opcode of the same type is the same instruction only where all around it is as it was.
+            for name, keys in (_KEYS[:1] if level >= TYPE else _KEYS)
+        )
 
 
-def _colour_keys(
-    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, intern: Intern, level: int
-) -> list[tuple[str, tuple[Key, Key]]]:
-    sides = ((old, pairing.old, 0), (new, pairing.new, 1))
-    downs = [_down(side, partners, which, intern, level) for side, partners, which in sides]
-    ups = [_up(side, partners, which, intern, level) for side, partners, which in sides]
+@dataclass(frozen=True, slots=True)
+class _Colours:
+    """Of the free instructions of one side, ascending, what is below each and what is above it."""
 
-    def both(n: int) -> Key:
-        return lambda p: (downs[n][p], ups[n][p])
-
-    def down(n: int) -> Key:  # a leaf has nothing below it: weak labels of leaves are no evidence
-        return lambda p: downs[n][p] if level == EXACT or sides[n][0].slots[p] else None
-
-    def up(n: int) -> Key:
-        side = sides[n][0]
-        return lambda p: ups[n][p] if side.uses[p] or p == side.computation.root else None
-
-    kinds = [("both", both), ("down", down), ("up", up)]
-    # Another opcode of the same type is the same instruction only where all around it is as it was.
-    return [(name, (key(0), key(1))) for name, key in (kinds[:1] if level >= TYPE else kinds)]
+    free: list[int]
+    down: list[int]
+    up: list[int]
 
 
-def _colour(partner: int, position: int, which: int) -> int:
-    """The colour of a paired instruction: its old position, negative so that it is no label's number."""
-    return -1 - (position if which == 0 else partner)
+_Keyed = Sequence[tuple[Hashable, int]]
+"""Instructions with what has to be equal for them to pair."""
 
 
-def _down(side: MatchGraph, partners: Sequence[int], which: int, intern: Intern, level: int) -> list[int]:
-    labels = side.labels[level]
-    colours = _anchors(partners, which)
-    for position in side.order:
-        if partners[position] >= 0:
-            continue
-        below = [(slot, colours[operand], result) for operand, slot, result in side.slots[position]]
-        if len(below) == 2 and below[0][0] == below[1][0]:
-            below.sort()
-        key = ("down", labels[position], *below)
-        colours[position] = intern.setdefault(key, len(intern))
-    return colours
+def _by_both(side: MatchGraph, colours: _Colours, level: int) -> _Keyed:
+    down, up = colours.down, colours.up
+    return [((down[p], up[p]), p) for p in colours.free]
 
 
-def _up(side: MatchGraph, partners: Sequence[int], which: int, intern: Intern, level: int) -> list[int]:
-    labels = side.labels[level]
-    colours = _anchors(partners, which)
+def _by_down(side: MatchGraph, colours: _Colours, level: int) -> _Keyed:
+    down, slots = colours.down, side.slots
+    if level == EXACT:
+        return [(down[p], p) for p in colours.free]
+    # A leaf has nothing below it: weak labels of leaves are no evidence.
+    return [(down[p], p) for p in colours.free if slots[p]]
+
+
+def _by_up(side: MatchGraph, colours: _Colours, level: int) -> _Keyed:
+    up, uses, root = colours.up, side.uses, side.computation.root
+    return [(up[p], p) for p in colours.free if uses[p] or p == root]
+
+
+_KEYS = (("both", _by_both), ("down", _by_down), ("up", _by_up))
+
+
+def _colours(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int) -> tuple[_Colours, _Colours]:
+    """Colours that are equal on both sides where everything below, or above, an instruction is.
+
+    A paired instruction has its old position as colour, negative so that it is no number of a neighbourhood.
+    """
+    below: Neighbourhoods = {}
+    above: Neighbourhoods = {}
+    first, second = (
+        _coloured(side, partners, anchors, level, below, above)
+        for side, partners, anchors in (
+            (old, pairing.old, range(-1, -1 - old.size, -1)),
+            (new, pairing.new, [-1 - partner for partner in pairing.new]),
+        )
+    )
+    return first, second
+
+
+Neighbourhoods = dict[tuple[Any, ...], int]
+
+
+def _coloured(
+    side: MatchGraph,
+    partners: Sequence[int],
+    anchors: Iterable[int],
+    level: int,
+    below: Neighbourhoods,
+    above: Neighbourhoods,
+) -> _Colours:
+    labels, slots, uses = side.labels[level], side.slots, side.uses
+    ordered = [position for position in side.order if partners[position] < 0]
+    down = list(anchors)
+    up = down.copy()
+    for position in ordered:
+        operands = [(slot, down[operand], result) for operand, slot, result in slots[position]]
+        if len(operands) == 2 and operands[0][0] == operands[1][0]:
+            operands.sort()
+        down[position] = below.setdefault((labels[position], *operands), len(below))
     root = side.computation.root
-    for position in reversed(side.order):
-        if partners[position] >= 0:
-            continue
-        above = sorted((colours[user], slot, result) for user, slot, result in side.uses[position])
-        key = ("up", labels[position], position == root, *above)
-        colours[position] = intern.setdefault(key, len(intern))
-    return colours
+    for position in reversed(ordered):
+        users = [(up[user], slot, result) for user, slot, result in uses[position]]
+        if len(users) > 1:
+            users.sort()
+        up[position] = above.setdefault((labels[position], position == root, *users), len(above))
+    return _Colours(sorted(ordered), down, up)
 
 
-def _anchors(partners: Sequence[int], which: int) -> list[int]:
-    return [_colour(partner, position, which) if partner >= 0 else 0 for position, partner in enumerate(partners)]
-
-
-def _buckets(free: list[int], key: Key) -> dict[Hashable, list[int]]:
-    buckets: dict[Hashable, list[int]] = {}
-    for position in free:
-        value = key(position)
-        if value is not None:
-            buckets.setdefault(value, []).append(position)
-    return buckets
-
-
-def _unique(pairing: InstructionMap, old_key: Key, new_key: Key, matcher: str) -> bool:
-    """Pair free instructions whose key occurs exactly once on each side."""
-    new_buckets = _buckets(pairing.free_new(), new_key)
-    found = False
-    for value, olds in _buckets(pairing.free_old(), old_key).items():
-        news = new_buckets.get(value, ())
-        if len(olds) == 1 and len(news) == 1:
-            pairing.add(olds[0], news[0], matcher)
-            found = True
+def _once(keyed: _Keyed) -> dict[Hashable, int]:
+    """The instruction of each key, -1 where several have it."""
+    found: dict[Hashable, int] = {}
+    for key, position in keyed:
+        found[key] = -1 if key in found else position
     return found
 
 
-def _ties(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, intern: Intern, level: int) -> None:
+def _unique(pairing: InstructionMap, olds: _Keyed, news: _Keyed, matcher: str) -> bool:
+    """Pair instructions whose key occurs exactly once on each side."""
+    others = _once(news)
+    paired = False
+    for key, position in _once(olds).items():
+        if position >= 0 and (other := others.get(key, -1)) >= 0:
+            pairing.add(position, other, matcher)
+            paired = True
+    return paired
+
+
+def _by_body(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
+    """Pair calls that are equal with all they call: a body says more than its neighbours."""
+    olds, news = (
+        [(side.labels[EXACT][p], p) for p in free if side.computation.instructions[p].opcode in CALLS]
+        for side, free in ((old, pairing.free_old()), (new, pairing.free_new()))
+    )
+    _unique(pairing, olds, news, "exact:body")
+
+
+def _buckets(keyed: _Keyed) -> dict[Hashable, list[int]]:
+    buckets: dict[Hashable, list[int]] = {}
+    for key, position in keyed:
+        buckets.setdefault(key, []).append(position)
+    return buckets
+
+
+def _ties(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int) -> None:
     """Pair what is equal in every respect, by op_name and then by order, where the counts agree.
 
     Members of one bucket are equal, so any order among them is right; but what hangs on them must follow, so buckets
     with free neighbours are settled one at a time.
     """
     while -1 in pairing.old and -1 in pairing.new:
-        (_, (old_key, new_key)), *_ = _colour_keys(old, new, pairing, intern, level)
-        new_buckets = _buckets(pairing.free_new(), new_key)
-        buckets = [(olds, new_buckets.get(value, [])) for value, olds in _buckets(pairing.free_old(), old_key).items()]
+        ours, theirs = _colours(old, new, pairing, level)
+        new_buckets = _buckets(_by_both(new, theirs, level))
+        buckets = [(olds, new_buckets.get(key, [])) for key, olds in _buckets(_by_both(old, ours, level)).items()]
         buckets = [(olds, news) for olds, news in buckets if len(olds) == len(news)]
         settled = [pair for pair in buckets if _is_enclosed(old, pairing.old, pair[0][0])]
         for olds, news in settled or buckets[:1]:
             _pair_by_name(old, new, pairing, olds, news, f"{LEVELS[level]}:tie")
         if not buckets:
             return
-        _refine(old, new, pairing, intern, level)
-
-
-def _body_key(side: MatchGraph) -> Key:
-    """Calls that are equal with all they call: a body says more than its neighbours."""
-    instructions = side.computation.instructions
-    return lambda p: side.labels[EXACT][p] if instructions[p].opcode in CALLS else None
+        _refine(old, new, pairing, level)
 
 
 def _is_enclosed(side: MatchGraph, partners: Sequence[int], position: int) -> bool:
@@ -492,38 +525,67 @@ def _anything(side: MatchGraph, position: int) -> Hashable:
 def _beside(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int) -> None:
     """Pair free instructions of one label that have the same paired users, the same paired operands, or both."""
     progress = True
-    while progress:
-        progress = False
-        for name in ("around", "users", "operands"):
-            if level >= TYPE and name != "around":
-                continue
-            keys = [_neighbour_key(side, pairing, which, level, name) for which, side in enumerate((old, new))]
-            if _unique(pairing, keys[0], keys[1], f"{LEVELS[level]}:{name}"):
-                progress = True
-                break
+    while progress and -1 in pairing.old and -1 in pairing.new:
+        ours, theirs = _neighbours(old, pairing.old, 0, level), _neighbours(new, pairing.new, 1, level)
+        progress = any(
+            _unique(pairing, keys(ours), keys(theirs), f"{LEVELS[level]}:{name}")
+            for name, keys in (_NEIGHBOUR_KEYS[:1] if level >= TYPE else _NEIGHBOUR_KEYS)
+        )
 
 
-def _neighbour_key(side: MatchGraph, pairing: InstructionMap, which: int, level: int, name: str) -> Key:
-    partners = pairing.old if which == 0 else pairing.new
-    labels = side.labels[level]
+_Edges = tuple[tuple[int, int, int], ...]
 
-    def colour(position: int) -> int | None:
-        partner = partners[position]
-        return _colour(partner, position, which) if partner >= 0 else None
 
-    def key(position: int) -> Hashable | None:
-        users = tuple(sorted((c, s, r) for u, s, r in side.uses[position] if (c := colour(u)) is not None))
-        users += ((0, 0, 0),) if position == side.computation.root else ()
-        operands = tuple((s, c, r) for o, s, r in side.slots[position] if (c := colour(o)) is not None)
-        arity = len(side.slots[position])
-        if name == "around":
-            complete = operands or arity == 0
-            return (labels[position], users, tuple(sorted(operands)), arity) if users and complete else None
-        if name == "users":
-            return (labels[position], users) if users else None
-        return (labels[position], tuple(sorted(operands))) if operands else None
+class _Neighbours(NamedTuple):
+    """One free instruction, and the paired ones beside it by colour and slot."""
 
-    return key
+    position: int
+    label: int
+    users: _Edges
+    operands: _Edges
+    arity: int
+
+
+def _neighbours(side: MatchGraph, partners: Sequence[int], which: int, level: int) -> list[_Neighbours]:
+    labels, root = side.labels[level], side.computation.root
+    found = []
+    for position, partner in enumerate(partners):
+        if partner < 0:
+            users = [(_colour(partners[u], u, which), s, r) for u, s, r in side.uses[position] if partners[u] >= 0]
+            if len(users) > 1:
+                users.sort()
+            if position == root:
+                users.append((0, 0, 0))
+            slots = side.slots[position]
+            operands = [(s, _colour(partners[o], o, which), r) for o, s, r in slots if partners[o] >= 0]
+            if len(operands) > 1:
+                operands.sort()
+            found.append(_Neighbours(position, labels[position], tuple(users), tuple(operands), len(slots)))
+    return found
+
+
+def _by_around(free: Sequence[_Neighbours]) -> _Keyed:
+    return [
+        ((it.label, it.users, it.operands, it.arity), it.position)
+        for it in free
+        if it.users and (it.operands or it.arity == 0)
+    ]
+
+
+def _by_users(free: Sequence[_Neighbours]) -> _Keyed:
+    return [((it.label, it.users), it.position) for it in free if it.users]
+
+
+def _by_operands(free: Sequence[_Neighbours]) -> _Keyed:
+    return [((it.label, it.operands), it.position) for it in free if it.operands]
+
+
+def _colour(partner: int, position: int, which: int) -> int:
+    """The colour of a paired instruction: its old position, negative so that it is no label's number."""
+    return -1 - (position if which == 0 else partner)
+
+
+_NEIGHBOUR_KEYS = (("around", _by_around), ("users", _by_users), ("operands", _by_operands))
 
 
 # --- Pairs what no unique evidence paired: the assignment of least cost among free instructions of one neighbourhood.

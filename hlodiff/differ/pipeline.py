@@ -16,7 +16,7 @@ from hlodiff.differ.canonical_direction import (
 )
 from hlodiff.differ.causes import with_causes
 from hlodiff.differ.channels import channel_changes, schedule_edits, tuning_edits, with_asynchronous, with_channels
-from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide, partners_of
+from hlodiff.differ.computation_matches import EntrySearch, ProgramMatch, ProgramSide, partners_of
 from hlodiff.differ.costs import with_costs
 from hlodiff.differ.edits import RawEdit, computation_edits, entry_layout_edit, header_edits, raw_edits
 from hlodiff.differ.executed import executed, static_costs
@@ -151,10 +151,11 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
         unrelated = are_unrelated(opened, (old, new), limits, pruned.copies if pruned else ({}, {}))
         if unrelated is not None:
             pruned = None  # all of both is listed
+        search = EntrySearch()
         while True:
             opened = pruned.modules if pruned else (old, new)
             ready = prepare_pair(*opened, only_listed=unrelated is not None)
-            worked = diff_in_canonical_direction(ready, limits, pruned, unrelated)
+            worked = diff_in_canonical_direction(ready, limits, pruned, unrelated, search)
             found = _edits_of(worked, ready, opened, (old, new), limits)
             wider = expand(pruned, found.edits, [*found.schedule, *found.tuning], found.matches) if pruned else None
             if wider is pruned:
