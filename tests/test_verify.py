@@ -22,10 +22,11 @@ from benchmarks.pairs import make_pair
 from benchmarks.programs import Program, snapshots
 from benchmarks.writer import write
 from hlodiff.differ import Edit, ModuleDiff, canonical_direction, diff, replay, verify
-from hlodiff.differ.script import AddStep, ArriveStep, RemoveStep
+from hlodiff.differ.build_script import canonical_form
+from hlodiff.differ.script import AddStep, ArriveStep, EditScript, RemoveStep
 from hlodiff.differ.verify import dataflow_graph
 from hlodiff.errors import DiffError
-from hlodiff.hlo import Computation, Module, read_hlo, read_text
+from hlodiff.hlo import Computation, LazyComputations, Module, read_hlo, read_text
 from hlodiff.hlo.text_fingerprint import TextFingerprint, TextFingerprinter
 from tests.scenarios import module
 from tests.test_ground_truth import COMPILED, LOWERED
@@ -45,8 +46,8 @@ def both_ways(old: Module, new: Module) -> list[str]:
 
 
 def test_the_judge_shares_nothing_with_the_matcher() -> None:
-    """What replays a script knows records, errors and how a graph is made: nothing that pairs, hashes or labels."""
-    allowed = {"hlodiff.hlo.model", "hlodiff.hlo.json_text", "hlodiff.graph", "hlodiff.errors"}
+    """A replay knows records, errors, what a line holds and how a graph is made: nothing that pairs, hashes, labels."""
+    allowed = {"hlodiff.hlo.model", "hlodiff.hlo.grammar", "hlodiff.hlo.json_text", "hlodiff.graph", "hlodiff.errors"}
     allowed |= {f"hlodiff.differ.{name}" for name in JUDGES}
     for name in JUDGES:
         tree = ast.parse((DIFF / f"{name}.py").read_text(encoding="utf-8"))
@@ -446,3 +447,112 @@ def test_collectives_that_swap_partners_do_not_replay_unseen() -> None:
     script = diff(old, old).script
     assert not replay(replace(script, new=diff(new, new).script.new)).complete
     assert replay(replace(script, new=diff(renumbered, renumbered).script.new)).complete
+
+
+PRINTED = """HloModule m, is_scheduled=true
+
+%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %c = f32[] add(%a, %b)
+}
+
+%mul (d: f32[], e: f32[]) -> f32[] {
+  %d = f32[] parameter(0)
+  %e = f32[] parameter(1)
+  ROOT %f = f32[] multiply(%d, %e)
+}
+
+%body (p: f32[8], q: f32[8]) -> f32[8] {
+  %p = f32[8]{0} parameter(0), metadata={op_name="p"}
+  %q = f32[8]{0} parameter(1)
+  %k = f32[] constant(2)
+  %s = f32[8]{0} subtract(%p, %q), frontend_attributes={note="a %b"}
+  %r = f32[] reduce(%s, %k), dimensions={0}, to_apply=%add, metadata={op_name="sum"}
+  %w = f32[8]{0} broadcast(%r), dimensions={}
+  %m = f32[8]{0} all-reduce(%w), channel_id=1, replica_groups={{0,1}}, to_apply=%add
+  %n = f32[8]{0} custom-call(%m), custom_call_target="f", backend_config={"x":"1","y":"2"}
+  ROOT %o = f32[8]{0} add(%n, %s)
+}, execution_thread="main"
+
+ENTRY %main (x: f32[8], y: f32[8]) -> f32[8] {
+  %x = f32[8]{0} parameter(0)
+  %y = f32[8]{0} parameter(1)
+  %i = f32[8]{0} call(%x, %y), to_apply=%body
+  ROOT %z = f32[8]{0} sine(%i)
+}
+"""
+
+
+def _printed_script(new: str) -> EditScript:
+    """The script of one edit in the entry of a program of which nothing else was read."""
+    found = diff(*(read_hlo(text, at_once=False) for text in (PRINTED, new)))
+    assert found.replay().complete
+    assert [pair.is_printed for pair in found.script.pairs] == [False, True, True]
+    return found.script
+
+
+def test_what_was_not_read_for_the_diff_is_not_read_for_the_proof() -> None:
+    rows = {"%p = f32[8]{0} parameter(0)": "%one = f32[8]{0} parameter(0)", "(%p, %q)": "(%one, %q)"}
+    new = PRINTED.replace("sine(%i)", "cosine(%i)").replace("add(%n, %s)", "add(%s, %n)").replace("_id=1", "_id=7")
+    new = new.replace('{"x":"1","y":"2"}', '{"y":"2","x":"1"}')
+    for old_row, new_row in rows.items():
+        new = new.replace(old_row, new_row)
+    modules = [read_hlo(text, at_once=False) for text in (PRINTED, new)]
+    assert diff(*modules).replay().complete
+    for computations in (one.computations for one in modules):
+        assert isinstance(computations, LazyComputations)
+        assert computations.parsed == (3,)  # the entry
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("subtract(%p, %q)", "divide(%p, %q)"),
+        ("subtract(%p, %q)", "subtract(%q, %p)"),
+        ("add(%n, %s)", "add(%n, %n)"),
+        ("f32[8]{0} custom-call", "f32[8]{0:S(1)} custom-call"),
+        ("constant(2)", "constant(3)"),
+        ("dimensions={0}, to_apply=%add", "dimensions={0}, to_apply=%mul"),
+        ("dimensions={0}, to", "dimensions={1}, to"),
+        ('note="a %b"', 'note="a %c"'),
+        ("replica_groups={{0,1}}", "replica_groups={{1,0}}"),
+        ("channel_id=1, ", ""),
+        ('"y":"2"', '"y":"3"'),
+        ('custom_call_target="f"', 'custom_call_target="g"'),
+        ('thread="main"', 'thread="other"'),
+        ('}, execution_thread="main"', '}, frontend_attributes={a="1"}'),
+        ("parameter(0), meta", "parameter(1), meta"),
+        (", metadata={op_name", ", control-predecessors={%k}, metadata={op_name"),
+    ],
+)
+def test_a_difference_in_what_was_not_read_is_seen(old: str, new: str) -> None:
+    """The texts of the proof are changed behind the back of the diff, in one place of what it did not read."""
+    edited = PRINTED.replace("sine(%i)", "cosine(%i)")
+    script = _printed_script(edited)
+    head, body, tail = edited.partition("%body (")
+    other = head + body + tail.replace(old, new, 1)
+    if old == "parameter(0), meta":
+        other = other.replace("%q = f32[8]{0} parameter(1)", "%q = f32[8]{0} parameter(0)")
+    assert other != edited
+    read = read_hlo(other, at_once=False)
+    assert isinstance(read.computations, LazyComputations)
+    assert script.printed is not None
+    printed = replace(script.printed[1], text=other, spans=read.computations.spans)
+    changed = replace(script, new=canonical_form(read), printed=(script.printed[0], printed))
+    assert not replay(changed).complete
+
+
+def test_lines_that_stand_elsewhere_or_lead_to_others_are_seen() -> None:
+    script = _printed_script(PRINTED.replace("sine(%i)", "cosine(%i)"))
+    number, body = next((n, pair) for n, pair in enumerate(script.pairs) if len(pair.partners) == 9)
+    for partners in ((1, 0, *range(2, 9)), (0, 0, *range(2, 9)), (*range(8), -1)):
+        pairs = [replace(body, partners=partners) if n == number else pair for n, pair in enumerate(script.pairs)]
+        assert not replay(replace(script, pairs=tuple(pairs))).complete
+    for calls in (
+        (),
+        tuple((place, (("to_apply", (number,)),)) for place, _ in body.calls),
+        (*body.calls, (3, body.calls[0][1])),
+    ):
+        pairs = [replace(body, calls=calls) if n == number else pair for n, pair in enumerate(script.pairs)]
+        assert not replay(replace(script, pairs=tuple(pairs))).complete

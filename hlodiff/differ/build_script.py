@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from hlodiff.differ.computation_matches import Place, is_embedded
 from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE, THREAD
 from hlodiff.differ.fields import field_of, flat_attributes, goes_with_opcode
-from hlodiff.differ.kept_matches import BodyMatch, KeptMatches, Key, WholeMatch
+from hlodiff.differ.kept_matches import BodyMatch, KeptMatches, Key, PrintedPair, WholeMatch
 from hlodiff.differ.operands import slots_of
 from hlodiff.differ.placement import DonatedPart, donated_parts
 from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, tuning_of
@@ -342,21 +343,42 @@ def build_script(found: ModuleDiff, kept: KeptMatches) -> EditScript:
     ).write()
 
 
-@dataclass(slots=True)
+@dataclass
 class _PairDraft:
-    """A pair while it is written; wires by the place of what came or went on the way."""
+    """A pair while it is written; wires by the place of what came or went on the way.
 
+    `printed` are the lines of a pair that was not read for the diff: it is not read for the script either.
+    """
+
+    modules: tuple[Module, Module]
     key: Key
-    old: Computation
-    new: Computation
     partners: list[int]
-    back: list[int]
+    printed: PrintedPair | None = None
     calls: dict[int, Calls] = field(default_factory=dict)
     added: list[tuple[int, Instruction]] = field(default_factory=list)
     removed: list[int] = field(default_factory=list)
     arguments: list[OperandRewiring] = field(default_factory=list)
     wires_came: dict[int, list[OperandRewiring]] = field(default_factory=dict)
     wires_went: dict[int, list[OperandRewiring]] = field(default_factory=dict)
+
+    @cached_property
+    def old(self) -> Computation:
+        """The old computation, an empty one where there is none."""
+        return self.modules[0].computations[self.key[0]] if self.key[0] >= 0 else _NOTHING
+
+    @cached_property
+    def new(self) -> Computation:
+        """The new computation, an empty one where there is none."""
+        return self.modules[1].computations[self.key[1]] if self.key[1] >= 0 else _NOTHING
+
+    @cached_property
+    def back(self) -> list[int]:
+        """For each new instruction the old one, -1 for none."""
+        back = [-1] * (len(self.partners) if self.printed else len(self.new.instructions))
+        for one, other in enumerate(self.partners):
+            if other >= 0:
+                back[other] = one
+        return back
 
 
 _NOTHING = Computation("", (), -1)
@@ -373,6 +395,7 @@ class _ScriptBuilder:
     drafts: list[_PairDraft] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     of_computation: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    sites: set[tuple[int, int]] = field(default_factory=set)
 
     def write(self) -> EditScript:
         self._reach((self.modules[0].entry, self.modules[1].entry, ()))
@@ -387,7 +410,11 @@ class _ScriptBuilder:
             self._arrivals(number, draft)
         self._header()
         return EditScript(
-            *self.modules, tuple(map(self._pair, self.drafts)), tuple(self.steps), tuple(self.reported.table)
+            *self.modules,
+            tuple(map(self._pair, self.drafts)),
+            tuple(self.steps),
+            tuple(self.reported.table),
+            self.bodies.texts(),
         )
 
     def _pair(self, draft: _PairDraft) -> InstructionPair:
@@ -401,23 +428,34 @@ class _ScriptBuilder:
             tuple(draft.arguments),
             self.bodies.count(draft.key),
             draft.new.root if draft.key[0] < 0 else -1,
-            self.bodies.renumbered(draft.key, draft.partners),
+            self.bodies.renumbered(draft.key, draft.partners) if not draft.printed else (),
+            draft.printed is not None,
         )
 
     def _reach(self, key: Key) -> int:
         if key not in self.index:
             self.index[key] = len(self.drafts)
-            old = self.modules[0].computations[key[0]] if key[0] >= 0 else _NOTHING
-            new = self.modules[1].computations[key[1]] if key[1] >= 0 else _NOTHING
-            partners = self._partners(key)
-            back = [-1] * len(new.instructions)
-            for one, other in enumerate(partners):
-                if other >= 0:
-                    back[other] = one
-            self.drafts.append(_PairDraft(key, old, new, partners, back))
+            printed = self.bodies.printed(key)
+            if printed and not (self._is_untouched(0, key[0]) and self._is_untouched(1, key[1])):
+                printed = None
+            partners = list(printed.partners) if printed else self._partners(key)
+            self.drafts.append(_PairDraft(self.modules, key, partners, printed))
             for side in (0, 1):
                 self.of_computation.setdefault((side, key[:2][side]), []).append(self.index[key])
         return self.index[key]
+
+    def _is_untouched(self, side: int, index: int) -> bool:
+        """Whether no edit has a site in a computation."""
+        if not self.sites:
+            reported = self.reported
+            for place in (*reported.removed, *(pair[0] for pair in reported.changed), *reported.removed_whole):
+                self.sites.add((0, place[0]))
+            for place in (*reported.added, *(pair[1] for pair in reported.changed), *reported.added_whole):
+                self.sites.add((1, place[0]))
+            for pair in reported.computations:
+                self.sites |= {(0, pair[0]), (1, pair[1])}
+            self.sites.add((-1, -1))
+        return (side, index) not in self.sites
 
     def _partners(self, key: Key) -> list[int]:
         """Those of the differ, but for collectives that are said to have become something else as a whole."""
@@ -431,6 +469,12 @@ class _ScriptBuilder:
 
     def _pruned(self, _: int, draft: _PairDraft) -> None:
         """Computations that no edit speaks of: only what they call is asked for."""
+        if draft.printed:
+            for other, groups in draft.printed.calls:
+                draft.calls[other] = tuple(
+                    (name, tuple(self._reach((*pair, ())) for pair in group)) for name, group in groups
+                )
+            return
         for one, other in enumerate(draft.partners):
             if other >= 0 and draft.old.instructions[one].calls:
                 draft.calls[other] = self._calls(draft, one, other, True)
@@ -529,6 +573,10 @@ class _ScriptBuilder:
                 inner = self.drafts[ref]
                 if inner.key[0] < 0 or inner.key[1] < 0:
                     continue
+                if inner.printed:
+                    if inner.printed.parameters == len(before.operands) == len(after.operands):
+                        return [(n, n) for n in range(inner.printed.parameters)]
+                    continue
                 olds, news = inner.old.parameters(), inner.new.parameters()
                 if len(olds) == len(before.operands) and len(news) == len(after.operands):
                     return through(olds, news, inner.partners)
@@ -577,12 +625,14 @@ class _ScriptBuilder:
         """Reach what is called by what came and went; first what moved along, for others may use it too."""
         for is_new in (False, True):
             for draft in self.drafts:  # grows on the way
+                if draft.printed:
+                    continue
                 for other in range(len(draft.back)):
                     for said in self._said(1, draft, other):
                         if (said.old is None) == is_new:
                             self._called(said, draft.new.instructions[other])
         for draft in self.drafts:
-            for one, partner in enumerate(draft.partners):
+            for one, partner in enumerate(draft.partners if not draft.printed else ()):
                 before = draft.old.instructions[one]
                 if partner >= 0:
                     self._dropped(before, draft.new.instructions[partner])
@@ -624,7 +674,7 @@ class _ScriptBuilder:
         return said[rank:] if rank + 1 == len(alike) else said[rank : rank + 1]
 
     def _departures(self, number: int, draft: _PairDraft) -> None:
-        for one, partner in enumerate(draft.partners):
+        for one, partner in enumerate(draft.partners if not draft.printed else ()):
             if partner >= 0:
                 continue
             said = self._mine(0, number, one)
@@ -639,7 +689,7 @@ class _ScriptBuilder:
         return self.modules[1].computations[said.new[0]].instructions[said.new[1]].called if said.new else ()
 
     def _arrivals(self, number: int, draft: _PairDraft) -> None:
-        for other, partner in enumerate(draft.back):
+        for other, partner in enumerate(draft.back if not draft.printed else ()):
             if partner >= 0:
                 continue
             it = draft.new.instructions[other]

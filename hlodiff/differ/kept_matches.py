@@ -6,7 +6,7 @@ that they are the same; whether they are is for the proof to say, which compares
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,9 @@ from hlodiff.differ.canonical_direction import CanonicalDiff
 from hlodiff.differ.computation_matches import ComputationMatch, ProgramSide
 from hlodiff.differ.operands import Elements
 from hlodiff.differ.prepare import CHANNELS, channel_of
+from hlodiff.differ.script import PrintedProgram
 from hlodiff.hlo.fingerprint import renumbered
+from hlodiff.hlo.grammar import called_names_by_attribute
 from hlodiff.hlo.model import Computation, Instruction, Module
 from hlodiff.hlo.parser import LazySequence
 
@@ -23,6 +25,21 @@ if TYPE_CHECKING:
 
 Key = tuple[int, int, tuple[int, ...]]
 """Old and new computation, -1 for none, and the exchange of parameters at a call that cannot tell them apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedPair:
+    """Two computations that were not read for a diff, by their lines.
+
+    Args:
+        partners: for each old line the new one.
+        calls: by their new lines, what lines call, by attribute, as pairs of indices of computations.
+        parameters: how many both have.
+    """
+
+    partners: tuple[int, ...]
+    calls: tuple[tuple[int, tuple[tuple[str, tuple[tuple[int, int], ...]], ...]], ...]
+    parameters: int
 
 
 @dataclass(slots=True)
@@ -98,6 +115,14 @@ class BodyMatch:
         """True where neither of the two was read for the diff."""
         return False
 
+    def printed(self, key: Key) -> PrintedPair | None:
+        """The lines of two computations that were not read for the diff; None for all others."""
+        return None
+
+    def texts(self) -> tuple[PrintedProgram, PrintedProgram] | None:
+        """Both programs as they are printed, where not all was read."""
+        return None
+
     def renumbered(self, key: Key, partners: Sequence[int]) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
         """Elements of tuples that have other numbers now, by the new places of the tuples."""
         known = {} if key[2] else self.elements.get(key[:2], {})
@@ -157,7 +182,7 @@ class WholeMatch:
         lines = self.pruned.lines_of(0, key[0]), self.pruned.lines_of(1, key[1])
         if lines == (None, None):
             return found
-        is_skeleton = here[0] in self.pruned.lines[0]
+        is_skeleton = here[0] in self.pruned.kept[0]
         partners = list(self._line_by_line(key)) if is_skeleton else [-1] * len(found)
         for n, partner in enumerate(found):
             there = lines[1][partner] if lines[1] and partner >= 0 else partner
@@ -183,6 +208,39 @@ class WholeMatch:
         here = self._here(key)
         return here is None or all(n in self.pruned.shared[side] for side, n in enumerate(here[:2]))
 
+    def printed(self, key: Key) -> PrintedPair | None:
+        """The lines of two computations that were not read for the diff; None for all others."""
+        if key[0] < 0 or key[1] < 0 or key[2] or not self.is_pruned(key):
+            return None
+        found = self.pruned.matching_lines(key[0], key[1])
+        if found is None:
+            return None
+        lines = self.pruned.lines(0, key[0]), self.pruned.lines(1, key[1])
+        calls = []
+        for one, other in found:
+            attributes = lines[0][one][3]
+            if "%" in attributes:
+                olds, news = (
+                    called_names_by_attribute(side[n][3]) for side, n in zip(lines, (one, other), strict=True)
+                )
+                groups = [
+                    (name, tuple(zip(self._indices(0, names), self._indices(1, news.get(name, ())), strict=False)))
+                    for name, names in olds.items()
+                ]
+                if groups:
+                    calls.append((other, tuple(groups)))
+        parameters = sum(line[1].endswith(" parameter") for line in lines[0])
+        return PrintedPair(tuple(other for _, other in found), tuple(calls), parameters)
+
+    def _indices(self, side: int, names: Iterable[str]) -> list[int]:
+        return [self.pruned.index[side][name] for name in names]
+
+    def texts(self) -> tuple[PrintedProgram, PrintedProgram] | None:
+        """Both programs as they are printed, where not all was read."""
+        programs = (side.program for side in self.pruned.fingerprints)
+        old, new = (PrintedProgram(program.text, program.spans) for program in programs)
+        return old, new
+
     def renumbered(self, key: Key, partners: Sequence[int]) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
         """Elements of tuples that have other numbers now, by the new places of the tuples."""
         here = self._here(key)
@@ -200,7 +258,7 @@ class WholeMatch:
     def cannot_tell(self, old: int, order: Sequence[int]) -> bool:
         """True where a computation is the same with its parameters in that order; what was pruned is not asked."""
         place = self.pruned.opened[0].get(old)
-        return place is not None and place not in self.pruned.lines[0] and self.opened.cannot_tell(place, order)
+        return place is not None and place not in self.pruned.kept[0] and self.opened.cannot_tell(place, order)
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,7 +211,7 @@ class PrunedPair:
     modules: tuple[Module, Module]
     places: tuple[tuple[int, ...], tuple[int, ...]]
     # Of call skeletons, by their index here: which instruction of the whole each of theirs is.
-    lines: tuple[Mapping[int, Sequence[int]], Mapping[int, Sequence[int]]]
+    kept: tuple[Mapping[int, Sequence[int]], Mapping[int, Sequence[int]]]
     # Where each reached computation of the whole, or the one that stands for it, is here.
     positions: tuple[dict[int, int], dict[int, int]]
     # What is here before calls were led to what stands for their computations: calls are those of the whole.
@@ -247,12 +247,26 @@ class PrunedPair:
         """Which instruction of a computation of the whole each of those is that were read for it; None for the same."""
         here = self.opened[side][index]
         if here not in self.shared[side] or index == self.places[side][here]:
-            return self.lines[side].get(here)
+            return self.kept[side].get(here)
         name, fingerprint = self.name(side, index), self.fingerprints[side]
-        pairs = TextFingerprinter({}, False).equal_lines(
+        pairs = self._fingerprinter.equal_lines(
             fingerprint, fingerprint, self.name(side, self.places[side][here]), name
         )
         return [b for _, b in pairs] if pairs and any(a != b for a, b in pairs) else None
+
+    @cached_property
+    def index(self) -> tuple[dict[str, int], dict[str, int]]:
+        """For either side which computation of the whole has a name."""
+        old, new = ({span.name: n for n, span in enumerate(it.program.spans)} for it in self.fingerprints)
+        return old, new
+
+    @cached_property
+    def _fingerprinter(self) -> TextFingerprinter:
+        return TextFingerprinter({}, False)
+
+    def lines(self, side: int, index: int) -> list[LineParts]:
+        """The parts of the lines of a computation of the whole."""
+        return self.fingerprints[side].lines(self.name(side, index))
 
     def key(self, side: int, index: int) -> int | None:
         """What the pruner knows a computation of the whole by."""
@@ -266,7 +280,7 @@ class PrunedPair:
             return [(n, n) for n in range(self.fingerprints[0].spans[names[0]].lines)]
         keys = self.key(0, old), self.key(1, new)
         if keys[0] is not None and keys[0] == keys[1]:
-            return TextFingerprinter({}, False).equal_lines(*self.fingerprints, *names)
+            return self._fingerprinter.equal_lines(*self.fingerprints, *names)
         return TextFingerprinter({}, False).matching_lines(*self.fingerprints, *names)
 
     def name(self, side: int, index: int) -> str:
@@ -314,7 +328,7 @@ class PrunedPair:
 
     def _here(self, site: Site, side: int) -> Site:
         place = self.places[side][site.computation]
-        lines = self.lines[side].get(site.computation)
+        lines = self.kept[side].get(site.computation)
         position = lines[site.instruction] if lines else site.instruction
         stand_ins = self.modules[side].computations[site.computation].instructions[site.instruction].called
         whole = self.whole[side].computations
@@ -599,7 +613,7 @@ def expand(
             if it.calls and edit.kind != "changed":
                 keys.update(indistinguishable[side].of(it.called))
     is_in_skeleton = any(
-        place is not None and place[0] in pruned.lines[side]
+        place is not None and place[0] in pruned.kept[side]
         for edit in (*edits, *apart)
         for side, place in enumerate((edit.old, edit.new))
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hlodiff.hlo.grammar import Span
 from hlodiff.hlo.model import Instruction, Module, Shape
 
 Value = tuple[int, int]
@@ -170,6 +171,8 @@ class InstructionPair:
         root: the new place of the root of a computation that is new as a whole.
         elements: of tuples that loops carry, by their new places, old and new numbers of the elements that stayed where
             others came or went.
+        is_printed: whether nobody read either of them: no edit is in them, and they are compared as they are printed.
+        parameters: how many parameters both have where that was done.
     """
 
     old: int
@@ -182,6 +185,16 @@ class InstructionPair:
     count: int = 1
     root: int = -1
     elements: tuple[tuple[int, tuple[tuple[int, int], ...]], ...] = ()
+    is_printed: bool = False
+    parameters: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedProgram:
+    """A program as it is printed, one instruction a line, and where its computations lie in the text."""
+
+    text: str
+    spans: tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +206,7 @@ class EditScript:
         pairs: computations that correspond, the entries first.
         steps: what is done, each step with a reference to one site of one reported edit.
         reported: for every reported edit its channel, kind, number of sites and count.
+        printed: both programs as they are printed, where some of their computations were not read.
     """
 
     old: Module
@@ -200,3 +214,4 @@ class EditScript:
     pairs: tuple[InstructionPair, ...]
     steps: tuple[Step, ...]
     reported: tuple[tuple[Channel, str, int, int], ...]
+    printed: tuple[PrintedProgram, PrintedProgram] | None = None

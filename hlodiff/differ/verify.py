@@ -12,20 +12,24 @@ From top to bottom:
 3. Comparing: the result is compared with the graph of the new computation (`nx.utils.graphs_equal`). Where they differ,
    the differences are named. Computations and instructions that no step touches are compared one by one, without
    graphs: networkx takes 20 times as long for 12,000 instructions of which 40 were edited.
-4. Wires: an operand that reads something else has to follow from an added or removed instruction on its way.
-5. Loop elements: the numbers of loop-carried tuple elements shift only together, at every place of a loop.
-6. The whole program: channels, execution threads, schedule, header (donation, entry layout).
-7. The reported edits: each of their sites was carried out, and their counts are right.
+4. As printed: what nobody read for the diff is compared line by line, without reading it.
+5. Wires: an operand that reads something else has to follow from an added or removed instruction on its way.
+6. Loop elements: the numbers of loop-carried tuple elements shift only together, at every place of a loop.
+7. The whole program: channels, execution threads, schedule, header (donation, entry layout).
+8. The reported edits: each of their sites was carried out, and their counts are right.
 
 What `diff` ignores is ignored here: names, the order of instructions where nothing is scheduled, provenance and noise.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -40,6 +44,7 @@ from hlodiff.differ.script import (
     HeaderStep,
     InstructionPair,
     OperandRewiring,
+    PrintedProgram,
     RemoveStep,
     ReorderStep,
     SettingChange,
@@ -47,6 +52,16 @@ from hlodiff.differ.script import (
     Value,
 )
 from hlodiff.graph import add_control, dataflow
+from hlodiff.hlo.grammar import (
+    LineParts,
+    Unbalanced,
+    called_names_by_attribute,
+    parts_of_lines,
+    root_reference,
+    split_commas,
+    without_metadata,
+    without_references,
+)
 from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import BINDS, Computation, Instruction, Layout, Module, Shape
 
@@ -113,7 +128,10 @@ def _failures(script: EditScript) -> Iterator[str]:
     for step in script.steps:
         if not isinstance(step, HeaderStep):
             steps[step.pair].append(step)
-    computations = [_apply_steps(script, index, its) for index, its in enumerate(steps)]
+    script, printed = _compare_printed(script, steps)
+    computations = [
+        printed[index] if index in printed else _apply_steps(script, index, its) for index, its in enumerate(steps)
+    ]
     program = _ReplayedProgram(script, computations, _call_graph(script, computations))
     for each in computations:
         if each.is_opened:
@@ -208,14 +226,13 @@ class _Record:
     positions: dict[int, int] | None = None
 
 
-@dataclass(slots=True)
+@dataclass
 class _ReplayedComputation:
     """A pair of computations and what the steps made of the old one.
 
     Args:
-        index: of the pair in the script.
-        pair, steps: its pair and its steps.
-        old, new: the computations; None on a side that has none.
+        script, index: the script, and the pair in it.
+        steps: those of the pair.
         is_opened: False where no step touches it and it was seen to be the same.
         same: new places of kept instructions that no step touches and that are seen to be the same.
         removed: graph of what is read by the old instructions that are not kept.
@@ -223,19 +240,34 @@ class _ReplayedComputation:
             there, an instruction that was removed or should have been, is the node `~place` of its old place.
         records: by the nodes that are in the new computation.
         failures: steps that could not be applied, in words.
+        lines: of a pair that was compared as printed, what is asked of it over the whole program.
     """
 
+    script: EditScript
     index: int
-    pair: InstructionPair
     steps: Sequence[Step]
-    old: Computation | None
-    new: Computation | None
     is_opened: bool = True
     same: set[int] = field(default_factory=set)
     removed: Graph = field(default_factory=nx.MultiDiGraph)
     graph: Graph = field(default_factory=nx.MultiDiGraph)
     records: dict[int, _Record] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
+    lines: _PrintedLines | None = None
+
+    @property
+    def pair(self) -> InstructionPair:
+        """The pair of the script."""
+        return self.script.pairs[self.index]
+
+    @cached_property
+    def old(self) -> Computation | None:
+        """The old computation, None where there is none."""
+        return self.script.old.computations[self.pair.old] if self.pair.old >= 0 else None
+
+    @cached_property
+    def new(self) -> Computation | None:
+        """The new computation, None where there is none."""
+        return self.script.new.computations[self.pair.new] if self.pair.new >= 0 else None
 
     def name(self, place: int) -> str:
         """An instruction of the result, for messages."""
@@ -256,7 +288,9 @@ class _ReplayedComputation:
 
     def opcode(self, place: int) -> str:
         """Opcode of an instruction of the result."""
-        if self.new and place in self.same:
+        if self.lines is not None and place in self.lines.opcodes:
+            return self.lines.opcodes[place]
+        if self.new and (place in self.same or self.lines is not None):
             return self.new.instructions[place].opcode
         return str(self.graph.nodes[place]["opcode"])
 
@@ -271,10 +305,8 @@ def _name(owner: Computation | None, place: int) -> str:
 
 def _apply_steps(script: EditScript, index: int, steps: Sequence[Step]) -> _ReplayedComputation:
     """Apply the steps of one pair of computations to the graph of its old computation."""
-    pair = script.pairs[index]
-    old = script.old.computations[pair.old] if pair.old >= 0 else None
-    new = script.new.computations[pair.new] if pair.new >= 0 else None
-    made = _ReplayedComputation(index, pair, steps, old, new)
+    made = _ReplayedComputation(script, index, steps)
+    pair, old, new = made.pair, made.old, made.new
     wires: dict[int, list[OperandRewiring]] = {}
     for wire in (
         *pair.arguments,
@@ -434,6 +466,8 @@ def _bound_positions(script: EditScript, before: Instruction, calls: Calls) -> d
 
 def _parameter_numbers(script: EditScript, pair: InstructionPair) -> tuple[dict[int, int], tuple[int, int]]:
     """Old and new numbers of the parameters that two computations share, and how many parameters each has."""
+    if pair.is_printed:
+        return {n: n for n in range(pair.parameters)}, (pair.parameters, pair.parameters)
     olds, news = script.old.computations[pair.old].parameters(), script.new.computations[pair.new].parameters()
     place_of = {place: n for n, place in enumerate(news)}
     numbers = {n: place_of[pair.partners[place]] for n, place in enumerate(olds) if pair.partners[place] in place_of}
@@ -616,6 +650,9 @@ def _adopt_spelling(made: _ReplayedComputation, found: Graph, wanted: Graph) -> 
             _set_operands(found, place, _values(it))
 
 
+_COMMUTATIVE = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
+
+
 def _is_commutative(it: Instruction) -> bool:
     """Where the order of two operands makes no difference, as the differ has it."""
     if len(it.operands) != 2:
@@ -623,7 +660,7 @@ def _is_commutative(it: Instruction) -> bool:
     if it.opcode == "compare":
         direction = it.attribute("direction") or it.attribute("comparison_direction") or ""
         return direction.rstrip(">")[-2:] in ("EQ", "NE")
-    return it.opcode in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
+    return it.opcode in _COMMUTATIVE
 
 
 def _explicit(shape: Shape) -> Shape:
@@ -756,14 +793,14 @@ def _check_calls(
         kept_opcode = made.opcode(place) == before.opcode and "opcode" not in record.settings
         if len(refs) < len(group) and kept_opcode:
             removed = [
-                each for each in program.computations if each.new is None and each.pair.old in group[len(refs) :]
+                each for each in program.computations if each.pair.new < 0 and each.pair.old in group[len(refs) :]
             ]
             if not any(isinstance(step, RemoveStep) for each in removed for step in each.steps):
                 yield f"{where} calls less than it did through {name}, {_SILENT}"
     for name, refs in record.calls:
         for inner in (program.computations[ref] for ref in refs):
             opcodes = (inner.opcode(node) for node in inner.records)
-            if inner.old is None and all(opcode == "parameter" for opcode in opcodes):
+            if inner.pair.old < 0 and all(opcode == "parameter" for opcode in opcodes):
                 yield f"{where} calls more than it did through {name}, {_SILENT}"
 
 
@@ -783,7 +820,169 @@ def _check_arguments(made: _ReplayedComputation) -> Iterator[str]:
             yield f"%{it.name} was argument {int(it.literal or 0)} and is argument {number}, {_SILENT}"
 
 
-# 4. Wires
+# 4. As printed
+
+# Most of two large programs is the same on both sides, and nobody read it for the diff. Its lines are compared as they
+# are printed, under the known mapping, which takes a tenth of the time that reading them takes. What this does not
+# understand or finds different is read and compared like all others.
+
+
+@dataclass(frozen=True, slots=True)
+class _PrintedLines:
+    """What the whole program asks of two computations that are the same as printed.
+
+    Args:
+        opcodes: of what calls others, by its new place.
+        channels: name, old and new channel of what is on one.
+        are_in_order: whether the lines stand in the same order on both sides.
+    """
+
+    opcodes: dict[int, str]
+    channels: list[tuple[str, str, str]]
+    are_in_order: bool
+
+
+def _compare_printed(
+    script: EditScript, steps: Sequence[Sequence[Step]]
+) -> tuple[EditScript, dict[int, _ReplayedComputation]]:
+    """Compare all pairs that were not read; the script that says of which only that this was done, and those."""
+    pairs = [replace(pair, is_printed=False, parameters=-1) for pair in script.pairs]
+    found: dict[int, _PrintedLines] = {}
+    if script.printed is not None:
+        text = _PrintedTexts(script, script.printed)
+        for index, pair in enumerate(script.pairs):
+            if pair.is_printed and not steps[index]:
+                lines = text.compare(pair)
+                if lines is not None:
+                    found[index] = lines
+                    pairs[index] = replace(pair, parameters=text.parameters)
+    script = replace(script, pairs=tuple(pairs))
+    for index in [*found]:  # what was read may have its parameters in another order
+        refs = {ref for _, calls in pairs[index].calls for _, refs in calls for ref in refs}
+        numbers = (_parameter_numbers(script, pairs[ref]) for ref in refs if ref not in found)
+        if any(kept != {n: n for n in range(max(counts))} for kept, counts in numbers):
+            del found[index]
+            pairs[index] = replace(pairs[index], is_printed=False)
+    script = replace(script, pairs=tuple(pairs))
+    computations: dict[int, _ReplayedComputation] = {}
+    for index, lines in found.items():
+        made = computations[index] = _ReplayedComputation(script, index, (), is_opened=False, lines=lines)
+        back = {new: old for old, new in enumerate(made.pair.partners)}
+        made.records = {place: _Record(back[place], calls, is_copy=True) for place, calls in made.pair.calls}
+    return script, computations
+
+
+_OWN_CHANNEL = re.compile(r"(?<=, channel_id=)(\d+)(?=,|$)")
+_CHANNEL = "any"  # the number means nothing; who shares it is checked over the whole program
+_CONTROL = "control-predecessors"
+
+
+class _PrintedTexts:
+    """Compares the lines of computations of two programs; `parameters` are those of the last pair that was the same."""
+
+    def __init__(self, script: EditScript, printed: tuple[PrintedProgram, PrintedProgram]) -> None:
+        self._script, self._printed = script, printed
+        self._index = [{span.name: n for n, span in enumerate(program.spans)} for program in printed]
+        self._same: dict[tuple[str, str], bool] = {}
+        self.parameters = 0
+
+    def compare(self, pair: InstructionPair) -> _PrintedLines | None:
+        """What is asked of a pair of computations, None where they are not the same as printed."""
+        spans = [program.spans[n] for program, n in zip(self._printed, (pair.old, pair.new), strict=True)]
+        texts = [program.text for program in self._printed]
+        ours, theirs = (parts_of_lines(text, span) for text, span in zip(texts, spans, strict=True))
+        partners = pair.partners
+        if not ours or not len(ours) == len(theirs) == len(partners) or sorted(partners) != list(range(len(ours))):
+            return None
+        if spans[0].closing != spans[1].closing or pair.elements or pair.added or pair.removed or pair.arguments:
+            return None
+        lines = [(line, theirs[partner]) for line, partner in zip(ours, partners, strict=True)]
+        names = {line[0]: other[0] for line, other in lines}
+        roots = [root_reference(text, span) for text, span in zip(texts, spans, strict=True)]
+        if len(names) != len(ours) or names[roots[0]] != roots[1] or not self._read_the_same(lines, names):
+            return None
+        calls, found, self.parameters = (
+            dict(pair.calls),
+            _PrintedLines({}, [], all(a < b for a, b in pairwise(partners))),
+            0,
+        )
+        for (line, other), partner in zip(lines, partners, strict=True):
+            self.parameters += line[1].endswith(" parameter")
+            if line[3] or other[3]:
+                bare = without_metadata(line[3]), without_metadata(other[3])
+                if "%" in bare[0] and without_references(bare[0]) != bare[0]:  # else it stands in a string
+                    if not self._is_same_call(bare, calls.pop(partner, ())):
+                        return None
+                    found.opcodes[partner] = line[1].rpartition(" ")[2]
+                    bare = without_references(bare[0]), without_references(bare[1])
+                if _OWN_CHANNEL.search(bare[0]):
+                    channels = [_OWN_CHANNEL.findall(text) for text in bare]
+                    found.channels.extend(
+                        [(f"{line[0]} of %{spans[0].name}", *both) for both in zip(*channels, strict=False)]
+                    )
+                    bare = _OWN_CHANNEL.sub(_CHANNEL, bare[0]), _OWN_CHANNEL.sub(_CHANNEL, bare[1])
+                if bare[0] != bare[1] and (line[1].endswith(" constant") or not self._has_same_attributes(bare)):
+                    return None
+        return None if calls else found
+
+    @staticmethod
+    def _read_the_same(lines: Iterable[tuple[LineParts, LineParts]], names: Mapping[str, str]) -> bool:
+        """Whether lines are the same but for their attributes: shape, opcode, literal, operands under the mapping."""
+        for (_, what, inside, attributes), (_, others_what, others_inside, _) in lines:
+            if what != others_what:
+                return False
+            if inside[:1] != "%":
+                if inside != others_inside or "%" in inside:
+                    return False
+            elif names.get(inside) != others_inside:
+                read, wanted = [names.get(operand) for operand in inside.split(", ")], others_inside.split(", ")
+                if read != wanted and (len(read) != 2 or read[::-1] != wanted or not _commutes(what, attributes)):
+                    return False
+        return True
+
+    def _is_same_call(self, attributes: tuple[str, str], calls: Calls) -> bool:
+        """Whether two lines call what the script says that they call, and name nothing else."""
+        ours, theirs = map(called_names_by_attribute, attributes)
+        counts = [sum(map(len, each.values())) for each in (ours, theirs)]
+        if [text.count("%") for text in attributes] != counts or not ours.keys() == theirs.keys() == dict(calls).keys():
+            return False
+        for name, refs in calls:
+            pairs = [(self._script.pairs[ref].old, self._script.pairs[ref].new) for ref in refs]
+            olds = [self._index[0].get(callee, -2) for callee in ours[name]]
+            news = [self._index[1].get(callee, -2) for callee in theirs[name]]
+            if not len(olds) == len(news) == len(pairs) or list(zip(olds, news, strict=True)) != pairs:
+                return False
+        return _CONTROL not in ours
+
+    def _has_same_attributes(self, attributes: tuple[str, str]) -> bool:
+        """The same in another order, also the keys of a configuration."""
+        if attributes not in self._same:
+            try:
+                ours, theirs = (sorted(map(_attribute, split_commas(text.removeprefix(",")))) for text in attributes)
+                self._same[attributes] = ours == theirs
+            except Unbalanced:
+                self._same[attributes] = False
+        return self._same[attributes]
+
+
+def _commutes(shape_and_opcode: str, attributes: str) -> bool:
+    opcode = shape_and_opcode.rpartition(" ")[2]
+    if opcode == "compare":
+        return re.match(r", direction=(EQ|NE)\b", attributes) is not None
+    return opcode in _COMMUTATIVE
+
+
+def _attribute(text: str) -> str:
+    name, _, value = text.strip().partition("=")
+    if name == "backend_config" and value.startswith("{"):
+        try:
+            return f"{name}={json.dumps(load_json(value), sort_keys=True)}"
+        except (ValueError, RecursionError):
+            return text
+    return f"{name}={value}"
+
+
+# 5. Wires
 
 
 def _check_wires(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
@@ -882,7 +1081,7 @@ def _check_parameters(program: _ReplayedProgram, made: _ReplayedComputation) -> 
             yield f"{_name(made.old, place)}, which nothing read, went, {_SILENT}"
 
 
-# 5. Loop elements
+# 6. Loop elements
 
 # A loop, and the call of a computation that is nothing but a loop.
 _CARRIERS = ("while", "call")
@@ -968,7 +1167,7 @@ def _takes_only(made: _ReplayedComputation, place: int, elements: Mapping[int, i
     return True
 
 
-# 6. The whole program
+# 7. The whole program
 
 
 @dataclass(frozen=True, slots=True)
@@ -1013,7 +1212,7 @@ def _check_threads(program: _ReplayedProgram) -> Iterator[str]:
     says otherwise.
     """
     for made in program.computations:
-        if made.old is None or made.new is None:
+        if made.lines is not None or made.old is None or made.new is None:
             continue
         ours = dict(made.old.attributes) | {_THREAD: made.old.execution_thread}
         theirs = dict(made.new.attributes) | {_THREAD: made.new.execution_thread}
@@ -1044,6 +1243,9 @@ def _check_channels(program: _ReplayedProgram) -> Iterator[str]:
 
 def _channels(made: _ReplayedComputation) -> Iterator[tuple[str, str, str]]:
     """Old and new channel of each instruction that was in the old program, unless a step set the channel."""
+    if made.lines is not None:
+        yield from made.lines.channels
+        return
     if made.new is None:
         return
     for place, it in enumerate(made.new.instructions):
@@ -1076,6 +1278,8 @@ def _check_order(program: _ReplayedProgram) -> Iterator[str]:
     sequential = nx.subgraph_view(program.calls, filter_edge=runs_steps)
     for index in sorted({0, *nx.descendants(sequential, 0)}):
         made = program.computations[index]
+        if made.lines is not None and made.lines.are_in_order:
+            continue
         if made.old is None or made.new is None or index in reordered:
             continue
         places = [
@@ -1172,7 +1376,7 @@ def _layout_parts(text: str | None) -> tuple[list[str], str] | None:
     return [*arguments, plain[start:].strip()], ""
 
 
-# 7. The reported edits
+# 8. The reported edits
 
 
 def _check_reported(script: EditScript) -> Iterator[str]:

@@ -179,6 +179,7 @@ class TextFingerprinter:
     _by_opcode: dict[str, _ByOpcode] = field(default_factory=dict)
     _fresh: Iterator[int] = field(default_factory=count)
     _by_attributes: _ByAttributes = field(init=False)
+    _by_side: dict[int, tuple[TextFingerprint, _ByAttributes]] = field(default_factory=dict)
 
     def fingerprint(self, program: LazyComputations, entry: int, by_name: Container[str] = ()) -> TextFingerprint:
         """Give every computation its key.
@@ -267,12 +268,15 @@ class TextFingerprinter:
             Pairs of line numbers, those of the old side ascending; None where the two are not equal after all.
         """
         ours, theirs = old.lines(name), new.lines(other)
-        canonical: dict[str, _ByOpcode] = {}
         numbers: list[dict[str, int]] = []
         try:
             for side, lines in ((old, ours), (new, theirs)):
-                self._by_attributes = _ByAttributes(canonical, self._fresh, own_channels=side.own_channels)
-                self._by_attributes.keys_by_name = side.keys
+                known = self._by_side.get(id(side))
+                if known is None:
+                    known = side, _ByAttributes(self._by_opcode, self._fresh, own_channels=side.own_channels)
+                    known[1].keys_by_name = side.keys
+                    self._by_side[id(side)] = known  # with the side, so that no other can get its place in memory
+                self._by_attributes = known[1]
                 numbers.append({} if name in old.scheduled else self._unordered(lines))
             place = {numbers[1].get(line[0], -1): n for n, line in enumerate(theirs)}
             if len(place) < len(theirs) == len(ours):
