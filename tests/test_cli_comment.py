@@ -121,6 +121,13 @@ def test_the_branch_of_a_fork_is_no_query(code_host: CodeHost, said: Ask) -> Non
     assert "head=guest%3Aa+branch%26state%3Dclosed&" in asked
 
 
+def test_each_function_links_to_its_place_on_the_page(code_host: CodeHost, said: Ask) -> None:
+    assert said("comment", "--page", "https://pages.example/7/hlodiff.html#old")[0] == 0
+    assert "| [details](https://pages.example/7/hlodiff.html#f/cpu) |" in code_host.bodies()[-1]
+    code, _, err = said("comment", "--page", "javascript:alert(1)")
+    assert (code, "is no address that can stand in a report" in err) == (2, True)
+
+
 def test_a_dry_run_writes_nothing(code_host: CodeHost, said: Ask) -> None:
     code, out, _ = said("comment", "--dry-run")
     assert (code, code_host.writes()) == (0, [])

@@ -17,7 +17,7 @@ from playwright.sync_api import Page as Tab
 
 from hlodiff.differ import ProgramComparison, diff
 from hlodiff.hlo import read_hlo
-from hlodiff.report import Report
+from hlodiff.report import Report, build_view, to_comment
 from hlodiff.report.html import to_page
 from tests.page_parts import long_program
 from tests.test_report import NEW, OLD
@@ -75,8 +75,8 @@ class Activation:
         return text in [self(name, target, side, file, line) for line in range(self.edited + 3)]
 
 
-def written(path: Path, line: int = 2, more: int = 0) -> Path:
-    """A page of two functions; one with further lines of Python above, and further edits."""
+def reviewed(line: int = 2, more: int = 0) -> Report:
+    """Three functions; one with further lines of Python above, and further edits."""
     old = read_hlo(activation(line, "tanh", "exponential", "sine"))
     new = read_hlo(activation(line, "logistic", "cosine", "sine"))
     layers = diff(read_hlo(long_program(4)), read_hlo(long_program(4, 2, "sine", more=more + 1)))
@@ -87,7 +87,13 @@ def written(path: Path, line: int = 2, more: int = 0) -> Path:
                           {"memory.temp": 4096.0}),
         ProgramComparison("layers", "tpu-v5e", "compiled", "changed", layers),
     )  # fmt: skip
-    report = Report("check", "snapshots", "this work tree", programs, root="/srv/project", source_line=Activation(line))
+    return Report("check", "snapshots", "this work tree", programs, root="/srv/project", source_line=Activation(line))
+
+
+REVIEWED = reviewed()
+
+
+def written(path: Path, report: Report = REVIEWED) -> Path:
     path.write_text(to_page(report), encoding="utf-8")
     return path
 
@@ -136,11 +142,22 @@ def test_an_address_opens_the_program_and_the_change(tab: Tab, page: Path) -> No
     assert tab.evaluate("location.hash") == "#layers/tpu-v5e/compiled"
 
 
+def test_the_links_of_a_comment_open_the_programs(tab: Tab, page: Path) -> None:
+    comment = to_comment(build_view(REVIEWED), page="https://pages.example/hlodiff.html")
+    links = re.findall(r"\[details\]\(https://pages\.example/hlodiff\.html(#[^)\s]*)\) \|", comment)
+    assert len(links) == 3
+    names = set()
+    for link in links:
+        opened(tab, page, link)
+        names.add(tab.locator("#program-name").text_content())
+    assert names == {"train/small (a)", "step", "layers"}
+
+
 def test_the_address_of_a_change_stays_when_others_and_lines_come(tab: Tab, page: Path, tmp_path: Path) -> None:
     opened(tab, page, "#step/cpu/compiled/edit-1")
     what, kept = open_change(tab), tab.evaluate("location.hash")
     assert what
-    opened(tab, written(tmp_path / "later.html", line=40, more=3), kept)
+    opened(tab, written(tmp_path / "later.html", reviewed(line=40, more=3)), kept)
     assert open_change(tab) == what
     assert tab.locator(".note", has_text="no longer").count() == 0
 

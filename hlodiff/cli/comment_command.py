@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from hlodiff.cli import options
 from hlodiff.cli.output import emit, messages
 from hlodiff.errors import UsageError
 
@@ -20,7 +21,7 @@ _BOT = "github-actions[bot]"
     "comment",
     epilog="""\b
 Example:
-  hlodiff comment result.json
+  hlodiff comment result.json --page https://example.org/pr-7/hlodiff.html
 """,
 )
 @click.argument("result", metavar="[RESULT.json]", type=click.Path(path_type=Path), required=False)
@@ -32,8 +33,14 @@ Example:
     help="What the measuring run uploaded; each name has a comment of its own.",
 )
 @click.option("--author", default=_BOT, show_default=True, metavar="LOGIN", help="On GitHub: whose comment is ours.")
+@click.option(
+    "--page",
+    metavar="URL",
+    callback=lambda context, _, value: options.address(context, value),
+    help="Where the HTML page of this result is; each function links to its place there.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the comment and what would be done; write nothing.")
-def command(result: Path | None, artifact: str, author: str, dry_run: bool) -> int:
+def command(result: Path | None, artifact: str, author: str, page: str, dry_run: bool) -> int:
     """Say on a pull or merge request what a check has found, in one comment that is changed in place.
 
     \b
@@ -59,7 +66,7 @@ def command(result: Path | None, artifact: str, author: str, dry_run: bool) -> i
         return 0
     view = read_untrusted_view(task.result, task.where)
     quiet = is_quiet(view)
-    body = to_comment(view, task.link)
+    body = to_comment(view, task.link, page)
     body = body if artifact == _ARTIFACT else named(body, artifact)
     if task.record and view.command == "check" and any(p.status in ("changed", "added") for p in view.programs):
         body = with_command(body, task.record)

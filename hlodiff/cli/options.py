@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hlodiff.cli.output import LINK, REPORTS
+from hlodiff.cli.output import LINK, PAGE, REPORTS
 from hlodiff.report.forms import FORM_NAMES
 from hlodiff.report.lines import is_link, printable
 
@@ -94,7 +94,7 @@ def stage(command: F) -> F:
 
 
 def form(command: F) -> F:
-    """`--format` for reports, `--report` for further ones of the same run, and `--link`."""
+    """`--format` for reports, `--report` for further ones of the same run, `--link` and `--page`."""
     command = further_forms(FORM_NAMES)(command)
     return click.option(
         "--format", "form", type=click.Choice(FORM_NAMES), default="text", show_default=True, help="Form of the report."
@@ -102,7 +102,7 @@ def form(command: F) -> F:
 
 
 def further_forms(forms: Sequence[str], instead: Callable[[str], str] = lambda form: "") -> Callable[[F], F]:
-    """`--report FORM=FILE` and `--link`: kept with click's context, where `output.emit_report` finds them.
+    """`--report FORM=FILE`, `--link` and `--page`: kept with click's context, where `output.emit_report` finds them.
 
     Args:
         forms: those that the command can make.
@@ -112,14 +112,19 @@ def further_forms(forms: Sequence[str], instead: Callable[[str], str] = lambda f
     def reports(context: click.Context, _: click.Parameter, values: tuple[str, ...]) -> None:
         context.meta[REPORTS] = tuple(_form_and_file(value, forms, instead) for value in values)
 
-    def link(context: click.Context, _: click.Parameter, value: str | None) -> None:
-        if value and not is_link(value):
-            raise click.BadParameter(f"{printable(value)} is no address that can stand in a report", context)
-        context.meta[LINK] = value or ""
+    def keep(name: str) -> Callable[[click.Context, click.Parameter, str | None], None]:
+        def link(context: click.Context, _: click.Parameter, value: str | None) -> None:
+            context.meta[name] = address(context, value)
+
+        return link
 
     def decorate(command: F) -> F:
         command = click.option(
-            "--link", metavar="URL", expose_value=False, callback=link, help="Where cut reports say all of it is."
+            "--page", metavar="URL", expose_value=False, callback=keep(PAGE),
+            help="Where the HTML page will be; a comment links each function to its place there.",
+        )(command)  # fmt: skip
+        command = click.option(
+            "--link", metavar="URL", expose_value=False, callback=keep(LINK), help="Where cut reports say all of it is."
         )(command)
         what = "Write the report in this form too; repeatable, e.g. junit=out.xml. Compiles once, however many."
         return click.option(
@@ -127,6 +132,13 @@ def further_forms(forms: Sequence[str], instead: Callable[[str], str] = lambda f
         )(command)
 
     return decorate
+
+
+def address(context: click.Context, value: str | None) -> str:
+    """An address that can stand in a report, "" for none."""
+    if value and not is_link(value):
+        raise click.BadParameter(f"{printable(value)} is no address that can stand in a report", context)
+    return value or ""
 
 
 def _form_and_file(value: str, forms: Sequence[str], instead: Callable[[str], str]) -> tuple[str, str]:

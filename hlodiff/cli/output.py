@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hlodiff.report.view import ReportView
 
 
-REPORTS, LINK = "hlodiff.reports", "hlodiff.link"
+REPORTS, LINK, PAGE = "hlodiff.reports", "hlodiff.link", "hlodiff.page"
 # Files, CI logs and pipes have no width: wide enough that hardly any row is cut.
 NO_TERMINAL = 160
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -156,7 +156,8 @@ def emit_report(report: Report, form: str, output: str | None) -> None:
 
     def shown(one: str, where: str | None) -> str:
         columns, colored = window(where)
-        return to_form(report, one, link=_asked(LINK, ""), folder=folder, width=columns, color=colored, view=shared)
+        links = {"link": _asked(LINK, ""), "page": _asked(PAGE, "")}
+        return to_form(report, one, **links, folder=folder, width=columns, color=colored, view=shared)
 
     emit_forms(form, output, shown)
 

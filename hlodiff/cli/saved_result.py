@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from hlodiff.cli.output import LINK, REPORTS, emit_forms, window
+from hlodiff.cli.output import LINK, PAGE, REPORTS, emit_forms, window
 from hlodiff.config import shown_path
 from hlodiff.errors import UsageError
 from hlodiff.report.forms import SAVED_FORM_NAMES, saved_to_form
@@ -45,6 +45,7 @@ def show_saved(result: Path, form: str, output: str | None, further: Sequence[st
 
     def shown(one: str, where: str | None) -> str:
         columns, colored = window(where)
-        return saved_to_form(view, one, link=context.meta.get(LINK, ""), width=columns, color=colored)
+        links = {"link": context.meta.get(LINK, ""), "page": context.meta.get(PAGE, "")}
+        return saved_to_form(view, one, **links, width=columns, color=colored)
 
     emit_forms(form, output, shown)

@@ -24,12 +24,13 @@ _LONGEST_LINE = 2_000
 _UNFOLDED = 2  # up to this many details are shown unfolded
 
 
-def to_comment(view: ReportView, link: str = "") -> str:
+def to_comment(view: ReportView, link: str = "", page: str = "") -> str:
     """The body of a comment, under 60,000 characters.
 
     Args:
         view: what a report says.
         link: where all of it can be read; "" where that is nowhere.
+        page: address of the HTML page of the same result: each function's row links to its program there.
 
     Returns:
         Markdown ending in a newline, with the totals as its last line. Where it would be too long, details go first,
@@ -42,29 +43,31 @@ def to_comment(view: ReportView, link: str = "") -> str:
         <BLANKLINE>
         nothing to compare
     """
-    return _fitted(view, link, [MARKER], lambda text: len(text.encode("utf-16-le", "surrogatepass")) // 2 < _COMMENT)
+    return _fitted(
+        view, link or page, page, [MARKER], lambda text: len(text.encode("utf-16-le", "surrogatepass")) // 2 < _COMMENT
+    )
 
 
-def to_summary(view: ReportView, link: str = "") -> str:
+def to_summary(view: ReportView, link: str = "", page: str = "") -> str:
     """A job's summary, under 900 KiB; else as `to_comment`.
 
     Example:
         >>> to_summary(ReportView("check", "a", "b", ())).split("\\n")[0]
         '### hlodiff: check'
     """
-    return _fitted(view, link, [], lambda text: len(text.encode("utf-8", "replace")) < _SUMMARY)
+    return _fitted(view, link or page, page, [], lambda text: len(text.encode("utf-8", "replace")) < _SUMMARY)
 
 
-def _fitted(view: ReportView, link: str, head: list[str], fits: Callable[[str], bool]) -> str:
+def _fitted(view: ReportView, link: str, page: str, head: list[str], fits: Callable[[str], bool]) -> str:
     """The longest form that fits."""
     details = [] if view.brief else markdown.folds(view, unfolded=len(view.functions) <= _UNFOLDED)
     rows = len(verdict_rows(view.functions, view.programs, ROW_WORDS[view.command]))
 
     def with_details(count: int) -> str:
-        return _whole(view, link, head, details[:count], len(details) - count)
+        return _whole(view, link, page, head, details[:count], len(details) - count)
 
     def with_rows(count: int) -> str:
-        return _short(view, link, head, count)
+        return _short(view, link, page, head, count)
 
     for form, most in ((with_details, len(details)), (with_rows, rows)):
         if fits(form(0)):
@@ -82,20 +85,24 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
-def _whole(view: ReportView, link: str, head: list[str], details: list[list[str]], left: int) -> str:
+def _whole(view: ReportView, link: str, page: str, head: list[str], details: list[list[str]], left: int) -> str:
     """Everything, but for details that are left out: so many."""
     lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _MOST_FINDINGS)]
-    lines += [*markdown.table(view, link), *markdown.numbers_table(view), *markdown.not_checked(view, _MOST_FINDINGS)]
+    lines += [
+        *markdown.table(view, link, page=page),
+        *markdown.numbers_table(view),
+        *markdown.not_checked(view, _MOST_FINDINGS),
+    ]
     lines += markdown.shared(view) if (details or not left) and not view.brief else []
     lines += [line for detail in details for line in detail]
     lines += [f"Details of {many(left, 'more function')} do not fit here{_linked(link)}.", ""] if left else []
     return _text([*lines, *closing(view), markdown.totals(view, link)])
 
 
-def _short(view: ReportView, link: str, head: list[str], count: int) -> str:
+def _short(view: ReportView, link: str, page: str, head: list[str], count: int) -> str:
     """No details, and so many rows."""
     lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _FEW)]
-    lines += markdown.table(view, link, count)
+    lines += markdown.table(view, link, count, page)
     lines += [*markdown.not_checked(view, _FEW), f"Details do not fit here{_linked(link)}.", ""]
     return _text([*lines, _last(view, link)])
 

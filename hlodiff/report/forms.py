@@ -23,12 +23,14 @@ class Form:
             `view`, where that is made already.
         of_view: whether it is made from the view alone.
         of_saved: whether it can also be made from a saved result, which holds the view and the lines of the text.
+        links_to_page: whether its renderer also takes the address of the HTML page.
     """
 
     name: str
     renderer: str
     of_view: bool = True
     of_saved: bool = True
+    links_to_page: bool = False
 
     def load(self) -> Callable[..., str]:
         """Import the renderer."""
@@ -46,8 +48,8 @@ FORMS = (
     Form("sarif", "hlodiff.report.sarif:to_sarif"),
     Form("codequality", "hlodiff.report.codequality:to_codequality"),
     Form("github", "hlodiff.report.annotations:to_annotations"),
-    Form("summary", "hlodiff.report.comment:to_summary"),
-    Form("comment", "hlodiff.report.comment:to_comment"),
+    Form("summary", "hlodiff.report.comment:to_summary", links_to_page=True),
+    Form("comment", "hlodiff.report.comment:to_comment", links_to_page=True),
 )
 """Every form. A new one needs a row here and its renderer."""
 
@@ -61,6 +63,7 @@ def to_form(
     form: str,
     *,
     link: str = "",
+    page: str = "",
     folder: str = "",
     width: int = 100,
     color: bool = False,
@@ -72,6 +75,7 @@ def to_form(
         report: what a command found out.
         form: one of FORM_NAMES.
         link: address of the whole report, for forms that are cut.
+        page: address of the HTML page, for forms that link to its programs.
         folder: the project's folder below the top of the repository, see `ReportView`.
         width: columns of the window, for text.
         color: whether text may have colours.
@@ -92,16 +96,20 @@ def to_form(
         return renderer(report, folder=folder, view=view() if view else None)
     from hlodiff.report.view_builder import build_view
 
-    return renderer(view() if view else build_view(report, folder), link)
+    links = (link, page) if _BY_NAME[form].links_to_page else (link,)
+    return renderer(view() if view else build_view(report, folder), *links)
 
 
-def saved_to_form(view: ReportView, form: str, *, link: str = "", width: int = 100, color: bool = False) -> str:
+def saved_to_form(
+    view: ReportView, form: str, *, link: str = "", page: str = "", width: int = 100, color: bool = False
+) -> str:
     """A saved view in one form.
 
     Args:
         view: what a report says; its text is what it was saved with.
         form: one of SAVED_FORM_NAMES.
         link: address of the whole report, for forms that are cut.
+        page: address of the HTML page, for forms that link to its programs.
         width: columns of the window, for text.
         color: whether text may have colours.
 
@@ -117,4 +125,4 @@ def saved_to_form(view: ReportView, form: str, *, link: str = "", width: int = 1
         from hlodiff.report.text import saved_to_terminal
 
         return saved_to_terminal(view, width=width, color=color)
-    return _BY_NAME[form].load()(view, link)
+    return _BY_NAME[form].load()(view, *((link, page) if _BY_NAME[form].links_to_page else (link,)))

@@ -55,24 +55,25 @@ def totals(view: ReportView, link: str = "") -> str:
     return f"{text} ([details]({link}))" if link else text
 
 
-def table(view: ReportView, link: str = "", most: int | None = None) -> list[str]:
+def table(view: ReportView, link: str = "", most: int | None = None, page: str = "") -> list[str]:
     """A row for each function and verdict, worst first; what is beyond the twelfth is folded.
 
     Args:
         view: what a report says.
         link: address of the details.
         most: how many rows are shown at all, none of them folded; None for every one.
+        page: address of the HTML page, to whose programs the rows link.
     """
     every = verdict_rows(view.functions, view.programs, ROW_WORDS[view.command])
     rows = every[:most]
     shown, more = (rows, ()) if most is not None else (rows[:MOST_ROWS], rows[MOST_ROWS:])
     if not shown:
         return []
-    lines = [*verdict_table(shown, link), ""]
+    lines = [*verdict_table(shown, link, page), ""]
     if more:
         names = {name for row in more for name in (row.name, *row.also)}
         lines += [f"<details><summary>{many(len(names), 'more function')}</summary>", ""]
-        lines += [*verdict_table(more, link), "", "</details>", ""]
+        lines += [*verdict_table(more, link, page), "", "</details>", ""]
     left = {name for row in every[len(rows) :] for name in (row.name, *row.also)}
     return [*lines, *([f"... and {many(len(left), 'more function')}{_all_of_it(link)}", ""] if left else [])]
 

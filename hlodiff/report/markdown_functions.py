@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hlodiff.hlo.model import STAGE_NAMES
+from hlodiff.report.addresses import fragment, program_address
 from hlodiff.report.functions import VerdictRow, format_listed
 from hlodiff.report.lines import clip, code, escape_html, escape_markdown, printable
 from hlodiff.report.programs import MORE
@@ -32,12 +33,13 @@ def verdict_words(verdict: str) -> str:
     return f"{SIGNS[verdict]} {word}" if verdict in SIGNS else escape_markdown(word)
 
 
-def verdict_table(rows: Sequence[VerdictRow], link: str = "") -> list[str]:
+def verdict_table(rows: Sequence[VerdictRow], link: str = "", page: str = "") -> list[str]:
     """The table of verdicts, at most six columns: function, target, verdict, largest change, line, link.
 
     Args:
         rows: worst first.
-        link: address of the page with the details; "" where there is none.
+        link: address of all of it, such as the CI run; "" where there is none.
+        page: address of the HTML page: each row then links to its program there.
     """
     if not rows:
         return []
@@ -48,11 +50,17 @@ def verdict_table(rows: Sequence[VerdictRow], link: str = "") -> list[str]:
         "largest change": [escape_markdown(clip(row.largest, _WIDEST)) for row in rows],
         "line": [code(clip(row.where, 2 * _WIDEST)) if row.where else "" for row in rows],
     }
-    if link:
-        columns["link"] = [f"[details]({link})" for _ in rows]
+    if link or page:
+        columns["link"] = [f"[details]({_on_page(row, page) if page else link})" for row in rows]
     kept = [name for name, cells in columns.items() if any(cells)]
     lines = [f"| {' | '.join(kept)} |", f"|{' --- |' * len(kept)}"]
     return [*lines, *(f"| {' | '.join(columns[name][n] for name in kept)} |" for n in range(len(rows)))]
+
+
+def _on_page(row: VerdictRow, page: str) -> str:
+    """Where the page has the first program of a row."""
+    address = program_address(row.name, row.targets[0] if row.targets else None)
+    return page.partition("#")[0] + fragment(address)
 
 
 def _names(row: VerdictRow) -> str:
