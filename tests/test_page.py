@@ -59,7 +59,7 @@ def assert_closed(page: Page) -> None:
         "html", "head", "meta", "title", "style", "body", "a", "header", "b", "span", "p", "code", "button", "aside",
         "dl", "div", "dt", "dd", "kbd", "main", "section", "h1", "h2", "h3", "svg", "rect", "ul", "li", "ol", "table",
         "thead", "tbody", "tr", "th", "td", "label", "input", "select", "option", "details", "summary", "noscript",
-        "script",
+        "script", "pre",
     }  # fmt: skip
     names = {name for e in page.elements for name in e.attributes}
     assert not {name for name in names if name.startswith("on") or name in ("src", "style", "action", "srcdoc")}

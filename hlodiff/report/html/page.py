@@ -12,8 +12,9 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
-from hlodiff.report.functions import verdict_rows
+from hlodiff.report.functions import format_listed, verdict_rows
 from hlodiff.report.html.limits import PAGE_LIMITS, PageLimits
 from hlodiff.report.html.overview import (
     finding_of,
@@ -28,6 +29,7 @@ from hlodiff.report.html.overview import (
 from hlodiff.report.html.program import BodyStore, bodies_of
 from hlodiff.report.markdown_functions import ROW_WORDS
 from hlodiff.report.report import Report
+from hlodiff.report.rows import by_how_much, format_number
 from hlodiff.report.totals import format_totals
 from hlodiff.report.verdict import MARKS
 from hlodiff.report.view import ReportView
@@ -35,6 +37,8 @@ from hlodiff.report.view_builder import build_view
 
 MOST_VERDICTS = 100
 """Rows of the table of verdicts; the table of programs has every one."""
+MOST_FUNCTIONS = 30
+"""Functions of which the first view says what changed, the worst; each program says it too."""
 # In this order, as one script.
 _SCRIPTS = ("dom", "table", "tokens", "rows", "folds", "listing", "changes", "drawing", "numbers", "program", "start")
 
@@ -104,6 +108,10 @@ def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLim
         "marks": MARKS,
         "address_of": program_address,
         "verdicts": verdicts[:MOST_VERDICTS] if len(view.functions) > 1 else (),
+        "functions": [one for one in view.functions if not one.folded][:MOST_FUNCTIONS] if not in_order else (),
+        "words_of": lambda change: format_listed(change).partition(" ")[2],
+        "number_of": lambda number: (format_number(number), by_how_much(number)),
+        "stage_names": STAGE_NAMES,
         "rows": shown,
         "hidden_rows": len(rows) - len(shown),
         "options": options_of(shown),
