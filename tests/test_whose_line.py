@@ -6,10 +6,14 @@ import pytest
 
 from hlodiff import diff
 from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.instruction_matches import InstructionMap, Intern, MatchGraph
+from hlodiff.differ.parameters import pair_unchanged
+from hlodiff.graph import dataflow
+from hlodiff.hlo.fingerprint import contents
 from hlodiff.hlo.metadata import own_frame
 from hlodiff.hlo.model import Frame
 from hlodiff.hlo.parser import read_hlo
-from hlodiff.report.report import Report
+from hlodiff.report.report import Report, ToolchainChange
 
 
 def frames(*rows: str) -> tuple[Frame, ...]:
@@ -93,3 +97,59 @@ def test_a_line_that_only_one_side_has_is_new_and_one_of_both_is_not() -> None:
         )
         text = shown((8, "ROOT r = f32[8]{0} sine(s)"), (8, body), Sources())
         assert mark in [row.strip() for row in text.splitlines()], text
+
+
+def test_a_line_that_was_rewritten_is_shown_with_both_texts_where_one_side_has_no_instruction_of_it() -> None:
+    gone = "t = f32[8]{0} cosine(s), " + unary("x", 3).partition("), ")[2] + "\n  ROOT r = f32[8]{0} sine(t)"
+    rows = [row.strip() for row in shown((8, gone), (8, "ROOT r = f32[8]{0} sine(s)"), Sources()).splitlines()]
+    assert rows[rows.index("- return jnp.cos(y)") + 1] == "+ return jnp.exp(y)"
+
+
+def test_a_setting_that_changed_the_program_is_named_in_the_place_of_a_line() -> None:
+    old, new = (read_hlo(PROGRAM.format(size=8, body=unary(opcode, 2))) for opcode in ("cosine", "tanh"))
+    programs = (ProgramComparison("f", "cpu", "stablehlo", "changed", diff(old, new)),)
+    setting = ToolchainChange("matmul_precision", "default", "highest", ("cpu",))
+    text = str(Report("check", "a", "b", programs, toolchain=(setting,), source_line=Sources()))
+    (verdict,) = [row for row in text.splitlines() if row.startswith("f ")]
+    assert verdict.endswith("; the configuration changed (matmul_precision default -> highest)")
+
+
+def test_results_in_the_memory_of_the_host_are_counted() -> None:
+    rows = """HloModule m
+ENTRY e {{
+  x = f32[8]{{0}} parameter(0)
+  a = f32[8]{{0{0}}} sine(x)
+  b = f32[8]{{0{0}}} cosine(x)
+  ROOT t = (f32[8]{{0{0}}}, f32[8]{{0{0}}}, f32[8]{{0}}) tuple(a, b, x)
+}}"""
+    found = diff(*(read_hlo(rows.format(space)) for space in ("", ":S(5)")))
+    text = str(Report("diff", "a", "b", (ProgramComparison("f", "cpu", "compiled", "changed", found),)))
+    assert "2 results now in host memory instead of device memory" in text
+
+
+def test_values_of_other_types_and_shapes_are_no_pair_in_a_report() -> None:
+    """A loop element, a constant or a broadcast in the place of another one is removed and added."""
+    rows = "HloModule m\nENTRY e {{\n  x = f32[8]{{0}} parameter(0)\n  n = s32[2,2]{{1,0}} parameter(1)\n  {}\n}}"
+    old = "c = f32[] constant(0.5)\n  b = f32[8]{0} broadcast(c), dimensions={}\n  ROOT m = f32[8]{0} multiply(x, b)"
+    new = "c = s32[] constant(3)\n  b = s32[2,2]{1,0} broadcast(c), dimensions={}\n  ROOT m = s32[2,2]{1,0} add(n, b)"
+    found = diff(*(read_hlo(rows.format(body)) for body in (old, new)))
+    assert not [
+        edit for edit in found.reported if edit.kind == "changed" and {"element_type", "shape"} <= set(edit.fields)
+    ]
+    assert found.replay().complete
+
+
+@pytest.mark.parametrize("name", ["x", ""])
+def test_an_argument_of_one_number_and_type_is_not_called_new_and_gone(name: str) -> None:
+    """Also where most of its users differ, so that the shorter script would part the two."""
+    known = f', metadata={{op_name="{name}"}}' if name else ""
+    rows = f"HloModule m\nENTRY e {{\n  x = f32[8]{{0}} parameter(0){known}\n  ROOT r = f32[8]{{0}} OPCODE(x)\n}}"
+    intern: Intern = {}
+    sides = []
+    for opcode in ("sine", "cosine"):
+        module = read_hlo(rows.replace("OPCODE", opcode))
+        hashes = [content.hash for content in contents(module)]
+        sides.append(MatchGraph.from_networkx(dataflow(module.entry_computation), hashes, intern, entry=True))
+    pairing = InstructionMap.empty(2, 2)
+    pair_unchanged(sides[0], sides[1], pairing)
+    assert pairing.old == [0, -1]

@@ -23,7 +23,7 @@ from hlodiff.report.headline import headline, stories_of
 from hlodiff.report.programs import ProgramText, ReportTexts, differs
 from hlodiff.report.report import Report
 from hlodiff.report.rows import by_how_much
-from hlodiff.report.sections import format_cost
+from hlodiff.report.sections import format_cost, format_settings
 from hlodiff.report.stories import interface_stories
 from hlodiff.report.verdict import deciding, format_short
 from hlodiff.report.view import (
@@ -111,7 +111,7 @@ def _function(
     numbers_of = dict.fromkeys(number for text in own for number in texts.numbers(text) if number in several)
     marks = " ".join(f"[{number}]" for number in sorted(numbers_of))
     where = _where(own, report, stages, lines)
-    cause = "" if _is_written(stages) else _interface(own, report)
+    cause = "" if _is_written(stages) else _setting(own, report) or _interface(own, report)
     if cause:
         where = None
     at = f"{where.file}:{where.line}" if where else ""
@@ -381,8 +381,17 @@ class _Lines:
             before = after
         elif kept[0] and new is None:
             after = before
+        elif old is None and not before:  # what is gone left no change of its own, or nothing has come
+            before = self._replaced_by(program, 0, new, after)
+        elif new is None and not after:
+            after = self._replaced_by(program, 1, old, before)
         was = format_place(old) if new is not None and old is not None and old != new else ""
         return ChangedLine(format_place(new or old), was, before, after)
+
+    def _replaced_by(self, program: ProgramComparison, side: int, place: Place | None, text: str) -> str:
+        """The line of that number on the other side, if somebody wrote or deleted it too."""
+        other = self._source(program, side, place) if text else ""
+        return "" if self._has(program, 1 - side, place, other) else other
 
     def _source(self, program: ProgramComparison, side: int, place: Place | None) -> str:
         if place is None or place.library or self.report.source_line is None:
@@ -463,6 +472,12 @@ def _merged(
 def _is_written(stages: Iterable[StageView]) -> bool:
     """Whether somebody changed a line that changes come from, where the sources are known."""
     return any(_is_edited(line) for stage in stages for line in stage.lines)
+
+
+def _setting(own: Iterable[ProgramText], report: Report) -> str:
+    """The settings of the project that changed what was lowered."""
+    written = [text for text in own if text.stage == "stablehlo" and text.edit_groups]
+    return format_settings(report, [target for text in written for target in text.targets]) if written else ""
 
 
 def _interface(own: Iterable[ProgramText], report: Report) -> str:

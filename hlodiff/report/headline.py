@@ -199,10 +199,29 @@ def _memories(diff: ModuleDiff, with_host: bool = False) -> Iterator[str]:
                 and any("host" in space for space in (change.old, change.new)) == with_host
             ):
                 what = "argument" if is_argument(edit, diff) else "value"
+                count = edit.count
+                if placed := _results_in_host(edit, diff) if with_host else 0:
+                    what, count = "result", placed
                 key = (what, format_memory_space(change.old), format_memory_space(change.new))
-                found[key] = found.get(key, 0) + edit.count
+                found[key] = found.get(key, 0) + count
     for (what, old, new), count in sorted(found.items(), key=lambda item: (item[0][0], -item[1])):
         yield f"{many(count, what)} now in {new} instead of {old}"
+
+
+def _results_in_host(edit: Edit, diff: ModuleDiff) -> int:
+    """By how many of the program's results more or fewer are in the host's memory, where an edit is about these."""
+    sides = ((edit.old, diff.old), (edit.new, diff.new))
+    if not all(site and (site.computation, site.instruction) == _result(module) for site, module in sides):
+        return 0
+    counts = [len(_HOST_SPACES.findall(site.text)) for site, _ in sides if site]
+    return abs(counts[1] - counts[0])
+
+
+def _result(module: Module) -> tuple[int, int]:
+    return module.entry, module.entry_computation.root
+
+
+_HOST_SPACES = re.compile(r"pinned_host|S\(5\)")
 
 
 def _host_calls(diff: ModuleDiff) -> Iterator[str]:

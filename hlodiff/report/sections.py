@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import compare_loops
@@ -222,11 +222,29 @@ _JAX = "this jax lowers it otherwise"
 
 def _who(report: Report) -> str:
     """Who may have changed the StableHLO: a setting is named as what it is."""
-    settings = [one for one in report.toolchain if one.what.partition(".")[0] in _SETTINGS]
-    if settings:
-        words = ", ".join(f"{one.what} {one.old} -> {one.new}" for one in settings)
-        return f"the configuration changed ({words})"
-    return _JAX if report.same_code else _WHO
+    return format_settings(report) or (_JAX if report.same_code else _WHO)
+
+
+def format_settings(report: Report, targets: Collection[str] | None = None) -> str:
+    """The settings of the project that differ and decide what JAX lowers; "" for none.
+
+    Args:
+        report: what a command found out.
+        targets: only settings that differ for one of these; None for all.
+
+    Example:
+        >>> from hlodiff.report.report import ToolchainChange
+        >>> format_settings(Report("check", "a", "b", (), toolchain=(ToolchainChange("x64", "False", "True"),)))
+        'the configuration changed (x64 False -> True)'
+    """
+    settings = [
+        one
+        for one in report.toolchain
+        if one.what.partition(".")[0] in _SETTINGS
+        and (targets is None or not one.targets or not targets or not set(targets).isdisjoint(one.targets))
+    ]
+    words = ", ".join(f"{one.what} {one.old} -> {one.new}" for one in settings)
+    return f"the configuration changed ({words})" if words else ""
 
 
 def format_causes(report: Report) -> tuple[str, ...]:
