@@ -11,7 +11,7 @@ WORKERS ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help check test test-slow kill browser update docs pages pictures fuzz bench lint clean
+.PHONY: help check test test-slow test-versions kill browser update docs pages pictures fuzz bench lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,12 @@ test: $(STAMP) ## run the tests that compile little and start few processes
 
 test-slow: $(STAMP) browser ## run the others: whole runs of the command, every page of the docs played, a browser
 	$(PYTEST) -m slow
+
+VERSIONS ?= 0.7.2 0.8.0 0.9.2 pinned
+TARGETS ?= cpu
+
+test-versions: $(STAMP) ## run the tests of reading and capturing with VERSIONS of jax, for TARGETS=tpu,cuda too; 1.3 GB at a time
+	$(BIN)/python -m tests.versions --targets $(TARGETS) $(VERSIONS)
 
 KILLS ?= 300
 SEED ?= 0

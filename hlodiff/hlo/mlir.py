@@ -190,11 +190,19 @@ def attributes_of(operation: Any) -> Iterator[tuple[str, Any]]:
     """
     attributes = operation.attributes
     for number, key in enumerate(attributes):
-        name = key if isinstance(key, str) else key.name  # jaxlib before 0.10 yields NamedAttribute
+        is_old = not isinstance(key, str)  # jaxlib before 0.10 yields NamedAttribute
+        name = key.name if is_old else key
+        if is_old and name == "value" and any("complex<" in str(result.type) for result in operation.results):
+            yield name, _as_text(key, name)  # jaxlib 0.7 ends the process where it converts one
+            continue
         try:
             yield name, attributes[name]
         except TypeError:
-            yield name, str(attributes[number]).removeprefix(f"NamedAttribute({name}=").removesuffix(")")
+            yield name, _as_text(attributes[number], name)
+
+
+def _as_text(named: Any, name: str) -> str:
+    return str(named).removeprefix(f"NamedAttribute({name}=").removesuffix(")")
 
 
 def count_operations(operation: Any) -> int:
