@@ -28,8 +28,10 @@ from tests.captured_programs import ABSENT, Project, outcomes
 from tests.captured_programs import project as project
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # before JAX looks for other devices
+os.environ.setdefault("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")  # as in a worker
 
 
+JAX = tuple(int(n) for n in jax.__version__.split(".")[:2])
 ONE_OF_EACH = ("cpu", "tpu-v5e-2x2", "cuda-h100")
 compiles = pytest.mark.skipif(bool(ABSENT), reason=f"cannot compile for {ABSENT}")
 
@@ -151,6 +153,7 @@ def kernel():
 
 
 @compiles
+@pytest.mark.skipif(JAX < (0, 8), reason="Mosaic of this libtpu cannot compile the kernel")
 def test_a_kernel_is_lowered_for_the_chip_of_its_target(project: Project) -> None:
     """The rule for `sign` asks which generation of TPU it is for."""
     for outcome in outcomes(project(PALLAS)).values():
@@ -173,7 +176,8 @@ def test_what_a_target_cannot_do_is_told_as_it_is(project: Project) -> None:
     on_cpu, on_tpu, on_cuda = outcomes(project(body)).values()
     assert isinstance(on_cpu, CapturedProgram)
     assert isinstance(on_tpu, NotChecked) and "'eig' not found for platform tpu" in on_tpu.reason
-    assert isinstance(on_cuda, NotChecked) and "libraries of CUDA" in on_cuda.reason
+    if JAX >= (0, 9):  # an older one lowers it without asking for the libraries
+        assert isinstance(on_cuda, NotChecked) and "libraries of CUDA" in on_cuda.reason
 
 
 class Staged:
@@ -280,7 +284,7 @@ def test_a_container_that_holds_nothing_but_arrays_keeps_its_own() -> None:
 
 def test_a_program_that_jax_cannot_print_is_written_by_xla() -> None:
     """Before 0.9 JAX has no text of what it compiles for a GPU that is not attached."""
-    table = np.arange(100, dtype="float32")
+    table = np.random.RandomState(0).uniform(size=100).astype("float32")
     lowered = jax.jit(lambda x: jnp.sin(x) + table).lower(abstract((100,), "float32"))
     compiled = lowered.compile()
 
@@ -290,7 +294,8 @@ def test_a_program_that_jax_cannot_print_is_written_by_xla() -> None:
 
     expected = compiled_text(compiled, lowered)
     found = compiled_text(Unprintable(), lowered)
-    assert "constant({...})" not in found and normalize(read_text(found)) == normalize(read_text(expected))
+    assert "constant({...})" in str(compiled.as_text()) and "constant({...})" not in found
+    assert normalize(read_text(found)) == normalize(read_text(expected))
 
 
 def test_matrix_products_that_xla_would_measure_are_not_checked() -> None:

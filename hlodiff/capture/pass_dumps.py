@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hlodiff.errors import CaptureError
+from hlodiff.hlo.proto import unwrap
 
 MOST_BYTES = 4 * 1024**3
 """A dump that grows larger is stopped: 80 texts of a program of 100,000 instructions have about 1 GB."""
@@ -78,7 +79,7 @@ def written_text(lowered: Any) -> tuple[str, bytes | None]:
         if not texts:
             raise CaptureError("XLA compiled the program, and neither JAX nor XLA printed it")
         proto = texts[-1].with_suffix(".hlo.pb")
-        return texts[-1].read_text(), proto.read_bytes() if proto.is_file() else None
+        return texts[-1].read_text(), unwrap(proto.read_bytes()) if proto.is_file() else None
 
 
 @contextlib.contextmanager
