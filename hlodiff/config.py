@@ -537,7 +537,7 @@ def _limit(metric: str, value: object, where: str, static: bool = False) -> Limi
     growth, relative = _growth(value["max_increase"], metric, place) if "max_increase" in value else (None, False)
     if "ratchet" in value:
         if value["ratchet"] is not True or "max_increase" in value:
-            raise ConfigError("`ratchet` is true and stands without `max_increase`", where=place)
+            raise ConfigError("`ratchet` is true and takes no `max_increase`", where=place)
         growth = 0.0
     if most is least is growth is None:
         raise ConfigError("has no limit", where=place, hint=f"use {', '.join(LIMIT_KEYS[:-1])}")
@@ -851,7 +851,7 @@ class Config:
     )
     memory: float | None = _key(
         _MEMORY,
-        "memory that one worker may hold, looked at twice a second; above it the worker is ended. Linux alone",
+        "memory limit of one worker, checked twice a second; a worker above it is ended. Linux only",
         None,
         "nine tenths of the machine's or container's",
     )

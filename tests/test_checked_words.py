@@ -158,7 +158,7 @@ def test_what_has_one_line_stands_together() -> None:
     lines = to_terminal(Report("check", "a", "b", programs)).split("\n")
     assert lines[:4] == [
         "a  new: no snapshot on cpu",
-        "b  orphaned: no such function any more on cpu",
+        "b  orphaned: no longer registered on cpu",
         "c  new: no snapshot on cpu",
         "",
     ]

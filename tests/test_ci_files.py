@@ -201,7 +201,7 @@ def test_a_file_that_says_something_else_is_never_overwritten(folder: Path, said
     Path(".github/workflows/hlodiff-comment.yml").write_text("mine\n")
     code, out, err = said("init", "--ci", "github")
     assert (code, out) == (2, "")
-    assert ".github/workflows/hlodiff-comment.yml: exists and says something else; nothing is overwritten" in err
+    assert ".github/workflows/hlodiff-comment.yml: exists with other content; nothing is overwritten" in err
     assert written() == {".github/workflows/hlodiff-comment.yml": "mine\n"}
     assert not Path("pyproject.toml").exists()
 

@@ -307,8 +307,8 @@ def test_update_repairs_broken_snapshots(compiler: Compiler, said: Ask) -> None:
     Path("snapshots/g/large/cpu/summary.yaml").unlink()
     code, out, _ = said("update")
     assert code == 0
-    assert out.count("recorded anew: the old one was broken") == 2
-    assert out.count("recorded anew: a merge had left it stale") == 1
+    assert out.count("recorded again: the old one was broken") == 2
+    assert out.count("recorded again: a merge had left it stale") == 1
     assert Path("snapshots/f/cpu/compiled.hlo").read_text() == whole
     assert said("check")[0] == 0
 
@@ -331,7 +331,7 @@ def test_ctrl_c_keeps_what_was_recorded(compiler: Compiler, said: Ask) -> None:
     compiler.answers["g", "small", "cpu"] = KeyboardInterrupt()
     code, out, err = said("update")
     assert (code, out) == (130, "")
-    assert "2 programs recorded; `hlodiff update` goes on with the others" in err
+    assert "2 programs recorded; `hlodiff update` continues with the others" in err
     assert len(files()) == 8
     compiler.answers["g", "small", "cpu"] = TANH
     assert said("update")[1].endswith("2 new, 2 unchanged; next: git add snapshots\n")
@@ -414,7 +414,7 @@ def test_new_and_orphaned_fail_and_recorded_but_not_checked_is_no_pass(compiler:
     del compiler.answers["g", "large", "cpu"]
     code, out, _ = said("check")
     assert code == 1
-    assert "g/large  orphaned: no such function any more on cpu" in out
+    assert "g/large  orphaned: no longer registered on cpu" in out
     assert out.endswith("1 orphaned, 1 not checked, 2 unchanged; next: hlodiff update --prune\n")
     assert said("check", "h")[0] == 2, "a pattern that matches nothing"
     assert said("check", "f", "--target", "cpu")[0] == 0, "a filtered run does not blame what it did not look at"

@@ -114,7 +114,7 @@ def test_folders_pair_by_relative_name(capsys: pytest.CaptureFixture[str]) -> No
         ("sub/changed", "compiled", "changed"),
     ]
     assert value["notes"] == [
-        f"{side}: 1 .txt files do not start with `HloModule` and were left out" for side in ("old", "new")
+        f"{side}: 1 .txt files do not start with `HloModule` and were skipped" for side in ("old", "new")
     ]
     back = result(capsys, "new", "old")
     assert statuses(back) == {**statuses(value), "come": "removed", "gone": "added"}

@@ -324,7 +324,7 @@ def test_what_bisect_finds(
         (["fusions", "--above", "9"], "was never above 9: at most 3 (c000002)"),
         (["temp_bytes", "--below", "1 MiB"], "Recompute"),
         (["temp_bytes", "--above", "1 KiB"], "was above 1.0 KiB from the start (c000000)"),
-        (["peak_bytes"], "no commit says what peak_bytes is: the compiler for this target does not tell it"),
+        (["peak_bytes"], "no commit says what peak_bytes is: the compiler for this target does not report it"),
         (["loops"], "never changed: 0"),
         (["fusions", "--change", "80"], "never changed by 80 % or more: at most by 50 %"),
     ],

@@ -98,7 +98,7 @@ def test_what_is_settled_is_pending_no_more(changed: Runner, said: Ask) -> None:
     said("check")
     del changed.outcomes["one"]
     said("check")
-    assert pending() == [], "registered no more"
+    assert pending() == [], "no longer registered"
 
 
 def test_another_jax_is_recorded_along(runner: Runner, said: Ask) -> None:  # noqa: F811
@@ -175,7 +175,7 @@ def note(content: str) -> Callable[[Path], object]:
         (large, "bytes are more than hlodiff reads"),
         (note("[" * 4000), "is no JSON"),
         (note('{"format_version": 2}'), "was written by a newer hlodiff"),
-        (lambda file: file.with_name("traces.pending.json").unlink(), "nobody knows what this was compared with"),
+        (lambda file: file.with_name("traces.pending.json").unlink(), "it is not known what this was compared with"),
     ],
 )
 def test_hostile_records_are_refused(changed: Runner, said: Ask, damage: Callable[[Path], object], words: str) -> None:

@@ -191,7 +191,7 @@ def test_missing_and_orphaned_records(runner: Runner, said: Ask) -> None:
     code, out, _ = said("check", "--format", "json")
     assert (code, rules(out)) == (1, [("traces-new", "two"), ("traces-orphaned", "one")])
     assert said("list")[1] == (
-        "two  (m.py:9)\n  scenario: new\none  (registered no more)\n  scenario: orphaned\n"
+        "two  (m.py:9)\n  scenario: new\none  (no longer registered)\n  scenario: orphaned\n"
         "0 functions, 2 scenarios, 0 recorded, 1 new, 1 orphaned; next: hlodiff update\n"
     )
     assert "one  traces  orphaned" in said("update")[1] and recorded().exists()
@@ -217,7 +217,7 @@ def test_a_broken_record_is_said_and_healed(runner: Runner, said: Ask) -> None:
     recorded().write_text("format_version: 1\nfunctions:\n  step: 3\n")
     code, out, _ = said("check")
     assert code == 2 and "snapshots/one/traces.yaml: is no record of traces: `step` cannot be read" in out
-    assert "one  traces  recorded anew: the old one was broken" in said("update")[1]
+    assert "one  traces  recorded again: the old one was broken" in said("update")[1]
     recorded().write_text("format_version: 99\n")
     assert said("check")[0] == 2
     code, out, _ = said("update")

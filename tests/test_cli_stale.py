@@ -54,9 +54,9 @@ def test_a_stale_snapshot_is_told_and_healed(how: str, compiler: Compiler, said:
     code, out, _ = said("update", "f", "g/small")
     assert (code, out) == (
         0,
-        "f  cpu          recorded anew: a merge had left it stale\n"
-        "g/small  cpu    recorded anew: a merge had left it stale\n"
-        "2 recorded anew, 1 unchanged; next: git add snapshots\n",
+        "f  cpu          recorded again: a merge had left it stale\n"
+        "g/small  cpu    recorded again: a merge had left it stale\n"
+        "2 recorded again, 1 unchanged; next: git add snapshots\n",
     )
     assert Path("snapshots/f/cpu/summary.yaml").read_bytes() == whole
     assert said("check")[0] == 0
@@ -111,7 +111,7 @@ def test_markers_in_any_file_are_seen_and_healed(how: str, file: str, compiler: 
     assert "could not be judged: f on cpu\n" in out
     assert out.endswith("1 could not be judged, 3 unchanged; next: hlodiff update f --target cpu\n")
     compiler.compiled.clear()
-    assert said("update")[1].startswith("f  cpu          recorded anew: a merge had left it stale\n")
+    assert said("update")[1].startswith("f  cpu          recorded again: a merge had left it stale\n")
     assert compiler.compiled == ["f/cpu"], "the others are known to be unchanged"
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == whole
     assert said("check")[0] == 0
@@ -126,7 +126,7 @@ def test_a_damaged_source_table_is_seen_and_written_again(content: bytes, compil
     code, out, _ = said("check")
     assert code == 2
     assert "snapshots/f/cpu/source.json: is damaged" in out and "3 unchanged" in out
-    assert "f  cpu          recorded anew: the old one was broken" in said("update")[1]
+    assert "f  cpu          recorded again: the old one was broken" in said("update")[1]
     assert file.read_bytes() == whole
     assert said("check")[0] == 0
 
@@ -142,7 +142,7 @@ def test_lines_of_another_program_are_seen_and_written_again(content: bytes, com
     assert code == 2
     assert "snapshots/f/cpu/source.json: belongs to other programs than those beside it" in out
     assert out.endswith("3 unchanged; next: hlodiff update f --target cpu\n")
-    assert "f  cpu  recorded anew: the old one was broken" in said("update", "f", "--target", "cpu")[1]
+    assert "f  cpu  recorded again: the old one was broken" in said("update", "f", "--target", "cpu")[1]
     assert file.read_bytes() == whole
     assert said("check")[0] == 0
 
@@ -171,12 +171,12 @@ def test_markers_in_a_compressed_program_are_seen_and_healed(compiler: Compiler,
     in_conflict(file)
     assert said("check")[0] == 2
     assert "  cpu stale, " in said("list")[1]
-    assert "f  cpu          recorded anew: " in said("update")[1]
+    assert "f  cpu          recorded again: " in said("update")[1]
     assert file.read_bytes() == whole
     packed = gzip.compress(b"<<<<<<< HEAD\n" + gzip.decompress(whole))
     file.write_bytes(packed)
     assert "holds git conflict markers" in said("check")[1]
-    assert "recorded anew: a merge had left it stale" in said("update")[1]
+    assert "recorded again: a merge had left it stale" in said("update")[1]
     assert said("check")[0] == 0
 
 
@@ -199,7 +199,7 @@ def test_markers_in_traces_are_seen_and_healed(how: str, runner: Runner, said: A
     code, out, _ = said("check")
     assert code == 2 and "snapshots/one/traces.yaml:" in out and "holds git conflict markers" in out
     assert out.endswith("next: hlodiff update one\n")
-    assert "one  traces  recorded anew: a merge had left it stale" in said("update", "one")[1]
+    assert "one  traces  recorded again: a merge had left it stale" in said("update", "one")[1]
     assert file.read_bytes() == whole
     assert said("check")[0] == 0
 
@@ -212,6 +212,6 @@ def test_markers_in_growth_are_seen_and_healed(how: str, grower: Grower, said: A
     in_conflict(file, how)
     code, out, _ = said("check")
     assert code == 2 and "snapshots/walk/growth.yaml:" in out and "holds git conflict markers" in out
-    assert "walk  growth  recorded anew: a merge had left it stale" in said("update")[1]
+    assert "walk  growth  recorded again: a merge had left it stale" in said("update")[1]
     assert file.read_bytes() == whole
     assert said("check")[0] == 0

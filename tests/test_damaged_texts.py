@@ -27,7 +27,7 @@ def in_entry(old: str, new: str) -> str:
 
 
 def padded(text: str) -> str:
-    """The same with computations that nobody calls, so that it is read lazily."""
+    """The same with computations that nothing calls, so that it is read lazily."""
     more = "".join(SPARE.replace("%spare", f"%spare{n}") for n in range(700))
     head, entry = text.split("ENTRY", 1)
     return f"{head}{more}ENTRY{entry}"
@@ -79,13 +79,13 @@ def test_a_layout_that_does_not_close_is_refused(at_once: bool) -> None:
 def test_what_nobody_calls_is_said_when_it_comes_or_goes(at_once: bool) -> None:
     more = TEXT.replace("ENTRY", f"{SPARE}ENTRY", 1)
     one, other = (read_hlo(text, at_once=at_once) for text in (TEXT, more))
-    words = "1 computation that nobody calls is only in the {} program (%spare); it runs nowhere and is no edit"
+    words = "1 computation that nothing calls is only in the {} program (%spare); it runs nowhere and is no edit"
     assert diff(one, other).limits == (words.format("new"),)
     assert diff(other, one).limits == (words.format("old"),)
     assert diff(other, other).limits == () and diff(one, other).identical
     report = Report("diff", "a", "b", (compared(one, other),))
     for text in (to_terminal(report), to_form(report, "markdown"), to_form(report, "json")):
-        assert "computation that nobody calls" in " ".join(text.split())
+        assert "computation that nothing calls" in " ".join(text.split())
 
 
 def test_the_text_itself_is_read() -> None:

@@ -36,7 +36,7 @@ LISTING = """\
  operations of the entry
 -  tanh f32[8]{0}  x1
 +  sine f32[8]{0}  x1
- content  (where nothing else changes, operands or attributes did: `git diff` and `git log -p --ext-diff` tell)
+ content  (if nothing else changes, operands or attributes did: see `git diff` or `git log -p --ext-diff`)
 """
 COMPILED = "snapshots/f/cpu/compiled.hlo"
 
@@ -152,7 +152,7 @@ def test_files_that_are_no_programs_are_told_and_nothing_stops(made: Project) ->
     path = made.top / COMPILED
     path.write_text("<<<<<<< ours\nHloModule \x1b[31mm\n=======\n>>>>>>> theirs\n")
     found = made.git("diff")
-    assert "hlodiff cannot tell this as a report: snapshots/f/cpu/compiled.hlo" in found
+    assert "hlodiff cannot report this: snapshots/f/cpu/compiled.hlo" in found
     assert "+HloModule \\x1b[31mm\n" in found
     assert "stablehlo.mlir" in found, "the others are still told"
     made.commit("markers")

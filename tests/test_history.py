@@ -79,7 +79,7 @@ def test_a_renamed_function_is_followed(past: Past) -> None:
         ("two", 200, ""),
         ("one", 100, "history begins here"),
     ]
-    assert told(past, history(past, "old_name"))[0] == ("rename", None, "renamed: goes on as new_name")
+    assert told(past, history(past, "old_name"))[0] == ("rename", None, "renamed: continues as new_name")
 
 
 def test_a_function_that_becomes_a_case_and_moves_is_followed(past: Past) -> None:

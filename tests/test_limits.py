@@ -47,8 +47,8 @@ HIT = LimitHit(
     "search",
     1,
     1,
-    "1 computation differs too much to search for the shortest list of edits; the list is complete but may be longer; "
-    "raise limits.search (now 1) in [tool.hlodiff]",
+    "matching was cut short in 1 computation: the edits are correct but may not be the fewest; "
+    "to search longer, raise limits.search (now 1) in [tool.hlodiff]",
 )
 
 

@@ -56,7 +56,7 @@ def test_a_lost_compute_on_is_told_with_its_lines_its_cause_and_the_repair() -> 
         "  update  model.py:9, called at train.py:40: differs\n"
         "    2 operations run on the host when called and on the device when compiled ahead of time: "
         "model.py:12 (update)\n"
-        '    compute_on("device_host") stands around the call, and `.lower()` outside of it does not see it\n'
+        '    compute_on("device_host") surrounds the call, and `.lower()` outside of it does not see it\n'
         "    put compute_on inside of the function that is jitted, and jax.jit outside\n"
     )
 

@@ -108,7 +108,7 @@ def test_the_other_axis_may_be_gathered_over_and_an_unknown_one_is_said() -> Non
     assert len(broken("no-collective", "old", "old", data)) == 1
     wrong = RuleUse("no-collective", options=(("kind", "all-gather"), ("axis", "modle")))
     (found,) = broken("no-collective", "old", "old", wrong)
-    assert found.what == "whether a collective works over `modle` cannot be told: the mesh has the axis `model`"
+    assert found.what == "whether a collective works over `modle` is not known: the mesh has the axis `model`"
     fsdp = RuleUse("no-collective", options=(("kind", "all-gather"), ("axis", "fsdp")))
     assert broken("no-collective", "old", "old", fsdp) == (), "a mesh without the axis has no collective over it"
 

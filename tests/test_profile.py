@@ -107,7 +107,7 @@ def test_the_report_in_a_terminal() -> None:
         "  XLA        500 ms    200 ms  100 ms to 300 ms       ████████████████████████\n"
         "  total      531 ms    227 ms  126 ms to 328 ms\n"
         "  inside XLA: 20.0 ms in 1 HLO pass, 80.0 ms in code generation and the rest of one more compile; "
-        "as XLA tells its profiler\n"
+        "as XLA reports to its profiler\n"
         "    JitCompiler::Compile  60.0 ms  60 %  ████████████████  1 run, code generation and the rest\n"
         "    fusion                20.0 ms  20 %  █████▍            3 runs, HLO pass, HLO passes\n"
         "    outside of these      20.0 ms  20 %  █████▍            nothing has a name there\n"
@@ -127,7 +127,7 @@ def test_short_lists_say_what_they_leave_out() -> None:
 
 def test_a_compiler_that_does_not_tell() -> None:
     silent = Profile("f", "cpu", 1, 1, FIRST, (), (), "", 0.02)
-    assert "this compiler does not tell how long its passes take" in profiles_text([silent])
+    assert "this compiler does not report how long its passes take" in profiles_text([silent])
     assert "this compiler does not tell" in profiles_markdown([silent])
 
 

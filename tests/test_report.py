@@ -108,7 +108,7 @@ def test_new_and_orphaned_programs_and_the_toolchain_first() -> None:
     text = to_terminal(report(*programs, toolchain=(ToolchainChange("jax", "0.9.2", "0.10.2", ("cpu", "tpu")),)))
     assert text.split("\n")[0] == "toolchain differs: jax 0.9.2 -> 0.10.2 (cpu, tpu)"
     assert "f  new: no snapshot on cpu" in text
-    assert "g  orphaned: no such function any more on cpu" in text
+    assert "g  orphaned: no longer registered on cpu" in text
     assert text.endswith("1 new, 1 orphaned\n")
 
 

@@ -205,7 +205,7 @@ def test_the_word_loc_in_a_string_is_no_location() -> None:
         (
             "module {\n<<<<<<< HEAD\n=======\n>>>>>>> b\n}",
             "a.mlir:2:1: the file holds merge-conflict markers\n  <<<<<<< HEAD\n  ^\n"
-            "hint: take either side, then type `hlodiff update` to record the program anew",
+            "hint: take either side, then type `hlodiff update` to record the program again",
         ),
         ("module {}", "a.mlir: the module holds no function"),
         (

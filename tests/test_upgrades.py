@@ -64,8 +64,8 @@ def test_verdicts_and_sums() -> None:
 
 def test_the_same_code_on_both_sides_is_not_blamed() -> None:
     text = upgrade_text(replace(REPORT, same_code=True), width=120, details=True)
-    assert "1 program differs in StableHLO too: this jax lowers it otherwise\n" in text
-    assert "  on cpu: StableHLO differs too: this jax lowers it otherwise\n" in text
+    assert "1 program differs in StableHLO too: this jax lowers it differently\n" in text
+    assert "  on cpu: StableHLO differs too: this jax lowers it differently\n" in text
     assert "your code changed" not in text and "your code changed" in upgrade_text(REPORT, width=120, details=True)
 
 

@@ -68,7 +68,7 @@ def _check_sizes(registration: Registration, name: str, sizes: object, where: st
     elif len(dict.fromkeys(sizes)) < LEAST_SIZES:
         wrong = f"it takes {LEAST_SIZES} different sizes to tell a line from a curve"
     elif list(sizes) != sorted(set(sizes)):
-        wrong = "sizes stand in ascending order, each once"
+        wrong = "list sizes in ascending order, each once"
     if wrong:
         shown = list(sizes) if isinstance(sizes, tuple) else sizes
         raise RegistryError(
@@ -85,7 +85,7 @@ def _check_limits(registration: Registration, case: Case, where: str) -> None:
     if not isinstance(limits, Mapping):
         raise _wrong_limit(registration, limits, where)
     if limits and not case.grow:
-        what = f"`{registration.name}` has `max_growth` and no `grow`: nothing tells how it grows"
+        what = f"`{registration.name}` has `max_growth` and no `grow`: so there are no sizes to grow over"
         raise RegistryError(what, where=where, hint=_EXAMPLE)
     for name, limit in limits.items():
         if name not in QUANTITIES or limit not in LIMITS:

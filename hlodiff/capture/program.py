@@ -53,7 +53,7 @@ def cannot_open(name: TargetName, error: Exception) -> tuple[str, str]:
     """
     if name.kind == "attached":
         return f"this machine has no accelerator that JAX can use ({one_line(error)})", ""
-    return f"`{name.name}` cannot be opened: {one_line(error)}", "`hlodiff list --targets` tells what is missing"
+    return f"`{name.name}` cannot be opened: {one_line(error)}", "`hlodiff list --targets` shows what is missing"
 
 
 def refusal(name: TargetName, error: Exception) -> tuple[str, str] | None:

@@ -26,7 +26,7 @@ Examples:
 @options.form
 @options.output
 @options.detail
-@click.option("--timings", is_flag=True, help="Tell how long each program took to trace, lower and compile.")
+@click.option("--timings", is_flag=True, help="Show how long each program took to trace, lower and compile.")
 @click.option(
     "--pending",
     type=click.Path(file_okay=False, path_type=Path),
@@ -75,7 +75,7 @@ def command(
     are not written: what is new or changed is left for `hlodiff review` and `hlodiff accept`. A program that cannot be
     compiled here is "not checked": it is reported, and where it has a snapshot it is no pass. `--target cpu` looks at
     one target only. `--timings` compiles everything, also what did not change; workers slow each other down, so use it
-    with `--jobs 1`, or `hlodiff inspect profile`, which tells more.
+    with `--jobs 1`, or `hlodiff inspect profile`, which shows more.
 
     `--against REV` needs no snapshots: it checks REV out beside the work tree, compiles both and compares. `REV...`
     stands for the commit where this branch left REV. A function that only one side has does not fail then.

@@ -41,7 +41,7 @@ Example:
 )
 @click.option("--dry-run", is_flag=True, help="Print the comment and what would be done; write nothing.")
 def command(result: Path | None, artifact: str, author: str, page: str, dry_run: bool) -> int:
-    """Say on a pull or merge request what a check has found, in one comment that is changed in place.
+    """Post the result of a check as one comment on a pull or merge request, and keep it up to date.
 
     \b
     GitHub, workflow on `workflow_run`:   hlodiff comment

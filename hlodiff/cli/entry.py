@@ -37,8 +37,8 @@ _GROUPS = {
         "record": "Run a command and record every program that JAX compiles in it.",
     },
     "Integration": {
-        "git": "Let git show reports of snapshots, and keep merges out of them.",
-        "comment": "Say on a pull or merge request what a check has found.",
+        "git": "Show reports in git diff, and block line merges of programs.",
+        "comment": "Post the result of a check as one comment that is kept up to date.",
     },
 }
 _COMMANDS = {name: words for group in _GROUPS.values() for name, words in group.items()}
@@ -93,7 +93,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="hlodiff")
 def _group() -> None:
-    """Record what JAX functions compile to, and tell what a change did to the compiled programs.
+    """Record what JAX functions compile to, and show what a change did to the compiled programs.
 
     \b
     A new project:    hlodiff init, then hlodiff update, then commit the snapshots.

@@ -13,7 +13,7 @@ _DRIVER: dict[str, Any] = {"ignore_unknown_options": True, "help_option_names": 
 
 @click.group("git")
 def command() -> None:
-    """Let git understand snapshots: reports in `git diff`, lists in `git log -p`, no merged programs.
+    """Readable reports in `git diff` and `git log -p`; no line merges of programs.
 
     \b
     hlodiff git install     once in every clone

@@ -33,7 +33,7 @@ Example:
     help="Compile again so often after the first time.",
 )
 @click.option("-n", "former_repeat", type=click.IntRange(0, 1000), hidden=True)
-@click.option("--no-passes", is_flag=True, help="Leave out the further compile that tells XLA's passes apart.")
+@click.option("--no-passes", is_flag=True, help="Skip the extra compile that times XLA's passes.")
 @click.option("--all", "everything", is_flag=True, help="List every pass.")
 @options.form
 @options.output

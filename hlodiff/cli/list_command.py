@@ -87,7 +87,7 @@ def _config(project: Path) -> Config:
         return load(project)
     except ConfigError as error:
         if error.hint != "hlodiff init":  # there is one
-            tell(f"note: {error}\nnote: so its targets and environment are left out here")
+            tell(f"note: {error}\nnote: so its targets and environment are not used here")
         return Config(root=project.absolute())
 
 
@@ -101,12 +101,12 @@ def _text(
     places = _places(discovery)
     lines: list[str] = []
     for function in dict.fromkeys(key.function for key, _ in rows):
-        lines.append(f"{function}  ({places.get(function, 'registered no more')})")
+        lines.append(f"{function}  ({places.get(function, 'no longer registered')})")
         own = [(key, state) for key, state in rows if key.function == function]
         for case in dict.fromkeys(key.case for key, _ in own):
             states = [f"{key.target} {state}" for key, state in own if key.case == case]
             lines.append(f"  {case + ': ' if case else ''}{', '.join(states)}")
-    lines += [f"{name}  ({place or 'registered no more'})\n  scenario: {state}" for name, place, state in traces]
+    lines += [f"{name}  ({place or 'no longer registered'})\n  scenario: {state}" for name, place, state in traces]
     problems = {found.name: found.problem for found in discovery.functions if found.problem}
     lines += [f"note: the cases of `{name}` cannot be listed: {problem}" for name, problem in problems.items()]
     lines += [

@@ -137,7 +137,7 @@ def further_forms(forms: Sequence[str], instead: Callable[[str], str] = lambda f
 def address(context: click.Context, value: str | None) -> str:
     """An address that can stand in a report, "" for none."""
     if value and not is_link(value):
-        raise click.BadParameter(f"{printable(value)} is no address that can stand in a report", context)
+        raise click.BadParameter(f"{printable(value)} is not an address that a report can link to", context)
     return value or ""
 
 

@@ -14,7 +14,7 @@ from hlodiff.report.forms import SAVED_FORM_NAMES, saved_to_form
 
 # What people ask for too, and what to type instead.
 _OTHERS = {
-    "html": "a page shows the programs themselves, and a saved result holds only what is said of them; "
+    "html": "a page needs the programs, and a saved result has only their differences; "
     "make it in the run itself: `hlodiff check` or `hlodiff diff` with --report html=FILE",
     "json": "a saved result is JSON already",
 }

@@ -21,7 +21,7 @@ Examples:
 )
 @options.names
 @options.target
-@click.option("--prune", is_flag=True, help="Delete snapshots of functions that are registered no more.")
+@click.option("--prune", is_flag=True, help="Delete snapshots of functions that are no longer registered.")
 @click.option(
     "--rewrite", is_flag=True, help="Write summary and sources of unchanged programs again; record nothing else."
 )

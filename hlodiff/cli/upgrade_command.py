@@ -51,7 +51,7 @@ def command(
 ) -> int:
     """Show what other versions would compile registered functions to, without installing them here.
 
-    REQUIREMENT is what you would tell pip: 'jax==0.10.2'. It goes into a temporary environment on top of this one, with
+    REQUIREMENT is what pip would get: 'jax==0.10.2'. It goes into a temporary environment on top of this one, with
     plugins of the same version where they are installed here; --env and --python use an environment that exists. Your
     functions are captured here and there. Snapshots are neither needed nor written.
 

@@ -33,15 +33,10 @@ class Limits:
 
 
 DEFAULTS = Limits()
-_LONGER = "the list is complete but may be longer"
-_UNSEEN = "the list is complete but may call some removed and added that moved"
-# What computations do, in the plural, and what that means for the list.
-_WORDS = {
-    "assignment": ("differ", "too much to pair all that is left over at once", _LONGER),
-    "search": ("differ", "too much to search for the shortest list of edits", _LONGER),
-    "moves": ("hold", "too many equal instructions to see which moved", _UNSEEN),
-    "move_rounds": ("hold", "chains too long to see all that moved", _UNSEEN),
-}
+_LONGER = "matching was cut short in {}: the edits are correct but may not be the fewest"
+_UNSEEN = "in {} some moved instructions may be listed as removed and added"
+# What a limit means for the list of edits; the braces hold how many computations.
+_WORDS = {"assignment": _LONGER, "search": _LONGER, "moves": _UNSEEN, "move_rounds": _UNSEEN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +96,5 @@ def unrelated_hit(limits: Limits, share: float) -> LimitHit:
 
 
 def _format_hit(name: str, value: int, count: int) -> str:
-    verb, what, so = _WORDS[name]
-    who = f"1 computation {verb}s" if count == 1 else f"{count:,} computations {verb}"
-    return f"{who} {what}; {so}; raise limits.{name} (now {value}) in [tool.hlodiff]"
+    where = "1 computation" if count == 1 else f"{count:,} computations"
+    return f"{_WORDS[name].format(where)}; to search longer, raise limits.{name} (now {value}) in [tool.hlodiff]"

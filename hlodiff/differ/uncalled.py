@@ -42,13 +42,13 @@ def uncalled(module: Module) -> tuple[int, ...]:
 
 
 def uncalled_in_words(old: Module, new: Module) -> tuple[str, ...]:
-    """What is to be said of computations that nobody calls and that only one of two programs has.
+    """What is to be said of computations that nothing calls and that only one of two programs has.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
         >>> entry, spare = "ENTRY e {\\n  ROOT p = f32[] parameter(0)\\n}", "s {\\n  ROOT p = f32[] parameter(0)\\n}\\n"
         >>> uncalled_in_words(*(read_hlo("HloModule m\\n" + more + entry) for more in ("", spare)))
-        ('1 computation that nobody calls is only in the new program (%s); it runs nowhere and is no edit',)
+        ('1 computation that nothing calls is only in the new program (%s); it runs nowhere and is no edit',)
     """
     places = uncalled(old), uncalled(new)
     if not places[0] and not places[1]:
@@ -70,7 +70,7 @@ def uncalled_in_words(old: Module, new: Module) -> tuple[str, ...]:
             verb, runs = ("is", "it runs nowhere and is") if len(names) == 1 else ("are", "they run nowhere and are")
             more = ", ..." if len(names) > _MOST_NAMED else ""
             listed = ", ".join(names[:_MOST_NAMED]) + more
-            found.append(f"{what} that nobody calls {verb} only in the {word} program ({listed}); {runs} no edit")
+            found.append(f"{what} that nothing calls {verb} only in the {word} program ({listed}); {runs} no edit")
     return tuple(found)
 
 

@@ -395,7 +395,7 @@ def _add(script: EditScript, made: _ReplayedComputation) -> None:
         if not isinstance(step, AddStep | ArriveStep):
             continue
         if step.new in made.records and made.records[step.new].old >= 0:
-            made.failures.append(f"an instruction is said to have come where one survives: {made.opcode(step.new)}")
+            made.failures.append(f"an instruction is listed as added where one survives: {made.opcode(step.new)}")
         record = _Record(calls=step.calls)
         if isinstance(step, AddStep):
             it = step.instruction
@@ -815,7 +815,7 @@ def _check_arguments(made: _ReplayedComputation) -> Iterator[str]:
         ours, number = made.graph.nodes[place]["literal"], numbers[place]
         if "number" in made.records[place].settings:
             if int(ours or 0) != number:
-                yield f"%{it.name} is said to be argument {ours} and is argument {number}"
+                yield f"%{it.name} is listed as argument {ours} and is argument {number}"
         elif int(it.literal or 0) != number and ranks[place] != rank:
             yield f"%{it.name} was argument {int(it.literal or 0)} and is argument {number}, {_SILENT}"
 
@@ -1105,7 +1105,7 @@ def _check_elements(program: _ReplayedProgram, made: _ReplayedComputation) -> It
         if not reason and not _takes_only(made, place, elements):
             reason = "an element that is none of them is taken"
         if reason:
-            yield f"the elements of {made.name(place)} are numbered anew, but {reason}"
+            yield f"the elements of {made.name(place)} are renumbered, but {reason}"
 
 
 def _loop_objection(

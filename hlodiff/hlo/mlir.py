@@ -165,7 +165,7 @@ def _conflict_error(text: str, position: int, path: str) -> ReadError:
         line=line,
         column=1,
         text=text.splitlines()[line - 1],
-        hint="take either side, then type `hlodiff update` to record the program anew",
+        hint="take either side, then type `hlodiff update` to record the program again",
     )
 
 

@@ -236,7 +236,7 @@ def _called(module: Module, index: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(c for i in module.computations[index].instructions if i.calls for c in i.called))
 
 
-CYCLE_HINT = "programs of XLA hold no circle: the text was damaged or edited; dump or capture the program again"
+CYCLE_HINT = "XLA programs are acyclic: the text was damaged or edited; dump or capture the program again"
 
 
 def operand_cycle(instructions: Sequence[Instruction]) -> tuple[str, int] | None:

@@ -24,11 +24,11 @@ from hlodiff.workflows.capture_side import instructions
 
 _MOST_PASSES = 12
 _BY = {
-    "profiler": "as XLA tells its profiler",
-    "dump": "as the metadata of its dump tell",
+    "profiler": "as XLA reports to its profiler",
+    "dump": "from the metadata of its dump",
 }
 _LARGER = "larger than it must be"
-_NO_PASSES = "this compiler does not tell how long its passes take"
+_NO_PASSES = "this compiler does not report how long its passes take"
 
 
 @dataclass(frozen=True, slots=True)

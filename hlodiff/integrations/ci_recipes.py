@@ -300,7 +300,7 @@ def ci_files(folder: Path, recipes: tuple[str, ...], action: str | None, config:
         if path.exists() and path.read_text(encoding="utf-8", errors="replace") != text:
             hint = "move it away and compare afterwards"
             raise UsageError(
-                "exists and says something else; nothing is overwritten", where=str(shown_path(path)), hint=hint
+                "exists with other content; nothing is overwritten", where=str(shown_path(path)), hint=hint
             )
         if path.exists():
             notes.append(f"{shown_path(path)} is there already")

@@ -180,14 +180,14 @@ def over_axis(found: list[Collective], stablehlo: Module | None, axis: str) -> t
 
     Example:
         >>> over_axis([], None, "model")
-        ([], 'whether a collective works over `model` cannot be told: its StableHLO names no mesh')
+        ([], 'whether a collective works over `model` is not known: its StableHLO names no mesh')
     """
     meshes = _meshes(stablehlo) if stablehlo is not None else []
     names = sorted({name for mesh in meshes for name in mesh.sizes})
     near = closest(axis, names) if axis not in names else ""
     if near or not names:
         why = f"the mesh has the axis `{near}`" if near else "its StableHLO names no mesh"
-        return [], f"whether a collective works over `{axis}` cannot be told: {why}"
+        return [], f"whether a collective works over `{axis}` is not known: {why}"
     return [one for one in found if any(axis in _axes(one, mesh) for mesh in meshes)], ""
 
 

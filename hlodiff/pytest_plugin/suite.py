@@ -75,7 +75,7 @@ class Suite:
         before = len(items)
         result = yield
         if len(items) < before:
-            self.partial = self.partial or "some tests were left out"
+            self.partial = self.partial or "some tests were not run"
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -26,7 +26,7 @@ _LISTED = ("kind", "custom_call_target", "call_target_name", "direction", "compa
          "source_target_pairs", "sharding")  # fmt: skip
 _SHORT = 24  # of a constant's value: scalars, not tables
 _WIDE = 160
-_ONLY = "content  (where nothing else changes, operands or attributes did: `git diff` and `git log -p --ext-diff` tell)"
+_ONLY = "content  (if nothing else changes, operands or attributes did: see `git diff` or `git log -p --ext-diff`)"
 
 
 def program_listing(module: Module, text: str) -> str:

@@ -37,7 +37,7 @@ def _text(parity: Parity, root: str) -> Iterator[str]:
     if not parity.programs and not parity.eager:
         yield "  what it calls was compiled before, by `.lower().compile()`, and runs as it is"
     if parity.jitted_here:
-        yield "  the function jits nothing itself: called as jax.jit(function), which is what snapshots hold"
+        yield "  the function has no jit of its own, so it was called through jax.jit, as for snapshots"
     if parity.eager:
         names = ", ".join(f"{name} {n}" if n > 1 else name for name, n in Counter(parity.eager).most_common(_MOST))
         ran = many(len(parity.eager), "operation")
@@ -129,16 +129,16 @@ def _reasons(program: ParityProgram) -> Iterator[str]:
     """What stood around the call, and how to take it along."""
     for name, value in program.context:
         if name == "compute_on":
-            yield f'compute_on("{value}") stands around the call, and `.lower()` outside of it does not see it'
+            yield f'compute_on("{value}") surrounds the call, and `.lower()` outside of it does not see it'
             yield "put compute_on inside of the function that is jitted, and jax.jit outside"
         elif name == "jax_default_matmul_precision":
-            yield f'jax.default_matmul_precision("{value}") stands around the call and not around `.lower()`'
+            yield f'jax.default_matmul_precision("{value}") surrounds the call but not `.lower()`'
             yield "put it inside of the jitted function, or give precision= to the operation"
         else:
-            yield f"{name.replace('jax_', '')} {value} stands around the call and not around `.lower()`"
+            yield f"{name.replace('jax_', '')} {value} surrounds the call but not `.lower()`"
             yield "put it inside of the jitted function, or around `.lower()` too"
     if not program.context:
-        yield "nothing known stands around the call: look whether the function reads something that changes"
+        yield "nothing known surrounds the call: check whether the function reads something that changes"
 
 
 def parity_markdown(parities: Sequence[Parity], root: str = "") -> str:

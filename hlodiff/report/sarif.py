@@ -21,7 +21,7 @@ _RULES = {
     "changed": "The function compiles to another program than the recorded one.",
     "new": "The function has no recorded program.",
     "orphaned": "A recorded program belongs to no registered function.",
-    "not-checked": "The program could not be compiled here, so nobody knows whether it changed.",
+    "not-checked": "The program could not be compiled here, so it is not known whether it changed.",
     "broken": "The program could not be judged because something is broken.",
     "budget": "The program needs more than the project allows it, or less than it asks for.",
     **{name: rule.reason for name, rule in RULES_BY_NAME.items()},

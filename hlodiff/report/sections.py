@@ -217,7 +217,7 @@ _BOTH = "StableHLO differs too: "
 _WHO = "your code changed, or the way jax lowers it"
 # Settings of the project that decide what JAX lowers, by their names among the differences of the toolchain.
 _SETTINGS = ("x64", "matmul_precision", "prng", "threefry_partitionable", "partitioner", "env")
-_JAX = "this jax lowers it otherwise"
+_JAX = "this jax lowers it differently"
 
 
 def _who(report: Report) -> str:

@@ -49,7 +49,7 @@ _MOST_LINES_OF_LOG = 12
 _MOST_FINDINGS = 10  # that say different things, the worst first
 _BELOW = 15  # indentation of further lines about an edit
 _STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan", "replaced": "yellow"}
-_WORDS = {"added": "new: no snapshot", "removed": "orphaned: no such function any more"}
+_WORDS = {"added": "new: no snapshot", "removed": "orphaned: no longer registered"}
 _SEVERITIES = {"warning": "warning: ", "info": "note: "}  # what fails says nothing more
 
 

@@ -227,7 +227,7 @@ def read_note(tree: Tree, name: str, again: str) -> Note:
     content = tree.read([name], _LARGEST_NOTE).get(name)
     if content is None:
         hint = "give the folder that `hlodiff check` left in .hlodiff/pending or where --pending said"
-        raise StoreError("is missing, so nobody knows what this was compared with", where=where, hint=hint)
+        raise StoreError("is missing, so it is not known what this was compared with", where=where, hint=hint)
     try:
         note = json.loads(content)
     except (ValueError, RecursionError):

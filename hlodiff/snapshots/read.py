@@ -211,7 +211,7 @@ def read_snapshot(tree: Tree, key: Key) -> Snapshot:
         where = f"{tree.where}/{base}/{name}"
         if plain is not None and packed is not None:
             raise StoreError(
-                f"stands beside {name}.gz, so nobody knows which one counts", where=where, hint=_again(key)
+                f"stands beside {name}.gz, so it is not clear which one counts", where=where, hint=_again(key)
             )
         if plain is None and packed is None:
             raise StoreError("is missing", where=where, hint=_again(key))
@@ -325,7 +325,7 @@ def _text(content: bytes, where: str, key: Key) -> str:
     except UnicodeDecodeError as error:
         raise StoreError(f"is not UTF-8 text: byte {error.start}", where=where, hint=_again(key)) from None
     if "\0" in text:
-        raise StoreError("is no text: it holds zero bytes", where=where, hint=_again(key))
+        raise StoreError("is not text: it contains zero bytes", where=where, hint=_again(key))
     # Git for Windows checks text out with CRLF where .gitattributes does not say otherwise.
     text = text.replace("\r\n", "\n") if "\r\n" in text else text
     return text

@@ -34,7 +34,7 @@ class Cause:
 
 
 ADVICE = {
-    "function": "define and jit it once, where it is not made anew, and pass what differs as arguments",
+    "function": "define and jit it once, where it is not made again, and pass what differs as arguments",
     "closure": "pass what it closes over as an argument, and define and jit it once",
     "leaf": "create it once, outside of what runs again",
     "other": "expect one program for each function that is passed",

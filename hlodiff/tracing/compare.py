@@ -69,7 +69,7 @@ def differences(old: TraceCounts, new: TraceCounts, *, programs: bool = True) ->
         if name not in before:
             found.append(f"`{name}` is traced now: {_cost(after[name])}")
         elif name not in after:
-            found.append(f"`{name}` is traced no more, before {_cost(before[name])}")
+            found.append(f"`{name}` is no longer traced, before {_cost(before[name])}")
         else:
             found += _changed(before[name], after[name], programs)
     return tuple(found)

@@ -169,7 +169,7 @@ def _made(folder: Path, requirements: Sequence[str]) -> Path:
     if done.returncode:
         printed = (done.stderr or done.stdout).decode(errors="replace")
         errors = [line for line in printed.splitlines() if line.startswith("ERROR")]
-        words = "; ".join(line.removeprefix("ERROR: ") for line in errors) or "it said nothing"
+        words = "; ".join(line.removeprefix("ERROR: ") for line in errors) or "it printed nothing"
         hint = "an environment of your own can be given with --env"
         raise UsageError(f"pip could not install {' '.join(requirements)}: {words[:600]}", hint=hint)
     return interpreter
@@ -342,7 +342,7 @@ def _asked(job: Mapping[str, Any], other: OtherEnvironment) -> dict[str, Any]:
     answer = Path(job["out"], _ANSWER)
     if not answer.is_file():
         tail = "\n".join(done.stderr.decode(errors="replace").strip().splitlines()[-12:])
-        raise CaptureError(f"hlodiff could not run with {other.label}; the end of what it said:\n{tail}")
+        raise CaptureError(f"hlodiff could not run with {other.label}; the end of its output:\n{tail}")
     found: dict[str, Any] = json.loads(answer.read_text())
     return found
 

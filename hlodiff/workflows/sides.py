@@ -256,7 +256,7 @@ def _snapshot_side(label: str, tree: Tree, files: tuple[str, ...], here: PurePos
             above = list(tree.root.absolute().parts[-missing:])
         full = [*above, *parts]
         if len(full) not in (2, 3) or not all(map(is_safe, full)):
-            side.notes.append(f"{folder or label}: a summary.yaml, but no snapshot's place; left out")
+            side.notes.append(f"{folder or label}: a summary.yaml, but no snapshot's place; skipped")
             continue
         key = Key(full[0], full[1] if len(full) == 3 else "", full[-1])
         _add_snapshot(side, tree, key, folder)
@@ -323,7 +323,7 @@ def _add_files(side: Side, tree: Tree, files: tuple[str, ...]) -> None:
             continue
         side.programs.append(_plain_program(tree, file, _stem(file)))
     if left_out:
-        side.notes.append(f"{side.label}: {left_out} .txt files do not start with `HloModule` and were left out")
+        side.notes.append(f"{side.label}: {left_out} .txt files do not start with `HloModule` and were skipped")
 
 
 def _is_program(tree: Tree, file: str) -> bool:

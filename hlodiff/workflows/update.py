@@ -168,7 +168,7 @@ def update(
             run.pending.tidy()
         except KeyboardInterrupt:
             done = sum(row.status in _RECORDED for row in run.rows.values())
-            _LOG.info("%s recorded; `hlodiff update` goes on with the others", many(done, "program"))
+            _LOG.info("%s recorded; `hlodiff update` continues with the others", many(done, "program"))
             raise
         notes = (*chosen.notes(), *cache_notes())
     rows = [run.rows[key] for key in (*chosen.registered, *chosen.orphaned) if key in run.rows]
@@ -309,8 +309,8 @@ def _group_lines(rows: Sequence[UpdateRow], width: int) -> Iterator[str]:
     first = rows[0]
     words = {
         "facts": "same program, other toolchain or figures",
-        "repaired": "recorded anew: the old one was broken",
-        "healed": "recorded anew: a merge had left it stale",
+        "repaired": "recorded again: the old one was broken",
+        "healed": "recorded again: a merge had left it stale",
         "rewritten": "same program, summary and sources rewritten",
     }
     for row in rows:
@@ -322,7 +322,7 @@ def _group_lines(rows: Sequence[UpdateRow], width: int) -> Iterator[str]:
 def _totals(result: UpdateResult) -> str:
     rows = result.rows
     counts = [(status, sum(row.status == status for row in rows)) for status in _STATUSES]
-    words = {"facts": "with new facts only", "healed": "recorded anew"}
+    words = {"facts": "with new facts only", "healed": "recorded again"}
     totals = ", ".join(f"{count} {words.get(status, status)}" for status, count in counts if count)
     recorded = any(count for status, count in counts if status in (*_RECORDED, "deleted"))
     failed = dict.fromkeys(row.key.name for row in rows if row.status == "failed")

@@ -84,11 +84,11 @@ class _Job:
         about = triggered_by(event)
         found = uploaded(client, about, artifact)
         if found is None or found.result is None:
-            _LOG.info(f"run {about.run} has uploaded no result as `{artifact}`: nothing is said")
+            _LOG.info(f"run {about.run} has uploaded no result as `{artifact}`: nothing is posted")
             return None
         request = pull_request_of(client, about, found.number, author)
         if request is None:
-            _LOG.info("no open pull request has the commit of this run as its head: nothing is said")
+            _LOG.info("no open pull request has the commit of this run as its head: nothing is posted")
             return None
         link = _run(server, about.repository, str(about.run))
         return CommentTask(

@@ -292,7 +292,7 @@ def external_diff(arguments: Sequence[str], width: int = 160, color: bool = Fals
         return titles + _body(named_file(new.place), old, new, look)
     except Exception as error:
         known = expected_error(error)
-        why = f"hlodiff cannot tell this as a report: {known.headline}"
+        why = f"hlodiff cannot report this: {known.headline}"
         shown = "".join(f"{printable(line)}\n" for line in (why, *([f"hint: {known.hint}"] if known.hint else [])))
         return titles + shown + _plain_diff(old, new)
 

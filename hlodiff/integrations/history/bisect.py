@@ -183,7 +183,7 @@ def _nothing(one: History, metric: str, query: ChangeQuery, every: tuple[NumberC
     if not known:
         if any(row.now is not None and metric in row.now.inexact for row in one.rows):
             return f"no commit says what {metric} is: the trip count of a loop is not known"
-        return f"no commit says what {metric} is: the compiler for this target does not tell it"
+        return f"no commit says what {metric} is: the compiler for this target does not report it"
     high, low = max(known, key=lambda pair: pair[1]), min(known, key=lambda pair: pair[1])
     if query.above is not None or query.below is not None:
         row, extreme = high if query.above is not None else low

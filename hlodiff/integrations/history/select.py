@@ -138,7 +138,7 @@ def _refuse_unknown(request: HistoryRequest, folders: Sequence[_SnapshotFolder])
         raise UsageError(f"no target of {request.name} matches `{request.targets[0]}`", hint=f"it is recorded on {on}")
     if any(snapshots.request.selects(key) for snapshots in folders for key in _keys(FolderTree(snapshots.folder))):
         if request.revision != "HEAD":
-            hint = f"it came later, or had another name: `hlodiff log {request.name}` tells"
+            hint = f"it came later, or had another name: `hlodiff log {request.name}` shows when"
             raise UsageError(f"nothing called `{request.name}` was recorded in {request.revision}", hint=hint)
         hint = f"git add {shown_path(folders[0].folder)}, then git commit"
         raise UsageError(f"the snapshot of {request.name} was never committed", hint=hint)

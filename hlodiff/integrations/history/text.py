@@ -102,7 +102,7 @@ def _notes(row: HistoryRow, history: History, metrics: Sequence[str]) -> Iterato
         yield f"{file} {row.now.problem}" if is_sentence else f"{file} cannot be read: {row.now.problem}"
     if row.status == "removed":
         newest = row is next((one for one in history.rows if not one.step.aside), None)
-        yield f"renamed: goes on as {history.successor}" if newest and history.successor else "removed"
+        yield f"renamed: continues as {history.successor}" if newest and history.successor else "removed"
     if row.step.aside:
         yield "on a side branch: the merge has another version"
     changed = format_toolchain(row)

@@ -302,7 +302,7 @@ def listing_of(
     return None
 
 
-_NO_EQUAL = "What computations hold that are equal on both sides is left out: it does not fit into the page."
+_NO_EQUAL = "Computations that are equal on both sides are not shown: they do not fit into the page."
 _NO_FAR = "Only lines near an edit are shown: the others do not fit into the page."
 
 

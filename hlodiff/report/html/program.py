@@ -328,7 +328,7 @@ def _with_both_sides(
             diff, subject.program.stage, subject.root, matching, shown, subject.limits, int(room * _DRAWN)
         )
         notes = list(shown.left_out) if shown else [words]
-        notes += [f"{many(missing, 'drawing')} left out: there is no room for more in the page."] if missing else []
+        notes += [f"{many(missing, 'drawing')} not shown: the page has no room for more."] if missing else []
         value = bare | {"left_out": notes, "changes": _changes(subject, diff, shown), "drawings": drawings}
         yield value | ({"cut": shown.cut, "listing": shown.value | _remarks(subject.program, shown)} if shown else {})
 
