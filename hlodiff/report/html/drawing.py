@@ -135,7 +135,7 @@ def _places(matching: Matching, side: int, scene: Scene) -> list[Place]:
 _CHARACTER = 6.7  # of the font that a page draws words in
 _LINE = 15
 _PAD = 12
-_HEAD = 24
+_HEAD = 32  # the words of a box, and the sign of what is right below them
 _WIDEST = 26
 
 

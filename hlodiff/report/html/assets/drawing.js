@@ -66,8 +66,9 @@ function drawnSide(side, name, onGo) {
 
 // Both sides in one: what is only old, then all that is new.
 function drawnBoth(old, now, onGo) {
-  const keys = new Set([...now.nodes, ...now.boxes].map((node) => node.key));
-  const gone = (node) => !keys.has(node.key);
+  const at = ({ key, x, y }) => `${key} ${x} ${y}`; // a match that was fused or unfused lies elsewhere
+  const places = new Set([...now.nodes, ...now.boxes].map(at));
+  const gone = (node) => !places.has(at(node));
   const only = new Set(old.only);
   const alone = { nodes: old.nodes.filter(gone), boxes: old.boxes.filter(gone), edges: old.edges.filter((_, n) => only.has(n)) };
   const rest = { ...alone, only: alone.edges.map((_, n) => n) };
