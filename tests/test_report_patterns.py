@@ -138,6 +138,22 @@ def test_what_targets_of_one_function_share_is_listed_once() -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "entries"),
+    [
+        (program(tanh(0, 1, "tanh", "f32[4]{0}")), program(tanh(0, 1, "exponential", "f32[4]{0}")), 2),
+        (program(tanh(0), tanh(1, 1)), program(tanh(0, 1, "exponential"), tanh(1, 1, "exponential")), 2),
+        (program(tanh(0, 1, "tanh", "f32[8]{0:T(256)}")), program(tanh(0, 1, "exponential", "f32[8]{0:T(256)}")), 1),
+    ],
+    ids=["of another size", "made twice", "in another layout"],
+)
+def test_a_change_that_is_of_another_size_on_another_target_is_told_for_each(old: str, new: str, entries: int) -> None:
+    first = compared(program(tanh(0)), program(tanh(0, 1, "exponential")))
+    text = to_terminal(Report("diff", "a", "b", (first, compared(old, new, "f", "tpu"))), width=120)
+    assert text.count("tanh -> exponential") == entries
+    assert ("    on tpu\n" in text) == (entries == 2)
+
+
+@pytest.mark.parametrize(
     ("second", "entries"),
     [
         pytest.param(tanh(1, 1, "exponential"), 1, id="same change, same line"),
