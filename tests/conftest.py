@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from hlodiff.capture.environment import LIBTPU
+from hlodiff.capture.environment import CUDA, LIBTPU
 from hlodiff.cli import run
 
 # libtpu is here to compile; without this, a test that touches jax would ask for a TPU that is not there, for minutes.
 os.environ["JAX_PLATFORMS"] = "cpu"
-os.environ |= LIBTPU
+os.environ |= LIBTPU | CUDA
 # Tests play a developer's machine, also where CI runs them; those about CI set it.
 os.environ.pop("CI", None)
 # On a loaded machine a command may take longer than ten seconds, and then says on stderr what it does.

@@ -367,6 +367,32 @@ def test_bisect_as_markdown(past: Past, capsys: pytest.CaptureFixture[str]) -> N
     assert "- next: `hlodiff diff c000006~1 c000006 --name train_step --target cpu`" in text
 
 
+def test_a_snapshot_that_was_forgotten_is_said_with_the_commit_that_changed_the_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past = Past(tmp_path / "project")
+    monkeypatch.chdir(past.project)
+    source = past.project / "programs.py"
+    for ops, written, subject in (
+        (("sine",), "one", "First"),
+        (("sine", "cosine"), "two", "Both at once"),
+        (None, "three", "Only the source"),
+        (("sine", "cosine", "tanh"), None, "Only the snapshot"),
+    ):
+        if written is not None:
+            source.write_text(written)
+        if ops is not None:
+            past.record("step", *ops, temp=4096 * len(ops) ** 3)
+        past.commit(subject)
+    note = "this commit did not touch programs.py:12; it was last changed by c000002 (Only the source), "
+    text = " ".join(printed(past, capsys, "log", "step", "temp_bytes").split())
+    assert "Only the snapshot" in text and note + "whose snapshot was not updated" in text
+    assert "did not touch" in printed(past, capsys, "log", "step", "temp_bytes", "--format", "markdown")
+    past.git("reset", "-q", "--hard", past.commits[1])
+    text = printed(past, capsys, "log", "step", "temp_bytes")
+    assert "Both at once" in text and "did not touch" not in text
+
+
 def test_outside_of_git(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.hlodiff]\n")
     monkeypatch.chdir(tmp_path)

@@ -16,6 +16,7 @@ from hlodiff.errors import ConfigError, HlodiffError, UsageError
 from hlodiff.hlo.model import STAGE_NAMES, Stage
 from hlodiff.integrations.history import (
     History,
+    HistoryRow,
     NumberChange,
     at_least,
     by_size,
@@ -42,6 +43,7 @@ from hlodiff.report.headline import headline
 from hlodiff.report.lines import clip, code, escape_markdown, json_text, printable, unordered
 from hlodiff.report.sections import format_cost
 from hlodiff.report.wording import sparkline
+from hlodiff.snapshots.trees import git
 from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.sides import open_side
 
@@ -52,6 +54,7 @@ _SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%?")
 _MOST_ENTRIES = 5
 _MOST_FURTHER = 8
 _INDENT, _TITLES = 2, 12
+_PLACE = re.compile(r"([^\s:]+\.py):\d+")  # of a file below the project's folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +66,14 @@ class Culprit:
         programs: both stages, compared; none for a scenario.
         next: the command that shows the whole difference.
         problem: why the programs could not be compared; "" where they could.
+        forgotten: which older commit changed the line and recorded nothing; "" where the commit itself changed it.
     """
 
     change: NumberChange
     programs: tuple[ProgramComparison, ...]
     next: str
     problem: str = ""
+    forgotten: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +227,34 @@ def _culprit(one: History, change: NumberChange, config: Config, project: Path) 
     except HlodiffError as error:
         return Culprit(change, (), _typed(command), error.headline)
     broken = next((one.reason for one in programs if one.broken), "")
-    return Culprit(change, () if broken else programs, _typed(command), broken)
+    forgotten = "" if broken or row.merge else _forgotten(one, row, programs, config.root)
+    return Culprit(change, () if broken else programs, _typed(command), broken, forgotten)
+
+
+def _forgotten(one: History, row: HistoryRow, programs: Sequence[ProgramComparison], root: Path) -> str:
+    """The commit before this one that changed the line of the largest edit, and did not update the snapshot."""
+    line = one.line()
+    older = line[: line.index(row)] if row in line else ()
+    places = [
+        match for program in programs for entry in _entries(program, str(root)) if (match := _PLACE.match(entry.where))
+    ]
+    if not older or not places or row.toolchain():
+        return ""
+    place = places[0]
+    revisions = f"{older[-1].commit.id}..{row.commit.id}"
+    try:
+        found = git(root, ["log", "-1", "--format=%H %s", revisions, "--", place[1]], "git log").decode(
+            errors="replace"
+        )
+    except HlodiffError:
+        return ""
+    commit, _, subject = found.strip().partition(" ")
+    if not commit or commit == row.commit.id:
+        return ""
+    return (
+        f"this commit did not touch {place[0]}; it was last changed by {commit[:7]} ({subject}), "
+        "whose snapshot was not updated"
+    )
 
 
 def _typed(command: list[str]) -> str:
@@ -309,6 +341,8 @@ def _facts(one: BisectResult, culprit: Culprit) -> Iterator[tuple[str, str]]:
                 "merged",
                 f"{commit.short}  {commit.day}  {words}  {commit.subject}",
             )
+    if culprit.forgotten:
+        yield "note", culprit.forgotten
     if culprit.problem:
         yield "not compared", culprit.problem
 
