@@ -11,10 +11,10 @@ WORKERS ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help check test test-slow test-versions kill browser update docs pages pictures fuzz bench lint clean
+.PHONY: help check test test-slow test-versions kill browser update docs pages pictures fuzz bench bench-project lint clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 check: $(STAMP) ## compile the examples for every target and compare with snapshots/
 	$(BIN)/hlodiff check
@@ -69,6 +69,11 @@ fuzz: $(STAMP) ## read damaged inputs for MINUTES=10, in child processes; prints
 
 bench: $(STAMP) ## speed, memory and size, as ratios measured in one run
 	$(BIN)/python -m benchmarks
+
+FUNCTIONS ?= 300
+
+bench-project: $(STAMP) ## hundreds of functions beside plain JAX (FUNCTIONS=300): time, memory, git; half an hour
+	$(BIN)/python -m benchmarks.project --functions $(FUNCTIONS)
 
 lint: $(STAMP) ## ruff and mypy --strict
 	$(BIN)/ruff check .

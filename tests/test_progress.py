@@ -38,6 +38,13 @@ def test_a_line_names_what_is_being_done_and_for_how_long(monkeypatch: pytest.Mo
         found = after(0, Progress("tracing", f"{name} on cpu", 1, 6))
     words = "tracing g on cpu (1 s), tracing h on cpu (0 s), tracing i on cpu (0 s) and 2 more; 1 of 6 done"
     assert found == words
+    now[0] += 60
+    starting = Progress("importing programs.py", "", 1, 6)
+    assert after(0, starting).startswith("tracing g on cpu (61 s), "), "a worker that starts is not what all do"
+    assert drawing._longest(starting) == "tracing g on cpu (for 61 s) and 4 more"
+    assert drawing._longest(Progress("comparing", "g on cpu", 2, 6)) == "tracing g on cpu (for 61 s) and 4 more"
+    after(0, Progress("comparing", "g on cpu", 2, 6))
+    assert drawing._longest(starting) == "tracing h on cpu (for 60 s) and 3 more"
     drawing.close()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ import hlodiff
 from hlodiff.capture import CapturedProgram, Inputs, Outcome, Request
 from hlodiff.capture.inputs import file_digest
 from hlodiff.config import Config
+from hlodiff.workflows.notes import as_before_notes
 from tests.test_cli_check import EXP, Compiler, compiler
 
 __all__ = ["compiler"]
@@ -189,6 +191,11 @@ def test_checkouts_do_not_share_what_is_kept(
     assert said("check")[0] == 0 and lowering.count() == 4
 
 
+def test_the_page_shows_what_a_report_says() -> None:
+    page = (Path(__file__).parent.parent / "docs/accepting.md").read_text()
+    assert f"    note: {as_before_notes(4, 4)[0]}\n" in page
+
+
 @pytest.mark.slow
 def test_a_real_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
@@ -202,6 +209,8 @@ def test_a_real_project(
         "@hlodiff.register(cache=False)\ndef g():\n    return hlodiff.Case(lambda x: x - 1, 1.0)\n"
     )
     hlodiff.update(root=tmp_path)
+    shutil.rmtree(os.environ["HLODIFF_CACHE"])
+    assert hlodiff.check(root=tmp_path).report.notes == (), "as in a new checkout"
     assert "1 of 2 programs was not lowered again" in hlodiff.check(root=tmp_path).report.notes[-1]
     (tmp_path / "helper.py").write_text("def twice(x):\n    return x * x\n")
     changed = hlodiff.check(root=tmp_path)

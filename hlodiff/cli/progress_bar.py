@@ -101,6 +101,19 @@ class _Drawing:
         counted = f"; {progress.done} of {progress.total} done" if progress.total else ""
         return ", ".join(named[:_MOST]) + more + counted
 
+    def _longest(self, progress: Progress) -> str:
+        """What is being done with the item that is there longest, and how many others there are.
+
+        The worker that spoke last may only be starting, while others work.
+        """
+        if not self._items:
+            return f"{progress.activity} {progress.item}".rstrip()
+        item, (activity, since) = min(self._items.items(), key=lambda one: one[1][1])
+        words = f"{activity} {item}"
+        if (seconds := time.monotonic() - since) >= _LONG:
+            words += f" (for {seconds:.0f} s)"
+        return words + (f" and {len(self._items) - 1} more" if len(self._items) > 1 else "")
+
     def _draw(self, progress: Progress) -> None:
         from rich.markup import escape
 
@@ -108,10 +121,7 @@ class _Drawing:
 
         if self._bar is None:
             self._bar = _start(progress)
-        words = f"{progress.activity} {progress.item}".rstrip()
-        since = self._items.get(progress.item, ("", time.monotonic()))[1]
-        if (seconds := time.monotonic() - since) >= _LONG:
-            words += f" (for {seconds:.0f} s)"
+        words = self._longest(progress)
         self._bar.update(
             self._bar.task_ids[0],
             completed=progress.done,
