@@ -136,7 +136,7 @@ class CompileCache:
     def _key(self, own: str, program: str, target: TargetName, toolchain: Mapping[str, Any]) -> str:
         if target.kind not in self._settings:
             self._settings[target.kind] = json.dumps(settings(target, self.environment), sort_keys=True)
-        parts = [FORMAT, __version__, target.name, own, dict(toolchain), self._settings[target.kind]]
+        parts = [FORMAT, __version__, _own_files(), target.name, own, dict(toolchain), self._settings[target.kind]]
         digest = sha256(json.dumps(parts, sort_keys=True).encode())
         digest.update(program.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
@@ -179,6 +179,13 @@ def files_of(package: str) -> str:
     lines = (installed.read_text("RECORD") or "").splitlines()
     kept = sorted(line for line in lines if ",sha256=" in line and ".dist-info/" not in line)
     return sha256("\n".join([installed.version, *kept]).encode()).hexdigest()
+
+
+@functools.cache
+def _own_files() -> str:
+    """A hash of the files that decide what is taken of a compiled program."""
+    names = ("compile_cache.py", "facts.py", "jax_private.py", "literals.py")
+    return sha256("".join(file_digest(Path(__file__).with_name(name)) for name in names).encode()).hexdigest()
 
 
 @functools.cache
