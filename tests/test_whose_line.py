@@ -153,3 +153,43 @@ def test_an_argument_of_one_number_and_type_is_not_called_new_and_gone(name: str
     pairing = InstructionMap.empty(2, 2)
     pair_unchanged(sides[0], sides[1], pairing)
     assert pairing.old == [0, -1]
+
+
+LOOP = """HloModule m
+body {{
+  s = (s32[], f32[8]{{0}}) parameter(0)
+  n = s32[] get-tuple-element(s), index=0
+  v = f32[8]{{0}} get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  m = s32[] add(n, one)
+  w = f32[8]{{0}} {work}(v)
+  ROOT t = (s32[], f32[8]{{0}}) tuple(m, w)
+}}
+cond {{
+  s = (s32[], f32[8]{{0}}) parameter(0)
+  n = s32[] get-tuple-element(s), index=0
+  v = f32[8]{{0}} get-tuple-element(s), index=1
+  most = s32[] constant({most})
+  few = pred[] compare(n, most), direction=LT
+  first = f32[1]{{0}} slice(v), slice={{[0:1]}}
+  f = f32[] reshape(first)
+  limit = f32[] constant(9)
+  small = pred[] compare(f, limit), direction=LT
+  ROOT both = pred[] and(few, small)
+}}
+ENTRY e {{
+  x = f32[8]{{0}} parameter(0)
+  zero = s32[] constant(0)
+  i = (s32[], f32[8]{{0}}) tuple(zero, x)
+  w = (s32[], f32[8]{{0}}) while(i), condition=cond, body=body
+  ROOT r = f32[8]{{0}} get-tuple-element(w), index=1
+}}"""
+
+
+@pytest.mark.parametrize(("new", "verdict"), [((4096, "negate"), "= same cost"), ((256, "convert"), "fewer flops")])
+def test_a_higher_bound_of_a_loop_is_not_more_work(new: tuple[int, str], verdict: str) -> None:
+    """`max_steps` of a solver: nobody knows whether it turns more often."""
+    found = diff(*(read_hlo(LOOP.format(most=most, work=work)) for most, work in ((256, "negate"), new)))
+    text = str(Report("diff", "a", "b", (ProgramComparison("f", "cpu", "compiled", "changed", found),)))
+    assert verdict in text.splitlines()[0]
+    assert found.executed["flops"][0].most != found.executed["flops"][1].most

@@ -72,6 +72,19 @@ def loops_of(module: Module) -> Counter[_Path]:
     return found
 
 
+def has_same_bounds(diff: ModuleDiff) -> bool:
+    """Whether the loops that may end early turn at most as often on both sides.
+
+    Where a bound alone was raised, as `max_steps` of a solver, nobody knows whether one call does more.
+
+    Example:
+        >>> has_same_bounds(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
+        True
+    """
+    old, new = ({one.turns for one in trip_counts(side).values() if not one.exact} for side in (diff.old, diff.new))
+    return old == new
+
+
 def format_loops(module: Module) -> list[str]:
     """How often loops turn: `6`, in a loop of three turns `3 x 6`, or `unknown`; `6 (2 loops)` where two turn alike.
 

@@ -12,6 +12,7 @@ from math import log2
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.executed_count import ExecutedCount
+from hlodiff.differ.loops import has_same_bounds
 from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.report.executed import executed_pair
 from hlodiff.report.rows import by_how_much, format_number
@@ -88,7 +89,8 @@ def _judged(program: ProgramComparison, number: Number, wholes: dict[str, float]
     way, doublings, by = _way(program, number)
     always = number.name in FAMILIES or number.name in _ALWAYS
     if weight is None or not way:
-        return replace(number, relevant=always or by >= threshold)
+        # What changed by nobody knows how much is not below a threshold.
+        return replace(number, relevant=always or by >= threshold or (weight is not None and not number.comparable))
     whole = wholes.get(weight.whole, 0)
     difference = abs(number.new_bytes - number.old_bytes) if weight.whole == "bytes" else abs(number.new - number.old)
     share = difference / whole if whole else 1.0
@@ -133,11 +135,17 @@ def _is_by_bytes(number: Number) -> bool:
 
 
 def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, float]]:
-    """Both sides of each part of a number that is a range or per turn; [] where the sides have other loops."""
+    """Both sides of each part of a number that is a range or per turn; [] where the sides have other loops.
+
+    Where loops may turn more often than before, more at most is not more: then what is certain has to rise too.
+    """
     metric = f"collectives.{number.name}" if number.name in FAMILIES else _METRICS.get(number.name, "")
     old, new = executed_pair(program, metric)
     loops = [tuple(loop.condition for loop, _, _ in one.per_turn) for one in (old, new)]
     if loops[0] != loops[1]:
+        return []
+    moved = [(old.least < new.least, old.least > new.least), (_known(old) < _known(new), _known(old) > _known(new))]
+    if moved[0] != moved[1] and program.diff is not None and not has_same_bounds(program.diff):
         return []
     sides = [[one.least, one.most, *(n for _, *both in one.per_turn for n in both)] for one in (old, new)]
     return [(a, b) for a, b in zip(*sides, strict=True) if a is not None and b is not None]
