@@ -36,6 +36,14 @@ def test_attributes_that_the_bindings_cannot_convert_come_as_text() -> None:
     assert [(name, str(value)) for name, value in mlir.attributes_of(constant)] == [("value", expected)]
 
 
+def test_quantized_types_are_refused_with_the_reason() -> None:
+    kind = "tensor<4x!quant.uniform<i8:f32, 0.1:5>>"
+    text = f"func.func @f(%a: {kind}) -> {kind} {{\n  %0 = stablehlo.add %a, %a : {kind}\n  return %0 : {kind}\n}}"
+    with pytest.raises(HlodiffError, match="jaxlib cannot read quantized types") as caught:
+        mlir.parse_mlir(text)
+    assert "no dialect `quant`" in caught.value.hint
+
+
 def test_hlo_text_proto_and_back() -> None:
     module = mlir.hlo_from_text("HloModule m\nENTRY e {\n  ROOT p = f32[2]{0} parameter(0)\n}\n")
     again = mlir.hlo_from_proto(module.as_serialized_hlo_module_proto())

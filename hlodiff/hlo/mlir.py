@@ -180,6 +180,12 @@ def _read_error(error: Any, text: str, path: str) -> ReadError:
     lines = text.splitlines()
     offending = lines[line - 1] if 0 < line <= len(lines) else ""
     end = " (the file ends here: is it truncated?)" if line >= len(lines) else ""
+    if "!quant." in offending:  # the dialect is in StableHLO's own tools, and not in jaxlib
+        what, hint = (
+            "jaxlib cannot read quantized types",
+            "it has no dialect `quant`; compiled HLO of the program can be read",
+        )
+        return ReadError(what, path=path, line=line, column=column, text=offending, hint=hint)
     return ReadError(f"no valid MLIR: {what}{end}", path=path, line=line, column=column, text=offending)
 
 
