@@ -29,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 speed.repeated_bodies(before),
                 speed.pairs_by_size(sizes, before),
                 (speed.unlike_pairs("transformer_4_step", before=before) for _ in range(1)),
+                upgrades.more_layers(before),
             )
         )
     sized = [row for row in rows if row.name.startswith("layers") and row.instructions > 5_000]

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from benchmarks.speed import parse_with_xla
+from benchmarks.speed import Measured, measure, parse_with_xla
 from hlodiff.differ import diff
 from hlodiff.hlo.parser import read_hlo
 
@@ -110,6 +110,18 @@ def measure_one(pair: Upgrade, rounds: int = 2) -> UpgradeResult:
     replaced = sum(edit.count for edit in found.edits if edit.region is not None)
     parser, read, compared, proof = best
     return UpgradeResult(pair.name, parser, read, compared, proof, count, edits, replaced, proved)
+
+
+def more_layers(before: Path | None = None) -> Iterator[Measured]:
+    """The gradient of a transformer of two and of four unrolled layers, by one compiler.
+
+    Args:
+        before: the folder of an earlier version of this project, measured too.
+    """
+    found = {pair.name: pair.new for pair in upgrades()}
+    for target in ("cpu", "tpu"):
+        two, four = (found[f"{target}/flax_transformer_{layers}"] for layers in (2, 4))
+        yield measure(f"flax_transformer, 2 -> 4 layers, {target}", two, four, 2, before)
 
 
 def together(results: Sequence[UpgradeResult]) -> UpgradeResult:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -126,14 +126,18 @@ def _line(it: Instruction) -> str:
 def reversed_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:
     """What was done, undone."""
     return [
-        replace(
-            edit,
-            kind=_KINDS[edit.kind],
-            old=edit.new,
-            new=edit.old,
-            changes=[FieldChange(change.field, change.new, change.old) for change in edit.changes],
-            cost=(edit.cost[1], edit.cost[0]),
-            pair=edit.pair and (edit.pair[1], edit.pair[0]),
+        RawEdit(
+            _KINDS[edit.kind],
+            edit.new,
+            edit.old,
+            [FieldChange(change.field, change.new, change.old) for change in edit.changes],
+            edit.count,
+            edit.matcher,
+            edit.cause,
+            (edit.cost[1], edit.cost[0]),
+            edit.is_weak,
+            edit.region,
+            edit.pair and (edit.pair[1], edit.pair[0]),
         )
         for edit in edits
     ]

@@ -336,7 +336,9 @@ def _summed(
     """
     import networkx as nx
 
-    asked = {node for one in wanted for node in (one, *(nx.ancestors(calls, one) if one in calls else ()))}
+    asked = {
+        node for one in dict.fromkeys(wanted) for node in (one, *(nx.ancestors(calls, one) if one in calls else ()))
+    }
     runs = {entry: _Runs(1)}
     for caller in nx.topological_sort(nx.subgraph_view(calls, filter_node=asked.__contains__)):
         outer = runs.get(caller)

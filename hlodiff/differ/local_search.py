@@ -179,11 +179,13 @@ class CostModel:
         for dirty in self._dirty:
             dirty.clear()
 
-    def forget(self) -> None:
-        """What was done so far stays done."""
+    def forget(self) -> list[Move]:
+        """What was done so far stays done; returns whom each that moved left, -1 for none."""
         self.update()
+        left = [(one, other) for one, other, _ in self._links]
         self._links.clear()
         self._known.clear()
+        return left
 
     def update(self) -> int:
         """The cost of the whole, with every change so far."""
@@ -592,6 +594,8 @@ _FREE = -1
 _CANDIDATES = 8
 _DEPTHS = (0, 3, 6)
 _LONG = 6
+# How many steps from what moved the next round looks.
+_NEAR = 2
 _ROUNDS = 6
 _FOLLOWERS = 24
 # Chains end after so many that failed for each edited instruction, and after so many of all. In pairs with 16 and 64
@@ -599,7 +603,7 @@ _FOLLOWERS = 24
 # 36 and two for each; in pairs of two JAX versions after at most 26.
 _LIKELY = _CANDIDATES
 _TRIES = 4
-_PATIENCE = 120
+_PATIENCE = 90
 # No chain helped where more than this many are edited on either side and they are most of it: such a computation is
 # replaced as a whole.
 _STORY = 40
@@ -638,13 +642,16 @@ class _LocalSearch:
     olds: dict[int, list[int]] = field(default_factory=dict)
     news: dict[int, list[int]] = field(default_factory=dict)
     edited: tuple[list[int], list[int]] | None = None
+    moved: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
 
     def run(self, depth: int) -> bool:
         """Try every candidate until a round finds nothing; False where a limit ended that."""
+        near: tuple[set[int], set[int]] | None = None
         for _ in range(_ROUNDS):
-            # Where the last round changed nothing, a deeper one starts from what it saw.
             is_known, self.edited = self.edited is not None, self.edited or self._edited()
             olds, news = self.edited
+            if near is not None:
+                olds, news = [n for n in olds if n in near[0]], [n for n in news if n in near[1]]
             if not olds or (depth and self._is_replaced(len(olds), len(news))):
                 return True
             limit = self.model.work + self.limits.search * self._worth(len(olds) + len(news))
@@ -662,8 +669,27 @@ class _LocalSearch:
                 if self.model.work > limit:
                     return False
             if not improved:
+                # A deeper round starts from what this one saw, if that was all.
+                self.edited = self.edited if near is None else None
                 return True
+            near = self._near_moved()
         return True
+
+    def _near_moved(self) -> tuple[set[int], set[int]]:
+        """Old and new instructions for which a move may cost something else now than in the round before.
+
+        What failed there is tried again only near what moved (the don't-look bits of Bentley 1992).
+        """
+        found = self.moved
+        self.moved = set(), set()
+        for _ in range(_NEAR):
+            for one in list(found[0]):
+                found[0].update(self.model.old.users[one], [n for n, _ in self.model.old.operands[one]])
+            for other in list(found[1]):
+                found[1].update(self.model.new.users[other], [n for n, _ in self.model.new.operands[other]])
+            found[0].update([n for n in map(self.model.pairing.new.__getitem__, found[1]) if n >= 0])
+            found[1].update([n for n in map(self.model.pairing.old.__getitem__, found[0]) if n >= 0])
+        return found
 
     def _worth(self, edited: int) -> int:
         """How many edited instructions the effort grows with."""
@@ -720,6 +746,11 @@ class _LocalSearch:
         edited = set(olds)
         yield from ((one, _FREE) for one in starts if one in edited)
 
+    def _note(self, positions: Iterable[Move]) -> None:
+        for one, other in positions:
+            self.moved[0].add(one)
+            self.moved[1].update([n for n in (other, self.model.pairing.old[one]) if n >= 0])
+
     def _is_replaced(self, olds: int, news: int) -> bool:
         """Whether so much of both computations is edited that the one goes as a whole and the other comes."""
         return min(olds, news) > _STORY and 2 * (olds + news) > self.model.old.size + self.model.new.size
@@ -745,7 +776,7 @@ class _LocalSearch:
             made.insert(0, move)
             total = model.update()
             if total < start:
-                model.forget()
+                self._note(model.forget())
                 return True
             if depth == 0 or total > start + _DEAREST:
                 break

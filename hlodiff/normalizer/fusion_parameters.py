@@ -314,9 +314,8 @@ def fusion_parameters(module: Module, kept: Container[int] = (), *, see_callers:
     fused = fused_only(module)
     if all(n in kept for n, is_fused in enumerate(fused) if is_fused):
         return module, 0
-    hashes = order_free_hashes(
-        module, fused, None if see_callers else [n for n, is_fused in enumerate(fused) if is_fused]
-    )
+    wanted = None if see_callers else [n for n, is_fused in enumerate(fused) if is_fused and n not in kept]
+    hashes = order_free_hashes(module, fused, wanted)
     sites = call_sites(module)
     passed: dict[Place, list[int]] = {}
     changed: dict[int, None] = {}
