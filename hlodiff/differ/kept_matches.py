@@ -215,9 +215,11 @@ class WholeMatch:
         found = self.pruned.matching_lines(key[0], key[1])
         if found is None:
             return None
-        lines = self.pruned.lines(0, key[0]), self.pruned.lines(1, key[1])
+        text = self.pruned.body_text(0, key[0])
         calls = []
-        for one, other in found:
+        calling = found if "=%" in text or "={%" in text else []
+        lines = (self.pruned.lines(0, key[0]), self.pruned.lines(1, key[1])) if calling else ([], [])
+        for one, other in calling:
             attributes = lines[0][one][3]
             if "%" in attributes:
                 olds, news = (
@@ -227,13 +229,14 @@ class WholeMatch:
                     (name, tuple(zip(self._indices(0, names), self._indices(1, news.get(name, ())), strict=False)))
                     for name, names in olds.items()
                 ]
+                if any(-1 in pair for _, pairs in groups for pair in pairs):
+                    return None  # another name than that of a computation
                 if groups:
                     calls.append((other, tuple(groups)))
-        parameters = sum(line[1].endswith(" parameter") for line in lines[0])
-        return PrintedPair(tuple(other for _, other in found), tuple(calls), parameters)
+        return PrintedPair(tuple(other for _, other in found), tuple(calls), text.count(" parameter("))
 
     def _indices(self, side: int, names: Iterable[str]) -> list[int]:
-        return [self.pruned.index[side][name] for name in names]
+        return [self.pruned.index[side].get(name, -1) for name in names]
 
     def texts(self) -> tuple[PrintedProgram, PrintedProgram] | None:
         """Both programs as they are printed, where not all was read."""

@@ -249,9 +249,7 @@ class PrunedPair:
         if here not in self.shared[side] or index == self.places[side][here]:
             return self.kept[side].get(here)
         name, fingerprint = self.name(side, index), self.fingerprints[side]
-        pairs = self._fingerprinter.equal_lines(
-            fingerprint, fingerprint, self.name(side, self.places[side][here]), name
-        )
+        pairs = fingerprint.equal_lines(self.name(side, self.places[side][here]), fingerprint, name)
         return [b for _, b in pairs] if pairs and any(a != b for a, b in pairs) else None
 
     @cached_property
@@ -260,13 +258,13 @@ class PrunedPair:
         old, new = ({span.name: n for n, span in enumerate(it.program.spans)} for it in self.fingerprints)
         return old, new
 
-    @cached_property
-    def _fingerprinter(self) -> TextFingerprinter:
-        return TextFingerprinter({}, False)
-
     def lines(self, side: int, index: int) -> list[LineParts]:
         """The parts of the lines of a computation of the whole."""
         return self.fingerprints[side].lines(self.name(side, index))
+
+    def body_text(self, side: int, index: int) -> str:
+        """The lines of a computation of the whole."""
+        return self.fingerprints[side].body(self.name(side, index))
 
     def key(self, side: int, index: int) -> int | None:
         """What the pruner knows a computation of the whole by."""
@@ -280,7 +278,7 @@ class PrunedPair:
             return [(n, n) for n in range(self.fingerprints[0].spans[names[0]].lines)]
         keys = self.key(0, old), self.key(1, new)
         if keys[0] is not None and keys[0] == keys[1]:
-            return self._fingerprinter.equal_lines(*self.fingerprints, *names)
+            return self.fingerprints[0].equal_lines(names[0], self.fingerprints[1], names[1])
         return TextFingerprinter({}, False).matching_lines(*self.fingerprints, *names)
 
     def name(self, side: int, index: int) -> str:

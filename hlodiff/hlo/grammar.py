@@ -667,6 +667,9 @@ def _metadata_range(attributes: str) -> tuple[int, int]:
     at = attributes.find(_METADATA_START)
     if at < 0:
         return 0, 0
+    is_last = attributes.find("}", at) == len(attributes) - 1  # usually, and then no regular expression is needed
+    if is_last and "\\" not in attributes and attributes.find('"', 0, at) < 0 and attributes.count('"', at) % 2 == 0:
+        return at, len(attributes)
     if attributes.find('"', 0, at) >= 0:
         before = _BEFORE_METADATA.match(attributes)
         if before is None or not attributes.startswith(_METADATA_START, before.end()):

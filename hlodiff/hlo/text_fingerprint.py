@@ -137,6 +137,7 @@ class TextFingerprint:
         keys, spans: by the name of each computation its key (None if only parsing can decide) and where its text is.
         scheduled: names of the computations whose printed order counts.
         own_channels: numbers of channels that one instruction of the program is on.
+        numbers: the number of each line of the computations in which no two lines have the same.
     """
 
     program: LazyComputations
@@ -144,7 +145,27 @@ class TextFingerprint:
     spans: dict[str, Span]
     scheduled: frozenset[str]
     own_channels: frozenset[str]
+    numbers: dict[str, list[int]]
     _lines: dict[str, list[LineParts]] = field(default_factory=dict)
+
+    def equal_lines(self, name: str, others: TextFingerprint, other: str) -> list[tuple[int, int]] | None:
+        """Match the lines of two computations that have one key.
+
+        Args:
+            name: a computation of this side.
+            others, other: a side whose keys can be compared with these, and a computation of it.
+
+        Returns:
+            Pairs of line numbers, those of this side ascending; None where the two are not equal after all.
+        """
+        ours, theirs = self.numbers.get(name), others.numbers.get(other)
+        if ours is None or theirs is None:  # the printed order was part of the key
+            lines = self.spans[name].lines
+            return [(n, n) for n in range(lines)] if lines == others.spans[other].lines else None
+        place = {number: n for n, number in enumerate(theirs)}
+        if place.keys() != set(ours):
+            return None
+        return [(n, place[number]) for n, number in enumerate(ours)]
 
     def lines(self, name: str) -> list[LineParts]:
         """The parts of the lines of a computation, taken apart once; see `parts_of_lines`."""
@@ -179,7 +200,6 @@ class TextFingerprinter:
     _by_opcode: dict[str, _ByOpcode] = field(default_factory=dict)
     _fresh: Iterator[int] = field(default_factory=count)
     _by_attributes: _ByAttributes = field(init=False)
-    _by_side: dict[int, tuple[TextFingerprint, _ByAttributes]] = field(default_factory=dict)
 
     def fingerprint(self, program: LazyComputations, entry: int, by_name: Container[str] = ()) -> TextFingerprint:
         """Give every computation its key.
@@ -190,6 +210,7 @@ class TextFingerprinter:
             by_name: computations that are known to be the same on both sides and unlike all others; see `same_names`.
         """
         keys: dict[str, int | None] = {}
+        numbers: dict[str, list[int]] = {}
         own_channels = _own_channels(program.text)
         self._by_attributes = _ByAttributes(self._by_opcode, self._fresh, own_channels=own_channels)
         self._by_attributes.keys_by_name = keys
@@ -201,10 +222,10 @@ class TextFingerprinter:
             elif name in by_name:
                 keys[name] = self._number(("same", name))
             else:
-                keys[name] = self._key(program.text, span, name in scheduled)
-        return TextFingerprint(program, keys, spans, scheduled, own_channels)
+                keys[name] = self._key(program.text, span, name in scheduled, numbers)
+        return TextFingerprint(program, keys, spans, scheduled, own_channels, numbers)
 
-    def _key(self, text: str, span: Span, scheduled: bool) -> int | None:
+    def _key(self, text: str, span: Span, scheduled: bool, numbers: dict[str, list[int]]) -> int | None:
         lines = parts_of_lines(text, span)
         if not lines:
             return None
@@ -214,6 +235,7 @@ class TextFingerprinter:
                 number = self._unordered(lines)
                 found = frozenset(number.values())
                 if len(found) == len(lines):
+                    numbers[span.name] = list(number.values())
                     return self._number((span.closing, number[root], found))
             return self._number((span.closing, self._in_order(lines, root)))
         except (KeyError, Unbalanced, _NeedsParsing):
@@ -254,36 +276,6 @@ class TextFingerprinter:
         if len(numbers) != len(ours) or numbers != place.keys() or one[roots[0]] != two[roots[1]]:
             return None
         return [(n, place[one[line[0]]]) for n, line in enumerate(ours)]
-
-    def equal_lines(
-        self, old: TextFingerprint, new: TextFingerprint, name: str, other: str
-    ) -> list[tuple[int, int]] | None:
-        """Match the lines of two computations that have one key.
-
-        Args:
-            old, new: the sides that they are on, or one side twice.
-            name, other: a computation of each.
-
-        Returns:
-            Pairs of line numbers, those of the old side ascending; None where the two are not equal after all.
-        """
-        ours, theirs = old.lines(name), new.lines(other)
-        numbers: list[dict[str, int]] = []
-        try:
-            for side, lines in ((old, ours), (new, theirs)):
-                known = self._by_side.get(id(side))
-                if known is None:
-                    known = side, _ByAttributes(self._by_opcode, self._fresh, own_channels=side.own_channels)
-                    known[1].keys_by_name = side.keys
-                    self._by_side[id(side)] = known  # with the side, so that no other can get its place in memory
-                self._by_attributes = known[1]
-                numbers.append({} if name in old.scheduled else self._unordered(lines))
-            place = {numbers[1].get(line[0], -1): n for n, line in enumerate(theirs)}
-            if len(place) < len(theirs) == len(ours):
-                return [(n, n) for n in range(len(ours))]  # the printed order was part of the key
-            return [(n, place[numbers[0][line[0]]]) for n, line in enumerate(ours)]
-        except (KeyError, Unbalanced, _NeedsParsing):
-            return None
 
     def _number(self, what: Hashable) -> int:
         return self.numbers.setdefault(what, len(self.numbers))
