@@ -67,6 +67,102 @@ def test_a_damaged_text_is_refused(text: str, what: str, at_once: bool, enlarge:
     assert what in shown and re.search(r"<text>:\d+:\d+: ", shown) and "^" in shown
 
 
+CALLS = """HloModule calls
+
+%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %c = f32[] add(%a, %b)
+}
+
+%fused (f0: f32[8], f1: f32[8]) -> f32[8] {
+  %f0 = f32[8]{0} parameter(0)
+  %f1 = f32[8]{0} parameter(1)
+  ROOT %f2 = f32[8]{0} multiply(%f0, %f1)
+}
+
+%wide (w0: f32[9], w1: f32[8]) -> f32[8] {
+  %w0 = f32[9]{0} parameter(0)
+  ROOT %w1 = f32[8]{0} parameter(1), metadata={op_name="a parameter(7)"}
+}
+
+%body (b0: (s32[], f32[8])) -> (s32[], f32[8]) {
+  ROOT %b0 = (s32[], f32[8]{0}) parameter(0)
+}
+
+%condition (c0: (s32[], f32[8])) -> pred[] {
+  %c0 = (s32[], f32[8]{0}) parameter(0)
+  ROOT %c1 = pred[] constant(false)
+}
+
+%yes (y0: f32[8]) -> f32[8] {
+  ROOT %y0 = f32[8]{0} parameter(0)
+}
+
+%no (n0: f32[]) -> f32[8] {
+  %n0 = f32[] parameter(0)
+  ROOT %n1 = f32[8]{0} broadcast(%n0), dimensions={}
+}
+
+%less (l0: f32[], l1: f32[]) -> pred[] {
+  %l0 = f32[] parameter(0)
+  %l1 = f32[] parameter(1)
+  ROOT %l2 = pred[] compare(%l0, %l1), direction=LT
+}
+
+ENTRY %main (x: f32[8], p: pred[], n: s32[]) -> (f32[8], (s32[], f32[8]), f32[8], f32[8], f32[], f32[8]) {
+  %x = f32[8]{0} parameter(0)
+  %p = pred[] parameter(1)
+  %n = s32[] parameter(2)
+  %zero = f32[] constant(0)
+  %state = (s32[], f32[8]{0}) tuple(%n, %x)
+  %fusion = f32[8]{0} fusion(%x, %x), kind=kLoop, calls=%fused
+  %while = (s32[], f32[8]{0}) while(%state), condition=%condition, body=%body
+  %branch = f32[8]{0} conditional(%p, %x, %zero), true_computation=%yes, false_computation=%no
+  %sort = f32[8]{0} sort(%x), dimensions={0}, to_apply=%less
+  %sum = f32[] reduce(%x, %zero), dimensions={0}, to_apply=%add
+  %every = f32[8]{0} all-reduce(%x), channel_id=1, replica_groups={{0,1}}, to_apply=%add
+  ROOT %all = (f32[8]{0}, (s32[], f32[8]{0}), f32[8]{0}, f32[8]{0}, f32[], f32[8]{0})
+    tuple(%fusion, %while, %branch, %sort, %sum, %every)
+}
+""".replace(")\n    tuple", ") tuple")
+WRONG_CALLS = [
+    (
+        "%f1 = f32[8]{0} parameter(1)",
+        "%f1 = f32[8]{0} constant({1, 2, 3, 4, 5, 6, 7, 8})",
+        "2 operands for 1 parameter of",
+    ),
+    ("calls=%fused", "calls=%wide", "f32[8] for parameter 0, a f32[9], of %wide"),
+    ("calls=%fused", "calls=%yes", "2 operands for 1 parameter of %yes"),
+    ("body=%body", "body=%yes", "(s32[], f32[8]) for parameter 0, a f32[8], of %yes"),
+    ("condition=%condition", "condition=%less", "1 operand for 2 parameters of %less"),
+    ("false_computation=%no", "false_computation=%yes", "f32[] for parameter 0, a f32[8], of %yes"),
+    ("to_apply=%less", "to_apply=%no", "2 values for 1 parameter of %no"),
+    ("dimensions={0}, to_apply=%add", "dimensions={0}, to_apply=%fused", "a single element for parameter 0, a f32[8],"),
+    (
+        "replica_groups={{0,1}}, to_apply=%add",
+        "replica_groups={{0,1}}, to_apply=%no",
+        "2 values for 1 parameter of %no",
+    ),
+    ("%b = f32[] parameter(1)", "%b = f32[] constant(3)", "2 values for 1 parameter of %add"),
+]
+
+
+@pytest.mark.parametrize("enlarge", [str, padded], ids=["small", "large"])
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize(("old", "new", "what"), WRONG_CALLS, ids=[row[1] for row in WRONG_CALLS])
+def test_operands_that_do_not_fit_what_is_called_are_refused(
+    old: str, new: str, what: str, at_once: bool, enlarge: Callable[[str], str]
+) -> None:
+    assert old in CALLS
+    good, wrong = enlarge(CALLS), enlarge(CALLS.replace(old, new, 1))
+    diff(read_hlo(good, at_once=at_once), read_hlo(good.replace("add(", "subtract("), at_once=at_once))
+    with pytest.raises(HlodiffError) as error:
+        diff(read_hlo(good, at_once=at_once), read_hlo(wrong, at_once=at_once))
+    shown = error.value.render()
+    assert what in re.sub(r"\{[\d,]*\}", "", shown) and re.search(r"<text>:\d+:\d+: ", shown) and "^" in shown
+
+
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_layout_that_does_not_close_is_refused(at_once: bool) -> None:
     damaged = re.sub(r"\{0\} multiply\(", "{0 multiply(", TEXT, count=1)

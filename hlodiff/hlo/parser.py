@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, overload
 
 from hlodiff.errors import ReadError
+from hlodiff.hlo.call_signatures import call_error
 from hlodiff.hlo.garbage import without_garbage_collection
 from hlodiff.hlo.grammar import (
     ATTRIBUTE_KEY,
@@ -236,6 +237,8 @@ class _TextReader:
     checks_result: bool = True
     done: list[Computation] = field(default_factory=list)
     entry: int = -1
+    # The shapes of the parameters of each computation that was read, by its index.
+    parameters: dict[int, tuple[Shape, ...]] = field(default_factory=dict)
 
     def error(self, what: str, line: int, column: int = 0, hint: str = "") -> ReadError:
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
@@ -301,6 +304,8 @@ def _read_lines(text: str, path: str, at_once: bool | None, places: Places | Non
         reader.entry = 0
     if cycle := call_cycle(reader.done):
         raise reader.error(*cycle, hint=CYCLE_HINT)
+    for computation in reader.done:
+        _check_calls(reader, computation, reader.parameters.__getitem__)
     done = reader.done if places is None else [_with_places(computation, places) for computation in reader.done]
     return Module(name, "compiled", tuple(done), reader.entry, attributes, reader.tails.frames.frames())
 
@@ -335,6 +340,12 @@ def _read_later(text: str, path: str, places: Places | None) -> Module | None:
         return None
     tails = AttributeReader({span.name: n for n, span in enumerate(spans)}, reader.tails.frames)
     whole: list[Module] = []
+    known: dict[int, tuple[Shape, ...]] = {}
+
+    def parameters(index: int) -> tuple[Shape, ...]:
+        if index not in known:
+            known[index] = _parameters_of(text, spans[index])
+        return known[index]
 
     def read(index: int, instructions: Sequence[str] | None) -> Computation:
         span = spans[index]
@@ -345,10 +356,13 @@ def _read_later(text: str, path: str, places: Places | None) -> Module | None:
         part = _TextReader(path, lines, tails, span.line, index, places, whole_body)
         try:
             _read_computation(part, 1)
+            _check_calls(part, part.done[0], parameters)
         except ReadError as error:
             if places is not None:
                 raise
             return _read_again(text, path, error, spans, index)
+        if whole_body:
+            known.update(part.parameters)
         if not whole and calls_later(index, part.done[0]):  # not XLA's order: are calls acyclic?
             whole.append(_read_lines(text, path, True, places))
         return part.done[0] if places is None else _with_places(part.done[0], places)
@@ -547,7 +561,7 @@ def _close(reader: _TextReader, open_: _OpenComputation, number: int) -> Computa
     instructions = open_.instructions
     if not instructions:
         raise reader.error(f"computation %{open_.name} has no instruction", number, 1)
-    _check_parameters(reader, open_)
+    reader.parameters[reader.computations_before + len(reader.done)] = _read_parameters(reader, open_)
     for position, operands, predecessors in open_.late:
         old = instructions[position]
         place = old.line - reader.lines_before
@@ -589,21 +603,55 @@ def _check_result(reader: _TextReader, computation: Computation, line: int) -> N
         raise reader.error(what, line, reader.lines[line - 1].rfind("->") + 1)
 
 
-def _check_parameters(reader: _TextReader, open_: _OpenComputation) -> None:
-    """Refuse two parameters of one number, and a number without those below it: nobody could tell what is meant."""
-    lines: dict[str, int] = {}
+def _read_parameters(reader: _TextReader, open_: _OpenComputation) -> tuple[Shape, ...]:
+    """The shapes of the parameters, in order.
+
+    Two parameters of one number, and a number without those below it, are refused: nobody could tell what is meant.
+    """
+    found: dict[str, Instruction] = {}
     for it in open_.instructions:
         if it.opcode == "parameter":
-            number, line = it.literal or "", it.line - reader.lines_before
-            if number in lines:
+            number = it.literal or ""
+            if number in found:
+                line = it.line - reader.lines_before
                 column = reader.lines[line - 1].find(f"parameter({number})") + 1
                 raise reader.error(f"parameter {number} of %{open_.name} is defined twice", line, column)
-            lines[number] = line
-    for number, line in lines.items():
-        if int(number) >= len(lines):
+            found[number] = it
+    for number, it in found.items():
+        if int(number) >= len(found):
+            line = it.line - reader.lines_before
             column = reader.lines[line - 1].find(f"parameter({number})") + 1
-            what = f"parameter {number} of %{open_.name}, which has {len(lines)}: they count from 0"
+            what = f"parameter {number} of %{open_.name}, which has {len(found)}: they count from 0"
             raise reader.error(what, line, column)
+    return tuple([it.shape for it in sorted(found.values(), key=lambda it: int(it.literal or 0))])
+
+
+def _parameters_of(text: str, span: Span) -> tuple[Shape, ...]:
+    """The shapes of the parameters of a computation that is not read, in order."""
+    found: dict[int, Shape] = {}
+    at = text.find(_PARAMETER, span.body, span.end)
+    while at >= 0:
+        begin = text.rfind("\n", 0, at) + 1
+        line, here = text[begin : text.find("\n", at)], at - begin
+        start = INSTRUCTION_START.match(line)
+        if start is not None:
+            position = start.end()
+            end = closing(line, position) + 1 if line[position : position + 1] == "(" else line.find(" ", position)
+            if end == here:  # and no string that says it
+                found[int(line[here + len(_PARAMETER) : line.find(")", here)])] = read_shape(line[position:end])
+        at = text.find(_PARAMETER, at + 1, span.end)
+    return tuple(found[number] for number in sorted(found))
+
+
+def _check_calls(reader: _TextReader, computation: Computation, parameters: Callable[[int], tuple[Shape, ...]]) -> None:
+    """Refuse a call whose operands are not what the parameters of the computation ask for."""
+    for it in computation.instructions:
+        if it.calls and (wrong := call_error(computation.instructions, it, parameters)):
+            callee, what = wrong
+            name = next(name for name, index in reader.tails.computations.items() if index == callee)
+            line = it.line - reader.lines_before
+            column = reader.lines[line - 1].rfind(name) + 1
+            raise reader.error(f"%{it.name} gives {what} of %{name}", line, column)
 
 
 def _indices(reader: _TextReader, open_: _OpenComputation, names: Sequence[str], line: int) -> tuple[int, ...]:
