@@ -6,11 +6,13 @@ import importlib
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from examples.cases.__main__ import PROGRAMS, names, unpack
+from examples.cases.__main__ import _copied as copied
 from hlodiff.cli.entry import run
 from hlodiff.registry import registrations
 
@@ -64,3 +66,10 @@ def test_the_command_lists_the_cases_and_compares_recorded_programs() -> None:
     assert [line.split()[0] for line in listed.stdout.splitlines()] == names()
     done = subprocess.run([*command, "donated", "--recorded"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "temp 196 B -> 512.0 MiB" in done.stdout
+
+
+def test_hlodiff_is_built_from_a_copy_that_has_all_that_building_needs(tmp_path: Path) -> None:
+    copy = copied(tmp_path)
+    project = tomllib.loads((copy / "pyproject.toml").read_text())["project"]
+    assert (copy / project["readme"]).is_file() and (copy / "hlodiff" / "__main__.py").is_file()
+    assert not list(copy.rglob("__pycache__"))

@@ -102,9 +102,18 @@ def _environment(folder: Path, requirements: Sequence[str], target: str) -> Path
         wanted += [f"{plugin}=={version}" for plugin in _PLUGINS] + ["nvidia-cuda-nvcc-cu12"]
     interpreter = folder / "bin" / "python"
     print(f"installing {' '.join(wanted)}", file=sys.stderr)
-    if _run([str(interpreter), "-m", "pip", "install", "--quiet", str(ROOT), *wanted], folder):
+    if _run([str(interpreter), "-m", "pip", "install", "--quiet", str(_copied(folder)), *wanted], folder):
         raise SystemExit("pip could not install them")
     return interpreter
+
+
+def _copied(folder: Path) -> Path:
+    """hlodiff's sources beside the environment: building a package writes into its folder."""
+    source = folder / "hlodiff"
+    shutil.copytree(ROOT / "hlodiff", source / "hlodiff", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    return source
 
 
 def _run(command: list[str], folder: Path, *, quiet: bool = False) -> int:
