@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 from hlodiff.differ import ProgramComparison, diff
 from hlodiff.hlo import read_text
 from hlodiff.report import Report, ToolchainChange, upgrade_text
 from hlodiff.report.upgrade_table import sums, totals, upgrade_changes, upgrade_json, upgrade_markdown
+from hlodiff.report.view_builder import build_view
+from hlodiff.workflows.environments import OtherEnvironment, imported_as
+from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide, library_lines
+from hlodiff.workflows.upgrade import _library_lines as read_library_lines
 
 TANH = "HloModule m\n\nENTRY e {\n  %p.1 = f32[8]{0} parameter(0)\n  ROOT %n.2 = f32[8]{0} tanh(%p.1)\n}\n"
 
@@ -110,6 +115,129 @@ def test_other_forms_have_the_same_numbers() -> None:
     assert "gpu\\|x" in text and "\x1b" not in text
     assert "2 changed by the compiler alone" in text.rstrip().split("\n")[-1]
     assert "<details>" in upgrade_markdown(REPORT, details=True)
+
+
+TABLES = """HloModule m, entry_computation_layout={{(f32[8]{{0}})->f32[8]{{0}}}}
+
+FileNames
+1 "/env/lib/python3.11/site-packages/optax/_src/base.py"
+2 "/project/net.py"
+
+FunctionNames
+1 "update"
+2 "step"
+
+FileLocations
+1 {{file_name_id=1 function_name_id=1 line={line} end_line={line} column=1 end_column=9}}
+2 {{file_name_id=2 function_name_id=2 line=9 end_line=9 column=1 end_column=9}}
+
+StackFrames
+1 {{file_location_id=2 parent_frame_id=1}}
+2 {{file_location_id=1 parent_frame_id=2}}
+
+ENTRY e {{
+  p = f32[8]{{0}} parameter(0)
+  ROOT r = f32[8]{{0}} {opcode}(p), metadata={{op_name="jit(step)/{opcode}" stack_frame_id=2}}
+}}
+"""
+OPTAX = (ToolchainChange("optax", "0.2.5", "0.2.8", ()),)
+
+
+def of_a_library(lines: SourceLines | None, costs: tuple[float, float] = (8, 1024)) -> Report:
+    old, new = (read_text(TABLES.format(line=n, opcode=opcode)) for n, opcode in ((2, "sine"), (3, "tanh")))
+    facts = tuple({"memory.temp": cost * 1024} for cost in costs)
+    programs = tuple(
+        ProgramComparison("train", "cpu", stage, "changed", diff(old, new), *facts)  # type: ignore[arg-type]
+        for stage in ("stablehlo", "compiled")
+    )
+    return Report(
+        "diff", "optax 0.2.5", "optax 0.2.8", programs, toolchain=OPTAX, root="/project", same_code=True,
+        packages=("optax",), source_line=lines,
+    )  # fmt: skip
+
+
+def test_a_library_is_told_at_its_line_with_your_own_as_the_caller_and_with_both_texts(tmp_path: Path) -> None:
+    file = "site-packages/optax/_src/base.py"
+    texts = ({file: ["import jax", "    y = jnp.sin(x)"]}, {file: ["import jax", "", "    y = jnp.tanh(x)"]})
+    side = SourceSide(WORK_TREE)
+    text = upgrade_text(of_a_library(SourceLines(tmp_path, (side, side), texts)), width=120)
+    assert "; optax/_src/base.py:3, called from net.py:9\n" in text.split("\n\n")[1] + "\n"
+    rows = [row.strip() for row in text.splitlines()]
+    at = rows.index("optax/_src/base.py:3 (update), called from net.py:9 (step) (was optax/_src/base.py:2 (update))")
+    assert rows[at + 1 : at + 3] == ["- y = jnp.sin(x)", "+ y = jnp.tanh(x)"]
+    assert any(row.startswith("what to do: keep 'optax==0.2.5' while the cost of train counts") for row in rows)
+    assert "for its maintainers: hlodiff upgrade 'optax==0.2.8' --name 'train' --details --format markdown" in rows
+    assert "    + y = jnp.tanh(x)" in upgrade_markdown(of_a_library(SourceLines(tmp_path, (side, side), texts)))
+    value = json.loads(upgrade_json(of_a_library(None)))
+    assert value["report"]["sheet"]["functions"][0]["where"]["caller"] == "net.py:9 (step)"
+
+
+def test_what_costs_no_more_is_to_be_installed_and_another_jax_gets_no_such_advice() -> None:
+    words = "what to do: no program costs more; install 'optax==0.2.8', then hlodiff check\n"
+    assert words in upgrade_text(of_a_library(None, (1024, 8)))
+    assert "what to do" not in upgrade_text(REPORT)
+    jax = ToolchainChange("jax", "0.9.2", "0.10.2", ("cpu",))
+    assert "what to do" not in upgrade_text(replace(of_a_library(None), toolchain=(jax, *OPTAX)))
+
+
+def test_a_library_whose_version_is_the_same_is_told_at_your_line(tmp_path: Path) -> None:
+    text = upgrade_text(replace(of_a_library(None), packages=("flax",)), width=120)
+    assert "; net.py:9\n" in text.split("\n\n")[1] + "\n"
+    assert "called from" not in text and "base.py" not in text
+
+
+ROWS = """HloModule m
+
+ENTRY e {{
+  p = f32[64,64]{{0}} parameter(0)
+  s = f32[64,64]{{0}} {opcode}(p), metadata={{source_file="/x/site-packages/optax/a.py" source_line=1}}
+  ROOT r = f32[64,64]{{0}} {work}, metadata={{source_file="/x/site-packages/optax/a.py" source_line=2}}
+}}
+"""
+
+
+def test_in_a_library_the_line_that_costs_most_comes_first_whatever_else_was_edited(tmp_path: Path) -> None:
+    works = "negate(s)", "dot(s, s), lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    old, new = (read_text(ROWS.format(opcode=o, work=w)) for o, w in zip(("sine", "tanh"), works, strict=True))
+    programs = (ProgramComparison("train", "cpu", "stablehlo", "changed", diff(old, new)),)
+    texts = [{"site-packages/optax/a.py": [line, "loop(x)"]} for line in ("sin(x)", "tanh(x)")]
+    side = SourceSide(WORK_TREE)
+    lines = SourceLines(tmp_path, (side, side), (texts[0], texts[1]))
+    report = replace(of_a_library(lines), programs=programs)
+    for packages, first in ((("optax",), "optax/a.py:2"), ((), "optax/a.py:1")):
+        view = build_view(replace(report, packages=packages)).functions[0]
+        assert view.stages[0].lines[0].where == first
+
+
+def test_only_python_of_the_library_itself_is_read(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    for file in ("optax/a.py", "optax/secret.txt", "flax/b.py"):
+        (site / file).parent.mkdir(parents=True, exist_ok=True)
+        (site / file).write_text("first\nsecond\n")
+    (tmp_path / "outside.py").write_text("secret\n")
+    (site / "optax" / "link.py").symlink_to(tmp_path / "outside.py")
+    names = ["optax/a.py", "optax/secret.txt", "flax/b.py", "optax/link.py", "optax/../../outside.py", "optax/none.py"]
+    files = [*(f"site-packages/{name}" for name in names), "optax/a.py", str(site / "optax/a.py")]
+    assert library_lines(files, ["optax"], site) == {"site-packages/optax/a.py": ["first", "second"]}
+    assert library_lines(files, ["optax"], tmp_path) == {}
+    assert library_lines(files, [], site) == {}
+    # What no library is known of is no file of the project either.
+    side = SourceSide(WORK_TREE)
+    assert SourceLines(tmp_path, (side, side))("f", "cpu", 1, "site-packages/optax/a.py", 1) == ""
+
+
+def test_the_sources_of_both_environments_are_read(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    (site / "click").mkdir(parents=True)
+    (site / "click" / "core.py").write_text("# of the other environment\n")
+    text = TABLES.format(line=1, opcode="tanh").replace("optax/_src/base.py", "click/core.py")
+    found = diff(read_text(text), read_text(text.replace(" tanh(", " sine(")))
+    programs = (ProgramComparison("train", "cpu", "stablehlo", "changed", found),)
+    other = OtherEnvironment(Path("python"), {}, {"click": "0"}, {"click": str(site)})
+    old, new = read_library_lines(programs, ["click"], other)
+    assert "from __future__ import annotations" in old["site-packages/click/core.py"]
+    assert new == {"site-packages/click/core.py": ["# of the other environment"]}
+    assert imported_as("click") == ("click",) and imported_as("no-such-package") == ()
 
 
 def test_nothing_to_compare() -> None:

@@ -6,7 +6,7 @@ Both forms are read: tables with `stack_frame_id`, and the older inline `source_
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
@@ -174,6 +174,31 @@ def own_frame(source: Iterable[Frame]) -> Frame | None:
     frames = tuple(source)
     own = (frame for frame in _of_this_call(frames) if not is_library(frame.file))
     return next(own, frames[0] if frames else None)
+
+
+def package_frame(source: Iterable[Frame], packages: Sequence[str]) -> tuple[Frame | None, Frame | None]:
+    """The innermost frame of the user's own code or of one of some packages, and the user's own frame that called it.
+
+    Args:
+        source: a stack, innermost first.
+        packages: as they are imported.
+
+    Returns:
+        what `own_frame` gives, or a package's frame; then the caller, None where the user's own code is the first.
+
+    Example:
+        >>> stack = (Frame("site-packages/jax/a.py", 9), Frame("site-packages/optax/b.py", 3), Frame("net.py", 12))
+        >>> [frame.file for frame in package_frame(stack, ["optax"])]
+        ['site-packages/optax/b.py', 'net.py']
+    """
+    frames = _of_this_call(tuple(source)) if packages else ()
+    heads = tuple(f"{_INSTALLED}{package}/" for package in packages)
+    for position, frame in enumerate(frames):
+        if not is_library(frame.file):
+            return frame, None
+        if portable_file(frame.file).startswith(heads):
+            return frame, next((one for one in frames[position:] if not is_library(one.file)), None)
+    return own_frame(source), None
 
 
 def _of_this_call(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:

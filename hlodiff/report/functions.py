@@ -16,7 +16,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES
-from hlodiff.hlo.metadata import is_library, own_frame, shown_file
+from hlodiff.hlo.metadata import is_library, package_frame, shown_file
 from hlodiff.hlo.model import Frame
 from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
 from hlodiff.report.headline import headline, stories_of
@@ -38,6 +38,7 @@ from hlodiff.report.view import (
     Verdict,
 )
 from hlodiff.report.wording import Place, format_place, many
+from hlodiff.report.wording import place as place_of
 
 WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
@@ -115,6 +116,7 @@ def _function(
     if cause:
         where = None
     at = f"{where.file}:{where.line}" if where else ""
+    at += f", called from {where.caller.partition(' (')[0]}" if where and where.caller else ""
     return FunctionView(
         name=name,
         verdict=verdict,
@@ -391,7 +393,9 @@ class _Lines:
             before = self._replaced_by(program, 0, new, after)
         elif new is None and not after:
             after = self._replaced_by(program, 1, old, before)
-        was = format_place(old) if new is not None and old is not None and old != new else ""
+        was = ""
+        if new is not None and old is not None and old != new:
+            was = format_place(replace(old, caller="") if old.caller == new.caller else old)
         return ChangedLine(format_place(new or old), was, before, after)
 
     def _replaced_by(self, program: ProgramComparison, side: int, place: Place | None, text: str) -> str:
@@ -400,22 +404,27 @@ class _Lines:
         return "" if self._has(program, 1 - side, place, other) else other
 
     def _source(self, program: ProgramComparison, side: int, place: Place | None) -> str:
-        if place is None or place.library or self.report.source_line is None:
+        if place is None or self.report.source_line is None or (place.library and not self.report.packages):
             return ""
-        return self.report.source_line(program.name, program.target, side, place.file, place.line).strip()
+        return self.report.source_line(program.name, program.target, side, _stored(place), place.line).strip()
 
     def _has(self, program: ProgramComparison, side: int, place: Place | None, text: str) -> bool:
         """Whether the other side has a line of one side too, so that it is no line that somebody wrote or deleted."""
         known = self.report.source_line
         if place is None or not text or known is None:
             return False
-        return known.has(program.name, program.target, side, place.file, text)
+        return known.has(program.name, program.target, side, _stored(place), text)
 
     def _order(self, line: ChangedLine, groups: Sequence[EditGroup]) -> tuple[object, ...]:
         kinds = any(group.kind in _NEW_AND_GONE for group in groups)
         weight = min(group.weight for group in groups)
         nowhere = not line.where and not any(map(self._is_argument, groups))
-        return nowhere, bool(line.where), not _is_edited(line), weight, not kinds, min(map(self._position, groups))
+        first = min(map(self._position, groups))
+        if self.report.packages:  # of a library somebody edited many lines: what costs most is the cause
+            costs = ([cost.flops if cost else 0 for cost in group.cost] for group in groups)
+            work = max(abs(new - old) for old, new in costs)
+            return nowhere, bool(line.where), weight, -work, not _is_edited(line), not kinds, first
+        return nowhere, bool(line.where), not _is_edited(line), weight, not kinds, first
 
     def _is_argument(self, edit_group: EditGroup) -> bool:
         """Whether a change of an argument is among it, which comes before what follows from it."""
@@ -445,10 +454,12 @@ class _Lines:
                 for count, module, site in zip(counts, (diff.old, diff.new), pair, strict=True):
                     if site is not None:
                         origins = self.origins.setdefault(id(module), Origins(module))
-                        place = shown_place(origins.stack(site.computation, site.instruction), self.report.root)
+                        stack = origins.stack(site.computation, site.instruction)
+                        place = shown_place(stack, self.report.root, self.report.packages)
                         count.update([place] if place else [])
-            if not edit.sites and (place := shown_place(edit.source, self.report.root)):  # a fact of the module
-                counts[1][place] += 1
+            if not edit.sites:  # a fact of the module
+                place = shown_place(edit.source, self.report.root, self.report.packages)
+                counts[1].update([place] if place else [])
         old, new = (count.most_common(1)[0][0] if count else None for count in counts)
         return old, new
 
@@ -499,22 +510,33 @@ def _where(own: Sequence[ProgramText], report: Report, stages: Sequence[StageVie
     first = next((line.where for stage in stages for line in stage.lines if line.where), "")
     places = [place for text in own for group in text.edit_groups for place in lines.places(group)[::-1] if place]
     known = [place for place in places if format_place(place) == first]
-    mine = [place for place in (*known, *places) if not place.library]
+    mine = [place for place in (*known, *places) if not place.library and not report.packages]
     return next(iter((*mine, *known, *places)), None)
 
 
-def shown_place(source: tuple[Frame, ...], root: str) -> Place | None:
-    """The user's own line of a call stack; a library's where there is no other.
+def _stored(place: Place) -> str:
+    """Its file as programs name it."""
+    return f"site-packages/{place.file}" if place.library else place.file
+
+
+def shown_place(source: tuple[Frame, ...], root: str, packages: Sequence[str] = ()) -> Place | None:
+    """The user's own line of a call stack; a library's where there is no other, or where it is asked for.
+
+    Args:
+        source: the stack, innermost first.
+        root: the project's folder.
+        packages: libraries whose own line is told, with the user's own line as its caller.
 
     Example:
         >>> shown_place((Frame("model.py", 31, "loss"),), "").line
         31
     """
-    frame = own_frame(source)
+    frame, caller = package_frame(source, packages)
     if frame is None:
         return None
     function = frame.function.replace("<locals>.", "")
-    return Place(shown_file(frame.file, root), frame.line, function, is_library(frame.file))
+    called = place_of((caller,), root) if caller else ""
+    return Place(shown_file(frame.file, root), frame.line, function, is_library(frame.file), called)
 
 
 # --- all functions together ------------------------------------------------------------------------------------------

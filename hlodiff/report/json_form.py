@@ -163,5 +163,5 @@ def _one_sided() -> dict[str, Any]:
 
 
 def _table(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A record as a table; passes of XLA are told only where they were asked for."""
-    return {name: value for name, value in fields if name != "passes" or value}
+    """A record as a table; passes of XLA and who called a library are told only where they were asked for."""
+    return {name: value for name, value in fields if name not in ("passes", "caller") or value}

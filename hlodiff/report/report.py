@@ -55,6 +55,7 @@ class Report:
         run_parts: what the run spent its time on, where that was asked for.
         scenarios: every compared scenario.
         same_code: whether both sides are the same code, as where only versions are exchanged.
+        packages: libraries, as they are imported, whose versions are compared: a change is told at their line.
         registered: file and line at which each function is registered, where that is known.
         threshold: the share of a number below which reports count a change instead of listing it.
         source_line: the text of a line of Python on a side (0 old, 1 new) of a program, see `SourceLine`; None where
@@ -77,6 +78,7 @@ class Report:
     run_parts: RunParts = ()
     scenarios: tuple[TraceComparison, ...] = ()
     same_code: bool = False
+    packages: tuple[str, ...] = ()
     registered: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     threshold: float = 0.01
     source_line: SourceLine | None = field(default=None, repr=False, compare=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
@@ -259,6 +260,20 @@ def _function_lines(function: FunctionView, programs: list[ProgramComparison], r
         yield from _stage_lines(stage, on.strip(), report, indent=4)
     if function.shared:
         yield Line(2, f"shared with other functions: {function.shared}", wrap=True)
+
+
+def written_lines(function: FunctionView, report: Report) -> Iterator[Line]:
+    """What changed in the StableHLO of a function, line by line of Python, with both texts where they are known.
+
+    Example:
+        >>> list(written_lines(FunctionView("f", "same", "same cost"), Report("diff", "a", "b", ())))
+        []
+    """
+    for stage in function.stages:
+        if stage.stage == "stablehlo":
+            yield from _stage_lines(replace(stage, left=0), f"StableHLO{format_targets(stage.targets)}", report)
+            if stage.left:
+                yield Line(4, f"... and {many(stage.left, 'more change')}, --details lists them", wrap=True)
 
 
 def _stage_lines(stage: StageView, head: str, report: Report, indent: int = 2) -> Iterator[Line]:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import Any, Literal
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.functions import WORST
-from hlodiff.report.lines import clip, code, escape_markdown, json_text, lay_out, printable
+from hlodiff.report.lines import Line, clip, code, escape_markdown, json_text, lay_out, printable
 from hlodiff.report.markdown import numbers_table, to_markdown
 from hlodiff.report.markdown_functions import SIGNS, verdict_words
 from hlodiff.report.report import Report
 from hlodiff.report.rows import key_numbers
 from hlodiff.report.stories import reordered_write
-from hlodiff.report.text import number_lines, to_terminal
+from hlodiff.report.text import number_lines, to_terminal, written_lines
 from hlodiff.report.verdict import MARKS, both_sides, judged, verdict_of
 from hlodiff.report.view import Number, Verdict
 from hlodiff.report.view_builder import build_view
@@ -139,6 +139,8 @@ def upgrade_text(report: Report, width: int = 100, color: bool = False, details:
     ]
     lines += ["", *_verdict(report), *_table(rows, width), ""] if any(_is_compared(row) for row in rows) else []
     lines += _numbers(report, width)
+    lines += lay_out(list(_at_libraries(report)), width=width).split("\n")[:-1]
+    lines += _what_to_do(report, rows)
     lines += [line for text in _not_checked(rows) for line in text]
     text = "".join(printable(line) + "\n" for line in lines)
     if details:
@@ -156,6 +158,45 @@ def _verdict(report: Report) -> Iterator[str]:
 def _numbers(report: Report, width: int) -> list[str]:
     """In how many programs each number got worse and better."""
     return lay_out(number_lines(build_view(report).numbers), width=width).split("\n")[:-1]
+
+
+_MOST_FUNCTIONS = 3
+
+
+def _at_libraries(report: Report) -> Iterator[Line]:
+    """Of the functions that libraries of other versions changed most: the lines, called from where, and both texts."""
+    if not report.packages:
+        return
+    functions = build_view(replace(report, all=False)).functions
+    changed = [one for one in functions if any(stage.stage == "stablehlo" for stage in one.stages)]
+    for function in changed[:_MOST_FUNCTIONS]:
+        yield Line(0, function.name, style="bold")
+        yield from written_lines(function, report)
+        yield Line(0, "")
+    if len(changed) > _MOST_FUNCTIONS:
+        yield Line(0, f"... and {many(len(changed) - _MOST_FUNCTIONS, 'more function')}")
+        yield Line(0, "")
+
+
+def _what_to_do(report: Report, rows: Sequence[UpgradeChange]) -> list[str]:
+    """What to do about a library's other version; nothing where jax itself or the compiler is another one."""
+    libraries = [one for one in report.toolchain if not one.targets]
+    if not report.packages or len(libraries) < len(report.toolchain) or not any(map(_is_compared, rows)):
+        return []
+    names = dict.fromkeys(row.name for row in rows if row.cost in ("worse", "mixed") and row.verdict == "lowering")
+    wanted = " ".join(f"'{one.what}=={one.new}'" for one in libraries)
+    if not names:
+        if any(row.cost in ("worse", "mixed") for row in rows):
+            return []
+        return [f"what to do: no program costs more; install {wanted}, then hlodiff check", ""]
+    kept = " ".join(f"'{one.what}=={one.old}'" for one in libraries if one.old != "none")
+    keep = f"keep {kept}" if kept else "leave it out"
+    return [
+        f"what to do: {keep} while the cost of {format_names(list(names))} counts, or look at the lines above for an "
+        "option that brings the old program back;",
+        f"  for its maintainers: hlodiff upgrade {wanted} --name '{next(iter(names))}' --details --format markdown",
+        "",
+    ]
 
 
 def _on(targets: Sequence[str]) -> str:
@@ -259,6 +300,8 @@ def upgrade_markdown(report: Report, details: bool = False) -> str:
         mark = verdict_words(row.cost) if cost else ""
         lines.append(f"| {' | '.join([code(name), code(target), mark, *map(escape_markdown, rest)])} |")
     lines += ["", *numbers_table(view, several=1)]
+    lines += [f"    {line}" for line in lay_out(list(_at_libraries(report)), width=160).split("\n")]
+    lines += [escape_markdown(line) for line in _what_to_do(report, rows)]
     for block in _not_checked(rows):
         words = [line.strip() for line in block if line]
         lines += [f"- {escape_markdown('; '.join(words))}"]

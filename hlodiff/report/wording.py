@@ -227,10 +227,13 @@ def format_place(where: Place | None) -> str:
         >>> from hlodiff.report.view import Place
         >>> format_place(Place("model.py", 31, "loss"))
         'model.py:31 (loss)'
+        >>> format_place(Place("optax/_a.py", 3, "update", library=True, caller="model.py:31 (loss)"))
+        'optax/_a.py:3 (update), called from model.py:31 (loss)'
     """
     if where is None:
         return ""
-    return f"{where.file}:{where.line}" + (f" ({where.function})" if where.function else "")
+    function = f" ({where.function})" if where.function else ""
+    return f"{where.file}:{where.line}{function}" + (f", called from {where.caller}" if where.caller else "")
 
 
 def format_targets(targets: Sequence[str]) -> str:
@@ -295,9 +298,16 @@ def format_memory_space(space: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of Python: the file relative to the project, or to a library's folder where `library` is set."""
+    """A line of Python: the file relative to the project, or to a library's folder where `library` is set.
+
+    Args:
+        file, line, function: which.
+        library: whether it is no line of the user's own.
+        caller: the user's own line that called the library, `net.py:12 (step)`; "" where it is not told.
+    """
 
     file: str
     line: int
     function: str = ""
     library: bool = False
+    caller: str = ""

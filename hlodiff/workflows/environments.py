@@ -16,7 +16,7 @@ import sysconfig
 import venv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,8 @@ def v(n):
     except m.PackageNotFoundError: return None
 names = json.loads(sys.argv[1])
 print(json.dumps({"python": list(sys.version_info[:3]), "found": {n: bool(u.find_spec(n)) for n in names["modules"]},
-                  "versions": {n: v(n) for n in names["packages"]}}))
+                  "versions": {n: v(n) for n in names["packages"]},
+                  "places": {n: str(m.distribution(n).locate_file("")) for n in names["packages"] if v(n)}}))
 """
 
 
@@ -63,11 +64,13 @@ class OtherEnvironment:
         python: its interpreter.
         env: environment variables under which hlodiff is found there.
         versions: of the packages that were asked for, by name; None where one is not installed.
+        places: the folder in which each of them is installed.
     """
 
     python: Path
     env: dict[str, str]
     versions: dict[str, str | None]
+    places: dict[str, str]
 
     @property
     def label(self) -> str:
@@ -78,6 +81,29 @@ class OtherEnvironment:
 def installed_versions(names: Iterable[str]) -> dict[str, str | None]:
     """The versions of packages in the environment that runs this; None where one is not installed."""
     return {name: _version(name) for name in names}
+
+
+def imported_as(package: str) -> tuple[str, ...]:
+    """The names under which an installed package is imported; () where it is not installed here.
+
+    Example:
+        >>> imported_as("PyYAML")
+        ('yaml',)
+    """
+    try:
+        files = distribution(package).files or ()
+    except PackageNotFoundError:
+        return ()
+    heads = {file.parts[0] for file in files if len(file.parts) > 1 and file.suffix == ".py"}
+    return tuple(sorted(head for head in heads if head.isidentifier() and not head.startswith("_")))
+
+
+def installed_in(package: str) -> Path | None:
+    """The folder in which a package is installed here; None where it is not."""
+    try:
+        return Path(str(distribution(package).locate_file("")))
+    except PackageNotFoundError:
+        return None
 
 
 def label_of(versions: Mapping[str, str | None], others: Mapping[str, str | None]) -> str:
@@ -129,7 +155,7 @@ def other_environment(
         if existing:
             _refuse_others(requirements, found["versions"], interpreter)
         _lend(temporary / "lent", found)
-        yield OtherEnvironment(interpreter, env, found["versions"])
+        yield OtherEnvironment(interpreter, env, found["versions"], found["places"])
     finally:
         held.cleanup()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from hlodiff.snapshots.trees import git
 WORK_TREE = "work tree"
 _MOST_BYTES = 4 * 1024**2  # of a file of Python
 _LONGEST = 300
+_INSTALLED = "site-packages/"
+_MOST_FILES = 200  # of libraries, on each side
 _MOST_FOLDERS = 40  # whose commit is asked for: 10 ms each, and nobody reads the lines of more functions
 
 
@@ -37,6 +39,7 @@ class SourceLines:
     Args:
         root: the project's folder; files are named relative to it.
         sides: the old and the new one; None where nothing is known of it.
+        libraries: the lines of files of libraries on both sides, by name (`site-packages/optax/_src/base.py`).
 
     Example:
         >>> lines = SourceLines(Path("."), (SourceSide("HEAD"), SourceSide(WORK_TREE)))
@@ -46,11 +49,12 @@ class SourceLines:
 
     root: Path
     sides: tuple[SourceSide | None, SourceSide | None]
+    libraries: tuple[Mapping[str, Sequence[str]], Mapping[str, Sequence[str]]] = ({}, {})
     _files: dict[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     _commits: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def __call__(self, name: str, target: str | None, side: int, file: str, line: int) -> str:
-        """The text of a line; "" where it is not known, and of anything but Python of the project."""
+        """The text of a line; "" where it is not known, and of anything but Python of the project and `libraries`."""
         lines = self._known(name, target, side, file)
         return lines[line - 1].rstrip()[:_LONGEST] if 1 <= line <= len(lines) else ""
 
@@ -61,6 +65,8 @@ class SourceLines:
 
     def _known(self, name: str, target: str | None, side: int, file: str) -> Sequence[str]:
         """The lines of a file; () where it is not known."""
+        if file.startswith(_INSTALLED):
+            return self.libraries[side].get(file, ())
         source = self.sides[side]
         if source is None or not is_python(file):
             return ()
@@ -102,6 +108,39 @@ class SourceLines:
 
     def _git(self, arguments: Sequence[str]) -> str:
         return git(self.root, arguments, "git", accept=(0, 128)).decode("utf-8", "replace").strip("\n")
+
+
+def library_lines(files: Iterable[str], packages: Sequence[str], folder: Path | None) -> dict[str, Sequence[str]]:
+    """The lines of files of installed libraries, as long as their environment is there.
+
+    Args:
+        files: as programs name them (`site-packages/optax/_src/base.py`); others are left out.
+        packages: libraries that are read, as they are imported; nothing else below the folder is.
+        folder: where they are installed; None where that is not known.
+
+    Returns:
+        lines by file.
+
+    Example:
+        >>> library_lines(["site-packages/optax/_src/base.py"], ["optax"], None)
+        {}
+    """
+    heads = tuple(f"{_INSTALLED}{package}/" for package in packages)
+    found: dict[str, Sequence[str]] = {}
+    if folder is None or folder.name not in ("site-packages", "dist-packages"):
+        return found
+    for file in sorted(set(files)):
+        inside = file.removeprefix(_INSTALLED)
+        if len(found) >= _MOST_FILES or not file.startswith(heads) or not is_python(inside):
+            continue
+        path, package = folder / inside, folder / inside.partition("/")[0]
+        try:
+            ok = path.resolve().is_relative_to(package.resolve()) and path.is_file()
+            if ok and path.stat().st_size <= _MOST_BYTES:
+                found[file] = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            continue
+    return found
 
 
 def of_snapshots(root: Path, snapshots: Path) -> SourceLines:

@@ -7,16 +7,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hlodiff.capture import discover, worker_reuse
+from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import Limits
 from hlodiff.errors import UsageError
+from hlodiff.hlo.metadata import portable_file
 from hlodiff.report.report import Report, ToolchainChange, toolchain_changes
 from hlodiff.snapshots import Key
 from hlodiff.workflows.capture_side import capture_side
 from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.environments import (
+    OtherEnvironment,
     capture_elsewhere,
     dump_elsewhere,
+    imported_as,
+    installed_in,
     installed_versions,
     label_of,
     other_environment,
@@ -25,7 +30,7 @@ from hlodiff.workflows.environments import (
 )
 from hlodiff.workflows.passes import blame_passes, dump_all
 from hlodiff.workflows.select import intact_snapshots, load_stored, select
-from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide
+from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide, library_lines
 
 _LOG = logging.getLogger(__name__)
 
@@ -85,17 +90,34 @@ def compare_environments(
                     lambda folders: dump_elsewhere(config, other, folders, jobs),
                     limits,
                 )
+            libraries = tuple(_libraries(versions, other.versions))
+            lines = _library_lines(programs, [one.what for one in libraries], other)
     return Report(
         command="diff",
         old=old.label,
         new=new.label,
         programs=programs,
-        toolchain=(*toolchain_changes(compared.toolchains), *_libraries(versions, other.versions)),
+        toolchain=(*toolchain_changes(compared.toolchains), *libraries),
         root=str(config.root),
         same_code=True,
+        packages=tuple(name for one in libraries for name in imported_as(one.what)),
         threshold=config.relevance_threshold,
-        source_line=SourceLines(config.root, (SourceSide(WORK_TREE), SourceSide(WORK_TREE))),
+        source_line=SourceLines(config.root, (SourceSide(WORK_TREE), SourceSide(WORK_TREE)), lines),
     )
+
+
+def _library_lines(
+    programs: Sequence[ProgramComparison], libraries: Sequence[str], other: OtherEnvironment
+) -> tuple[dict[str, Sequence[str]], dict[str, Sequence[str]]]:
+    """The sources of libraries of which versions differ, of both sides, read before the other environment is gone."""
+    modules = [module for one in programs if one.diff for module in (one.diff.old, one.diff.new)]
+    files = {portable_file(frame.file) for module in modules for frame in module.frames}
+    found: tuple[dict[str, Sequence[str]], dict[str, Sequence[str]]] = ({}, {})
+    for name in libraries:
+        place = other.places.get(name)
+        for lines, folder in zip(found, (installed_in(name), Path(place) if place else None), strict=True):
+            lines.update(library_lines(files, imported_as(name), folder))
+    return found
 
 
 def _libraries(old: Mapping[str, str | None], new: Mapping[str, str | None]) -> Iterator[ToolchainChange]:
