@@ -1,8 +1,9 @@
-"""Programs of many equal bodies, as an unrolled loop or a deep network has them, one or some of them edited."""
+"""Programs of many bodies: equal ones, one or some of them edited, as an unrolled loop has them; and all different."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from random import Random
 
 _OPCODES = ("tanh", "exponential", "add", "multiply", "negate", "subtract", "sine", "maximum", "abs", "cosine")
 _BINARY = frozenset(["add", "multiply", "subtract", "maximum"])
@@ -128,3 +129,39 @@ def loops(count: int, size: int, edits: Mapping[tuple[int, int], tuple[int, str]
         last = f"%after.{n}"
     entry[-1] = f"ROOT {entry[-1]}"
     return "\n".join([*parts, _computation(f"ENTRY %main (x: {_TYPE}, w: {_TYPE}) -> {_TYPE}", entry)])
+
+
+_STEPS = ("tanh", "exponential", "negate", "sine", "abs", "cosine", "add", "multiply", "subtract", "maximum")
+
+
+def unlike_fusions(count: int, seed: int) -> str:
+    """A program of as many small fusions, no two of them alike, all made of the same few opcodes.
+
+    Two seeds give two programs that have every opcode and type in common and no body.
+
+    Args:
+        count: how many fusions of nine instructions each.
+        seed: which program.
+    """
+    chance = Random(seed)
+    parts, entry, last = ["HloModule jit_step\n"], [f"%x = {_ARRAY} parameter(0)"], "%x"
+    for n in range(count):
+        rows = [
+            f"%p.{n} = {_ARRAY} parameter(0)",
+            f"%c.{n} = f32[] constant({chance.randrange(1000)})",
+            f"%b.{n} = {_ARRAY} broadcast(%c.{n}), dimensions={{}}",
+        ]
+        made = [f"%p.{n}", f"%b.{n}"]
+        for k in range(6):
+            opcode = chance.choice(_STEPS)
+            operands = f"{made[-1]}, {chance.choice(made)}" if opcode in _BINARY else chance.choice(made[-2:])
+            rows.append(f"%v.{n}.{k} = {_ARRAY} {opcode}({operands})")
+            made.append(f"%v.{n}.{k}")
+        rows[-1] = f"ROOT {rows[-1]}"
+        parts.append(_computation(f"%fused.{n} (p: {_TYPE}) -> {_TYPE}", rows))
+        entry.append(f"%f.{n} = {_ARRAY} fusion({chance.choice(('%x', last))}), kind=kLoop, calls=%fused.{n}")
+        last = f"%f.{n}"
+    types = ", ".join([_TYPE] * count)
+    operands = ", ".join(f"%f.{n}" for n in range(count))
+    entry.append(f"ROOT %all = ({', '.join([_ARRAY] * count)}) tuple({operands})")
+    return "\n".join([*parts, _computation(f"ENTRY %main (x: {_TYPE}) -> ({types})", entry)])

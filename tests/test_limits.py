@@ -9,9 +9,12 @@ from random import Random
 
 import pytest
 
+from benchmarks.bodies import unlike_fusions
 from hlodiff import LimitHit, Limits, diff
 from hlodiff.cli import run
 from hlodiff.config import LIMITS
+from hlodiff.differ.local_search import CostModel, SearchBudget, local_search
+from hlodiff.hlo.parser import read_hlo
 from tests.scenarios import module
 
 OPCODES = ["sine", "cosine", "tanh", "exponential", "log", "sqrt", "floor", "ceil"]
@@ -77,6 +80,37 @@ def test_between_unlike_programs_the_search_ends_early_and_says_so() -> None:
     assert not searched.limit_hits
     assert sum(found.summary.values()) >= sum(searched.summary.values())
     assert found.replay().complete
+
+
+def test_all_computations_together_get_one_budget_and_keep_what_they_have_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    left: list[int] = []
+    changed_after = 0
+
+    def watched(model: CostModel, limits: Limits, budget: SearchBudget) -> bool:
+        nonlocal changed_after
+        before, start = list(model.pairing.old), budget.left
+        left.append(start)
+        done = local_search(model, limits, budget)
+        changed_after += start <= 0 and model.pairing.old != before
+        return done
+
+    monkeypatch.setattr("hlodiff.differ.computation_matches.local_search", watched)
+    old, new = (read_hlo(unlike_fusions(200, seed)) for seed in (1, 2))
+    limits = Limits(search=10)
+    found = diff(old, new, limits=limits)
+    spent = sum(one <= 0 for one in left)
+    assert left[0] == SearchBudget.of(limits).left > left[1] and left == sorted(left, reverse=True)
+    assert 190 < len(left) <= 201 and 100 < spent < len(left) and not changed_after
+    hits = {hit.name: hit.computations for hit in found.limit_hits}
+    assert spent - 20 < hits["search"] <= 201, "but where the first matching needs no search"
+    back = diff(new, old, limits=limits)
+    assert back.limit_hits == found.limit_hits
+    assert [back.summary[kind] for kind in ("added", "removed", "changed")] == [
+        found.summary[kind] for kind in ("removed", "added", "changed")
+    ]
+    assert found.replay().complete and back.replay().complete
 
 
 def test_equal_instructions_that_stay_where_they_were_hit_no_limit() -> None:

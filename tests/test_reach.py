@@ -14,7 +14,7 @@ from hlodiff.differ import Limits, diff
 from hlodiff.differ.canonical_direction import diff_in_canonical_direction
 from hlodiff.differ.computation_matches import EntrySearch
 from hlodiff.differ.instruction_matches import InstructionMap, MatchGraph
-from hlodiff.differ.local_search import CostModel, local_search
+from hlodiff.differ.local_search import CostModel, SearchBudget, local_search
 from hlodiff.differ.operands import Slot, same_operands_in_any_order, same_value
 from hlodiff.differ.prepare import prepare_pair
 from hlodiff.graph import dataflow
@@ -137,8 +137,8 @@ def test_walks_along_operands_count_as_searching(monkeypatch: pytest.MonkeyPatch
     """The limit ends a search that works out few prices and walks far, and that is reported."""
     ends: list[tuple[int, int]] = []
 
-    def watched(model: CostModel, limits: Limits) -> bool:
-        done = local_search(model, limits)
+    def watched(model: CostModel, limits: Limits, budget: SearchBudget) -> bool:
+        done = local_search(model, limits, budget)
         ends.append((model.work, model.pairing.walked))
         return done
 
@@ -159,9 +159,9 @@ def test_walks_along_operands_count_as_searching(monkeypatch: pytest.MonkeyPatch
 def test_entries_that_are_matched_once_more_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[int] = []
 
-    def counted(model: CostModel, limits: Limits) -> bool:
+    def counted(model: CostModel, limits: Limits, budget: SearchBudget) -> bool:
         searched.append(model.old.size)
-        return local_search(model, limits)
+        return local_search(model, limits, budget)
 
     monkeypatch.setattr(sys.modules["hlodiff.differ.computation_matches"], "local_search", counted)
     known = EntrySearch()

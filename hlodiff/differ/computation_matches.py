@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from hlodiff.differ import parameters
 from hlodiff.differ.instruction_matches import EXACT, OWN, InstructionMap, Intern, MatchGraph, assign, match
 from hlodiff.differ.limits import Limits
-from hlodiff.differ.local_search import Bodies, CostModel, PairCosts, local_search
+from hlodiff.differ.local_search import Bodies, CostModel, PairCosts, SearchBudget, local_search
 from hlodiff.differ.operands import (
     CARRIERS,
     CarriedElement,
@@ -221,6 +221,7 @@ class EntrySearch:
         intern: numbers of labels, so that equal labels have equal numbers whenever the programs are matched.
         start: what it began with; None before the first search.
         old, new, matchers, is_whole: what it came to, and whether no limit ended it.
+        spent: what it took of the budget of the two programs.
     """
 
     intern: Intern = field(default_factory=dict)
@@ -229,15 +230,19 @@ class EntrySearch:
     new: list[int] = field(default_factory=list)
     matchers: dict[int, str] = field(default_factory=dict)
     is_whole: bool = True
+    spent: int = 0
 
-    def run(self, model: CostModel, limits: Limits) -> bool:
+    def run(self, model: CostModel, limits: Limits, budget: SearchBudget) -> bool:
         """Search, or take what an equal search came to; False where a limit ended it."""
         pairing = model.pairing
         start = self._start(model.old, model.new, pairing)
         if start == self.start:
             pairing.exchange(self.old, self.new, self.matchers)
+            budget.left -= self.spent
             return self.is_whole
-        self.start, self.is_whole = start, local_search(model, limits)
+        before = budget.left
+        self.start, self.is_whole = start, local_search(model, limits, budget)
+        self.spent = before - budget.left
         self.old, self.new, self.matchers = pairing.old.copy(), pairing.new.copy(), pairing.matchers.copy()
         return self.is_whole
 
@@ -262,6 +267,7 @@ def match_programs(
     """
     search = search or EntrySearch()
     costs: PairCosts = {}
+    budget = SearchBudget.of(limits)
     pairs: dict[tuple[int, int], ComputationMatch] = {}
     start = (old.module.entry, new.module.entry)
     pairs[start] = ComputationMatch(*start, count=1)
@@ -270,7 +276,7 @@ def match_programs(
         pair = pairs[key]
         if old.hashes[pair.old] == new.hashes[pair.new]:
             continue
-        _open(old, new, pair, reached, search, costs, limits)
+        _open(old, new, pair, reached, search, costs, limits, budget)
         for child, call, embedded in _callees(old, new, pair, reached.elements if reached else None):
             if child not in pairs:
                 pairs[child] = ComputationMatch(*child)
@@ -290,6 +296,7 @@ def _open(
     search: EntrySearch,
     costs: PairCosts,
     limits: Limits,
+    budget: SearchBudget,
 ) -> None:
     entry = call is None
     pair.old_side, pair.new_side, pair.pairing = _freeze(old, new, pair, search.intern, entry=entry)
@@ -308,7 +315,7 @@ def _open(
     expected = parameters.expectation(pair.old_side, pair.new_side, call)
     both = pair.old_side, pair.new_side, pair.pairing
     model = CostModel(*both, (old.bodies, new.bodies), expected, elements, old.operand_symmetric, costs)
-    if not (search.run if entry else local_search)(model, limits):
+    if not (search.run if entry else local_search)(model, limits, budget):
         pair.limits_hit.append("search")
     if entry:
         parameters.exchange(pair.old_side, pair.new_side, pair.pairing)

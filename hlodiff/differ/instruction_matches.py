@@ -675,7 +675,9 @@ def _are_equal(side: MatchGraph, positions: Sequence[int]) -> bool:
 
 
 def _assign_once(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: list[int], news: list[int]) -> bool:
-    scores = [[_score(old, new, pairing, one, other) for other in news] for one in olds]
+    ours = [_Around.of(old, pairing, 0, position) for position in olds]
+    theirs = [_Around.of(new, pairing, 1, position) for position in news]
+    scores = [[_score(old, new, one, other) for other in theirs] for one in ours]
     for row, line in enumerate(scores):  # equal scores: those that stand alike, the same from either side
         apart = [abs(row / len(olds) - column / len(news)) for column in range(len(news))]
         scores[row] = [score and score - 0.01 * distance for score, distance in zip(line, apart, strict=True)]
@@ -704,17 +706,20 @@ def _best(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
-def _score(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int, other: int) -> float:
+def _score(old: MatchGraph, new: MatchGraph, ours: _Around, theirs: _Around) -> float:
     """How much two instructions have in common; 0 where they may not pair."""
+    one, other = ours.position, theirs.position
     if old.labels[ANY][one] != new.labels[ANY][other]:
         return 0.0
     same = [old.labels[level][one] == new.labels[level][other] for level in (OWN, VALUE, STRUCTURE, TYPE)]
-    if not (same[2] or same[3]) or _is_parameter_pair(old, one) != _is_parameter_pair(new, other):
+    if not (same[2] or same[3]) or ours.is_parameter != theirs.is_parameter:
         return 0.0
-    neighbours = _shared_labels(old.uses[one], new.uses[other], pairing) + _shared_labels(
-        old.slots[one], new.slots[other], pairing
-    )
-    free = _free_on_both(old, new, pairing, one, other)
+    neighbours = 0.0
+    for paired in (0, 1):
+        if both := in_both(ours.paired[paired], theirs.paired[paired]):
+            neighbours += both / max(ours.degrees[paired], theirs.degrees[paired])
+    # Free neighbours of equal structure in the same slot: two chains of free instructions pair along each other.
+    free = sum(map(in_both, ours.free, theirs.free))
     if neighbours == 0 and not (same[1] and free):
         return 0.0
     return 4.0 * same[0] + 3.0 * same[1] + 3.0 * same[2] + 1.0 * same[3] + 2.0 * neighbours + 0.5 * free
@@ -724,20 +729,50 @@ def _is_parameter_pair(side: MatchGraph, position: int) -> bool:
     return side.computation.instructions[position].opcode == "parameter"
 
 
-def _shared_labels(
-    olds: Sequence[tuple[int, int, int]], news: Sequence[tuple[int, int, int]], pairing: InstructionMap
-) -> float:
-    """Paired neighbours in the same slot, as a share of the larger neighbourhood."""
-    ours = Counter((pairing.old[o], slot) for o, slot, _ in olds if pairing.old[o] >= 0)
-    theirs = Counter((n, slot) for n, slot, _ in news)
-    return (ours & theirs).total() / max(len(olds), len(news), 1)
+_Marks = list[tuple[int, int]]
 
 
-def _free_on_both(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int, other: int) -> int:
-    """Free neighbours of equal structure in the same slot: two chains of free instructions pair along each other."""
-    count = 0
-    for olds, news in ((old.slots[one], new.slots[other]), (old.uses[one], new.uses[other])):
-        ours = Counter((old.labels[STRUCTURE][o], slot) for o, slot, _ in olds if pairing.old[o] < 0)
-        theirs = Counter((new.labels[STRUCTURE][n], slot) for n, slot, _ in news if pairing.new[n] < 0)
-        count += (ours & theirs).total()
-    return count
+class _Around(NamedTuple):
+    """What stands around a free instruction: of users and of operands those that are paired, and those that are free.
+
+    A paired neighbour is its new position with its slot, on both sides; a free one the label of its structure.
+    """
+
+    position: int
+    is_parameter: bool
+    degrees: tuple[int, int]
+    paired: tuple[_Marks, _Marks]
+    free: tuple[_Marks, _Marks]
+
+    @staticmethod
+    def of(side: MatchGraph, pairing: InstructionMap, which: int, position: int) -> _Around:
+        """Of an instruction of one side (0 old, 1 new)."""
+        partners, labels = (pairing.old, pairing.new)[which], side.labels[STRUCTURE]
+        uses, slots = side.uses[position], side.slots[position]
+        paired = [
+            [(n if which else partners[n], slot) for n, slot, _ in around if partners[n] >= 0]
+            for around in (uses, slots)
+        ]
+        free = [[(labels[n], slot) for n, slot, _ in around if partners[n] < 0] for around in (uses, slots)]
+        degrees = len(uses), len(slots)
+        is_parameter = _is_parameter_pair(side, position)
+        return _Around(position, is_parameter, degrees, (paired[0], paired[1]), (free[0], free[1]))
+
+
+# Up to so many neighbours, looking for each among the others takes less time than counting both.
+_HANDFUL = 12
+
+
+def in_both(ours: _Marks, theirs: _Marks) -> int:
+    """How many of some neighbours there are on both sides, each as often as on the side that has fewer of it."""
+    if not ours or not theirs:
+        return 0
+    if len(ours) == 1 or len(theirs) == 1:
+        return int(ours[0] in theirs if len(ours) == 1 else theirs[0] in ours)
+    if len(ours) > _HANDFUL or len(theirs) > _HANDFUL:
+        return (Counter(ours) & Counter(theirs)).total()
+    left = theirs.copy()
+    for neighbour in ours:
+        if neighbour in left:
+            left.remove(neighbour)
+    return len(theirs) - len(left)

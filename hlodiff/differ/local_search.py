@@ -20,6 +20,7 @@ from hlodiff.differ.instruction_matches import (
     VALUE,
     InstructionMap,
     MatchGraph,
+    in_both,
 )
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.operands import (
@@ -110,7 +111,8 @@ class CostModel:
         operand_symmetric: for a fusion, equal on both sides, what tells whether the order of its operands matters.
         known: what pairs cost whatever their operands, by their labels; shared by all computations of two programs.
 
-    `total` is the cost of the whole (a root that is another instruction now included).
+    `total` is the cost of the whole (a root that is another instruction now included); `scored` counts the pairs of
+    which a search asked how alike they are, which takes as long as a cost.
     """
 
     def __init__(
@@ -130,7 +132,7 @@ class CostModel:
         self._is_call = [it.opcode in CALLS for it in old.computation.instructions]
         self._exact = old.labels[EXACT], new.labels[EXACT]
         self._elements, self._operand_symmetric = elements, operand_symmetric
-        self._priced = self._walked = 0
+        self._priced = self._walked = self.scored = 0
         self._size = old.size
         self._costs_alone: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self._by_label = known
@@ -143,8 +145,8 @@ class CostModel:
 
     @property
     def work(self) -> int:
-        """The measure of effort: costs that were worked out, and the walks along operands that this took."""
-        return self._priced + (self._walked + self.pairing.walked) // _STEPS
+        """The measure of effort: costs that were worked out, pairs that were scored, and the walks that this took."""
+        return self._priced + self.scored + (self._walked + self.pairing.walked) // _STEPS
 
     def link(self, one: int, other: int, matcher: str = "repair") -> None:
         """Pair two instructions that are free."""
@@ -257,6 +259,7 @@ class CostModel:
             kinds.setdefault(labels, n)
         for position, before in zip(edited, most, strict=True):
             partner, call, kind = self.pairing.old[position], old.labels[ANY][position], old.labels[STRUCTURE][position]
+            self._walked += len(kinds)
             likely = [n for (_, any_, structure), n in kinds.items() if any_ == call or structure == kind]
             if partner >= 0:
                 likely.append(partner)
@@ -475,8 +478,8 @@ def _is_unnumbered_parameter(side: MatchGraph, position: int) -> bool:
 
 def candidates(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: Sequence[int], news: Sequence[int], most: int
-) -> dict[int, list[int]]:
-    """For each of some old instructions the new ones it might be, the most alike first.
+) -> tuple[dict[int, list[int]], int]:
+    """For each of some old instructions the new ones it might be, the most alike first; and how many were scored.
 
     Args:
         old, new, pairing: two computations as far as they are paired.
@@ -486,6 +489,7 @@ def candidates(
     wanted = set(news)
     buckets = [(level, few, _by_label(new, news, level)) for level, few in _COMMON]
     found: dict[int, list[int]] = {}
+    count = 0
     for one in olds:
         near = {other: None for other in _near(old, new, pairing, one) if _is_worth(old, new, wanted, one, other)}
         for level, few, places in buckets:
@@ -495,9 +499,10 @@ def candidates(
         fitting = [
             other for other in near if may_pair(old, new, one, other) or may_replace(old, new, pairing, one, other)
         ]
+        count += len(fitting)
         scored = sorted((-similarity(old, new, pairing, one, other), n, other) for n, other in enumerate(fitting))
         found[one] = [other for _, _, other in scored[:most]]
-    return found
+    return found, count
 
 
 def _is_worth(old: MatchGraph, new: MatchGraph, wanted: set[int], one: int, other: int) -> bool:
@@ -564,7 +569,7 @@ def _shared_operands(
     ours = [(pairing.old[o], slot) for o, slot, _ in olds[:_BUSY] if pairing.old[o] >= 0]
     if not ours:
         return 0.0
-    return _in_both(ours, [(n, slot) for n, slot, _ in news[:_BUSY]]) / max(len(olds), len(news))
+    return in_both(ours, [(n, slot) for n, slot, _ in news[:_BUSY]]) / max(len(olds), len(news))
 
 
 def _both_free(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int, other: int) -> int:
@@ -574,17 +579,7 @@ def _both_free(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: i
         ours = [(old.labels[STRUCTURE][o], slot) for o, slot, _ in olds[:_BUSY] if pairing.old[o] < 0]
         if ours:
             theirs = [(new.labels[STRUCTURE][n], slot) for n, slot, _ in news[:_BUSY] if pairing.new[n] < 0]
-            count += _in_both(ours, theirs)
-    return count
-
-
-def _in_both(ours: Iterable[tuple[int, int]], theirs: list[tuple[int, int]]) -> int:
-    """How many of some neighbours there are on both sides; `theirs` is used up. A handful each, so no counting."""
-    count = 0
-    for neighbour in ours:
-        if neighbour in theirs:
-            theirs.remove(neighbour)
-            count += 1
+            count += in_both(ours, theirs)
     return count
 
 
@@ -615,30 +610,59 @@ _DEAREST = 3 * EDIT
 _MANY = 200
 # And where they are most of two computations, there is no story to find: what is found at once is enough.
 _UNLIKE = 20
+# Two programs take no more than so many edited instructions may, in however many computations those are: six times what
+# any of 41 pairs of two JAX versions takes. Thousands of small computations that all differ are no story either.
+_PROGRAM = 250
 
 
-def local_search(model: CostModel, limits: Limits) -> bool:
+@dataclass(slots=True)
+class SearchBudget:
+    """What the searches in all computations of two programs may still take together.
+
+    Args:
+        left: costs that may still be worked out; negative where the last search went beyond.
+    """
+
+    left: int
+
+    @staticmethod
+    def of(limits: Limits) -> SearchBudget:
+        """All that two programs may take."""
+        return SearchBudget(limits.search * _PROGRAM)
+
+
+def local_search(model: CostModel, limits: Limits, budget: SearchBudget) -> bool:
     """Re-pair edited instructions while that saves edits.
 
     Args:
         model: the pairing of two computations, which is changed in place.
         limits: how much may be tried.
+        budget: what may be tried in all computations together; what is tried here is taken from it.
 
     Returns:
-        False where the search ended because of a limit.
+        False where the search ended because of a limit, or did not begin because the budget is spent.
     """
-    if not model.total or model.is_least():
+    if not model.total:
         return True
-    search = _LocalSearch(model, limits)
-    return all(search.run(depth) for depth in _DEPTHS)
+    start = model.work
+    if model.is_least():
+        is_whole = True
+    elif budget.left <= 0:
+        is_whole = False
+    else:
+        search = _LocalSearch(model, limits, start + budget.left)
+        is_whole = all(search.run(depth) for depth in _DEPTHS)
+    budget.left -= model.work - start
+    return is_whole
 
 
 @dataclass(slots=True)
 class _LocalSearch:
-    """One local search."""
+    """One local search; `most` is the work of the model at which it ends whatever is left to try."""
 
     model: CostModel
     limits: Limits
+    most: int
     olds: dict[int, list[int]] = field(default_factory=dict)
     news: dict[int, list[int]] = field(default_factory=dict)
     edited: tuple[list[int], list[int]] | None = None
@@ -654,7 +678,7 @@ class _LocalSearch:
                 olds, news = [n for n in olds if n in near[0]], [n for n in news if n in near[1]]
             if not olds or (depth and self._is_replaced(len(olds), len(news))):
                 return True
-            limit = self.model.work + self.limits.search * self._worth(len(olds) + len(news))
+            limit = min(self.most, self.model.work + self.limits.search * self._worth(len(olds) + len(news)))
             if not is_known:
                 self._look_around(olds, news)
             improved = False
@@ -723,10 +747,12 @@ class _LocalSearch:
     def _look_around(self, olds: Sequence[int], news: Sequence[int]) -> None:
         model = self.model
         pairing = model.pairing
-        self.olds = candidates(model.old, model.new, pairing, olds, news, _CANDIDATES)
+        self.olds, there = candidates(model.old, model.new, pairing, olds, news, _CANDIDATES)
         free = [n for n in news if pairing.new[n] < 0]
         turned = InstructionMap(pairing.new, pairing.old, {})
-        for other, ones in candidates(model.new, model.old, turned, free, olds, _CANDIDATES).items():
+        found, back = candidates(model.new, model.old, turned, free, olds, _CANDIDATES)
+        model.scored += there + back
+        for other, ones in found.items():
             for one in ones:
                 if other not in self.olds.setdefault(one, []):
                     self.olds[one].append(other)
