@@ -197,7 +197,7 @@ def test_since_when_a_collective_is_there(tmp_path: Path, capsys: pytest.Capture
         (tmp_path / side / "module_0000.jit_f.after_optimizations.txt").write_text(texts[-1])
     code, out, _ = said(capsys, str(tmp_path / "old"), str(tmp_path / "new"), "--passes")
     assert code == 0
-    line = " ".join(out.partition("all-reduce %a")[2].split())
+    line = " ".join(out.partition("added all-reduce ")[2].split())
     assert "the new side has it since b (pass 1 of 2)" in line
 
 

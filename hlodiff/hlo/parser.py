@@ -253,13 +253,15 @@ class _TextReader:
 _READ_AT_ONCE = 50_000
 
 
-def read_hlo(text: str, *, path: str = "", at_once: bool | None = None) -> Module:
+def read_hlo(text: str, *, path: str = "", at_once: bool | None = None, check_calls: bool = True) -> Module:
     """Read the text form of a compiled HLO module.
 
     Args:
         text: what `compiled.as_text()` or an XLA dump holds.
         path: the file's name, for errors only.
         at_once: whether every computation is read now, or when it is first used; None decides by size.
+        check_calls: whether operands have to fit the parameters of what they are given to. Where they need not, as
+            where lines are read without their program, the text is read at once.
 
     Returns:
         The module; computations and instructions in the order of the text.
@@ -275,12 +277,14 @@ def read_hlo(text: str, *, path: str = "", at_once: bool | None = None) -> Modul
     """
     with without_garbage_collection():
         try:
-            return _read_lines(text, path, at_once)
+            return _read_lines(text, path, at_once if check_calls else True, check_calls=check_calls)
         except ReadError as error:
-            return _read_free_form(text, path, at_once, error)
+            return _read_free_form(text, path, at_once, error, check_calls)
 
 
-def _read_lines(text: str, path: str, at_once: bool | None, places: Places | None = None) -> Module:
+def _read_lines(
+    text: str, path: str, at_once: bool | None, places: Places | None = None, check_calls: bool = True
+) -> Module:
     """Read a text of one instruction a line; `places` where it was rewritten so."""
     if not (len(text) < _READ_AT_ONCE if at_once is None else at_once):
         later = _read_later(text, path, places)
@@ -304,13 +308,13 @@ def _read_lines(text: str, path: str, at_once: bool | None, places: Places | Non
         reader.entry = 0
     if cycle := call_cycle(reader.done):
         raise reader.error(*cycle, hint=CYCLE_HINT)
-    for computation in reader.done:
+    for computation in reader.done if check_calls else ():
         _check_calls(reader, computation, reader.parameters.__getitem__)
     done = reader.done if places is None else [_with_places(computation, places) for computation in reader.done]
     return Module(name, "compiled", tuple(done), reader.entry, attributes, reader.tails.frames.frames())
 
 
-def _read_free_form(text: str, path: str, at_once: bool | None, error: ReadError) -> Module:
+def _read_free_form(text: str, path: str, at_once: bool | None, error: ReadError, check_calls: bool = True) -> Module:
     """Read a text that is not one instruction a line; where that fails too, the error further on is the one to show."""
     from hlodiff.hlo.free_form import MAX_CHARACTERS, rewrite
 
@@ -318,7 +322,7 @@ def _read_free_form(text: str, path: str, at_once: bool | None, error: ReadError
         raise error
     try:
         rewritten, places = rewrite(text, path)
-        return _read_lines(rewritten, path, at_once, places)
+        return _read_lines(rewritten, path, at_once, places, check_calls)
     except ReadError as other:
         if error.what == _NO_HEADER or (other.line > error.line and other.hint != _TRUNCATED):
             raise other from None
