@@ -314,7 +314,7 @@ ORDERED = (
     "sh -c evil",
     "sh evil.sh",
     "./evil.sh",
-    "/tmp/evil",
+    "/srv/evil",
     "~/evil",
     "source evil.sh",
     ". ./evil.sh",

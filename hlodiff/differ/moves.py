@@ -141,10 +141,11 @@ def with_moves(
             break
         known |= calls | dict(_inner_pairs(before, after, calls))
     threads = ((old, threads_of(before)), (new, threads_of(after)))
-    edits = list(_without(edits, _carried(before, after, moves, removed, added)))
+    counts = _move_counts(edits, moves)
+    edits = list(_without(edits, _carried(before, after, moves, counts)))
     platform = platform_of(new) or platform_of(old)
     hit = {"moves": computations, "move_rounds": left}
-    return list(_replaced(threads, platform, edits, removed, added, moves)), hit
+    return list(_replaced(threads, platform, edits, moves, counts)), hit
 
 
 def _may_move(it: Instruction) -> bool:
@@ -193,13 +194,12 @@ def _carried(
     old: ProgramSide,
     new: ProgramSide,
     moves: Mapping[Place, Place],
-    removed: Mapping[Place, RawEdit],
-    added: Mapping[Place, RawEdit],
+    counts: Mapping[Place, int],
 ) -> Counter[tuple[int, int]]:
     """Computations, with their side (0 old, 1 new), that moved along with their calls, and how often."""
     carried: Counter[tuple[int, int]] = Counter()
     for one, other in moves.items():
-        count = min(removed[one].count, added[other].count)
+        count = counts[one]
         for a, b, embedded in equal_below(old, new, (one, other)):
             carried[0, a] += _ALL if embedded else count
             carried[1, b] += _ALL if embedded else count
@@ -295,26 +295,34 @@ def _in_common(
 _Side = tuple[Module, dict[int, str]]
 
 
+def _move_counts(edits: Iterable[RawEdit], moves: Mapping[Place, Place]) -> dict[Place, int]:
+    """How often each move was made. A computation may be paired with several others: all edits of a place add up."""
+    gone, came = Counter[Place | None](), Counter[Place | None]()
+    for edit in edits:
+        gone[edit.old] += edit.count if edit.kind == "removed" else 0
+        came[edit.new] += edit.count if edit.kind == "added" else 0
+    return {old: min(gone[old], came[new]) for old, new in moves.items()}
+
+
 def _replaced(
     sides: tuple[_Side, _Side],
     platform: str,
-    edits: list[RawEdit],
-    removed: dict[Place, RawEdit],
-    added: dict[Place, RawEdit],
-    moves: dict[Place, Place],
+    edits: Iterable[RawEdit],
+    moves: Mapping[Place, Place],
+    counts: Mapping[Place, int],
 ) -> Iterator[RawEdit]:
-    taken = {b: removed[a].count for a, b in moves.items()}
+    gone, came = dict(counts), {new: counts[old] for old, new in moves.items()}
     for edit in edits:
-        if edit.kind == "removed" and edit.old in moves:
-            target = moves[edit.old]
-            yield _move(sides, platform, edit.old, target, min(edit.count, added[target].count))
-            if edit.count > added[target].count:
-                yield replace(edit, count=edit.count - added[target].count)
-        elif edit.kind == "added" and edit.new in taken:
-            if edit.count > taken[edit.new]:
-                yield replace(edit, count=edit.count - taken[edit.new])
-        else:
+        left, place = (gone, edit.old) if edit.kind == "removed" else (came, edit.new)
+        if edit.kind not in ("removed", "added") or place is None or place not in left:
             yield edit
+            continue
+        if edit.kind == "removed" and left[place] == counts[place] > 0:  # a move stands where the first removal stood
+            yield _move(sides, platform, place, moves[place], counts[place])
+        count = min(edit.count, left[place])
+        left[place] -= count
+        if edit.count > count:
+            yield replace(edit, count=edit.count - count)
 
 
 def _move(sides: tuple[_Side, _Side], platform: str, source: Place, target: Place, count: int) -> RawEdit:

@@ -148,15 +148,15 @@ def _reduce(operands: Sequence[Shape], attributes: str, roots: Roots) -> Shape |
     return parts[0] if len(parts) == 1 else _tuple(parts)
 
 
-_PAD = re.compile(r"\bpadding=([-\d_x]+)")
+_PAD = re.compile(r"\bpadding=((?:-?\d{1,9}(?:_-?\d{1,9}){1,2}x?)+)(?![-\w])")
 
 
 def _pad(operands: Sequence[Shape], attributes: str, roots: Roots) -> Shape | None:
     found = _PAD.search(attributes)
     if found is None or not operands:
         return None
-    rows = [[int(n) for n in row.split("_") if n and len(n) < 10] for row in found[1].split("x")]
-    if len(rows) != len(operands[0].dimensions) or any(len(row) not in (2, 3) for row in rows):
+    rows = [[int(n) for n in row.split("_")] for row in found[1].split("x")]
+    if len(rows) != len(operands[0].dimensions):
         return None
     sizes = []
     for size, (low, high, *inside) in zip(operands[0].dimensions, rows, strict=True):
