@@ -105,7 +105,7 @@ def test_an_element_of_a_tuple() -> None:
 INFERRED = {
     "compare(a, a), direction=LT": "pred[2,3]", "tuple(a, s)": "(f32[2,3], f32[])", "replica-id()": "u32[]",
     "transpose(a), dimensions={1,0}": "f32[3,2]", "concatenate(a, a), dimensions={1}": "f32[2,6]",
-    "pad(a, s), padding=0_1x1_1_1": "f32[3,7]",
+    "pad(a, s), padding=0_1x1_1_1": "f32[3,7]", "pad(a, s), padding=-1_1x2_-1": "f32[2,4]",
     "dot(a, a), lhs_contracting_dims={0}, rhs_contracting_dims={0}": "f32[3,3]", "complex(a, a)": "c64[2,3]",
     "after-all()": "token[]", "clamp(s, a, s)": "f32[2,3]", "select(q, a, a)": "f32[2,3]", "is-finite(a)": "pred[2,3]",
 }  # fmt: skip

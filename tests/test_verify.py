@@ -90,6 +90,19 @@ def test_unrelated_programs_replay(stage: str) -> None:
         assert both_ways(old, new) == []
 
 
+def test_what_moved_from_one_of_two_partners_is_still_added_or_removed_in_the_other() -> None:
+    """`fused_add.j6j9` has two partners without its tanh, and the new program has one elsewhere."""
+    root = Path(__file__).parent
+    old, new = (
+        root.parent / "snapshots/mlp_gradient/cuda-h100-x4/compiled.hlo",
+        root / "fixtures/normalize/real/mlp.cpu.hlo",
+    )
+    texts = [read_text(path.read_text(encoding="utf-8")) for path in (old, new)]
+    assert both_ways(*texts) == []
+    tanh = [edit for edit in diff(*texts).edits if edit.old and edit.old.name == "tanh.nbdx"]
+    assert {edit.kind for edit in tanh} == {"moved", "removed"}
+
+
 def channels(found: ModuleDiff) -> dict[str, tuple[Edit, ...]]:
     return {"edits": found.edits, "schedule": found.schedule, "tuning": found.tuning}
 

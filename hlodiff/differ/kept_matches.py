@@ -14,7 +14,7 @@ from hlodiff.differ.canonical_direction import CanonicalDiff
 from hlodiff.differ.computation_matches import ComputationMatch, ProgramSide
 from hlodiff.differ.operands import Elements
 from hlodiff.differ.prepare import CHANNELS, channel_of
-from hlodiff.differ.script import PrintedProgram
+from hlodiff.differ.script import PrintedText
 from hlodiff.hlo.fingerprint import renumbered
 from hlodiff.hlo.grammar import called_names_by_attribute
 from hlodiff.hlo.model import Computation, Instruction, Module
@@ -119,7 +119,7 @@ class BodyMatch:
         """The lines of two computations that were not read for the diff; None for all others."""
         return None
 
-    def texts(self) -> tuple[PrintedProgram, PrintedProgram] | None:
+    def texts(self) -> tuple[PrintedText, PrintedText] | None:
         """Both programs as they are printed, where not all was read."""
         return None
 
@@ -238,10 +238,10 @@ class WholeMatch:
     def _indices(self, side: int, names: Iterable[str]) -> list[int]:
         return [self.pruned.index[side].get(name, -1) for name in names]
 
-    def texts(self) -> tuple[PrintedProgram, PrintedProgram] | None:
+    def texts(self) -> tuple[PrintedText, PrintedText] | None:
         """Both programs as they are printed, where not all was read."""
         programs = (side.program for side in self.pruned.fingerprints)
-        old, new = (PrintedProgram(program.text, program.spans) for program in programs)
+        old, new = (PrintedText(program.text, program.spans) for program in programs)
         return old, new
 
     def renumbered(self, key: Key, partners: Sequence[int]) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:

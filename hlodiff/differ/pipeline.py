@@ -141,10 +141,9 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
             )
         pruned = None
         if pruning and all(isinstance(module.computations, LazyComputations) for module in (old, new)):
-            from hlodiff.differ.prune import (
-                expand,
-                prune,
-            )  # StableHLO and short texts are read whole and never load this
+            # StableHLO and short texts are read whole and never load these.
+            from hlodiff.differ.expand import expand
+            from hlodiff.differ.prune import prune
 
             pruned = prune(old, new)
         opened = pruned.modules if pruned else (old, new)

@@ -190,7 +190,7 @@ class InstructionPair:
 
 
 @dataclass(frozen=True, slots=True)
-class PrintedProgram:
+class PrintedText:
     """A program as it is printed, one instruction a line, and where its computations lie in the text."""
 
     text: str
@@ -214,4 +214,4 @@ class EditScript:
     pairs: tuple[InstructionPair, ...]
     steps: tuple[Step, ...]
     reported: tuple[tuple[Channel, str, int, int], ...]
-    printed: tuple[PrintedProgram, PrintedProgram] | None = None
+    printed: tuple[PrintedText, PrintedText] | None = None

@@ -44,7 +44,7 @@ from hlodiff.differ.script import (
     HeaderStep,
     InstructionPair,
     OperandRewiring,
-    PrintedProgram,
+    PrintedText,
     RemoveStep,
     ReorderStep,
     SettingChange,
@@ -880,7 +880,7 @@ _CONTROL = "control-predecessors"
 class _PrintedTexts:
     """Compares the lines of computations of two programs; `parameters` are those of the last pair that was the same."""
 
-    def __init__(self, script: EditScript, printed: tuple[PrintedProgram, PrintedProgram]) -> None:
+    def __init__(self, script: EditScript, printed: tuple[PrintedText, PrintedText]) -> None:
         self._script, self._printed = script, printed
         self._index = [{span.name: n for n, span in enumerate(program.spans)} for program in printed]
         self._same: dict[tuple[str, str], bool] = {}

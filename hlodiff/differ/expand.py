@@ -1,0 +1,232 @@
+"""What of a pruned pair must be read after all: an edit touches a call that depends on what was left out, or a copy.
+
+Pruning says why that is enough. The pair is compared again with this read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from hlodiff.differ.computation_matches import at, is_embedded, matched_calls
+from hlodiff.differ.edits import RawEdit
+from hlodiff.differ.kept_matches import BodyMatch
+from hlodiff.differ.prepare import CONDITIONALS, ORDER
+from hlodiff.differ.prune import PLACEHOLDER, PrunedPair, is_pruned
+from hlodiff.hlo.grammar import Span, called_names
+from hlodiff.hlo.model import Module
+from hlodiff.hlo.traversal import preorder
+
+
+def expand(
+    pruned: PrunedPair, edits: Iterable[RawEdit], apart: Iterable[RawEdit], matches: BodyMatch
+) -> PrunedPair | None:
+    """The pair with more of it opened, or itself where nothing is in doubt; None where all has to be.
+
+    What is called is in doubt where a call came, went or has other operands: operands in another order are no edit
+    where what is called cannot tell them apart. So is what uses an instruction that did: it may have taken another one
+    for it where it cannot tell them apart. A reducer that came or went is still there where computations call it
+    that both programs hold as they are, so that it takes all of them to know. And where a call came or went, which one
+    did hangs on all that hold the same, with their parameters in whatever order.
+
+    Args:
+        pruned: what was compared.
+        edits: single edits, places in its modules.
+        apart: those of other channels.
+        matches: which computations and instructions are a pair.
+    """
+    edits = list(edits)
+    if any(_must_expand_everywhere(pruned, side, edits) for side in (0, 1)) or any(map(_exchanges_branches, edits)):
+        return None
+    keys: set[int] = set()
+    indistinguishable = _Indistinguishable(pruned, 0), _Indistinguishable(pruned, 1)
+    users = _Users(pruned.modules[0]), _Users(pruned.modules[1])
+    for edit in edits:
+        for side, place in enumerate((edit.old, edit.new)):
+            if place is None:
+                continue
+            module = pruned.modules[side]
+            it = at(module, place)
+            if it.opcode == PLACEHOLDER and it.attributes:
+                return None  # a placeholder in a call skeleton: not as equal as it looked
+            if it.opcode == PLACEHOLDER or (it.calls and _is_about_calls(edit)):
+                keys |= set(_with_pruned(pruned, side, (place[0],) if it.opcode == PLACEHOLDER else it.called))
+            if _is_about_calls(edit):
+                keys.update(
+                    key for called in users[side].called_with(place) for key in _with_pruned(pruned, side, called)
+                )
+            if it.calls and edit.kind != "changed":
+                keys.update(indistinguishable[side].of(it.called))
+    is_in_skeleton = any(
+        place is not None and place[0] in pruned.kept[side]
+        for edit in (*edits, *apart)
+        for side, place in enumerate((edit.old, edit.new))
+    )
+    if pruned.is_narrow and (keys or is_in_skeleton):
+        return pruned.wider(keys, ())
+    copies = _edited_copies(pruned, [*edits, *apart], matches)
+    if copies is None:
+        return None
+    return pruned.wider(keys, copies) if keys or copies else pruned
+
+
+def _edited_copies(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMatch) -> set[tuple[int, str]] | None:
+    """Sides and names of those that must not be shared, where an edit is in a shared copy or hangs on which one it is.
+
+    None where that cannot be said.
+    """
+    touched = _touched(pruned, edits, matches)
+    if not any(touched):
+        return set()
+    found: set[tuple[int, int]] = set()
+    for key in matches.counts:
+        if any(here in pruned.shared[side] for side, here in enumerate(key)):
+            continue  # it is read apart first
+        found |= {
+            (side, callee)
+            for side, here, callee in _told_apart(pruned, key, matches.opened.get(key))
+            if here in touched[side]
+        }
+    return {(side, pruned.name(side, callee)) for side, callee in found} or None
+
+
+def _touched(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMatch) -> tuple[set[int], set[int]]:
+    """Shared computations that hold an edit, or are called by what came or went, or have another partner than one."""
+    touched: tuple[set[int], set[int]] = (set(), set())
+    for edit in edits:
+        for side, place in enumerate((edit.old, edit.new)):
+            if place is not None:
+                called = at(pruned.modules[side], place).called if edit.kind != "changed" else ()
+                touched[side].update(n for n in (place[0], *called) if n in pruned.shared[side])
+    partners: tuple[dict[int, int], dict[int, int]] = ({}, {})
+    for key in matches.counts:
+        for side, here in enumerate(key):
+            if here in pruned.shared[side] and (
+                key in matches.opened or partners[side].setdefault(here, key[1 - side]) != key[1 - side]
+            ):
+                touched[side].add(here)
+    return touched
+
+
+def _told_apart(
+    pruned: PrunedPair, key: tuple[int, int], partners: Sequence[int] | None
+) -> Iterator[tuple[int, int, int]]:
+    """What a pair of computations calls where the two calls lead to others, or one of them is alone.
+
+    Gives the side, what is called as it is here, and in the whole program.
+    """
+    bodies = [pruned.read[side][n].instructions if n >= 0 else () for side, n in enumerate(key)]
+    alone = [[it for it in its if it.calls] for its in bodies]
+    if partners is None and key[0] >= 0 and key[1] >= 0:
+        return  # equal: nobody asked which is which in it
+    if partners is not None:
+        matched = [(n, partner) for n, partner in enumerate(partners) if partner >= 0]
+        calls = [(bodies[0][n], bodies[1][partner]) for n, partner in matched if bodies[0][n].calls]
+        alone[0] = [it for n, it in enumerate(bodies[0]) if it.calls and partners[n] < 0]
+        there = {partner for _, partner in matched}
+        alone[1] = [it for n, it in enumerate(bodies[1]) if it.calls and n not in there]
+        for one, other in calls:
+            pairs = [pair for pair, _ in matched_calls(one, other)]
+            if one.opcode in CONDITIONALS or len(pairs) != len(one.called) or len(pairs) != len(other.called):
+                alone[0].append(one)  # branches may have changed their places
+                alone[1].append(other)
+                continue
+            for pair in pairs:
+                here = pruned.positions[0][pair[0]], pruned.positions[1][pair[1]]
+                if not all(n in pruned.shared[side] for side, n in enumerate(here)) or (
+                    pruned.key(0, pair[0]) != pruned.key(1, pair[1])
+                ):
+                    yield from ((side, here[side], pair[side]) for side in (0, 1))
+    for side in (0, 1):
+        for it in alone[side]:
+            yield from ((side, pruned.positions[side][callee], callee) for callee in it.called)
+
+
+def _is_about_calls(edit: RawEdit) -> bool:
+    return edit.kind != "changed" or any(change.field == "operands" for change in edit.changes)
+
+
+def _exchanges_branches(edit: RawEdit) -> bool:
+    """Whether a conditional has its branches in another order: then so it has its operands, equal ones among them."""
+    return any(change.field == f"attribute:{ORDER}" for change in edit.changes)
+
+
+def _with_pruned(pruned: PrunedPair, side: int, called: Iterable[int]) -> Iterator[int]:
+    """Keys of the computations behind these that were left out."""
+    computations = pruned.modules[side].computations
+    for index in preorder(called, lambda n: [c for it in computations[n].instructions for c in it.called]):
+        if is_pruned(computations[index]):
+            key = pruned.fingerprints[side].keys[computations[index].name]
+            assert key is not None  # only what has a key was left out
+            yield key
+
+
+class _Users:
+    """Who takes what an instruction of a module gives; looked for once in each computation."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._found: dict[int, Sequence[Sequence[int]]] = {}
+
+    def called_with(self, place: tuple[int, int]) -> Iterator[tuple[int, ...]]:
+        """What fusions call that have an instruction and another one like it as operands."""
+        owner = self._module.computations[place[0]]
+        if place[0] not in self._found:
+            self._found[place[0]] = owner.users()
+        it = owner.instructions[place[1]]
+        for position in self._found[place[0]][place[1]]:
+            user = owner.instructions[position]
+            if user.opcode == "fusion" and any(
+                operand != place[1] and owner.instructions[operand].shape == it.shape for operand in user.operands
+            ):
+                yield user.called
+
+
+class _Indistinguishable:
+    """What was left out of one side of a pair though it holds the same as something that is there."""
+
+    def __init__(self, pruned: PrunedPair, side: int) -> None:
+        self._pruned, self._side = pruned, side
+        self._spans: list[Span | None] = []
+        self._placeholders: list[tuple[int, Span]] = []
+
+    def of(self, called: Iterable[int]) -> Iterator[int]:
+        """Keys of those that hold the same as one of these computations."""
+        module, fingerprint = self._pruned.modules[self._side], self._pruned.fingerprints[self._side]
+        if not self._spans:
+            self._spans = [fingerprint.spans.get(computation.name) for computation in module.computations]
+            numbered = enumerate(self._spans)
+            self._placeholders = [(n, span) for n, span in numbered if span and is_pruned(module.computations[n])]
+        for index in called:
+            ours = self._spans[index]
+            if ours is None or is_pruned(module.computations[index]):
+                continue
+            for n, theirs in self._placeholders:
+                if theirs.lines == ours.lines and self._hold_the_same(n, index):
+                    key = fingerprint.keys[theirs.name]
+                    assert key is not None  # only what has a key was left out
+                    yield key
+
+    def _hold_the_same(self, one: int, other: int) -> bool:
+        return _held(self._pruned, self._side, one) == _held(self._pruned, self._side, other)
+
+
+def _held(pruned: PrunedPair, side: int, index: int) -> Counter[object]:
+    return Counter((it.opcode, it.shape) for it in pruned.body(side, index).instructions)
+
+
+def _must_expand_everywhere(pruned: PrunedPair, side: int, edits: Iterable[RawEdit]) -> bool:
+    """Whether something came or went inside what is applied to elements, and what was left out applies that too."""
+    places = ((edit.old, edit.new)[side] for edit in edits if edit.kind != "changed")
+    module, fingerprint = pruned.modules[side], pruned.fingerprints[side]
+    touched = {place[0] for place in places if place is not None}
+    names = {module.computations[index].name for index in touched & _applied(module)} if touched else set()
+    if not names:
+        return False
+    left_out = (span for span in fingerprint.program.spans if fingerprint.keys[span.name] in pruned.pruned_keys)
+    return any(not names.isdisjoint(called_names(span.body_of(fingerprint.program.text))) for span in left_out)
+
+
+def _applied(module: Module) -> set[int]:
+    calls = ((it, name, to) for c in module.computations for it in c.instructions for name, to in it.calls)
+    return {index for it, name, to in calls if is_embedded(it, name) for index in to}
