@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.writer import write
-from hlodiff.hlo import Computation, Instruction, Module, read_hlo
+from hlodiff.hlo import Computation, Instruction, Module, Shape, read_hlo
 from hlodiff.hlo.fingerprint import fingerprint
 from hlodiff.normalizer import normalize
 from tests.test_channels import fast, said, slow
@@ -79,17 +79,23 @@ def alias(module: Module, chance: random.Random) -> Module:
     return _edited(module, index, position, attributes=(*it.attributes, ("output_to_operand_aliasing", word)))
 
 
+def _operand_shapes(module: Module, index: int, position: int) -> list[Shape]:
+    lines = module.computations[index].instructions
+    return [lines[n].shape for n in lines[position].operands]
+
+
 def other_body(module: Module, chance: random.Random) -> Module:
     """A call site that calls what another one calls, where that takes and gives the same."""
     places = _places(module, lambda it: it.opcode == "fusion")
     assume(len(places) > 1)
     index, position = chance.choice(places)
     it = module.computations[index].instructions[position]
+    taken = _operand_shapes(module, index, position)
     others = [
         other.calls
         for n, p in places
         for other in [module.computations[n].instructions[p]]
-        if other.calls != it.calls and other.shape == it.shape and len(other.operands) == len(it.operands)
+        if other.calls != it.calls and other.shape == it.shape and _operand_shapes(module, n, p) == taken
     ]
     assume(others)
     return _edited(module, index, position, calls=chance.choice(others))
