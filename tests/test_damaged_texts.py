@@ -132,13 +132,12 @@ WRONG_CALLS = [
         "%f1 = f32[8]{0} constant({1, 2, 3, 4, 5, 6, 7, 8})",
         "2 operands for 1 parameter of",
     ),
-    ("calls=%fused", "calls=%wide", "f32[8] for parameter 0, a f32[9], of %wide"),
     ("calls=%fused", "calls=%yes", "2 operands for 1 parameter of %yes"),
     ("body=%body", "body=%yes", "(s32[], f32[8]) for parameter 0, a f32[8], of %yes"),
     ("condition=%condition", "condition=%less", "1 operand for 2 parameters of %less"),
-    ("false_computation=%no", "false_computation=%yes", "f32[] for parameter 0, a f32[8], of %yes"),
+    ("false_computation=%no", "false_computation=%add", "1 operand for 2 parameters of %add"),
     ("to_apply=%less", "to_apply=%no", "2 values for 1 parameter of %no"),
-    ("dimensions={0}, to_apply=%add", "dimensions={0}, to_apply=%fused", "a single element for parameter 0, a f32[8],"),
+    ("dimensions={0}, to_apply=%add", "dimensions={0}, to_apply=%no", "2 values for 1 parameter of %no"),
     (
         "replica_groups={{0,1}}, to_apply=%add",
         "replica_groups={{0,1}}, to_apply=%no",
@@ -161,6 +160,12 @@ def test_operands_that_do_not_fit_what_is_called_are_refused(
         diff(read_hlo(good, at_once=at_once), read_hlo(wrong, at_once=at_once))
     shown = error.value.render()
     assert what in re.sub(r"\{[\d,]*\}", "", shown) and re.search(r"<text>:\d+:\d+: ", shown) and "^" in shown
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_an_operand_of_another_type_than_the_parameter_is_compared_and_proven(at_once: bool) -> None:
+    one, other = CALLS, CALLS.replace("calls=%fused", "calls=%wide")
+    assert diff(read_hlo(one, at_once=at_once), read_hlo(other, at_once=at_once)).replay().complete
 
 
 @pytest.mark.parametrize("at_once", [True, False])

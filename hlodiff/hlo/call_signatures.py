@@ -1,18 +1,19 @@
 """Whether what calls a computation gives it the operands that its parameters ask for.
 
-A text in which they differ is damaged: nobody could tell which value a parameter stands for, so it is refused.
+A text in which their numbers differ is damaged: nobody could tell which value a parameter stands for, so it is refused.
+So is a tuple for an array. Other types are not compared: which value is which can be told, and a type is an edit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from hlodiff.hlo.grammar import is_compatible, print_shape
+from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import Instruction, Shape
 
-# Each operand is the parameter of the same number, in number and type.
+# Each operand is the parameter of the same number.
 _BINDS = frozenset(["fusion", "call", "while", "async-start", "call-start", "custom-call-start", "fusion-start"])
-# The same for reducers, whose parameters are single elements of the operands.
+# A single element of each operand is the parameter of the same number.
 _ELEMENT_OF_EACH = frozenset(["reduce", "reduce-window", "map"])
 _COLLECTIVES = frozenset(["all-reduce", "all-reduce-start", "reduce-scatter", "reduce-scatter-start"])
 
@@ -50,7 +51,7 @@ def _compare(given: Sequence[Shape], wanted: Sequence[Shape]) -> str:
     if len(given) != len(wanted):
         return f"{_count(len(given), 'operand')} for {_count(len(wanted), 'parameter')}"
     for n, (one, other) in enumerate(zip(given, wanted, strict=True)):
-        if not is_compatible(one, other):
+        if len(one.tuple_shapes) != len(other.tuple_shapes):
             return f"{print_shape(one)} for parameter {n}, a {print_shape(other)},"
     return ""
 
@@ -61,9 +62,6 @@ def _elements(opcode: str, given: int, wanted: Sequence[Shape]) -> str:
         return ""
     if len(wanted) not in counts:
         return f"{_count(counts[0], 'value')} for {_count(len(wanted), 'parameter')}"
-    for n, shape in enumerate(wanted):
-        if not shape.is_array or shape.dimensions:
-            return f"a single element for parameter {n}, a {print_shape(shape)},"
     return ""
 
 
