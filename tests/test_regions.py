@@ -1,9 +1,13 @@
 """Regions of edits: what replaced what, pairs on weak evidence, and the classes that rest on neither."""
 
+import networkx as nx
+import pytest
+
 import hlodiff
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.regions import replaced_regions
+from hlodiff.differ.regions import _Regions, replaced_regions
 from hlodiff.report.grouping import edit_groups_of
+from tests.scenarios import module
 
 TABLES = """FileNames
 1 "/srv/model.py"
@@ -189,3 +193,28 @@ def test_what_a_compiler_notes_everywhere_is_one_pattern_whatever_lines_and_opco
     (group,) = edit_groups_of(hlodiff.diff(noted("", "", ""), new).reported, "compiled")
     assert (group.count, group.what) == (3, "tanh, sine: backend config: aliasing_operands")
     assert group.where == "model.py:36 (feed_forward) and 1 more line"
+
+
+def test_what_came_under_a_wide_tuple_is_joined_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not each that went with each that came: thousands of values of one tuple would be millions of joins."""
+    sizes: list[tuple[int, int]] = []
+    build = _Regions.graph
+
+    def counted(self: _Regions) -> "nx.Graph[int]":
+        graph = build(self)
+        sizes.append((graph.number_of_nodes(), graph.number_of_edges()))
+        return graph
+
+    def tuple_of(call: str, start: int) -> str:
+        types = [f"f32[{2 * n + start}]" for n in range(100)]
+        rows = [f"  x{n} = {kind} {call}" for n, kind in enumerate(types)]
+        names = ", ".join(f"x{n}" for n in range(100))
+        return "\n".join(["  p = f32[] parameter(0)", *rows, f"  ROOT r = ({', '.join(types)}) tuple({names})"])
+
+    monkeypatch.setattr(_Regions, "graph", counted)
+    found = hlodiff.diff(
+        module(tuple_of("broadcast(p), dimensions={}", 1)), module(tuple_of("iota(), iota_dimension=0", 2))
+    )
+    assert found.summary["added"] == found.summary["removed"] == 100
+    ((nodes, edges),) = sizes
+    assert nodes == 201 and edges < 2 * nodes

@@ -325,35 +325,47 @@ def match(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
         old, new: the two computations, prepared with the same `intern`.
         pairing: what is already known (parameters); pairs are added to it.
     """
+    known: _Known = {}
     for _ in range(_ROUNDS):
         before = len(pairing.matchers)
         for level in (EXACT, SIGNED, OWN):
-            _refine(old, new, pairing, level)
+            _refine(old, new, pairing, level, known)
             if level == EXACT:
                 _by_body(old, new, pairing)
-            _ties(old, new, pairing, level)
+            _ties(old, new, pairing, level, known)
         for level in (VALUE, STRUCTURE):
-            _refine(old, new, pairing, level)
+            _refine(old, new, pairing, level, known)
         for level in (VALUE, STRUCTURE):
             _beside(old, new, pairing, level)
-        _refine(old, new, pairing, TYPE)
+        _refine(old, new, pairing, TYPE, known)
         for level in (TYPE, ANY):
             _beside(old, new, pairing, level)
-        _ties(old, new, pairing, VALUE)
+        _ties(old, new, pairing, VALUE, known)
         if len(pairing.matchers) == before:
             break
 
 
-def _refine(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int) -> None:
+def _refine(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int, known: _Known) -> None:
     """Pair what is unique by colour, until nothing is any more."""
     progress = True
     while progress and -1 in pairing.old and -1 in pairing.new:
-        colours = _colours(old, new, pairing, level)
+        last = _last_colours(old, new, pairing, level, known)
+        if last.is_refined:
+            return
+        last.is_refined, colours = True, last.colours
         progress = any(
             _unique(pairing, keys(old, colours[0], level), keys(new, colours[1], level), f"{LEVELS[level]}:{name}")
             # Another opcode of the same type is the same instruction only where all around it is as it was.
             for name, keys in (_KEYS[:1] if level >= TYPE else _KEYS)
         )
+
+
+def _last_colours(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int, known: _Known) -> _Last:
+    """Colours of a level, those worked out last where nothing was paired since: while this runs pairs only come."""
+    found = known.get(level)
+    if found is None or found.count != len(pairing.matchers):
+        found = known[level] = _Last(len(pairing.matchers), _colours(old, new, pairing, level))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +377,17 @@ class _Colours:
     up: list[int]
 
 
+@dataclass(slots=True)
+class _Last:
+    """Colours of both sides when there were so many pairs, and whether what is unique among them was paired."""
+
+    count: int
+    colours: tuple[_Colours, _Colours]
+    is_refined: bool = False
+
+
+_Known = dict[int, _Last]
+"""By level."""
 _Keyed = Sequence[tuple[Hashable, int]]
 """Instructions with what has to be equal for them to pair."""
 
@@ -471,14 +494,14 @@ def _buckets(keyed: _Keyed) -> dict[Hashable, list[int]]:
     return buckets
 
 
-def _ties(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int) -> None:
+def _ties(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int, known: _Known) -> None:
     """Pair what is equal in every respect, by op_name and then by order, where the counts agree.
 
     Members of one bucket are equal, so any order among them is right; but what hangs on them must follow, so buckets
     with free neighbours are settled one at a time.
     """
     while -1 in pairing.old and -1 in pairing.new:
-        ours, theirs = _colours(old, new, pairing, level)
+        ours, theirs = _last_colours(old, new, pairing, level, known).colours
         new_buckets = _buckets(_by_both(new, theirs, level))
         buckets = [(olds, new_buckets.get(key, [])) for key, olds in _buckets(_by_both(old, ours, level)).items()]
         buckets = [(olds, news) for olds, news in buckets if len(olds) == len(news)]
@@ -487,7 +510,7 @@ def _ties(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int)
             _pair_by_name(old, new, pairing, olds, news, f"{LEVELS[level]}:tie")
         if not buckets:
             return
-        _refine(old, new, pairing, level)
+        _refine(old, new, pairing, level, known)
 
 
 def _is_enclosed(side: MatchGraph, partners: Sequence[int], position: int) -> bool:

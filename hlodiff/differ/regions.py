@@ -78,6 +78,7 @@ class _Regions:
                     self.at[side].setdefault(place, index)
         self.arguments = argument_changes(*modules)
         self._users: dict[tuple[int, int], tuple[tuple[int, ...], ...]] = {}
+        self._added_operands: dict[Place, list[int]] = {}
 
     def mark(self) -> None:
         import networkx as nx
@@ -134,13 +135,20 @@ class _Regions:
                     yield from self._touched(side, (place[0], operand))
 
     def _put_in_its_place(self, place: Place) -> Iterator[int]:
-        """Added values that a user takes now, where it took this removed one."""
+        """Added values that a user takes now, where it took this removed one.
+
+        All of a user for the first that it took, which joins them; one of them for any other.
+        """
         users = [self.partners[0].get(user) for user in self.users(0, place)]
         for user in (user for user in users if user is not None):
-            for operand in _at(self.modules[1], user).operands:
-                index = self.at[1].get((user[0], operand))
-                if index is not None and self.edits[index].kind == "added":
-                    yield index
+            known = self._added_operands.get(user)
+            if known is None:
+                indices = [self.at[1].get((user[0], operand)) for operand in _at(self.modules[1], user).operands]
+                added = [n for n in indices if n is not None and self.edits[n].kind == "added"]
+                self._added_operands[user] = added
+                yield from added
+            else:
+                yield from known[:1]
         partner = self.computations.get(place[0])
         if partner is not None and place[1] == self.modules[0].computations[place[0]].root:
             index = self.at[1].get((partner, self.modules[1].computations[partner].root))
