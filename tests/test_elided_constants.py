@@ -80,10 +80,39 @@ def test_what_has_values_says_nothing() -> None:
     assert found.replay().complete
 
 
-def test_one_side_without_values_is_enough() -> None:
-    found = diff(read_text(ELIDED), read_text(ELIDED.replace("{...}", VALUES)))
-    assert found.elided == 2
-    assert not found.replay().complete
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("size", [16, 80])  # small ones stay in snapshots, of large ones there is a hash
+def test_a_value_on_one_side_alone_is_unknown_and_no_edit(size: int, swapped: bool) -> None:
+    values = "{" + ", ".join(map(str, range(size))) + "}"
+    elided = ELIDED.replace("[16]", f"[{size}]")
+    texts = [elided, elided.replace("{...}", values)]
+    sides = [read_text(text) for text in (reversed(texts) if swapped else texts)]
+    found = diff(*sides)
+    assert found.identical and not found.edits
+    assert (found.elided, found.limits[0].startswith(WORDS)) == (2, True)
+    replay = found.replay()
+    assert (replay.complete, replay.failures, replay.unknown) == (False, (), 2)
+    stored = [normalize(side) for side in sides]
+    assert diff(*stored).identical
+
+
+def test_what_is_known_of_such_a_constant_is_compared() -> None:
+    known = ELIDED.replace("{...}", VALUES)
+    other = diff(read_text(ELIDED), read_text(known.replace("f32[16]{0} constant", "f32[16]{0:T(256)} constant", 1)))
+    assert [edit.fields for edit in other.edits] == [("layout",)]
+    both = diff(read_text(known), read_text(known.replace("{0, 1,", "{7, 1,")))
+    assert [edit.fields for edit in both.edits] == [("literal",)]
+    rest = diff(read_text(ELIDED), read_text(known.replace("tanh(", "sine(")))
+    assert [edit.fields for edit in rest.edits] == [("opcode",)]
+    assert not rest.replay().failures
+
+
+def test_elided_stablehlo_against_values_is_unknown_too() -> None:
+    known = LOWERED.replace("dense_resource<__elided__>", f"dense<[{', '.join(f'{n}.0' for n in range(16))}]>")
+    for old, new in ((LOWERED, known), (known, LOWERED)):
+        found = diff(read_text(old), read_text(new))
+        assert found.identical and found.elided == 1
+        assert not found.replay().failures
 
 
 def test_a_snapshot_holds_hashes() -> None:

@@ -13,6 +13,7 @@ from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.grammar import Unbalanced, print_layout, split_commas, unquote
 from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import Instruction, Layout, Shape
+from hlodiff.normalizer.constants import is_elided
 
 # The order in which a change names its fields.
 FIELDS = (
@@ -102,7 +103,14 @@ def field_changes(old: Instruction, new: Instruction, platform: str = "") -> lis
         changes.append(FieldChange("literal", old.literal or "", new.literal or ""))
     if old.attributes != new.attributes:
         changes += _attribute_changes(old, new)
+    if any(change.field == "literal" for change in changes) and is_unknown_value(old, new):
+        changes = [change for change in changes if change.field != "literal"]
     return in_order(changes)
+
+
+def is_unknown_value(old: Instruction, new: Instruction) -> bool:
+    """Whether nobody knows if two constants have one value: a side does not hold it (`{...}`)."""
+    return old.opcode == new.opcode == "constant" and (is_elided(old) or is_elided(new))
 
 
 def in_order(changes: list[FieldChange]) -> list[FieldChange]:

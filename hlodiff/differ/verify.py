@@ -629,6 +629,18 @@ def _check_accounted(made: _ReplayedComputation) -> Iterator[str]:
             yield f"{_name(made.old, place)} went without an edit"
 
 
+def _lacks_value(it: Instruction) -> bool:
+    """Whether it is a constant that the file holds neither with its value nor with a hash of it."""
+    literal = it.literal or ""
+    is_elided = it.opcode == "constant" and ("..." in literal or "__elided__" in literal)
+    return is_elided and not any(_is_hash(name) or _is_hash(text) for name, text in it.attributes)
+
+
+def _is_hash(attribute: str) -> bool:
+    """Whether it is what snapshots hold in the place of a large constant."""
+    return "hlodiff_literal" in attribute or "hlodiff.constant" in attribute
+
+
 def _adopt_spelling(made: _ReplayedComputation, found: Graph, wanted: Graph) -> None:
     """Write the result as the new computation does where both mean the same; then every difference means something."""
     assert made.new is not None
@@ -641,6 +653,12 @@ def _adopt_spelling(made: _ReplayedComputation, found: Graph, wanted: Graph) -> 
             ours["shape"] = it.shape
         if it.opcode == "parameter":
             ours["literal"] = it.literal  # numbers of parameters are checked at the callers
+        before = made.before_edits(place)
+        if before is not None and it.opcode == "constant" and (_lacks_value(before) or _lacks_value(it)):
+            ours["literal"] = it.literal  # counted as unknown, see `Replay.unknown`
+            known = {name: text for name, text in ours["attributes"].items() if not _is_hash(name)}
+            given = {name: text for name, text in theirs["attributes"].items() if _is_hash(name)}
+            ours["attributes"] = known | given
         if ours["attributes"] != theirs["attributes"]:
             ours["attributes"] = {
                 name: theirs["attributes"][name] if _is_same_attribute(made, place, name, text) else text

@@ -145,10 +145,17 @@ def elided_constants(module: Module) -> int:
     """
     if isinstance(module.computations, LazyComputations):
         return sum(ELIDED_ATTRIBUTE not in found[0] for found in ELIDED_CONSTANT.finditer(module.computations.text))
-    return sum(_is_elided(it) for computation in module.computations for it in computation.instructions)
+    return sum(is_elided(it) for computation in module.computations for it in computation.instructions)
 
 
-def _is_elided(it: Instruction) -> bool:
+def is_elided(it: Instruction) -> bool:
+    """Whether it is a constant without its value, nor a hash of it.
+
+    Example:
+        >>> from hlodiff.hlo.model import Shape
+        >>> is_elided(Instruction("c", "constant", Shape("f32"), literal="{...}"))
+        True
+    """
     if it.opcode == "constant" and "..." in (it.literal or ""):
         return not any(ELIDED_ATTRIBUTE in key or ELIDED_ATTRIBUTE in value for key, value in it.attributes)
     return _OF_MLIR in (it.literal or "") or any(_OF_MLIR in value for _, value in it.attributes)
