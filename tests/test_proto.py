@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from hlodiff.differ import diff
 from hlodiff.errors import ReadError
-from hlodiff.hlo import mlir, read_hlo
+from hlodiff.hlo import mlir, read_bytes, read_hlo
 from hlodiff.hlo.proto import proto_text, read_proto, unwrap
 from tests.oracle import model_facts, proto_facts, xla_facts
 
@@ -86,6 +87,28 @@ def test_scopes_frames_and_aliases_survive() -> None:
     assert total.op_name == "jit(f)/sum"
     assert [(f.file, f.line, f.function) for f in module.stack(total.frame)] == [("model.py", 7, "step")]
     assert module.attribute("input_output_alias") == "{ {0}: (0, {}, may-alias) }"
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_what_a_proto_does_not_hold_is_unknown_and_no_edit(swapped: bool) -> None:
+    text = HLO.replace("HloModule m, ", "HloModule m, replica_count=4, num_partitions=2, ")
+    sides = [read_hlo(text), read_proto(mlir.hlo_from_text(text).as_serialized_hlo_module_proto())]
+    found = diff(*(reversed(sides) if swapped else sides))
+    assert found.identical and not found.edits
+    words = "num_partitions, replica_count: a proto does not hold this, so whether it is the same is not known"
+    assert found.limits == (words,)
+    assert (found.replay().failures, found.replay().complete) == ((), False)
+
+
+def test_what_a_proto_holds_and_what_two_texts_hold_is_compared() -> None:
+    flat = HLO.replace("HloModule m, ", "HloModule m, replica_count=4, ")
+    found = diff(read_hlo(flat), read_hlo(HLO))
+    assert [edit.fields for edit in found.edits] == [("attribute:replica_count",)] and not found.limits
+    scheduled = read_hlo(HLO.replace("may-alias", "must-alias"))
+    assert [edit.fields for edit in diff(scheduled, read_proto(_proto())).edits] == [("alias",)]
+    assert not diff(read_hlo(HLO), read_proto(_proto())).limits
+    path = read_bytes(_proto(), path="a.pb")
+    assert path.not_held == read_proto(_proto()).not_held != ()
 
 
 def test_large_constants_are_complete() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, ItemsView, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -34,7 +34,7 @@ from hlodiff.differ.result import FusionChange, ModuleDiff
 from hlodiff.differ.unrelated import are_unrelated
 from hlodiff.errors import DiffError
 from hlodiff.hlo.garbage import without_garbage_collection
-from hlodiff.hlo.model import Module
+from hlodiff.hlo.model import Module, with_each_other
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.normalizer.constants import elided_constants
 
@@ -139,6 +139,7 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
                 f"a {old.stage} program and a {new.stage} program cannot be compared",
                 hint="compare two compiled programs (.hlo) or two StableHLO programs (.mlir)",
             )
+        old, new, not_held = with_each_other(old, new)
         pruned = None
         if pruning and all(isinstance(module.computations, LazyComputations) for module in (old, new)):
             # StableHLO and short texts are read whole and never load these.
@@ -161,7 +162,8 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
                 break
             pruned = wider
         result = _result(ready, found, (old, new), opened, limits, pruned)
-        return pruned.widened(result) if pruned else result
+        result = pruned.widened(result) if pruned else result
+        return replace(result, not_held=not_held) if not_held else result
 
 
 def diff_with_matches(

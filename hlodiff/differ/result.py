@@ -234,6 +234,7 @@ class ModuleDiff:
             evidence is one removed and one added.
         reported_from: for each of them the index in `edits`.
         write_script: writes the script of a difference from the matches that `diff` kept.
+        not_held: header attributes that the file of one side cannot hold and the other one has.
     """
 
     old: Module
@@ -253,6 +254,7 @@ class ModuleDiff:
     reported: tuple[Edit, ...] = ()
     reported_from: tuple[int, ...] = ()
     write_script: Callable[[ModuleDiff], EditScript] | None = field(default=None, repr=False, compare=False)
+    not_held: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.edits and not self.reported:
@@ -275,7 +277,10 @@ class ModuleDiff:
     @property
     def limits(self) -> tuple[str, ...]:
         """The limits that were hit, and what the programs do not hold, in words."""
-        unknown = (format_elided(self.elided),) if self.elided else ()
+        unknown = [format_elided(self.elided)] if self.elided else []
+        if self.not_held:
+            names = ", ".join(self.not_held)
+            unknown.append(f"{names}: a proto does not hold this, so whether it is the same is not known")
         return (*(hit.words for hit in self.limit_hits), *unknown, *uncalled_in_words(self.old, self.new))
 
     @property
@@ -308,7 +313,7 @@ class ModuleDiff:
         from hlodiff.differ.verify import replay
 
         with without_garbage_collection():
-            return replay(self.script, self.elided)
+            return replay(self.script, self.elided + len(self.not_held))
 
     def to_json(self) -> dict[str, Any]:
         """The members of one `programs` entry that the two programs alone decide."""

@@ -82,7 +82,7 @@ class Replay:
         edits: how many edits they belong to.
         failures: the first differences between the result and the new program, in words; () where there are none.
         missing: how many differences there are in all.
-        unknown: constants whose values are not in the programs, so that nothing is proved about them.
+        unknown: constants and header attributes that are not in the files, so that nothing is proved about them.
     """
 
     steps: int

@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from hlodiff.errors import ReadError
-from hlodiff.hlo.model import Module
+from hlodiff.hlo.model import Module, without_config
 from hlodiff.hlo.parser import read_hlo
 
 _STABLEHLO = re.compile(r'(?:#\w+ = |module\b|"builtin\.module"|func\.func\b|!\w+ = )')
@@ -58,7 +58,7 @@ def read_bytes(data: bytes, *, path: str = "") -> Module:
         from hlodiff.hlo import native_process
 
         try:
-            return read_hlo(native_process.call("proto", data, path), path=path)
+            return without_config(read_hlo(native_process.call("proto", data, path), path=path))
         except ReadError as error:
             if path.removesuffix(".gz").endswith(".pb"):
                 raise

@@ -9,7 +9,7 @@ called computation an index into its module's `computations`, so no name is ever
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hlodiff.hlo.traversal import first_cycle, postorder, preorder
@@ -187,7 +187,11 @@ class Computation:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """One program at one stage: computations, the entry among them, header attributes and Python frames."""
+    """One program at one stage: computations, the entry among them, header attributes and Python frames.
+
+    Args:
+        not_held: header attributes that its file cannot hold, so that nobody knows them.
+    """
 
     name: str
     stage: Stage
@@ -195,6 +199,7 @@ class Module:
     entry: int
     attributes: tuple[tuple[str, str], ...] = ()
     frames: tuple[Frame, ...] = ()
+    not_held: tuple[str, ...] = ()
 
     @property
     def entry_computation(self) -> Computation:
@@ -219,6 +224,44 @@ class Module:
             seen[frame] = self.frames[frame]
             frame = self.frames[frame].parent
         return tuple(seen.values())
+
+
+# In XLA these belong to the configuration of a module, of which its proto holds nothing.
+_OF_CONFIG = ("alias_passthrough_params", "num_partitions", "replica_count")
+
+
+def without_config(module: Module) -> Module:
+    """A program that was read from a proto: what belongs to the configuration is not held there.
+
+    Example:
+        >>> without_config(Module("m", "compiled", (), 0)).not_held
+        ('alias_passthrough_params', 'num_partitions', 'replica_count')
+    """
+    return replace(module, not_held=_OF_CONFIG)
+
+
+def with_each_other(old: Module, new: Module) -> tuple[Module, Module, tuple[str, ...]]:
+    """Two programs, each with those header attributes of the other one that its own file cannot hold.
+
+    Args:
+        old, new: two programs.
+
+    Returns:
+        both, and the names of these attributes.
+
+    Example:
+        >>> text = Module("m", "compiled", (), 0, (("replica_count", "4"),))
+        >>> with_each_other(without_config(Module("m", "compiled", (), 0)), text)[2]
+        ('replica_count',)
+    """
+    if not old.not_held and not new.not_held:
+        return old, new, ()
+    given: list[tuple[tuple[str, str], ...]] = [
+        tuple((name, value) for name, value in other.attributes if name in one.not_held and not one.attribute(name))
+        for one, other in ((old, new), (new, old))
+    ]
+    sides = [replace(one, attributes=(*one.attributes, *more)) for one, more in zip((old, new), given, strict=True)]
+    return sides[0], sides[1], tuple(sorted({name for more in given for name, _ in more}))
 
 
 # --- The order of calls, and cycles: no instruction needs its own result, no computation calls itself.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from hlodiff.errors import ReadError
 from hlodiff.hlo import mlir
-from hlodiff.hlo.model import Module
+from hlodiff.hlo.model import Module, without_config
 from hlodiff.hlo.parser import read_hlo
 
 
@@ -34,7 +34,7 @@ def read_proto(data: bytes, *, path: str = "") -> Module:
         Traceback (most recent call last):
         hlodiff.errors.ReadError: a.pb: the file is no HLO proto...
     """
-    return read_hlo(proto_text(data, path=path), path=path)
+    return without_config(read_hlo(proto_text(data, path=path), path=path))
 
 
 def proto_text(data: bytes, *, path: str = "") -> str:
