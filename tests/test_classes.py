@@ -241,3 +241,41 @@ def test_converts_of_stablehlo_are_numerics() -> None:
         + "    return %3 : tensor<8xbf16>\n  }\n}\n"
     )
     assert of(new, old) == of(old, new) == ("numerics",)
+
+
+MEAN = """HloModule m
+
+%sum {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}
+
+ENTRY e {
+  %p = f32[12,8]{1,0} parameter(0)
+  %z = f32[] constant(0)
+  %r = f32[] reduce(%p, %z), dimensions={0,1}, to_apply=%sum
+  %n = f32[] constant(COUNT)
+  ROOT %d = f32[] multiply(%r, %n)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "classes"),
+    [
+        ("96", "128", ("interface",)),
+        ("0.0104166669", "0.0078125", ("interface",)),
+        ("0.0208333339", "0.015625", ("interface",)),  # twice that: its gradient
+        ("12", "16", ("interface",)),
+        ("96", "127", ("interface", "numerics")),
+        ("0.1", "0.2", ("interface", "numerics")),
+        ("-96", "128", ("interface", "numerics")),
+    ],
+)
+def test_a_constant_that_follows_from_a_shape_is_no_other_rounding(
+    old: str, new: str, classes: tuple[str, ...]
+) -> None:
+    before, after = MEAN.replace("COUNT", old), MEAN.replace("COUNT", new)
+    assert of(after.replace("[12,8]", "[16,8]"), before) == classes
+    assert of(after, before) == ("numerics",)

@@ -111,6 +111,9 @@ def test_weights_that_became_a_constant_are_told_with_their_bytes() -> None:
     new = program(f"%p = f32[512]{{0}} parameter(0)\n%w = f32[512]{{0}} constant({{{values}}})\n"
                   "ROOT %r = f32[512]{0} add(%p, %w)")  # fmt: skip
     assert said(old, new) == ["1 large constant added (2.0 KiB), 1 argument gone: model.weight"]
+    shown = str(hlodiff.diff(old, new))
+    headline = " ".join(shown.split("\n  changed")[0].split())
+    assert headline.endswith("; 1 large constant added (2.0 KiB), 1 argument gone: model.weight")
 
 
 @pytest.mark.parametrize("opcode", ["dynamic-update-slice", "fusion"])

@@ -16,6 +16,7 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.moves import relocations
 from hlodiff.differ.prepare import prepare_pair
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
+from hlodiff.differ.shape_literals import follows_from_shapes
 from hlodiff.hlo.fingerprint import without_layout
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
 from hlodiff.normalizer.backend_config import parse_config, print_config
@@ -363,6 +364,8 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         return [("interface", False), *_told("numerics", numeric)]
     if _is_placement(field, old, new, edit):
         return [("placement", False)]
+    if numeric and field == "literal" and follows_from_shapes(old, new, (diff.old, diff.new)):
+        return [("structure", True)]
     if numeric:
         return [("numerics", follows and field != "literal")]
     if field == "memory_space" or field in _ARRANGED or (field == "backend_config" and not _is_custom_call(site)):

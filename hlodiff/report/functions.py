@@ -24,7 +24,7 @@ from hlodiff.report.programs import ProgramText, ReportTexts, differs
 from hlodiff.report.report import Report
 from hlodiff.report.rows import by_how_much
 from hlodiff.report.sections import format_cost, format_settings
-from hlodiff.report.stories import interface_stories
+from hlodiff.report.stories import constant_stories, interface_stories
 from hlodiff.report.verdict import deciding, format_short
 from hlodiff.report.view import (
     ChangedLine,
@@ -120,7 +120,7 @@ def _function(
     return FunctionView(
         name=name,
         verdict=verdict,
-        sentence="; ".join(filter(None, (sentence, cause or at))),
+        sentence="; ".join(filter(None, (sentence, _large_constants(own, report, sentence), cause or at))),
         largest=largest,
         what=_what([report.programs[n] for n in numbers], stages),
         where=where,
@@ -503,6 +503,14 @@ def _interface(own: Iterable[ProgramText], report: Report) -> str:
         report.programs[number].diff for text in own if text.stage == "stablehlo" for number in text.programs[:1]
     )
     return next((words for diff in written if diff for words in interface_stories(diff)), "")
+
+
+def _large_constants(own: Iterable[ProgramText], report: Report, said: str) -> str:
+    """Large constants that were added: no number of the compiled program says that they are part of it now."""
+    texts = sorted(own, key=lambda text: text.stage != "stablehlo")
+    diffs = [report.programs[number].diff for text in texts for number in text.programs[:1]]
+    words = next((words for diff in diffs if diff for words in constant_stories(diff)), "")
+    return "" if words in said else words
 
 
 def _where(own: Sequence[ProgramText], report: Report, stages: Sequence[StageView], lines: _Lines) -> Place | None:

@@ -17,7 +17,7 @@ from hlodiff.hlo.metadata import is_library, own_frame
 from hlodiff.hlo.model import Module
 from hlodiff.report.executed import PER_CALL, differs_from_text, executed_pair, format_executed
 from hlodiff.report.grouping import REPLACED, edit_groups_of
-from hlodiff.report.stories import stories
+from hlodiff.report.stories import constant_stories, stories
 from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many, place
 
 
@@ -120,7 +120,8 @@ def headline(program: ProgramComparison, stablehlo: ProgramComparison | None = N
     sentences = list(_sentences(program, diff))[:_MOST_SENTENCES]
     written = stablehlo.diff if stablehlo is not None and program.stage == "compiled" else None
     if written is not None and not written.identical:
-        sentences += [f"see StableHLO: {words}" for words in format_unrolled(written)]
+        constants = () if any(constant_stories(diff)) else constant_stories(written)
+        sentences += [f"see StableHLO: {words}" for words in (*constants, *format_unrolled(written))]
     if not any(_PLACE.search(words) for words in sentences):
         where = main_place(written) if written is not None and not written.identical else ""
         where = where or main_place(diff)

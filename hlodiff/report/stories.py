@@ -88,6 +88,16 @@ def interface_stories(diff: ModuleDiff) -> Iterator[str]:
     yield from _donations(diff)
 
 
+def constant_stories(diff: ModuleDiff) -> Iterator[str]:
+    """The sentence about large constants that were added, without the line, which a headline says by itself.
+
+    Example:
+        >>> list(constant_stories(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
+        []
+    """
+    yield from _constants(diff, with_place=False)
+
+
 def _resharded(diff: ModuleDiff) -> Iterator[str]:
     """Arguments that are sharded in another way; where that shows as another shape on each device, that is said."""
     if diff.old.stage == "compiled" and argument_changes(diff.old, diff.new).retyped:
@@ -269,7 +279,7 @@ def _generators_of(module: Module) -> set[str]:
     return found
 
 
-def _constants(diff: ModuleDiff) -> Iterator[str]:
+def _constants(diff: ModuleDiff, with_place: bool = True) -> Iterator[str]:
     """Large constants that were added, what they replace, and the arguments of their shapes that were removed."""
     size, count, old_size, old_count = 0, 0, 0, 0
     shapes: set[_Type] = set()
@@ -290,7 +300,7 @@ def _constants(diff: ModuleDiff) -> Iterator[str]:
     if first is None:
         return
     gone = _arguments_of(diff, shapes)
-    where = place(first.source)
+    where = place(first.source) if with_place else ""
     at = f", {where}" if where else ""
     if old_count:
         sizes = format_pair(format_bytes(old_size), format_bytes(size))
