@@ -173,7 +173,7 @@ def test_a_library_is_told_at_its_line_with_your_own_as_the_caller_and_with_both
 
 
 def test_what_costs_no_more_is_to_be_installed_and_another_jax_gets_no_such_advice() -> None:
-    words = "what to do: no program costs more; install 'optax==0.2.8', then hlodiff check\n"
+    words = "what to do: no compared program costs more; install 'optax==0.2.8', then hlodiff check\n"
     assert words in upgrade_text(of_a_library(None, (1024, 8)))
     assert "what to do" not in upgrade_text(REPORT)
     jax = ToolchainChange("jax", "0.9.2", "0.10.2", ("cpu",))

@@ -188,7 +188,7 @@ def _what_to_do(report: Report, rows: Sequence[UpgradeChange]) -> list[str]:
     if not names:
         if any(row.cost in ("worse", "mixed") for row in rows):
             return []
-        return [f"what to do: no program costs more; install {wanted}, then hlodiff check", ""]
+        return [f"what to do: no compared program costs more; install {wanted}, then hlodiff check", ""]
     kept = " ".join(f"'{one.what}=={one.old}'" for one in libraries if one.old != "none")
     keep = f"keep {kept}" if kept else "leave it out"
     return [
