@@ -132,7 +132,7 @@ class CostModel:
         self._is_call = [it.opcode in CALLS for it in old.computation.instructions]
         self._exact = old.labels[EXACT], new.labels[EXACT]
         self._elements, self._operand_symmetric = elements, operand_symmetric
-        self._priced = self._walked = self.scored = 0
+        self._priced = self._walked = self._looked = self.scored = 0
         self._size = old.size
         self._costs_alone: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self._by_label = known
@@ -145,8 +145,13 @@ class CostModel:
 
     @property
     def work(self) -> int:
-        """The measure of effort: costs that were worked out, pairs that were scored, and the walks that this took."""
-        return self._priced + self.scored + (self._walked + self.pairing.walked) // _STEPS
+        """The measure of one round: costs that were worked out, and the walks along operands that this took."""
+        return self._priced + (self._walked + self.pairing.walked) // _STEPS
+
+    @property
+    def effort(self) -> int:
+        """The measure of what two programs take: work, pairs that were scored, and what bounds looked at."""
+        return self.work + self.scored + self._looked // _STEPS
 
     def link(self, one: int, other: int, matcher: str = "repair") -> None:
         """Pair two instructions that are free."""
@@ -259,7 +264,7 @@ class CostModel:
             kinds.setdefault(labels, n)
         for position, before in zip(edited, most, strict=True):
             partner, call, kind = self.pairing.old[position], old.labels[ANY][position], old.labels[STRUCTURE][position]
-            self._walked += len(kinds)
+            self._looked += len(kinds)
             likely = [n for (_, any_, structure), n in kinds.items() if any_ == call or structure == kind]
             if partner >= 0:
                 likely.append(partner)
@@ -322,6 +327,7 @@ class CostModel:
         ours, theirs = self.old.operands[position], self.new.operands[partner]
         if len(ours) != len(theirs) or self._is_call[position]:
             return False
+        self._looked += len(ours)
         partners, back = self.pairing.old, self.pairing.new
         slots = self.old.slots[position]
         orders = (theirs, theirs[::-1]) if len(slots) == 2 and slots[1][1] == 0 else (theirs,)
@@ -350,6 +356,7 @@ class CostModel:
         partner = partners[position]
         ours, theirs = old.operands[position], new.operands[partner]
         if len(ours) == len(theirs):
+            self._looked += len(ours)
             for (a, result), (b, other) in zip(ours, theirs, strict=True):
                 if partners[a] != b or result != other:
                     break
@@ -644,7 +651,7 @@ def local_search(model: CostModel, limits: Limits, budget: SearchBudget) -> bool
     """
     if not model.total:
         return True
-    start = model.work
+    start = model.effort
     if model.is_least():
         is_whole = True
     elif budget.left <= 0:
@@ -652,13 +659,13 @@ def local_search(model: CostModel, limits: Limits, budget: SearchBudget) -> bool
     else:
         search = _LocalSearch(model, limits, start + budget.left)
         is_whole = all(search.run(depth) for depth in _DEPTHS)
-    budget.left -= model.work - start
+    budget.left -= model.effort - start
     return is_whole
 
 
 @dataclass(slots=True)
 class _LocalSearch:
-    """One local search; `most` is the work of the model at which it ends whatever is left to try."""
+    """One local search; `most` is the effort of the model at which it ends whatever is left to try."""
 
     model: CostModel
     limits: Limits
@@ -678,7 +685,7 @@ class _LocalSearch:
                 olds, news = [n for n in olds if n in near[0]], [n for n in news if n in near[1]]
             if not olds or (depth and self._is_replaced(len(olds), len(news))):
                 return True
-            limit = min(self.most, self.model.work + self.limits.search * self._worth(len(olds) + len(news)))
+            limit = self.model.work + self.limits.search * self._worth(len(olds) + len(news))
             if not is_known:
                 self._look_around(olds, news)
             improved = False
@@ -690,7 +697,7 @@ class _LocalSearch:
                     improved, failures, self.edited = True, 0, None
                 elif depth and (failures := failures + 1) > min(_PATIENCE, _TRIES * (len(olds) + 2)):
                     break
-                if self.model.work > limit:
+                if self.model.work > limit or self.model.effort > self.most:
                     return False
             if not improved:
                 # A deeper round starts from what this one saw, if that was all.
