@@ -209,6 +209,14 @@ def test_the_files_of_a_project_below_the_top_of_its_repository() -> None:
     assert location["artifactLocation"]["uri"] == "packages/ml/model.py"
 
 
+def test_code_scanning_and_code_quality_say_the_verdict_on_the_function() -> None:
+    told = report(changed())
+    (verdict,) = (view.sentence for view in build_view(told).functions)
+    (result,) = json.loads(to_form(told, "sarif"))["runs"][0]["results"]
+    (issue,) = json.loads(to_form(told, "codequality"))
+    assert verdict in result["message"]["text"].split("\n") and f"; {verdict}" in issue["description"]
+
+
 @pytest.mark.parametrize("file", ["/opt/site-packages/jax/nn.py", "<stdin>", "/usr/lib/python3.11/functools.py"])
 def test_a_line_that_is_not_in_the_repository_is_annotated_nowhere(file: str) -> None:
     told = report(changed("f", "cpu", edit(file)))

@@ -95,8 +95,8 @@ def _message(finding: FindingView, view: ReportView) -> str:
         for program in about
         if program.status == "changed" and program.edited
     ]
-    verdicts = [one.sentence for one in view.functions if one.name == finding.program] if headlines else []
-    parts = [finding.what, *verdicts, *headlines, *finding.details, f"hint: {finding.advice}" if finding.advice else ""]
+    verdict = view.verdict_on(finding) if headlines else ""
+    parts = [finding.what, verdict, *headlines, *finding.details, f"hint: {finding.advice}" if finding.advice else ""]
     return "\n".join(filter(None, parts))
 
 

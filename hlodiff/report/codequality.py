@@ -27,12 +27,13 @@ def to_codequality(view: ReportView, link: str = "") -> str:
         >>> to_codequality(ReportView("check", "a", "b", ()))
         '[]\\n'
     """
-    return json_text([_finding(one, view.folder) for one in view.findings])
+    return json_text([_finding(one, view) for one in view.findings])
 
 
-def _finding(finding: FindingView, folder: str) -> dict[str, object]:
-    file, line = line_in_repository(finding.where, folder) or (f"{folder}/{_NOWHERE}".lstrip("/"), 1)
-    text = f"{finding.label}: {finding.what}" + (f" ({finding.advice})" if finding.advice else "")
+def _finding(finding: FindingView, view: ReportView) -> dict[str, object]:
+    file, line = line_in_repository(finding.where, view.folder) or (f"{view.folder}/{_NOWHERE}".lstrip("/"), 1)
+    text = "; ".join(filter(None, (f"{finding.label}: {finding.what}", view.verdict_on(finding))))
+    text += f" ({finding.advice})" if finding.advice else ""
     return {
         "description": printable(clip(text, _LONGEST)),
         "check_name": printable(finding.rule),

@@ -73,7 +73,8 @@ def _pascal(name: str) -> str:
 
 
 def _result(finding: FindingView, index: int, view: ReportView) -> dict[str, Any]:
-    text = "\n".join([f"{finding.label}: {finding.what}", *finding.details])
+    verdict = view.verdict_on(finding)
+    text = "\n".join([f"{finding.label}: {finding.what}", *([verdict] if verdict else []), *finding.details])
     text += f"\nhint: {finding.advice}" if finding.advice else ""
     location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": printable(finding.label) or "?"}]}
     physical = _physical(finding.where, view.folder)

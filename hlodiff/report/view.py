@@ -326,6 +326,10 @@ class ReportView:
     threshold: float = 0.01
     brief: bool = False
 
+    def verdict_on(self, finding: FindingView) -> str:
+        """The verdict in words on the changed function that a finding is about; "" where it is about another thing."""
+        return next((one.sentence for one in self.functions if one.name == finding.program), "")
+
     def totals(self) -> dict[str, int]:
         """The number of programs and of each outcome; the same numbers in every form."""
         return count_programs(self.programs, self.findings)
