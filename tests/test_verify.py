@@ -103,6 +103,26 @@ def test_what_moved_from_one_of_two_partners_is_still_added_or_removed_in_the_ot
     assert {edit.kind for edit in tanh} == {"moved", "removed"}
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param(
+            "snapshots/optax_train_step/cuda-h100-x4/compiled.hlo",
+            "snapshots/mixed_precision_step/cpu/compiled.hlo",
+            id="moved into a fusion that came, while another that applied it went",
+        ),
+        pytest.param(
+            "tests/fixtures/normalize/real/colls.cuda.hlo",
+            "snapshots/feed_forward_sharded/cpu-4/compiled.hlo",
+            id="kept by the second of two all-reduces, while the first one applied a maximum",
+        ),
+    ],
+)
+def test_a_reducer_that_moved_along_is_one_and_the_same_for_all_that_apply_it(old: str, new: str) -> None:
+    root = Path(__file__).parents[1]
+    assert both_ways(*(read_text((root / name).read_text(encoding="utf-8")) for name in (old, new))) == []
+
+
 def channels(found: ModuleDiff) -> dict[str, tuple[Edit, ...]]:
     return {"edits": found.edits, "schedule": found.schedule, "tuning": found.tuning}
 

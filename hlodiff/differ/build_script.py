@@ -622,15 +622,11 @@ class _ScriptBuilder:
                         yield SettingChange("thread", inner.new.execution_thread)
 
     def _follow(self) -> None:
-        """Reach what is called by what came and went; first what moved along, for others may use it too."""
-        for is_new in (False, True):
+        """Reach what is called by what came and went; first what moved along, for others may apply it too."""
+        for is_last in (False, True):
             for draft in self.drafts:  # grows on the way
-                if draft.printed:
-                    continue
-                for other in range(len(draft.back)):
-                    for said in self._said(1, draft, other):
-                        if (said.old is None) == is_new:
-                            self._called(said, draft.new.instructions[other])
+                if not draft.printed:
+                    self._follow_arrivals(draft, is_last)
         for draft in self.drafts:
             for one, partner in enumerate(draft.partners if not draft.printed else ()):
                 before = draft.old.instructions[one]
@@ -638,6 +634,16 @@ class _ScriptBuilder:
                     self._dropped(before, draft.new.instructions[partner])
                 for said in self._said(0, draft, one):
                     self._left(before, self._target(said))
+
+    def _follow_arrivals(self, draft: _PairDraft, is_last: bool) -> None:
+        """What moved along and what is called; where this is the last time, also what came to be applied."""
+        for other, it in enumerate(draft.new.instructions):
+            for said in self._said(1, draft, other) if it.calls else ():
+                source = self._source(said)
+                for name, group in it.calls:
+                    for callee in group:
+                        if is_last or not is_embedded(it, name) or self._along(source, callee) is not None:
+                            self._callee(it, name, callee, source)
 
     def _dropped(self, before: Instruction, after: Instruction) -> None:
         """A survivor that calls less than it did: what it called must have an edit too."""
@@ -730,15 +736,17 @@ class _ScriptBuilder:
 
     def _callee(self, it: Instruction, name: str, callee: int, source: Instruction | None = None) -> int:
         """What an instruction that came calls: as it was where it moved along, one that others use, or a new one."""
-        if source is not None:
-            for old in source.called:
-                if self.bodies.are_equal(old, callee):
-                    return self._reach((old, callee, ()))
+        if (old := self._along(source, callee)) is not None:
+            return self._reach((old, callee, ()))
         if is_embedded(it, name):
             known = next((n for key, n in self.index.items() if key[1] == callee and key[0] >= 0), None)
             if known is not None:
                 return known
         return self._reach((-1, callee, ()))
+
+    def _along(self, source: Instruction | None, callee: int) -> int | None:
+        """What moved along and is now `callee`."""
+        return next((old for old in (source.called if source else ()) if self.bodies.are_equal(old, callee)), None)
 
     def _header(self) -> None:
         names = {"layout": "entry_computation_layout", "schedule": "is_scheduled"}
