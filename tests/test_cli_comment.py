@@ -124,7 +124,7 @@ def test_each_function_links_to_its_place_on_the_page(code_host: CodeHost, said:
     assert said("comment", "--page", "https://pages.example/7/hlodiff.html#old")[0] == 0
     assert "| [details](https://pages.example/7/hlodiff.html#f/cpu) |" in code_host.bodies()[-1]
     code, _, err = said("comment", "--page", "javascript:alert(1)")
-    assert (code, "is no address that can stand in a report" in err) == (2, True)
+    assert (code, "is not an address that a report can link to" in err) == (2, True)
 
 
 def test_a_dry_run_writes_nothing(code_host: CodeHost, said: Ask) -> None:

@@ -62,7 +62,7 @@ def test_what_cannot_be_written_is_said_before_anything_runs(value: str, words: 
 def test_a_link_that_could_break_out(link: str, said: Ask) -> None:
     code, _, err = said("diff", *TWO, "--link", link)
     assert code == 2
-    assert "is no address that can stand in a report" in " ".join(err.split())
+    assert "is not an address that a report can link to" in " ".join(err.split())
 
 
 def test_a_job_s_summary_is_added_to(said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from hlodiff.capture import CapturedProgram, CaptureFailure, DiscoveredFunction,
 from hlodiff.errors import RegistryError
 from tests.captured_programs import HEAD, Project
 from tests.captured_programs import project as project
+from tests.test_capture import alive
 
 pytestmark = pytest.mark.slow
 
@@ -251,7 +252,11 @@ def test_what_a_function_starts_counts_and_ends_with_it(project: Project, tmp_pa
     ]
     assert "ended when it and the 2 processes below it held" in discovered.problem
     assert "(`others` is registered at" in discovered.problem or "programs.py:" in discovered.problem
-    assert not any(Path(f"/proc/{eater}").exists() for eater in (tmp_path / "eaters").read_text().split())
+    eaters = [int(eater) for eater in (tmp_path / "eaters").read_text().split()]
+    end = time.monotonic() + 20  # a killed process gives its memory back before it is gone
+    while any(map(alive, eaters)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert len(eaters) == 2 and not any(map(alive, eaters))
 
 
 def test_a_module_that_hangs_is_named(project: Project) -> None:
