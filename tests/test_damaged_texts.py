@@ -147,6 +147,15 @@ WRONG_CALLS = [
 ]
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("wrong", ["f32[8]{0:T(1{{,8)}} parameter(0)", "f32[8]{0} parameter(" + "9" * 5000 + ")"])
+def test_a_damaged_parameter_of_what_is_called_is_refused_with_its_place(wrong: str, at_once: bool) -> None:
+    text = padded(CALLS.replace("f32[8]{0} parameter(0)", wrong, 1))
+    with pytest.raises(HlodiffError) as error:
+        assert read_hlo(text, at_once=at_once).entry_computation.instructions
+    assert re.search(r"<text>:\d+:\d+: ", error.value.render())
+
+
 @pytest.mark.parametrize("enlarge", [str, padded], ids=["small", "large"])
 @pytest.mark.parametrize("at_once", [True, False])
 @pytest.mark.parametrize(("old", "new", "what"), WRONG_CALLS, ids=[row[1] for row in WRONG_CALLS])

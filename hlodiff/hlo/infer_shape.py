@@ -148,7 +148,7 @@ def _reduce(operands: Sequence[Shape], attributes: str, roots: Roots) -> Shape |
     return parts[0] if len(parts) == 1 else _tuple(parts)
 
 
-_PAD = re.compile(r"\bpadding=((?:-?\d{1,9}(?:_-?\d{1,9}){1,2}x?)+)(?![-\w])")
+_PAD = re.compile(r"\bpadding=({0}(?:x{0})*)(?![-\w])".format(r"-?\d{1,9}(?:_-?\d{1,9}){1,2}"))
 
 
 def _pad(operands: Sequence[Shape], attributes: str, roots: Roots) -> Shape | None:

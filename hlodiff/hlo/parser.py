@@ -348,7 +348,11 @@ def _read_later(text: str, path: str, places: Places | None) -> Module | None:
 
     def parameters(index: int) -> tuple[Shape, ...]:
         if index not in known:
-            known[index] = _parameters_of(text, spans[index])
+            try:
+                known[index] = _parameters_of(text, spans[index])
+            except ValueError:  # damaged: reading it says where
+                body = read(index, None)
+                known[index] = tuple(body.instructions[n].shape for n in body.parameters())
         return known[index]
 
     def read(index: int, instructions: Sequence[str] | None) -> Computation:
