@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -155,7 +156,8 @@ class Ground:
         if self.choose.random() < 0.5:
             process.send_signal(number)
         else:
-            os.killpg(process.pid, number)  # as a terminal does it
+            with suppress(ProcessLookupError):  # it has ended by itself
+                os.killpg(process.pid, number)  # as a terminal does it
         process.wait(_PATIENCE)
         self.gone()
         found = self.digests(self.project / "snapshots")
