@@ -73,7 +73,7 @@ def command(
 
     NAME is a function, a case (`function/case`) or a pattern (`train*`); all functions where none is given. Snapshots
     are not written: what is new or changed is left for `hlodiff review` and `hlodiff accept`. A program that cannot be
-    compiled here is "not checked": it is reported, and where it has a snapshot it is no pass. `--target cpu` looks at
+    compiled here is reported as "not checked"; if it has a snapshot, the check does not pass. `--target cpu` looks at
     one target only. `--timings` compiles everything, also what did not change; workers slow each other down, so use it
     with `--jobs 1`, or `hlodiff inspect profile`, which shows more.
 
@@ -81,7 +81,7 @@ def command(
     stands for the commit where this branch left REV. A function that only one side has does not fail then.
 
     `--stage stablehlo` lowers and does not compile, for a commit hook: where StableHLO and the toolchain are those of
-    the snapshot the compiled program is too, and where they are not the report says that nobody looked at it. Nothing
+    the snapshot the compiled program is too, and where they are not the report says that it was not compared. Nothing
     is run or left pending then.
 
     `--passes` compiles what changed once more with a text after each of XLA's passes, here and at REV (HEAD without
@@ -91,9 +91,9 @@ def command(
     files, settings, environment variables nor packages that it was made from have changed since; the report says how
     many. In CI that is so only where the variable HLODIFF_CACHE names a folder.
 
-    `--changed REV` looks only at functions of which an imported file of the project, or the snapshot, has changed since
-    REV, committed or not; at all where pyproject.toml or a file of constraints has. The report says how many were not
-    looked at. Scenarios are run all the same.
+    `--changed REV` looks only at functions whose imported project files or snapshot have changed since REV, committed
+    or not, and at all functions if pyproject.toml or a constraints file has changed. The report says how many it
+    skipped. Scenarios always run.
 
     Exits 0 where nothing changed, 1 where a program changed, has no snapshot or is no longer registered, 2 where no
     verdict was possible: something is broken, or a recorded program could not be checked here.

@@ -48,11 +48,11 @@ def command(result: Path | None, artifact: str, author: str, page: str, dry_run:
     GitHub, workflow on `pull_request`:   hlodiff comment RESULT.json
     GitLab, pipeline of a merge request:  hlodiff comment RESULT.json
 
-    The first one trusts nothing that the measured run says: it reads two files of the artifact in memory, takes the
-    pull request from the event, and runs nothing. The token stands in GITHUB_TOKEN or HLODIFF_GITLAB_TOKEN. Where
-    nothing changed there is no comment, unless an earlier one has to be put right.
+    The first form does not trust the run that it reports on: it reads two files of the artifact in memory, takes the
+    pull request from the event, and runs nothing. The token is read from GITHUB_TOKEN or
+    HLODIFF_GITLAB_TOKEN. If nothing changed, nothing is posted, unless an earlier comment is out of date.
 
-    Exits 0 where all is said, also where nothing was to be said, and 2 where that was not possible.
+    Exits 0 if the comment is up to date or none is needed, and 2 if it could not be posted.
     """
     from hlodiff.integrations.code_hosts import comment_task, is_quiet, named, post, with_command
     from hlodiff.report.comment import to_comment
