@@ -10,7 +10,7 @@ from hlodiff.capture.environment import ptxas_folder
 from hlodiff.capture.targets import TargetName
 from hlodiff.errors import CaptureError
 
-OLDEST_JAX = (0, 7, 1)  # tested: 0.7.1, 0.7.2, 0.8.0, 0.9.1, 0.9.2 and 0.10.2
+OLDEST_JAX = "0.7.1"  # tested: 0.7.1, 0.7.2, 0.8.0, 0.9.1, 0.9.2 and 0.10.2
 
 
 def check_jax() -> None:
@@ -22,13 +22,13 @@ def check_jax() -> None:
     Example:
         >>> check_jax()
     """
-    found, oldest = _version("jax"), ".".join(map(str, OLDEST_JAX))
+    found, oldest = installed_version("jax"), OLDEST_JAX
     if found is None:
         raise CaptureError("JAX is not installed, and capturing needs it", hint=f"pip install 'jax>={oldest}'")
-    if _numbers(found)[: len(OLDEST_JAX)] < OLDEST_JAX:
+    if is_too_old(found):
         hint = f"pip install 'jax>={oldest}'"
         raise CaptureError(f"JAX {found} is too old to capture with: {oldest} is needed", hint=hint)
-    lib = _version("jaxlib")
+    lib = installed_version("jaxlib")
     if lib is None:
         raise CaptureError(f"jaxlib is not installed beside JAX {found}", hint=f"pip install jaxlib=={found}")
 
@@ -47,19 +47,19 @@ def missing(name: TargetName) -> tuple[str, str] | None:
         True
     """
     if name.kind == "tpu":
-        if _version("libtpu") or _version("libtpu-nightly"):
+        if installed_version("libtpu") or installed_version("libtpu-nightly"):
             return None
-        return "libtpu is not installed", f'pip install "jax[tpu]=={_version("jax")}"'
+        return "libtpu is not installed", f'pip install "jax[tpu]=={installed_version("jax")}"'
     return _missing_cuda() if name.kind == "cuda" else None
 
 
 def _missing_cuda() -> tuple[str, str] | None:
-    lib = _version("jaxlib") or ""
+    lib = installed_version("jaxlib") or ""
     both = [f"jax-cuda12-{part}=={lib}" for part in ("plugin", "pjrt")]
-    if not any(_version(f"jax-cuda{n}-plugin") and _version(f"jax-cuda{n}-pjrt") for n in (12, 13)):
+    if not any(installed_version(f"jax-cuda{n}-plugin") and installed_version(f"jax-cuda{n}-pjrt") for n in (12, 13)):
         return "JAX's CUDA plugin is not installed", f"pip install {' '.join(both)} nvidia-cuda-nvcc-cu12"
     for package in (f"jax-cuda{n}-{part}" for n in (12, 13) for part in ("plugin", "pjrt")):
-        found = _version(package)
+        found = installed_version(package)
         if found and _numbers(found) != _numbers(lib):
             return f"{package} {found} does not fit jaxlib {lib}", f"pip install {package}=={lib}"
     if ptxas_folder() is None and shutil.which("ptxas") is None:
@@ -71,12 +71,23 @@ def compiler(name: TargetName) -> str:
     """The package that compiles for a target, with its version: `libtpu 0.0.42`; "" where none is installed."""
     packages = {"tpu": ("libtpu", "libtpu-nightly"), "cuda": ("jax-cuda12-pjrt", "jax-cuda13-pjrt")}
     for package in (*packages.get(name.kind, ()), "jaxlib"):
-        if found := _version(package):
+        if found := installed_version(package):
             return f"{package} {found}"
     return ""
 
 
-def _version(package: str) -> str | None:
+def is_too_old(jax: str) -> bool:
+    """Whether hlodiff cannot capture with a version of jax or jaxlib.
+
+    Example:
+        >>> is_too_old("0.7.0"), is_too_old("0.10.2")
+        (True, False)
+    """
+    return _numbers(jax) < _numbers(OLDEST_JAX)
+
+
+def installed_version(package: str) -> str | None:
+    """The version of a package in the environment that runs this; None where it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -70,23 +70,19 @@ def executed_on(executor: str | Executor | None) -> Iterator[None]:
         UsageError: it is no address of an executor.
         CaptureError: it cannot be reached, has no worker, or the package that it needs is not installed.
     """
-    if isinstance(executor, Executor):
-        token = EXECUTOR.set(RunningExecutor(f"a {type(executor).__name__}", executor))
-        try:
-            yield
-        finally:
-            EXECUTOR.reset(token)
-        return
-    address, where = (executor, "--executor") if executor else (process_environment().get(VARIABLE, ""), VARIABLE)
-    if not address:
-        yield
-        return
-    with _dask(address, where) as running:
+    with _opened(executor) as running:
         token = EXECUTOR.set(running)
         try:
             yield
         finally:
             EXECUTOR.reset(token)
+
+
+def _opened(executor: str | Executor | None) -> AbstractContextManager[RunningExecutor | None]:
+    if isinstance(executor, Executor):
+        return nullcontext(RunningExecutor(f"a {type(executor).__name__}", executor))
+    address, where = (executor, "--executor") if executor else (process_environment().get(VARIABLE, ""), VARIABLE)
+    return _dask(address, where) if address else nullcontext(EXECUTOR.get())
 
 
 def executor_asked_for(executor: str | Executor | None) -> bool:

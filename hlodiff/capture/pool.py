@@ -600,26 +600,7 @@ def capture(
     jobs: int | None = None,
     on_event: Callable[[Event], None] | None = None,
 ) -> Iterator[Answer]:
-    """Compile programs in worker processes.
-
-    Args:
-        config: names the modules and the settings of the workers.
-        requests: which programs, and the cases whose growth or parity is asked for.
-        jobs: how many workers at once; those of the configuration by default.
-        on_event: called in this process when a program starts and when it finishes.
-
-    Returns:
-        one outcome for each request, in the order in which they finish. Closing the iterator ends the workers.
-
-    Raises:
-        ConfigError: a configured module does not exist.
-        RegistryError: a module raises while it is imported, or something is registered wrongly.
-        CaptureError: JAX is missing or too old, or a worker died before it could start.
-
-    Example:
-        >>> for outcome in capture(config, discover(config).requests()):  # doctest: +SKIP
-        ...     print(outcome.function, outcome.target)
-    """
+    """Compile programs in worker processes of this machine: `hlodiff.capture.capture` where no executor was chosen."""
     check_jax()
     named: list[tuple[Job, TargetName]] = []
     failures: list[Answer] = []

@@ -123,8 +123,10 @@ def with_moves(
         the edits, and for each limit that was hit in how many computations.
     """
     old, new = before.module, after.module
-    removed = {e.old: e for e in edits if e.kind == "removed" and e.old and _may_move(at(old, e.old))}
-    added = {e.new: e for e in edits if e.kind == "added" and e.new and _may_move(at(new, e.new))}
+    gone = (edit.old for edit in edits if edit.kind == "removed" and edit.old)
+    came = (edit.new for edit in edits if edit.kind == "added" and edit.new)
+    removed = dict.fromkeys(place for place in gone if _may_move(at(old, place)))
+    added = dict.fromkeys(place for place in came if _may_move(at(new, place)))
     if not removed or not added:
         return edits, {}
     homes = {(pair.old, pair.new) for pair in found.pairs}

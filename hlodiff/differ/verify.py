@@ -853,11 +853,13 @@ class _PrintedLines:
         opcodes: of what calls others, by its new place.
         channels: name, old and new channel of what is on one.
         are_in_order: whether the lines stand in the same order on both sides.
+        parameters: how many both have.
     """
 
     opcodes: dict[int, str]
     channels: list[tuple[str, str, str]]
     are_in_order: bool
+    parameters: int
 
 
 def _compare_printed(
@@ -873,7 +875,7 @@ def _compare_printed(
                 lines = text.compare(pair)
                 if lines is not None:
                     found[index] = lines
-                    pairs[index] = replace(pair, parameters=text.parameters)
+                    pairs[index] = replace(pair, parameters=lines.parameters)
     script = replace(script, pairs=tuple(pairs))
     for index in [*found]:  # what was read may have its parameters in another order
         refs = {ref for _, calls in pairs[index].calls for _, refs in calls for ref in refs}
@@ -896,13 +898,12 @@ _CONTROL = "control-predecessors"
 
 
 class _PrintedTexts:
-    """Compares the lines of computations of two programs; `parameters` are those of the last pair that was the same."""
+    """Compares the lines of computations of two programs."""
 
     def __init__(self, script: EditScript, printed: tuple[PrintedText, PrintedText]) -> None:
         self._script, self._printed = script, printed
         self._index = [{span.name: n for n, span in enumerate(program.spans)} for program in printed]
         self._same: dict[tuple[str, str], bool] = {}
-        self.parameters = 0
 
     def compare(self, pair: InstructionPair) -> _PrintedLines | None:
         """What is asked of a pair of computations, None where they are not the same as printed."""
@@ -919,13 +920,10 @@ class _PrintedTexts:
         roots = [root_reference(text, span) for text, span in zip(texts, spans, strict=True)]
         if len(names) != len(ours) or names[roots[0]] != roots[1] or not self._read_the_same(lines, names):
             return None
-        calls, found, self.parameters = (
-            dict(pair.calls),
-            _PrintedLines({}, [], all(a < b for a, b in pairwise(partners))),
-            0,
-        )
+        calls = dict(pair.calls)
+        parameters = sum(line[1].endswith(" parameter") for line in ours)
+        found = _PrintedLines({}, [], all(a < b for a, b in pairwise(partners)), parameters)
         for (line, other), partner in zip(lines, partners, strict=True):
-            self.parameters += line[1].endswith(" parameter")
             if line[3] or other[3]:
                 bare = without_metadata(line[3]), without_metadata(other[3])
                 if "%" in bare[0] and without_references(bare[0]) != bare[0]:  # else it stands in a string

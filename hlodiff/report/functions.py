@@ -272,14 +272,15 @@ def _stages(own: Sequence[ProgramText], report: Report, texts: ReportTexts, line
         for text in of_stage:
             for edit_group in text.edit_groups:
                 if edit_group.key not in elsewhere:
-                    told = groups.setdefault((edit_group.key, _said(change_view(edit_group, report))), (edit_group, {}))
-                    told[1].update(dict.fromkeys(text.targets))
+                    shown = _shown_text(change_view(edit_group, report))
+                    _, targets = groups.setdefault((edit_group.key, shown), (edit_group, {}))
+                    targets.update(dict.fromkeys(text.targets))
         most = _MOST_WRITTEN if stage == "stablehlo" else _MOST_COMPILED if written else _MOST_BY_COMPILER
         yield from _stage_views(of_stage, list(groups.values()), most, report, lines, said)
 
 
-def _said(change: ChangeView) -> tuple[str, str]:
-    """What is told of a change, without its name: on another target it may have another shape, count or size."""
+def _shown_text(change: ChangeView) -> tuple[str, str]:
+    """What is shown of a change, without its name: on another target it may have another shape, count or size."""
     return format_listed(replace(change, what=_NAME.sub(r"\1", change.what))), change.cost
 
 

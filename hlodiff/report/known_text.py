@@ -118,8 +118,6 @@ def known_text(text: str, names: Collection[str] = ()) -> str:
             found.append(word)
         elif found[-2:-1] == [REMOVED]:
             found.pop()  # the blanks between two of them
-            found += parts[number + 1 : number + 2]
-            continue
         else:
             found.append(REMOVED)
         found += parts[number + 1 : number + 2]

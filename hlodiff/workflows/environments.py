@@ -16,11 +16,11 @@ import sysconfig
 import venv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
-from hlodiff.capture.availability import OLDEST_JAX
+from hlodiff.capture.availability import OLDEST_JAX, installed_version, is_too_old
 from hlodiff.capture.supervision import die_with_parent
 from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.config import Config, process_environment
@@ -80,7 +80,7 @@ class OtherEnvironment:
 
 def installed_versions(names: Iterable[str]) -> dict[str, str | None]:
     """The versions of packages in the environment that runs this; None where one is not installed."""
-    return {name: _version(name) for name in names}
+    return {name: installed_version(name) for name in names}
 
 
 def imported_as(package: str) -> tuple[str, ...]:
@@ -119,13 +119,6 @@ def label_of(versions: Mapping[str, str | None], others: Mapping[str, str | None
     """
     shown = [name for name in versions if name in ("jax", "jaxlib") or versions[name] != others.get(name)]
     return ", ".join(f"{name} {versions[name]}" for name in shown if versions[name])
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 @contextlib.contextmanager
@@ -287,7 +280,7 @@ def with_plugins(requirements: Sequence[str], kinds: Sequence[str]) -> tuple[str
 
 
 def _installed(package: str) -> bool:
-    return bool(_version(package))
+    return bool(installed_version(package))
 
 
 def refuse_unsupported(requirements: Sequence[str]) -> None:
@@ -302,15 +295,13 @@ def refuse_unsupported(requirements: Sequence[str]) -> None:
     Example:
         >>> refuse_unsupported(["jax==0.10.2", "optax>=0.2"])
     """
-    oldest = ".".join(map(str, OLDEST_JAX))
     for requirement in requirements:
         match = _EXACT.fullmatch(requirement)
         if match is None or _name(requirement) not in ("jax", "jaxlib"):
             continue
-        numbers = tuple(int(n) for n in re.findall(r"\d+", match[3])[: len(OLDEST_JAX)])
-        if numbers < OLDEST_JAX:
+        if is_too_old(match[3]):
             what = f"{_name(requirement)} {match[3]} is too old to capture with"
-            raise UsageError(what, hint=f"name jax {oldest} or a later version; nothing was installed")
+            raise UsageError(what, hint=f"name jax {OLDEST_JAX} or a later version; nothing was installed")
 
 
 _START = "from hlodiff.workflows.environments import main; main()"
