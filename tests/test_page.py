@@ -192,7 +192,7 @@ def test_every_instruction_stands_in_the_listing_beside_its_partner(is_shuffled:
     text = long_program(40)
     before = read_hlo(shuffled(text) if is_shuffled else text)
     found = diff(before, read_hlo(long_program(40, 20, "sine", more=1)))
-    listing = listing_of(found.script, found, places_of(found), "", 10**7, PageLimits())
+    listing = listing_of(found.script, found, places_of(found), "", (), 10**7, PageLimits())
     assert listing
     matched = {}
     for pair in found.script.pairs:

@@ -55,7 +55,7 @@ ENTRY %main (x: f32[8]) -> f32[8] {
 
 
 def drawings(found: ModuleDiff, room: int = 10**7) -> list[dict[str, Any]]:
-    made, _ = drawings_of(found, "compiled", "", Matching.of(found), None, PageLimits(), room)
+    made, _ = drawings_of(found, "compiled", "", (), Matching.of(found), None, PageLimits(), room)
     return made
 
 
@@ -139,6 +139,6 @@ def test_what_came_is_drawn_beside_the_place_that_it_came_to() -> None:
 def test_as_many_drawings_as_there_is_room_for() -> None:
     found = between(TOGETHER, APART)
     whole = drawings(found)
-    made, missing = drawings_of(found, "compiled", "", Matching.of(found), None, PageLimits(), 1_000)
+    made, missing = drawings_of(found, "compiled", "", (), Matching.of(found), None, PageLimits(), 1_000)
     assert len(made) + missing == len(whole)
     assert missing

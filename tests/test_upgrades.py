@@ -9,6 +9,9 @@ from pathlib import Path
 from hlodiff.differ import ProgramComparison, diff
 from hlodiff.hlo import read_text
 from hlodiff.report import Report, ToolchainChange, upgrade_text
+from hlodiff.report.html.limits import PageLimits
+from hlodiff.report.html.program import bodies_of
+from hlodiff.report.markdown import to_markdown
 from hlodiff.report.upgrade_table import sums, totals, upgrade_changes, upgrade_json, upgrade_markdown
 from hlodiff.report.view_builder import build_view
 from hlodiff.workflows.environments import OtherEnvironment, imported_as
@@ -170,6 +173,29 @@ def test_a_library_is_told_at_its_line_with_your_own_as_the_caller_and_with_both
     assert "    + y = jnp.tanh(x)" in upgrade_markdown(of_a_library(SourceLines(tmp_path, (side, side), texts)))
     value = json.loads(upgrade_json(of_a_library(None)))
     assert value["report"]["sheet"]["functions"][0]["where"]["caller"] == "net.py:9 (step)"
+
+
+def test_a_library_is_named_at_the_same_line_in_all_forms(tmp_path: Path) -> None:
+    file = "site-packages/optax/_src/base.py"
+    texts = ({file: ["import jax", "    y = jnp.sin(x)"]}, {file: ["import jax", "", "    y = jnp.tanh(x)"]})
+    side = SourceSide(WORK_TREE)
+    report = of_a_library(SourceLines(tmp_path, (side, side), texts))
+    line = "optax/_src/base.py:3 (update), called from net.py:9 (step)"
+    assert f"changed sine -> tanh  (8 flops, 64 B)  {line}" in upgrade_text(report, width=120, details=True)
+    assert "optax/_src/base.py:3, called from net.py:9" in to_markdown(report).replace("\\", "")
+    value = json.loads(upgrade_json(report))["report"]
+    assert {pattern["where"] for pattern in value["patterns"]} == {line}
+    assert all(f"1 changed of 2 instructions, {line}" in one.headline for one in build_view(report).programs)
+    pages = [json.loads(one.text) for one in bodies_of(report, PageLimits()).stored]
+    for page in pages:
+        (change,) = page["changes"]["edits"]["list"]
+        assert change["where"] == line and line in page["listing"]["wheres"]
+        assert [one["side"] for one in change["sources"]] == ["old", "new"]
+        assert [one["lines"][-1].strip() for one in change["sources"]] == ["y = jnp.sin(x)", "y = jnp.tanh(x)"]
+    (plain,) = {
+        pattern["where"] for pattern in json.loads(upgrade_json(replace(report, packages=())))["report"]["patterns"]
+    }
+    assert plain == "net.py:9 (step)"
 
 
 def test_what_costs_no_more_is_to_be_installed_and_another_jax_gets_no_such_advice() -> None:

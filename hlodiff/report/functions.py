@@ -16,8 +16,6 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES
-from hlodiff.hlo.metadata import is_library, package_frame, shown_file
-from hlodiff.hlo.model import Frame
 from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
 from hlodiff.report.headline import headline, stories_of
 from hlodiff.report.programs import ProgramText, ReportTexts, differs
@@ -37,8 +35,7 @@ from hlodiff.report.view import (
     TargetVerdict,
     Verdict,
 )
-from hlodiff.report.wording import Place, format_place, many
-from hlodiff.report.wording import place as place_of
+from hlodiff.report.wording import Place, format_place, many, shown_place
 
 WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
@@ -349,7 +346,7 @@ def _sentences(text: ProgramText, report: Report) -> list[str]:
     if program.diff is None:
         return []
     if program.diff.identical:
-        return [headline(program)] if differs(program) else []
+        return [headline(program, packages=report.packages)] if differs(program) else []
     return list(stories_of(program))[:_MOST_SENTENCES]
 
 
@@ -407,14 +404,14 @@ class _Lines:
     def _source(self, program: ProgramComparison, side: int, place: Place | None) -> str:
         if place is None or self.report.source_line is None or (place.library and not self.report.packages):
             return ""
-        return self.report.source_line(program.name, program.target, side, _stored(place), place.line).strip()
+        return self.report.source_line(program.name, program.target, side, place.stored, place.line).strip()
 
     def _has(self, program: ProgramComparison, side: int, place: Place | None, text: str) -> bool:
         """Whether the other side has a line of one side too, so that it is no line that somebody wrote or deleted."""
         known = self.report.source_line
         if place is None or not text or known is None:
             return False
-        return known.has(program.name, program.target, side, _stored(place), text)
+        return known.has(program.name, program.target, side, place.stored, text)
 
     def _order(self, line: ChangedLine, groups: Sequence[EditGroup]) -> tuple[object, ...]:
         kinds = any(group.kind in _NEW_AND_GONE for group in groups)
@@ -521,31 +518,6 @@ def _where(own: Sequence[ProgramText], report: Report, stages: Sequence[StageVie
     known = [place for place in places if format_place(place) == first]
     mine = [place for place in (*known, *places) if not place.library and not report.packages]
     return next(iter((*mine, *known, *places)), None)
-
-
-def _stored(place: Place) -> str:
-    """Its file as programs name it."""
-    return f"site-packages/{place.file}" if place.library else place.file
-
-
-def shown_place(source: tuple[Frame, ...], root: str, packages: Sequence[str] = ()) -> Place | None:
-    """The user's own line of a call stack; a library's where there is no other, or where it is asked for.
-
-    Args:
-        source: the stack, innermost first.
-        root: the project's folder.
-        packages: libraries whose own line is told, with the user's own line as its caller.
-
-    Example:
-        >>> shown_place((Frame("model.py", 31, "loss"),), "").line
-        31
-    """
-    frame, caller = package_frame(source, packages)
-    if frame is None:
-        return None
-    function = frame.function.replace("<locals>.", "")
-    called = place_of((caller,), root) if caller else ""
-    return Place(shown_file(frame.file, root), frame.line, function, is_library(frame.file), called)
 
 
 # --- all functions together ------------------------------------------------------------------------------------------

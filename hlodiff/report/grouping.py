@@ -128,25 +128,28 @@ def members_of(edits: Sequence[Edit], program: int = 0) -> list[GroupMember]:
     ]
 
 
-def grouped(members: Iterable[GroupMember], stage: str, root: str = "") -> dict[Key, list[GroupMember]]:
+def grouped(
+    members: Iterable[GroupMember], stage: str, root: str = "", packages: Sequence[str] = ()
+) -> dict[Key, list[GroupMember]]:
     """Members by what they have in common, in order of appearance.
 
     Args:
         members: edits of one or several programs.
         stage: of all of them.
         root: the project's folder.
+        packages: libraries whose own line is named, see `shown_place`.
     """
     members = tuple(members)
     regions: dict[tuple[int, int], list[Edit]] = {}
     for member in members:
         if member.edit.is_replaced and member.edit.region is not None:
             regions.setdefault((member.program, member.edit.region), []).extend(_whole(member, stage))
-    keys = {number: _region_key(edits, stage, root) for number, edits in regions.items()}
+    keys = {number: _region_key(edits, stage, root, packages) for number, edits in regions.items()}
     found: dict[Key, list[GroupMember]] = {}
     for member in members:
         edit = member.edit
         region = keys.get((member.program, edit.region or 0)) if edit.is_replaced else None
-        found.setdefault(region or _key(member.edit, stage, root), []).append(member)
+        found.setdefault(region or _key(member.edit, stage, root, packages), []).append(member)
     return found
 
 
@@ -156,7 +159,7 @@ def _whole(member: GroupMember, stage: str) -> list[Edit]:
     return [member.edit, *(replace(edit, cause=None) for edit in along)]
 
 
-def _region_key(edits: Sequence[Edit], stage: str, root: str) -> Key | None:
+def _region_key(edits: Sequence[Edit], stage: str, root: str, packages: Sequence[str]) -> Key | None:
     """By its two lines; where they are not known by what went and what came. None where nothing went or came."""
     sides = [[edit for edit in edits if edit.kind == kind] for kind in ("removed", "added")]
     if not all(sides):
@@ -166,14 +169,14 @@ def _region_key(edits: Sequence[Edit], stage: str, root: str) -> Key | None:
     calls = any(opcode in ("call", "func.call") for counts in works for opcode, _ in counts)  # each is many operations
     if not least or (not calls and most > _MOST_FOR_EACH * least):
         return None
-    lines = [_common_line(side, root) for side in sides]
+    lines = [_common_line(side, root, packages) for side in sides]
     is_one_line = all(lines) and lines[0] == lines[1]
     if least == 1 and most > (MOST_OF_A_LINE if is_one_line else MOST_FOR_ONE):  # the line brought more elsewhere
         return None
     return stage, REPLACED, *(lines if all(lines) else map(opcode_counts, sides))
 
 
-def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "") -> EditGroup:
+def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "", packages: Sequence[str] = ()) -> EditGroup:
     """The group of all edits with one key.
 
     Example:
@@ -191,13 +194,13 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "") -> E
     costs = [edit.cost for edit in (*edits, *along) if edit.cost]
     old, new = (added_up(cost[side] for cost in costs) for side in (0, 1))
     if key[1:2] == (REPLACED,):
-        return _replaced(key, members, followers, (old, new), root)
+        return _replaced(key, members, followers, (old, new), root, packages)
     return EditGroup(
         key,
         first.kind,
         sum(edit.count for edit in edits),
         format_edit(first) if len(edits) == 1 else _together(edits),
-        _places(edits, root) if _note(first) else place(first.source, root),
+        _places(edits, root, packages) if _note(first) else place(first.source, root, packages),
         shown_stack(first.source, root),
         _follows(first.kind, followers),
         (old, new),
@@ -208,11 +211,11 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "") -> E
     )
 
 
-def _places(edits: Sequence[Edit], root: str) -> str:
+def _places(edits: Sequence[Edit], root: str, packages: Sequence[str]) -> str:
     """The line that most come from, and how many more there are."""
     counts: Counter[str] = Counter()
     for edit in edits:
-        counts[place(edit.source, root)] += edit.count
+        counts[place(edit.source, root, packages)] += edit.count
     del counts[""]
     more = f" and {many(len(counts) - 1, 'more line')}" if len(counts) > 1 else ""
     return counts.most_common(1)[0][0] + more if counts else ""
@@ -223,13 +226,20 @@ def _passes(edits: Sequence[Edit]) -> str:
     return " | ".join(list(dict.fromkeys(edit.passes for edit in edits if edit.passes))[:_MOST_SHAPES])
 
 
-def _replaced(key: Key, members: Sequence[GroupMember], followers: Sequence[Edit], cost: Sides, root: str) -> EditGroup:
+def _replaced(
+    key: Key,
+    members: Sequence[GroupMember],
+    followers: Sequence[Edit],
+    cost: Sides,
+    root: str,
+    packages: Sequence[str],
+) -> EditGroup:
     """One group for all that went and came by one line."""
     edits = [member.edit for member in members]
     along = [edit for member in members for edit in _whole(member, str(key[0]))]
     gone, came = ([edit for edit in along if edit.kind == kind] for kind in ("removed", "added"))
-    lines = [_common_line(side, root) for side in (gone, came)]
-    first = next((edit for edit in came if place(edit.source, root) == lines[1]), came[0])
+    lines = [_common_line(side, root, packages) for side in (gone, came)]
+    first = next((edit for edit in came if place(edit.source, root, packages) == lines[1]), came[0])
     was = f" (was {lines[0]})" if lines[0] and lines[0] != lines[1] else ""
     return EditGroup(
         key,
@@ -247,11 +257,11 @@ def _replaced(key: Key, members: Sequence[GroupMember], followers: Sequence[Edit
     )
 
 
-def _common_line(edits: Sequence[Edit], root: str) -> str:
+def _common_line(edits: Sequence[Edit], root: str, packages: Sequence[str]) -> str:
     """The line that most instructions come from; "" where no line is known."""
     counts: Counter[str] = Counter()
     for edit in edits:
-        counts[place(edit.source, root)] += edit.count
+        counts[place(edit.source, root, packages)] += edit.count
     del counts[""]
     return counts.most_common(1)[0][0] if counts else ""
 
@@ -277,10 +287,12 @@ def _subgraph(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> str:
     return f"{name} ({listed})" if 2 * count > sum(edit.count for edit in edits if edit.cause is None) else listed
 
 
-def edit_groups_of(edits: Sequence[Edit], stage: str, root: str = "") -> tuple[EditGroup, ...]:
+def edit_groups_of(
+    edits: Sequence[Edit], stage: str, root: str = "", packages: Sequence[str] = ()
+) -> tuple[EditGroup, ...]:
     """The edit groups of one program, sorted by weight, then by count."""
-    groups = grouped(members_of(edits), stage, root)
-    return in_order(edit_group_of(key, members, root) for key, members in groups.items())
+    groups = grouped(members_of(edits), stage, root, packages)
+    return in_order(edit_group_of(key, members, root, packages) for key, members in groups.items())
 
 
 def in_order(edit_groups: Iterable[EditGroup]) -> tuple[EditGroup, ...]:
@@ -305,8 +317,8 @@ def format_follows(edit_group: EditGroup) -> str:
     return f"+ {many(edit_group.following, 'knock-on edit')}: {', '.join(words)}"
 
 
-def _key(edit: Edit, stage: str, root: str) -> Key:
-    where = place(edit.source, root)
+def _key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key:
+    where = place(edit.source, root, packages)
     if note := _note(edit):  # what a compiler writes everywhere is one change, whatever lines it is found at
         (change,) = edit.changes
         own = ("",) if note in _OWN_NOTES else (*_opcodes(edit), change.old, change.new)

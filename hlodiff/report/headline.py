@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from hlodiff.differ.arguments import argument_changes
 from hlodiff.differ.classify import is_argument
@@ -65,7 +65,7 @@ def _partly(diff: ModuleDiff) -> Iterator[str]:
         )
 
 
-def main_place(diff: ModuleDiff) -> str:
+def main_place(diff: ModuleDiff, packages: Sequence[str] = ()) -> str:
     """The line of the user's own code that most of the edits come from that matter most; "" where none is known.
 
     Example:
@@ -78,7 +78,7 @@ def main_place(diff: ModuleDiff) -> str:
         if edit.cause is None and frame is not None:
             arranged = set(edit.fields) <= _ARRANGED and edit.kind == "changed"
             rank = is_library(frame.file), 2 if arranged else weight_of(edit)
-            counts.setdefault(rank, Counter())[place(edit.source)] += edit.count
+            counts.setdefault(rank, Counter())[place(edit.source, packages=packages)] += edit.count
     return counts[min(counts)].most_common(1)[0][0] if counts else ""
 
 
@@ -96,12 +96,15 @@ _COUNTED = (
 )
 
 
-def headline(program: ProgramComparison, stablehlo: ProgramComparison | None = None) -> str:
+def headline(
+    program: ProgramComparison, stablehlo: ProgramComparison | None = None, packages: Sequence[str] = ()
+) -> str:
     """Kind and size of a change, the few facts that a reviewer must not miss, and the line that it comes from.
 
     Args:
         program: one with status "changed".
         stablehlo: the other stage of a compiled program, where it is known: its edits say which line was written.
+        packages: libraries whose own line is named, see `shown_place`.
 
     Returns:
         one line without markup.
@@ -117,14 +120,14 @@ def headline(program: ProgramComparison, stablehlo: ProgramComparison | None = N
     # Each computation as often as it is called, as edits are counted.
     total = int(diff.metrics.get("instructions", (0, 0))[0]) or max(diff.old.instruction_count(), 1)
     size = f"{', '.join(counts)} of {many(total, 'instruction')}"
-    sentences = list(_sentences(program, diff))[:_MOST_SENTENCES]
+    sentences = list(_sentences(program, diff, packages))[:_MOST_SENTENCES]
     written = stablehlo.diff if stablehlo is not None and program.stage == "compiled" else None
     if written is not None and not written.identical:
         constants = () if any(constant_stories(diff)) else constant_stories(written)
         sentences += [f"see StableHLO: {words}" for words in (*constants, *format_unrolled(written))]
     if not any(_PLACE.search(words) for words in sentences):
-        where = main_place(written) if written is not None and not written.identical else ""
-        where = where or main_place(diff)
+        where = main_place(written, packages) if written is not None and not written.identical else ""
+        where = where or main_place(diff, packages)
         size += f", {where}" if where else ""
     return f"{', '.join(program.classes)}: {'; '.join([*sentences, size])}{_other_channels(diff)}"
 
@@ -147,15 +150,15 @@ def stories_of(program: ProgramComparison) -> Iterator[str]:
     yield from format_unrolled(diff)
 
 
-def _sentences(program: ProgramComparison, diff: ModuleDiff) -> Iterator[str]:
+def _sentences(program: ProgramComparison, diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]:
     """What matters, most important first."""
     metrics = program.metrics()
-    yield from stories(diff)
+    yield from stories(diff, packages)
     yield from _moves(diff)
     yield from _constraints(diff, metrics)
     yield from _collectives(program)
     yield from format_unrolled(diff)
-    yield from _replaced(diff)
+    yield from _replaced(diff, packages)
     yield from _element_types(diff)
     yield from _memories(diff)
     for name, one, several, size in _COUNTED:
@@ -165,10 +168,10 @@ def _sentences(program: ProgramComparison, diff: ModuleDiff) -> Iterator[str]:
         yield _more_or_less(old, new, "loop")
 
 
-def _replaced(diff: ModuleDiff) -> Iterator[str]:
+def _replaced(diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]:
     """Subgraphs that others came in the place of, largest first: what they were, what they are, and the line."""
     edits = [edit for edit in diff.reported if edit.is_replaced]
-    groups = edit_groups_of(edits, diff.old.stage) if edits else ()
+    groups = edit_groups_of(edits, diff.old.stage, packages=packages) if edits else ()
     for group in [group for group in groups if group.kind == REPLACED][:1]:
         yield f"{group.kind} {group.what} ({group.where})" if group.where else f"{group.kind} {group.what}"
 

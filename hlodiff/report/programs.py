@@ -115,28 +115,30 @@ def texts_of(report: Report) -> ReportTexts:
     members: dict[Key, list[GroupMember]] = {}
     found: list[ProgramText] = []
     for name, programs in by_name.items():
-        found += _program_texts(name, programs, report.root, members)
-    patterns = {key: edit_group_of(key, group, report.root) for key, group in members.items()}
+        found += _program_texts(name, programs, report, members)
+    patterns = {key: edit_group_of(key, group, report.root, report.packages) for key, group in members.items()}
     shared, repeated = _shared(found, patterns)
     return ReportTexts(tuple(found), shared, repeated, in_order(patterns.values()))
 
 
 def _program_texts(
-    name: str, programs: Sequence[tuple[int, ProgramComparison]], root: str, members: dict[Key, list[GroupMember]]
+    name: str, programs: Sequence[tuple[int, ProgramComparison]], report: Report, members: dict[Key, list[GroupMember]]
 ) -> Iterable[ProgramText]:
     """The program texts of one name, equal ones once; programs that are the same only where their target changed."""
+    lines = report.root, report.packages
     found: dict[object, ProgramText] = {}
     ordered = sorted(programs, key=lambda item: item[1].stage != "stablehlo")
     touched = {program.target for _, program in ordered if differs(program)}
     for number, program in ordered:
         if program.target not in touched or (program.diff is None and program.status != "identical"):
             continue
-        groups = grouped(members_of(program.diff.reported if program.diff else (), number), program.stage, root)
+        own = members_of(program.diff.reported if program.diff else (), number)
+        groups = grouped(own, program.stage, *lines)
         for key, group in groups.items():
             members.setdefault(key, []).extend(group)
-        edit_groups = in_order(edit_group_of(key, group, root) for key, group in groups.items())
+        edit_groups = in_order(edit_group_of(key, group, *lines) for key, group in groups.items())
         written = next((one for _, one in programs if (one.stage, one.target) == ("stablehlo", program.target)), None)
-        words = headline(program, written), tuple(sections(program))
+        words = headline(program, written, report.packages), tuple(sections(program))
         same = repr((program.stage, words, [replace(edit_group, edits=()) for edit_group in edit_groups]))
         program_text = found.get(same) or ProgramText(name, program.stage, (), *words, edit_groups, ())
         targets = (*program_text.targets, program.target) if program.target else program_text.targets

@@ -27,11 +27,12 @@ _MOST_TYPES = 2
 _PARTS = re.compile(r"\[(?:'[^']*'|\"[^\"]*\"|[^\]])*\]|\.?[^.\[]+")
 
 
-def stories(diff: ModuleDiff) -> Iterator[str]:
+def stories(diff: ModuleDiff, packages: Sequence[str] = ()) -> Iterator[str]:
     """Sentences about what happened, most important first, without markup.
 
     Args:
         diff: of two programs.
+        packages: libraries whose own line is named, see `shown_place`.
 
     Example:
         >>> list(stories(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
@@ -39,11 +40,11 @@ def stories(diff: ModuleDiff) -> Iterator[str]:
     """
     yield from _arguments(diff)
     yield from _resharded(diff)
-    yield from _constants(diff)
+    yield from _constants(diff, packages)
     yield from _donations(diff)
     yield from _rematerialised(diff)
     yield from _generators(diff)
-    yield from _written_buffers(diff)
+    yield from _written_buffers(diff, packages)
 
 
 def _arguments(diff: ModuleDiff) -> Iterator[str]:
@@ -279,7 +280,7 @@ def _generators_of(module: Module) -> set[str]:
     return found
 
 
-def _constants(diff: ModuleDiff, with_place: bool = True) -> Iterator[str]:
+def _constants(diff: ModuleDiff, packages: Sequence[str] = (), with_place: bool = True) -> Iterator[str]:
     """Large constants that were added, what they replace, and the arguments of their shapes that were removed."""
     size, count, old_size, old_count = 0, 0, 0, 0
     shapes: set[_Type] = set()
@@ -300,7 +301,7 @@ def _constants(diff: ModuleDiff, with_place: bool = True) -> Iterator[str]:
     if first is None:
         return
     gone = _arguments_of(diff, shapes)
-    where = place(first.source) if with_place else ""
+    where = place(first.source, packages=packages) if with_place else ""
     at = f", {where}" if where else ""
     if old_count:
         sizes = format_pair(format_bytes(old_size), format_bytes(size))
@@ -332,11 +333,11 @@ def _arguments_of(diff: ModuleDiff, types: Collection[_Type]) -> list[str]:
     return [path for it in chosen if (path := path_of(it)) in removed]
 
 
-def _written_buffers(diff: ModuleDiff) -> Iterator[str]:
+def _written_buffers(diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]:
     """A buffer that is written in place and lies in another order now: each write may touch far more memory."""
     if edit := reordered_write(diff):
         change = next(change for change in edit.changes if change.field in ("layout", "shape"))
-        where, opcode = place(edit.source), edit.new.opcode if edit.new else ""
+        where, opcode = place(edit.source, packages=packages), edit.new.opcode if edit.new else ""
         other = "has another layout" if change.field == "layout" else "has its dimensions in another order"
         yield f"the buffer that {opcode} writes {other} ({change.old} -> {change.new}){f' at {where}' if where else ''}"
 

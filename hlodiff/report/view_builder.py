@@ -12,7 +12,7 @@ from hlodiff.hlo.metadata import is_library
 from hlodiff.hlo.model import STAGES
 from hlodiff.policy.findings import Finding, Judgement
 from hlodiff.report.findings import SEVERITIES
-from hlodiff.report.functions import change_view, function_views, overall, shown_place, totals_by_number
+from hlodiff.report.functions import change_view, function_views, overall, totals_by_number
 from hlodiff.report.grouping import Digest, digest_of, format_share, most_changed, share
 from hlodiff.report.headline import headline
 from hlodiff.report.programs import (
@@ -42,7 +42,7 @@ from hlodiff.report.view import (
     ReportView,
     Section,
 )
-from hlodiff.report.wording import Place, many
+from hlodiff.report.wording import Place, many, shown_place
 
 MOST_SHARED = 20
 _DIGITS = re.compile(r"[\d.,]+")
@@ -116,7 +116,7 @@ def _program(program: ProgramComparison, number: int, texts: ReportTexts, report
         stage=program.stage,
         status=program.status,
         word=", ".join(program.classes) if diff else "",
-        headline=headline(program, written) if program.diff else "",
+        headline=headline(program, written, report.packages) if program.diff else "",
         edited=sum(diff.summary.values()) if diff else 0,
         numbers=numbers,
         scopes=most_changed(diff) if diff else (),
@@ -131,7 +131,7 @@ def _program(program: ProgramComparison, number: int, texts: ReportTexts, report
 
 
 def _cause(number: int, texts: ReportTexts, report: Report) -> Place | None:
-    """The user's own line behind the first change that has one; a library's where no change has."""
+    """The user's own line behind the first change that has one; a library's where no change has or it is asked for."""
     program_texts = [program_text for program_text in texts.program_texts if number in program_text.programs]
     places = [
         _place(edit, report)
@@ -140,12 +140,12 @@ def _cause(number: int, texts: ReportTexts, report: Report) -> Place | None:
         for edit in edit_group.edits
     ]
     known = [place for place in places if place]
-    return next((place for place in known if not place.library), known[0] if known else None)
+    return next((place for place in known if report.packages or not place.library), known[0] if known else None)
 
 
 def _place(edit: tuple[int, int], report: Report) -> Place | None:
     diff = report.programs[edit[0]].diff
-    return shown_place(diff.reported[edit[1]].source, report.root) if diff else None
+    return shown_place(diff.reported[edit[1]].source, report.root, report.packages) if diff else None
 
 
 # --- findings --------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from hlodiff.hlo.metadata import own_frame, shown_file
+from hlodiff.hlo.metadata import is_library, package_frame, shown_file
 from hlodiff.hlo.model import Frame
 
 # --- Numbers as people read them: 12.5 KiB, 1.2 M, +17 %.
@@ -194,15 +194,34 @@ def _grouped(values: Sequence[float | None], width: int) -> list[float | None]:
 _SPACES = {"device": "device memory", "host": "host memory"}
 
 
-def place(source: tuple[Frame, ...], root: str = "") -> str:
-    """Where an instruction comes from: `model.py:31 (loss)`.
+def place(source: tuple[Frame, ...], root: str = "", packages: Sequence[str] = ()) -> str:
+    """Where an instruction comes from, `model.py:31 (loss)`; see `shown_place`.
 
     Example:
         >>> place((Frame("/opt/site-packages/jax/_src/nn.py", 9, "gelu"), Frame("model.py", 31, "loss")))
         'model.py:31 (loss)'
     """
-    frame = own_frame(source)
-    return _shown(frame, root) if frame else ""
+    return format_place(shown_place(source, root, packages))
+
+
+def shown_place(source: tuple[Frame, ...], root: str, packages: Sequence[str] = ()) -> Place | None:
+    """The user's own line of a call stack; a library's where there is no other, or where it is asked for.
+
+    Args:
+        source: the stack, innermost first.
+        root: the project's folder.
+        packages: libraries whose own line is named, with the user's own line as its caller.
+
+    Example:
+        >>> shown_place((Frame("model.py", 31, "loss"),), "").line
+        31
+    """
+    frame, caller = package_frame(source, packages)
+    if frame is None:
+        return None
+    function = frame.function.replace("<locals>.", "")
+    called = _shown(caller, root) if caller else ""
+    return Place(shown_file(frame.file, root), frame.line, function, is_library(frame.file), called)
 
 
 def shown_stack(source: tuple[Frame, ...], root: str = "") -> tuple[str, ...]:
@@ -311,3 +330,8 @@ class Place:
     function: str = ""
     library: bool = False
     caller: str = ""
+
+    @property
+    def stored(self) -> str:
+        """Its file as programs name it."""
+        return f"site-packages/{self.file}" if self.library else self.file

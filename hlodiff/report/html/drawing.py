@@ -348,6 +348,7 @@ def drawings_of(
     diff: ModuleDiff,
     stage: Stage,
     root: str,
+    packages: Sequence[str],
     matching: Matching,
     listing: Listing | None,
     limits: PageLimits,
@@ -359,6 +360,7 @@ def drawings_of(
         diff: the difference.
         stage: of its programs.
         root: the project's folder.
+        packages: libraries whose own line is named, see `shown_place`.
         matching: both programs.
         listing: where instructions are shown line by line.
         limits: how many drawings there are, and how much is in each.
@@ -373,7 +375,7 @@ def drawings_of(
     made: list[Callable[[], dict[str, Any]]] = [
         partial(_of_fusions, change, matching, listing, limits) for change in _listed_fusions(diff.fusions, limits)
     ]
-    edit_groups = edit_groups_of(diff.reported, stage, root)
+    edit_groups = edit_groups_of(diff.reported, stage, root, packages)
     for number, edit_group in enumerate(edit_groups[: limits.drawings - len(made)]):
         old, new, focus = _seeds(edit_group, diff.reported)
         made.append(

@@ -274,6 +274,7 @@ def listing_of(
     diff: ModuleDiff,
     places: tuple[set[Place], set[Place]],
     root: str,
+    packages: Sequence[str],
     room: int,
     limits: PageLimits,
 ) -> Listing | None:
@@ -286,6 +287,7 @@ def listing_of(
         diff: the difference.
         places: computation and place of what was edited, on each side.
         root: the project's folder.
+        packages: libraries whose own line is named, see `shown_place`.
         room: for how many characters.
         limits: bounds of a line.
 
@@ -295,7 +297,7 @@ def listing_of(
     edited = {c for c, _ in places[0]}, {c for c, _ in places[1]}
     blocks = blocks_of(script, diff, edited)
     for words, cut in (("", _whole), (_NO_EQUAL, _closed), (_NO_FAR, _near)):
-        found = _written(diff, [cut(block, places) for block in blocks], root, limits, room)
+        found = _written(diff, [cut(block, places) for block in blocks], root, packages, limits, room)
         if found is not None:
             found.left_out += [words] if words else []
             return found
@@ -357,6 +359,7 @@ def _widened(kept: Sequence[bool]) -> list[bool]:
 class _Writer:
     diff: ModuleDiff
     root: str
+    packages: Sequence[str]
     limits: PageLimits
     room: int
     texts: tuple[list[str | int], list[str | int]] = field(default_factory=lambda: ([], []))
@@ -420,7 +423,7 @@ class _Writer:
         known = self.frames[side]
         if frame not in known:
             module = (self.diff.old, self.diff.new)[side]
-            known[frame] = _known(self.wheres, printable(place(module.stack(frame), self.root)))
+            known[frame] = _known(self.wheres, printable(place(module.stack(frame), self.root, self.packages)))
         return known[frame]
 
 
@@ -434,8 +437,10 @@ def _first_line(body: Computation) -> int:
     return lines[0] if lines and lines[0] and lines == list(range(lines[0], lines[0] + len(lines))) else 0
 
 
-def _written(diff: ModuleDiff, blocks: Sequence[Block], root: str, limits: PageLimits, room: int) -> Listing | None:
-    writer = _Writer(diff, root, limits, room)
+def _written(
+    diff: ModuleDiff, blocks: Sequence[Block], root: str, packages: Sequence[str], limits: PageLimits, room: int
+) -> Listing | None:
+    writer = _Writer(diff, root, packages, limits, room)
     written = []
     for block in blocks:
         written.append(writer.block(block))

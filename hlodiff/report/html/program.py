@@ -19,7 +19,6 @@ from hlodiff.hlo.metadata import is_library, own_frame, portable_file
 from hlodiff.hlo.model import Frame
 from hlodiff.report.addresses import edit_address
 from hlodiff.report.edits import format_change, format_edit, listed_changes
-from hlodiff.report.functions import shown_place
 from hlodiff.report.grouping import EditGroup, edit_groups_of, format_follows
 from hlodiff.report.html.drawing import drawings_of
 from hlodiff.report.html.limits import PageLimits
@@ -28,7 +27,7 @@ from hlodiff.report.html.overview import tables_of
 from hlodiff.report.lines import clip, printable
 from hlodiff.report.report import Report, SourceLine
 from hlodiff.report.sections import format_cost
-from hlodiff.report.wording import is_python, many
+from hlodiff.report.wording import is_python, many, shown_place
 
 _LARGEST = 1 << 20
 _WIDEST = 200
@@ -46,11 +45,13 @@ class Sources:
         root: the project's folder; "" where there is none.
         around: lines before and after.
         source_line: gives the lines of either side, see `Report`; None where they are not known.
+        packages: libraries whose own line is shown, see `shown_place`.
     """
 
     root: str
     around: int
     source_line: SourceLine | None = None
+    packages: Sequence[str] = ()
     _files: dict[str, list[str]] = field(default_factory=dict)
 
     def excerpt(self, source: Sequence[Frame]) -> dict[str, Any] | None:
@@ -93,10 +94,10 @@ class Sources:
         return [{"side": name} | one for name, one in zip(("old", "new"), found, strict=True) if one]
 
     def _of_side(self, program: ProgramComparison, side: int, stack: Sequence[Frame]) -> dict[str, Any] | None:
-        place = shown_place(tuple(stack), self.root)
-        if place is None or place.library or self.source_line is None:
+        place = shown_place(tuple(stack), self.root, self.packages)
+        if place is None or (place.library and not self.packages) or self.source_line is None:
             return None
-        ask = partial(self.source_line, program.name, program.target, side, place.file)
+        ask = partial(self.source_line, program.name, program.target, side, place.stored)
         if not ask(place.line):
             return None
         first = max(place.line - self.around, 1)
@@ -144,7 +145,7 @@ def changes_of(subject: Subject, diff: ModuleDiff, listing: Listing | None) -> d
     limits = subject.limits
     for channel in _CHANNELS:
         edits: tuple[Edit, ...] = diff.reported if channel == "edits" else getattr(diff, channel)
-        edit_groups = edit_groups_of(edits, subject.program.stage, subject.root)
+        edit_groups = edit_groups_of(edits, subject.program.stage, subject.root, subject.packages)
         shown = []
         for edit_group in edit_groups[: limits.changes]:
             address = edit_address(edit_group)
@@ -242,6 +243,7 @@ class Subject:
 
     program: ProgramComparison
     root: str
+    packages: Sequence[str]
     sources: Sources
     limits: PageLimits
     threshold: float
@@ -322,10 +324,11 @@ def _with_both_sides(
     subject: Subject, diff: ModuleDiff, bare: dict[str, Any], room: int, words: str
 ) -> Iterator[dict[str, Any]]:
     matching = subject.matching
-    listing = listing_of(matching.script, diff, places_of(diff), subject.root, int(room * _LINES), subject.limits)
+    lines = subject.root, subject.packages
+    listing = listing_of(matching.script, diff, places_of(diff), *lines, int(room * _LINES), subject.limits)
     for shown in (listing, None) if listing else (None,):
         drawings, missing = drawings_of(
-            diff, subject.program.stage, subject.root, matching, shown, subject.limits, int(room * _DRAWN)
+            diff, subject.program.stage, *lines, matching, shown, subject.limits, int(room * _DRAWN)
         )
         notes = list(shown.left_out) if shown else [words]
         notes += [f"{many(missing, 'drawing')} not shown: the page has no room for more."] if missing else []
@@ -392,7 +395,7 @@ def bodies_of(report: Report, limits: PageLimits) -> BodyStore:
         report: what a command found out.
         limits: how much goes into a page.
     """
-    sources = Sources(report.root, limits.excerpt, report.source_line)
+    sources = Sources(report.root, limits.excerpt, report.source_line, report.packages)
     numbers = [number for number, program in enumerate(report.programs) if has_body(program)]
     numbers.sort(key=lambda n: (report.programs[n].status == "identical", size_of(report.programs[n]), n))
     known: dict[StoredBody, int] = {}
@@ -400,7 +403,9 @@ def bodies_of(report: Report, limits: PageLimits) -> BodyStore:
     room = limits.page_bytes
     for at, number in enumerate(numbers):
         share = min(room, max(room // (len(numbers) - at) * _SHARE, _LEAST))
-        body = _fitting(Subject(report.programs[number], report.root, sources, limits, report.threshold), share)
+        program = report.programs[number]
+        subject = Subject(program, report.root, report.packages, sources, limits, report.threshold)
+        body = _fitting(subject, share)
         room -= len(body.text) if body not in known else 0
         found[number] = known.setdefault(body, len(known))
     return BodyStore(list(known), found)
