@@ -242,3 +242,30 @@ def test_jax_tells_of_launches_off_its_fast_path() -> None:
     g(x)
     g(x)
     assert launched == []
+
+
+def test_a_device_that_lists_no_memories_has_the_default_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    from jax._src.interpreters import pxla
+
+    class Executable:
+        name = "compiled"
+
+        def get_output_memory_kinds(self) -> list[list[str]]:
+            return [["device"]]
+
+    def shardings(executable: Any, *, fails: str = "Could not find memory addressable by device") -> tuple[str, Any]:
+        """As JAX 0.8.3 does it."""
+        try:
+            kind = executable.get_output_memory_kinds()[0][0]
+        except NotImplementedError:
+            return executable.name, None
+        raise ValueError(f"{fails} NVIDIA H100. Got memory kind: {kind}")
+
+    monkeypatch.setattr(pxla, "get_out_shardings_from_executable", shardings)
+    jax_private.accept_unlisted_memories()
+    mended: Any = pxla.get_out_shardings_from_executable
+    assert mended(Executable()) == ("compiled", None)
+    with pytest.raises(ValueError, match="something else"):
+        mended(Executable(), fails="something else")
+    jax_private.accept_unlisted_memories()
+    assert pxla.get_out_shardings_from_executable is mended, "replaced once"

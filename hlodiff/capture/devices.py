@@ -10,6 +10,7 @@ import jax
 from jax.experimental import topologies
 from jax.sharding import AxisType, Mesh
 
+from hlodiff.capture import jax_private
 from hlodiff.capture.targets import GPUS, TargetName, gpu_topology, target_config
 
 
@@ -79,6 +80,7 @@ def _devices(name: TargetName) -> Sequence[Any]:
         options = {"chips_per_host_bounds": (1, 1, 1)} if math.prod(name.shape) == 1 else {}
         return topologies.get_topology_desc(platform="tpu", topology_name=topology, **options).devices
     config = target_config(GPUS[name.model])
+    jax_private.accept_unlisted_memories()
     return topologies.get_topology_desc(
         platform="cuda", topology_name="", target_config=config, topology=gpu_topology(name.devices)
     ).devices

@@ -605,6 +605,43 @@ def _asks_for_program(frame: FrameType | None) -> bool:
     return lowerings == 1  # otherwise a lowering rule lowers a program of its own
 
 
+def accept_unlisted_memories() -> None:
+    """Let JAX compile for devices that list no memories, as GPUs that are not attached do; for the whole process.
+
+    Missing: any way to compile for such a GPU with JAX 0.8.1 to 0.8.3. XLA compiles the program and names the memory of
+    each output, and then JAX looks for that memory among those of the device. Other versions do not look.
+    """
+    from jax._src.interpreters import pxla
+
+    original = getattr(pxla, "get_out_shardings_from_executable", None)
+    if original is None or hasattr(original, "__wrapped__"):
+        return
+
+    @functools.wraps(original)
+    def replacement(executable: Any, *rest: Any, **more: Any) -> Any:
+        try:
+            return original(executable, *rest, **more)
+        except ValueError as error:
+            if "Could not find memory addressable by device" not in str(error):
+                raise
+            return original(_WithoutOutputMemories(executable), *rest, **more)
+
+    setattr(pxla, "get_out_shardings_from_executable", replacement)  # noqa: B010 - a type checker refuses it
+
+
+class _WithoutOutputMemories:
+    """An executable that does not know in which memories its outputs are; JAX then takes each device's default."""
+
+    def __init__(self, executable: Any) -> None:
+        self._executable = executable
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._executable, name)
+
+    def get_output_memory_kinds(self) -> list[list[str]]:
+        raise NotImplementedError
+
+
 def compile_unless_known(lowered: Any, known: Callable[[str], Any]) -> Any:
     """Compile a lowered program, unless a callback knows what comes out.
 
