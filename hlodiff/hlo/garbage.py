@@ -16,7 +16,9 @@ from contextlib import contextmanager
 def without_garbage_collection() -> Iterator[None]:
     """No collections of cycles inside; afterwards they are as they were, also after an error.
 
-    Where this runs at once in several threads, the one that began decides: collections are on again when it ends.
+    What was made inside counts as old afterwards: else the first collection would walk all of it. A later collection of
+    what is old finds it. Where this runs at once in several threads, the one that began decides: collections are on
+    again when it ends.
 
     Example:
         >>> with without_garbage_collection():
@@ -30,4 +32,7 @@ def without_garbage_collection() -> Iterator[None]:
     try:
         yield
     finally:
+        if not gc.get_freeze_count():  # what somebody froze stays frozen
+            gc.freeze()
+            gc.unfreeze()
         gc.enable()
