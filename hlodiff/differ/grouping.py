@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from hlodiff.differ.causes import roots_of
 from hlodiff.differ.computation_matches import Place, at
@@ -21,13 +22,32 @@ from hlodiff.hlo.model import Frame, Instruction, Module
 _FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota", "bitcast", "reshape", "convert"])
 
 
+class Stack(NamedTuple):
+    """Python frames, innermost first, the user's own one, and whether that is no library's."""
+
+    frames: tuple[Frame, ...]
+    own: Frame | None
+    is_complete: bool
+
+    @staticmethod
+    def of(frames: tuple[Frame, ...]) -> Stack:
+        """The stack of these frames."""
+        return Stack(frames, own_frame(frames), _has_own(frames))
+
+
+def _has_own(frames: tuple[Frame, ...]) -> bool:
+    return any(not is_library(frame.file) for frame in frames)
+
+
 @dataclass(slots=True)
 class Origins:
     """Scopes and frames of one module's instructions; call sites are found once, when first asked for."""
 
     module: Module
     _callers: dict[int, tuple[int, int]] | None = field(default=None)
-    _stacks: dict[int, tuple[Frame, ...]] = field(default_factory=dict)
+    _stacks: dict[int, Stack] = field(default_factory=dict)
+    # Where a stack ends inside a library the callers of its computation say more, see `stack`.
+    _called: dict[tuple[int, int], Stack] = field(default_factory=dict)
     _users: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
 
     def stack(self, computation: int, instruction: int) -> tuple[Frame, ...]:
@@ -35,21 +55,29 @@ class Origins:
 
         Where they end inside a library, as where JAX traced a helper once for all of its callers, the call's follow.
         """
-        own = self._own(computation, instruction)
-        frames = self._frames(own)
-        if any(not is_library(frame.file) for frame in frames):
-            return frames
-        for caller in self._chain(computation, instruction)[own >= 0 :]:
-            more = self._frames(caller.frame)
-            frames = more if frames == more[: len(frames)] else frames + more
-            if any(not is_library(frame.file) for frame in frames):
-                break
-        return frames
+        return self._stack(computation, instruction).frames
 
-    def _frames(self, number: int) -> tuple[Frame, ...]:
-        if number not in self._stacks:
-            self._stacks[number] = self.module.stack(number)
-        return self._stacks[number]
+    def own_frame(self, computation: int, instruction: int) -> Frame | None:
+        """The frame of the user's own code, see `hlodiff.hlo.metadata.own_frame`."""
+        return self._stack(computation, instruction).own
+
+    def _stack(self, computation: int, instruction: int) -> Stack:
+        own = self._own(computation, instruction)
+        stack = self._stacks.get(own)
+        if stack is None:
+            stack = self._stacks[own] = Stack.of(self.module.stack(own))
+        if stack.is_complete:
+            return stack
+        known = self._called.get((computation, own))
+        if known is None:
+            frames = stack.frames
+            for caller in self._chain(computation, instruction)[own >= 0 :]:
+                more = self.module.stack(caller.frame)
+                frames = more if frames == more[: len(frames)] else frames + more
+                if _has_own(frames):
+                    break
+            known = self._called[computation, own] = Stack.of(frames)
+        return known
 
     def origin(self, computation: int, instruction: int) -> tuple[str | None, tuple[Frame, ...]]:
         """Scope and Python frames of an instruction."""
@@ -175,8 +203,7 @@ def group_edits(
     roots = roots_of(edits)
     lines = [_line(origins, edit) for edit in edits]
     regions = number_by_line(edits, lines)
-    stacks = origins[0].stack, origins[1].stack
-    replaced = replaced_edits((old, new), edits, lines, regions, stacks)
+    replaced = replaced_edits((old, new), edits, lines, regions, origins)
     groups: dict[tuple[object, ...], list[int]] = {}
     for index, root in enumerate(roots):
         apart = (regions[index], edits[index].is_weak, index in replaced, None if root == index else signatures[root])
@@ -215,7 +242,7 @@ def group_edits(
 def _line(origins: tuple[Origins, Origins], edit: RawEdit) -> tuple[tuple[str, int] | None, ...]:
     """The innermost lines of the user's own code that an edit comes from, on both sides: swapped they group alike."""
     places = edit.old, edit.new
-    frames = [own_frame(origin.stack(*at)) if at else None for origin, at in zip(origins, places, strict=True)]
+    frames = [origin.own_frame(*at) if at else None for origin, at in zip(origins, places, strict=True)]
     return tuple((frame.file, frame.line) if frame else None for frame in frames)
 
 

@@ -7,13 +7,14 @@ ones. Only what a line has fewer of in the new program went, and only what it ha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Protocol
 
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.multiplicity import multiplicities
 from hlodiff.differ.regions import CARRIERS, Line, region_lines
 from hlodiff.hlo.collectives import family
-from hlodiff.hlo.metadata import is_library, own_frame
+from hlodiff.hlo.metadata import is_library
 from hlodiff.hlo.model import Frame, Instruction, Module
 
 # How a compiler arranges values and in which type it computes; none of it is what a line of Python computes.
@@ -21,8 +22,16 @@ ARRANGING = frozenset(
     ["copy", "bitcast", "transpose", "reshape", "convert", "slice", "pad", "concatenate", "async-start", "async-done"]
 )
 _FLOATS = ("f", "bf", "c")
-Stacks = tuple[Callable[[int, int], tuple[Frame, ...]], Callable[[int, int], tuple[Frame, ...]]]
-"""Of each side the Python frames of an instruction, by computation and position."""
+
+
+class StackSource(Protocol):
+    """Where the instructions of one program come from, by computation and position."""
+
+    def stack(self, computation: int, instruction: int) -> tuple[Frame, ...]:
+        """Python frames, innermost first."""
+
+    def own_frame(self, computation: int, instruction: int) -> Frame | None:
+        """The one of them that is the user's own."""
 
 
 def replaced_edits(
@@ -30,14 +39,14 @@ def replaced_edits(
     edits: Sequence[RawEdit],
     lines: Sequence[tuple[Line, ...]],
     regions: Sequence[int | None],
-    stacks: Stacks,
+    origins: tuple[StackSource, StackSource],
 ) -> frozenset[int]:
     """The edits of which a report may say that they replaced one subgraph by another.
 
     Args:
         modules: both programs.
         edits, lines, regions: the edits, the old and new line of each, and the region of each, see `number_by_line`.
-        stacks: where instructions come from.
+        origins: where instructions come from.
 
     Returns:
         indices of edits in regions whose two lines are in one function of Python, where the old line has fewer of
@@ -50,7 +59,7 @@ def replaced_edits(
             members.setdefault(region, []).append(index)
     if not members:
         return frozenset()
-    work = _Work(modules[0], stacks[0]), _Work(modules[1], stacks[1])
+    work = _Work(modules[0], origins[0]), _Work(modules[1], origins[1])
     found: set[int] = set()
     for indices in members.values():
         old, new = region_lines([edits[n] for n in indices], [lines[n] for n in indices])
@@ -81,29 +90,25 @@ def _it(modules: tuple[Module, Module], edit: RawEdit, side: int) -> Instruction
 class _Work:
     """How often each line of the user's own code computes each operation in one program, calls counted."""
 
-    def __init__(self, module: Module, stack: Callable[[int, int], tuple[Frame, ...]]) -> None:
+    def __init__(self, module: Module, origin: StackSource) -> None:
         self.stage = module.stage
         self.counts: dict[Line, Counter[str]] = {}
         self.functions: dict[Line, tuple[frozenset[tuple[str, str]], tuple[str, str]]] = {}
-        known: dict[tuple[int, int], tuple[Frame, ...]] = {}
         for index, weight in enumerate(multiplicities(module)):
             for position, it in enumerate(module.computations[index].instructions) if weight.total else ():
                 if not is_work(it, module.stage):
                     continue
-                key = index, it.frame
-                if key not in known:
-                    known[key] = stack(index, position)
-                self._add(known[key], it.opcode, weight.total)
-
-    def _add(self, frames: tuple[Frame, ...], opcode: str, count: int) -> None:
-        frame = own_frame(frames)
-        if frame is None:
-            return
-        line = (frame.file, frame.line)
-        self.counts.setdefault(line, Counter())[opcode] += count
-        if line not in self.functions:
-            own = [one for one in frames if not is_library(one.file)]
-            self.functions[line] = frozenset((one.file, one.function) for one in own), (frame.file, frame.function)
+                frame = origin.own_frame(index, position)
+                if frame is None:
+                    continue
+                line = (frame.file, frame.line)
+                self.counts.setdefault(line, Counter())[it.opcode] += weight.total
+                if line not in self.functions:
+                    own = [one for one in origin.stack(index, position) if not is_library(one.file)]
+                    self.functions[line] = (
+                        frozenset((one.file, one.function) for one in own),
+                        (frame.file, frame.function),
+                    )
 
     def at(self, line: Line) -> Counter[str]:
         """The work of one line."""

@@ -209,22 +209,24 @@ def _of_this_call(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
     looks the same: its line is that of the call.
     """
     known: list[Frame] = []  # outermost first
+    lines: dict[tuple[str, str, int], int] = {}  # where each of them stands first
     at = -1  # how far the second time has come along `known`
     for frame in reversed(frames):
-        at_line = (*_function(frame), frame.line)
-        again = next((n for n, one in enumerate(known) if (*_function(one), one.line) == at_line), None)
-        if again is not None:
-            at = again + 1
-        elif 0 <= at < len(known) and _function(known[at]) == _function(frame):
+        function, line = (frame.file, frame.function), (frame.file, frame.function, frame.line)
+        if line in lines:
+            at = lines[line] + 1
+        elif 0 <= at < len(known) and _function(known[at]) == function:
             at += 1
-        elif known and at == len(known) and _function(frame) == _function(known[-1]):  # it called itself before
+        elif known and at == len(known) and function == _function(known[-1]):  # it called itself before
+            lines[line] = len(known)
             known.append(frame)
             at = -1
-        elif known and not _is_ambiguous(frame) and _function(frame) == _function(known[0]):
+        elif known and function == _function(known[0]) and not _is_ambiguous(frame):
             at = 1
-        elif known and at < 0 and not _is_ambiguous(frame) and _function(frame) == _function(known[-1]):
+        elif known and at < 0 and function == _function(known[-1]) and not _is_ambiguous(frame):
             at = len(known)
         else:
+            lines[line] = len(known)
             known.append(frame)
             at = -1
     known.reverse()
