@@ -8,7 +8,7 @@ equal ones differ. Operands of commutative operations are visited in an order th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -24,12 +24,10 @@ _LAYOUT_ATTRIBUTES = frozenset(["entry_computation_layout", "operand_layout_cons
 
 def is_commutative(instruction: Instruction) -> bool:
     """True where swapping the two operands means nothing: add, multiply, and, or, xor, maximum, minimum, EQ, NE."""
-    if len(instruction.operands) != 2:
-        return False
-    if instruction.opcode == "compare":
-        direction = instruction.attribute("direction") or instruction.attribute("comparison_direction") or ""
-        return is_commutative_opcode("compare", direction)
-    return instruction.opcode in COMMUTATIVE
+    if instruction.opcode != "compare":
+        return instruction.opcode in COMMUTATIVE and len(instruction.operands) == 2
+    direction = instruction.attribute("direction") or instruction.attribute("comparison_direction") or ""
+    return len(instruction.operands) == 2 and is_commutative_opcode("compare", direction)
 
 
 def is_commutative_opcode(opcode: str, direction: str) -> bool:
@@ -68,23 +66,72 @@ def digest(parts: Iterable[bytes]) -> bytes:
         whole = [piece for part in parts for piece in (_SMALL[len(part)], part)]
     except IndexError:
         whole = [piece for part in parts for piece in (_int(len(part)), part)]
-    return blake2b(b"".join(whole), digest_size=16).digest()
+    return blake2b(b"".join(whole), digest_size=_SIZE).digest()
+
+
+_SIZE = 16
+
+
+def _digest_of_digests(parts: Sequence[bytes]) -> bytes:
+    """What `digest` gives where each part is one itself."""
+    length = _SMALL[_SIZE]
+    return blake2b(length + length.join(parts), digest_size=_SIZE).digest()
+
+
+Labelled = tuple[str, Shape, str | None, tuple[tuple[str, str], ...]]
 
 
 class KnownContents:
-    """Contents by computation (the object itself) and what it calls: passes leave most computations as they are."""
+    """Contents of computations, each worked out once.
 
-    def __init__(self) -> None:
+    What was met before is known by itself (passes leave most computations as they are) and by what it holds (a program
+    has many equal bodies, and two programs have more).
+
+    Args:
+        layout, schedule: as for `contents`.
+    """
+
+    def __init__(self, *, layout: bool = True, schedule: bool = False) -> None:
+        self._layout, self._schedule = layout, schedule
         # The computation is kept so that no other one can get its place in memory, which is the key.
         self._found: dict[tuple[int, tuple[str, ...]], tuple[Computation, Content]] = {}
+        self._equal: dict[Hashable, Content] = {}
+        self._labels: dict[Labelled, bytes] = {}
 
     def of(self, owner: Computation, callee_hash: Callable[[int], str]) -> Content:
-        """The content with layouts and without the schedule, worked out at the first call."""
+        """The content of a computation.
+
+        Args:
+            owner: the computation.
+            callee_hash: the hash of each computation that it calls, by index.
+        """
         key = id(owner), tuple([callee_hash(callee) for it in owner.instructions if it.calls for callee in it.called])
         known = self._found.get(key)
         if known is None:
-            known = self._found[key] = owner, _content(owner, callee_hash, True, False)
+            known = self._found[key] = owner, self._of_equals(owner, callee_hash)
         return known[1]
+
+    def _of_equals(self, owner: Computation, callee_hash: Callable[[int], str]) -> Content:
+        labels = tuple([self._label(it, callee_hash) for it in owner.instructions])
+        operands = tuple([it.operands for it in owner.instructions])
+        results = tuple([it.results for it in owner.instructions])
+        control = tuple([it.control_predecessors for it in owner.instructions]) if self._schedule else ()
+        key = owner.root, owner.execution_thread, owner.attributes, labels, operands, results, control
+        found = self._equal.get(key)
+        if found is None:
+            found = self._equal[key] = _content(owner, labels, self._schedule)
+        return found
+
+    def _label(self, it: Instruction, callee_hash: Callable[[int], str]) -> bytes:
+        """What an instruction is by itself, with what it calls."""
+        if it.calls:
+            called = [part for name, group in it.calls for part in (name, *map(callee_hash, group))]
+            return _label(it, called, self._layout)
+        key = it.opcode, it.shape, it.literal, it.attributes
+        found = self._labels.get(key)
+        if found is None:
+            found = self._labels[key] = _label(it, (), self._layout)
+        return found
 
 
 def contents(
@@ -96,19 +143,19 @@ def contents(
         module: any module; normalize it first if noise must not change the hashes.
         layout: False ignores layouts, tilings and memory spaces.
         schedule: True adds the printed order and control predecessors.
-        known: of other modules that hold the same computations; only with layouts and without the schedule.
+        known: of other modules that hold the same computations; then its layout and schedule count.
 
     Returns:
         One Content for each computation, in the module's order.
     """
+    known = known or KnownContents(layout=layout, schedule=schedule)
     found: dict[int, Content] = {}
 
     def callee_hash(callee: int) -> str:
         return found[callee].hash if callee in found else "cycle"
 
     for index in callees_first(module):
-        owner = module.computations[index]
-        found[index] = known.of(owner, callee_hash) if known else _content(owner, callee_hash, layout, schedule)
+        found[index] = known.of(module.computations[index], callee_hash)
     return tuple(found[index] for index in range(len(module.computations)))
 
 
@@ -128,6 +175,7 @@ def computation_hashes(
     """
     if only is None:
         return tuple(content.hash for content in contents(module, layout=layout, schedule=schedule, known=known))
+    known = known or KnownContents(layout=layout, schedule=schedule)
     wanted = with_callees(module, only)
     found: dict[int, str] = {}
 
@@ -136,9 +184,7 @@ def computation_hashes(
 
     for index in callees_first(module):
         if index in wanted:
-            owner = module.computations[index]
-            content = known.of(owner, callee_hash) if known else _content(owner, callee_hash, layout, schedule)
-            found[index] = content.hash
+            found[index] = known.of(module.computations[index], callee_hash).hash
     return tuple(found.get(index, "") for index in range(len(module.computations)))
 
 
@@ -170,7 +216,7 @@ def renumbered(computation: Computation, hashes: _Hashes, renumber: Sequence[int
     changed = list(computation.instructions)
     for n, position in enumerate(computation.parameters()):
         changed[position] = replace(changed[position], literal=str(renumber[n]))
-    return _content(replace(computation, instructions=tuple(changed)), hashes.__getitem__, True, False)
+    return KnownContents().of(replace(computation, instructions=tuple(changed)), hashes.__getitem__)
 
 
 def idle_parameters(computation: Computation) -> list[int]:
@@ -200,8 +246,7 @@ def _uncalled(module: Module) -> list[int]:
     return [n for n in range(len(module.computations)) if n not in called and n != module.entry]
 
 
-def _content(owner: Computation, callee_hash: Callable[[int], str], layout: bool, schedule: bool) -> Content:
-    labels = tuple(_label(it, callee_hash, layout) for it in owner.instructions)
+def _content(owner: Computation, labels: tuple[bytes, ...], schedule: bool) -> Content:
     operand_hashes = _operand_hashes(owner, labels)
     order = _canonical_order(owner, operand_hashes)
     number = {position: n for n, position in enumerate(order)}
@@ -237,13 +282,11 @@ def _ordered_operands(
     return pairs
 
 
-def _label(it: Instruction, callee_hash: Callable[[int], str], layout: bool) -> bytes:
+def _label(it: Instruction, called: Iterable[str], layout: bool) -> bytes:
     parts = [it.opcode, shape_text(it.shape, layout), it.literal or ""]
     if it.attributes:
         parts += sorted(f"{k}={v}" for k, v in it.attributes if layout or k not in _LAYOUT_ATTRIBUTES)
-    for name, group in it.calls:
-        parts.append(name)
-        parts.extend(callee_hash(callee) for callee in group)
+    parts += called
     return digest([part.encode("utf-8", "surrogatepass") for part in parts])
 
 
@@ -263,12 +306,16 @@ def _operand_hashes(owner: Computation, labels: Sequence[bytes]) -> tuple[bytes,
     hashes: list[bytes] = [b""] * len(labels)
     for position in operands_first(owner):
         it = owner.instructions[position]
+        if not it.operands:
+            hashes[position] = labels[position]
+            continue
         operands = [hashes[o] for o in it.operands]
         if it.results:
             operands = [d + _int(r) for d, r in zip(operands, it.results, strict=True)]
-        if is_commutative(it):
+        if len(operands) == 2 and is_commutative(it):
             operands.sort()
-        hashes[position] = digest([labels[position], *operands]) if operands else labels[position]
+        combine = digest if it.results else _digest_of_digests
+        hashes[position] = combine([labels[position], *operands])
     return tuple(hashes)
 
 

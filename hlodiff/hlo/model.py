@@ -51,8 +51,15 @@ class Layout:
     other: str = ""
 
 
+class _HashedOnce:
+    """Room for a hash: shapes are keys of many dictionaries. It is no field, so that no other process gets it."""
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(_HashedOnce):
     """An array shape, a tuple of shapes, a token, or a type kept verbatim in `element_type`.
 
     Args:
@@ -70,6 +77,14 @@ class Shape:
     tuple_shapes: tuple[Shape, ...] = ()
     dynamic: tuple[int, ...] = ()
     is_array: bool = True
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            parts = self.element_type, self.dimensions, self.layout, self.tuple_shapes, self.dynamic, self.is_array
+            object.__setattr__(self, "_hash", hash(parts))
+            return self._hash
 
     @property
     def elements(self) -> int:
