@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from benchmarks.truth import Bench, Made, TrueEdit, around, changed
 from benchmarks.workbench import Body, Node, descendants, topological
-from hlodiff.hlo.fingerprint import is_commutative
-from hlodiff.hlo.model import Instruction
+from hlodiff.hlo.model import Instruction, is_commutative
 
 FLOAT_UNARY = ("negate", "tanh", "sine", "cosine", "sqrt", "rsqrt", "exponential", "log", "floor", "ceil", "abs")
 INT_UNARY = ("negate", "abs", "not")

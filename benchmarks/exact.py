@@ -25,8 +25,8 @@ from hlodiff.differ import diff
 from hlodiff.differ.canonical_direction import diff_in_canonical_direction
 from hlodiff.differ.limits import DEFAULTS
 from hlodiff.differ.prepare import prepare_pair
-from hlodiff.hlo.fingerprint import computation_hashes, is_commutative
-from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.fingerprint import computation_hashes
+from hlodiff.hlo.model import Computation, Instruction, Module, is_commutative
 from hlodiff.hlo.parser import read_hlo
 
 LARGEST = 12  # instructions a side: a few hundred binary variables, well under a second

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.edits_fields import read_config, write_config
 from benchmarks.workbench import Body, Node, Workpiece
-from hlodiff.hlo.fingerprint import is_commutative
+from hlodiff.hlo.model import is_commutative
 
 # Cost-model guesses and other keys of backend_config that say nothing about the program.
 _ESTIMATES = frozenset(

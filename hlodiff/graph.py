@@ -91,14 +91,19 @@ def dataflow(computation: Computation, only: Iterable[int] | None = None) -> nx.
     graph.add_nodes_from((position, {"instruction": it}) for position, it in wanted)
     for position, it in wanted:
         results = it.results or (0,) * len(it.operands)
-        for number, (operand, result) in enumerate(zip(it.operands, results, strict=True)):
-            graph.add_edge(operand, position, number, result=result, control=False)
-        add_control(graph, position, it.control_predecessors)
+        add_edges(graph, position, zip(it.operands, results, strict=True), it.control_predecessors)
     return graph
 
 
-def add_control(graph: nx.MultiDiGraph[int], position: int, predecessors: Iterable[int]) -> None:
-    """Control edges of one instruction; an instruction that stands twice among the predecessors has two edges."""
+def add_edges(
+    graph: nx.MultiDiGraph[int], position: int, operands: Iterable[tuple[int, int]], predecessors: Iterable[int]
+) -> None:
+    """The edges of one instruction: from each operand, by its position and result, and from control predecessors.
+
+    An instruction that stands twice among the predecessors has two edges.
+    """
+    for number, (operand, result) in enumerate(operands):
+        graph.add_edge(operand, position, number, result=result, control=False)
     for before, times in Counter(predecessors).items() if predecessors else ():
         for number in range(times):
             graph.add_edge(before, position, -1 - number, result=0, control=True)

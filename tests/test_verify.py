@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -24,7 +24,7 @@ from benchmarks.writer import write
 from hlodiff.differ import Edit, ModuleDiff, canonical_direction, diff, replay, verify
 from hlodiff.differ.build_script import canonical_form
 from hlodiff.differ.script import AddStep, ArriveStep, EditScript, RemoveStep
-from hlodiff.differ.verify import dataflow_graph
+from hlodiff.differ.verify import Row, dataflow_graph, row_of
 from hlodiff.errors import DiffError
 from hlodiff.hlo import Computation, LazyComputations, Module, read_hlo, read_text
 from hlodiff.hlo.text_fingerprint import TextFingerprint, TextFingerprinter
@@ -398,26 +398,30 @@ def test_what_was_pruned_is_a_part_of_the_proof(kind: str) -> None:
 
 
 def test_only_what_has_steps_becomes_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Computations that are the same on both sides are compared without one; the entry always has one."""
+    """Instructions that are the same on both sides before any step are compared without one."""
     script = diff(read_text(TWO), read_text(TWO.replace("sine(p)", "tan(p)"))).script
     opened: list[str] = []
 
-    def record(computation: Computation, places: Sequence[int]) -> object:
-        opened.append(computation.name)
-        return dataflow_graph(computation, places)
+    def record(rows: Mapping[int, Row]) -> object:
+        opened.extend(row.opcode for row in rows.values())
+        return dataflow_graph(rows)
 
     monkeypatch.setattr(verify, "dataflow_graph", record)
     assert replay(script).complete
-    assert sorted(opened) == ["f", "f", "main", "main"]
+    assert opened == ["cotan", "tan", "cotan", "tan"]
 
 
-@pytest.mark.parametrize("what", ["operand", "operands", "control edge", "root"])
+def graph_of(computation: Computation) -> Any:
+    return dataflow_graph({place: row_of(it) for place, it in enumerate(computation.instructions)})
+
+
+@pytest.mark.parametrize("what", ["operand", "operands", "control edge"])
 def test_the_graph_of_a_computation(what: str) -> None:
     """Positions are keys of edges, so a value that is read twice is one node with two edges."""
-    old, new = (dataflow_graph(read_text(text).entry_computation) for text in (TWO, TWO.replace(*SINGLE[what])))
-    assert nx.utils.graphs_equal(old, dataflow_graph(read_text(TWO).entry_computation))
+    old, new = (graph_of(read_text(text).entry_computation) for text in (TWO, TWO.replace(*SINGLE[what])))
+    assert nx.utils.graphs_equal(old, graph_of(read_text(TWO).entry_computation))
     assert not nx.utils.graphs_equal(old, new)
-    twice = dataflow_graph(module("p = f32[2]{0} parameter(0)\nROOT r = f32[2]{0} add(p, p)").entry_computation)
+    twice = graph_of(module("p = f32[2]{0} parameter(0)\nROOT r = f32[2]{0} add(p, p)").entry_computation)
     assert sorted(twice.edges(keys=True)) == [(0, 1, 0), (0, 1, 1)]
 
 

@@ -15,7 +15,6 @@ from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE, THREAD
 from hlodiff.differ.fields import field_of, flat_attributes, goes_with_opcode
 from hlodiff.differ.kept_matches import BodyMatch, KeptMatches, Key, PrintedPair, WholeMatch
 from hlodiff.differ.operands import slots_of
-from hlodiff.differ.placement import DonatedPart, donated_parts
 from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, tuning_of
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.differ.script import (
@@ -37,8 +36,8 @@ from hlodiff.differ.script import (
     Value,
 )
 from hlodiff.errors import DiffError
-from hlodiff.hlo.fingerprint import is_commutative
-from hlodiff.hlo.model import BINDS, Computation, Instruction, Layout, Module, Shape
+from hlodiff.hlo.grammar import DonatedPart, donated_parts
+from hlodiff.hlo.model import BINDS, Computation, Instruction, Layout, Module, Shape, is_commutative
 from hlodiff.hlo.parser import LazySequence
 
 TUNING = "tuning"

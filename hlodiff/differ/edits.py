@@ -18,9 +18,9 @@ from hlodiff.differ.computation_matches import (
 from hlodiff.differ.computation_matches import through as through_call
 from hlodiff.differ.fields import in_order, reported_changes
 from hlodiff.differ.operands import operands_changed, root_changed, with_elements
-from hlodiff.differ.placement import donated_parts, platform_of
+from hlodiff.differ.placement import platform_of
 from hlodiff.differ.result import Cost, FieldChange, Kind
-from hlodiff.hlo.grammar import closing, split_commas
+from hlodiff.hlo.grammar import closing, donated_parts, split_commas
 from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.printer import print_instruction

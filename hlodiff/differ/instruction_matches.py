@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hlodiff.differ.limits import Limits
-from hlodiff.hlo.fingerprint import is_commutative, operands_first, shape_text
-from hlodiff.hlo.model import Computation, Instruction
+from hlodiff.hlo.fingerprint import operands_first, shape_text
+from hlodiff.hlo.model import Computation, Instruction, is_commutative
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hlodiff.hlo.fingerprint import COMMUTATIVE, operands_first, shape_text
-from hlodiff.hlo.model import Computation, Instruction
+from hlodiff.hlo.fingerprint import operands_first, shape_text
+from hlodiff.hlo.model import COMMUTATIVE, Computation, Instruction
 
 _MOST_STEPS = 5_000_000  # about ten seconds; a program of 20,000 operations with a loop takes 200,000
 Scope = Mapping[int, None]

@@ -18,8 +18,8 @@ from hlodiff.differ.limits import Limits
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.placement import compute_place, platform_of
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
-from hlodiff.hlo.fingerprint import is_commutative, shape_text
-from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.fingerprint import shape_text
+from hlodiff.hlo.model import Instruction, Module, is_commutative
 
 BORDERS = frozenset(["parameter", "fusion", "call", "while", "conditional", "func.call", "return"])
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from hlodiff.differ.metrics import BOOKKEEPING, counted_as
 from hlodiff.differ.multiplicity import multiplicities
 from hlodiff.hlo.collectives import continued_steps
-from hlodiff.hlo.grammar import cuda_sign
+from hlodiff.hlo.grammar import cuda_sign, donated_parts
 from hlodiff.hlo.model import Computation, Instruction, Module
 
 # XLA's numbers. 0 and 5 mean the same everywhere (`Layout::kDefaultMemorySpace`, `kHostMemorySpace`), the others are
@@ -188,8 +187,6 @@ def _axis(name: str, part: str, sizes: dict[str, str]) -> str:
     return f'axis "{name}" ({size} devices)' if size else f'axis "{name}"'
 
 
-_ALIAS = re.compile(r"\{([\d,\s]*)\}\s*:\s*\((\d+),\s*\{([\d,\s]*)\}(?:,\s*([\w-]+))?\)")
-_DONOR = re.compile(r"\((\d+),\s*\{([\d,\s]*)\}\)")
 _COMPUTE_TYPE = re.compile(r'_xla_compute_type\s*=\s*"([^"]*)"')
 
 
@@ -248,32 +245,6 @@ def compute_place(computation: Computation, instruction: Instruction) -> str:
         if name.endswith("frontend_attributes") and (found := _COMPUTE_TYPE.search(value)):
             return found.group(1)
     return "device"
-
-
-@dataclass(frozen=True, slots=True)
-class DonatedPart:
-    """One entry of a compiled module's header: part `inside` of a parameter ("" for all of it) is given away.
-
-    `result` is the index of the result that takes its place ("" for the only one), None where any may; `kind` is XLA's
-    "may-alias" or "must-alias", "" for a mere donor.
-    """
-
-    parameter: int
-    inside: str
-    result: str | None
-    kind: str
-
-
-def donated_parts(module: Module) -> list[DonatedPart]:
-    """What `buffer_donor` and `input_output_alias` say, in this order."""
-    donors = _DONOR.findall(module.attribute("buffer_donor") or "")
-    aliases = _ALIAS.findall(module.attribute("input_output_alias") or "")
-    found = [DonatedPart(int(number), _tidy(inside), None, "") for number, inside in donors]
-    return found + [DonatedPart(int(number), _tidy(inside), _tidy(out), kind) for out, number, inside, kind in aliases]
-
-
-def _tidy(index: str) -> str:
-    return index.replace(" ", "")
 
 
 def donations(module: Module) -> dict[int, str]:

@@ -14,32 +14,11 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from hlodiff.hlo.grammar import print_shape
-from hlodiff.hlo.model import Computation, Instruction, Module, Shape, callees_first
+from hlodiff.hlo.model import Computation, Instruction, Module, Shape, callees_first, is_commutative
 from hlodiff.hlo.traversal import postorder, preorder
 
-COMMUTATIVE = frozenset(["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
 # Header and instruction attributes that only describe layouts: not hashed where layouts are not.
 _LAYOUT_ATTRIBUTES = frozenset(["entry_computation_layout", "operand_layout_constraints", "operand_layouts"])
-
-
-def is_commutative(instruction: Instruction) -> bool:
-    """True where swapping the two operands means nothing: add, multiply, and, or, xor, maximum, minimum, EQ, NE."""
-    if instruction.opcode != "compare":
-        return instruction.opcode in COMMUTATIVE and len(instruction.operands) == 2
-    direction = instruction.attribute("direction") or instruction.attribute("comparison_direction") or ""
-    return len(instruction.operands) == 2 and is_commutative_opcode("compare", direction)
-
-
-def is_commutative_opcode(opcode: str, direction: str) -> bool:
-    """The same for an instruction with two operands.
-
-    Args:
-        opcode: of either stage.
-        direction: of a comparison: `EQ`, or `#stablehlo<comparison_direction EQ>`.
-    """
-    if opcode == "compare":
-        return direction.rstrip(">").endswith(("EQ", "NE"))
-    return opcode in COMMUTATIVE
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hlodiff.hlo.model import Layout, Shape
+from hlodiff.hlo.model import Layout, Module, Shape
 
 # --- Commas, brackets, strings and comments. A regular expression that stops at the first `}` is the classic bug of HLO
 # tools: backend configurations, frontend attributes and op names hold braces, commas and escaped quotes in strings.
@@ -426,8 +426,38 @@ def _canonical_window(value: str) -> str | None:
     return "{" + " ".join(kept) + "}" if kept else None
 
 
-_ALIAS = re.compile(r"\{[\d,\s]*\}\s*:\s*\(\s*\d+\s*,\s*\{[\d,\s]*\}\s*(?:,\s*m(?:ay|ust)[-_]alias\s*)?\)")
-_DONOR = re.compile(r"\(\s*\d+\s*,\s*\{[\d,\s]*\}\s*\)")
+# (1) result, (2) number and (3) part of an argument, (4) kind; and (1) number and (2) part.
+_ALIAS = re.compile(r"\{([\d,\s]*)\}\s*:\s*\(\s*(\d+)\s*,\s*\{([\d,\s]*)\}\s*(?:,\s*(m(?:ay|ust)[-_]alias)\s*)?\)")
+_DONOR = re.compile(r"\(\s*(\d+)\s*,\s*\{([\d,\s]*)\}\s*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class DonatedPart:
+    """One entry of a compiled module's header: part `inside` of a parameter ("" for all of it) is given away.
+
+    `result` is the index of the result that takes its place ("" for the only one), None where any may; `kind` is XLA's
+    "may-alias" or "must-alias", "" for a mere donor.
+    """
+
+    parameter: int
+    inside: str
+    result: str | None
+    kind: str
+
+
+def donated_parts(module: Module) -> list[DonatedPart]:
+    """What `buffer_donor` and `input_output_alias` of a header say, in this order."""
+    donors = _DONOR.findall(module.attribute("buffer_donor") or "")
+    aliases = _ALIAS.findall(module.attribute("input_output_alias") or "")
+    found = [DonatedPart(int(number), _without_blanks(inside), None, "") for number, inside in donors]
+    return found + [
+        DonatedPart(int(number), _without_blanks(inside), _without_blanks(out), kind)
+        for out, number, inside, kind in aliases
+    ]
+
+
+def _without_blanks(index: str) -> str:
+    return index.replace(" ", "")
 
 
 _FLAG, _COUNT = re.compile(r"true|false"), re.compile(r"\d{1,18}")

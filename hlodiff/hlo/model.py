@@ -400,6 +400,30 @@ def fused_only(module: Module) -> list[bool]:
 BINDS = frozenset(["fusion", "call", "func.call", "while", "async-start"])
 
 
+# Operations of two operands that may be swapped.
+COMMUTATIVE = frozenset(["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
+
+
+def is_commutative(instruction: Instruction) -> bool:
+    """True where swapping the two operands means nothing: add, multiply, and, or, xor, maximum, minimum, EQ, NE."""
+    if instruction.opcode != "compare":
+        return instruction.opcode in COMMUTATIVE and len(instruction.operands) == 2
+    direction = instruction.attribute("direction") or instruction.attribute("comparison_direction") or ""
+    return len(instruction.operands) == 2 and is_commutative_opcode("compare", direction)
+
+
+def is_commutative_opcode(opcode: str, direction: str) -> bool:
+    """The same for an instruction with two operands.
+
+    Args:
+        opcode: of either stage.
+        direction: of a comparison: `EQ`, or `#stablehlo<comparison_direction EQ>`.
+    """
+    if opcode == "compare":
+        return direction.rstrip(">").endswith(("EQ", "NE"))
+    return opcode in COMMUTATIVE
+
+
 def is_function(computation: Computation) -> bool:
     """Whether the computation is a `func.func`, not a region of an operation."""
     return any(name == "visibility" for name, _ in computation.attributes)

@@ -16,7 +16,6 @@ from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from hlodiff.hlo.fingerprint import is_commutative_opcode
 from hlodiff.hlo.grammar import (
     LineParts,
     Span,
@@ -35,6 +34,7 @@ from hlodiff.hlo.grammar import (
     without_references,
 )
 from hlodiff.hlo.json_text import load_json
+from hlodiff.hlo.model import is_commutative_opcode
 from hlodiff.hlo.parser import LazyComputations
 
 # What is numbered across the whole program: in another computation an equal number may mean other partners. A channel

@@ -12,8 +12,8 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from hlodiff.hlo.fingerprint import contents, is_commutative, shape_text
-from hlodiff.hlo.model import Computation, Instruction, Module, Shape, call_sites, computation_kind
+from hlodiff.hlo.fingerprint import contents, shape_text
+from hlodiff.hlo.model import Computation, Instruction, Module, Shape, call_sites, computation_kind, is_commutative
 from hlodiff.normalizer.backend_config import holds_pointer, is_callback
 from hlodiff.normalizer.ordering import legal_order
 from hlodiff.normalizer.rewrite import (
