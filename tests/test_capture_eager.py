@@ -45,9 +45,11 @@ def constants():
     made = [
         jnp.array([1, 2]) + 1, jnp.asarray(np.ones(3)), jax.device_put(np.ones(3)), jax.random.normal(key, (3,)),
         jax.random.wrap_key_data(np.zeros(2, np.uint32)), jax.jit(lambda x: x * 2)(3.0), jnp.linalg.inv(jnp.eye(2)),
-        jax.lax.scan(lambda c, x: (c + x, c), 0.0, jnp.ones(3))[0], jax.vmap(jnp.sin)(jnp.ones(3)), jnp.ones(3)[1:],
+        jax.vmap(jnp.sin)(jnp.ones(3)), jnp.ones(3)[1:],
         jax.grad(jnp.sin)(1.0), jax.jit(jnp.sin).lower(1.0).compile()(1.0),
     ]
+    if jax.__version_info__ >= (0, 8):  # before, JAX itself has no rule for a scan that is not traced here
+        made.append(jax.lax.scan(lambda c, x: (c + x, c), 0.0, jnp.ones(3))[0])
     assert {device.platform for one in made for device in one.devices()} == {"cpu"}
     return float(jnp.sum(made[0]))
 
