@@ -57,7 +57,7 @@ def test_two_files(capsys: pytest.CaptureFixture[str]) -> None:
         "    no number changed\n"
         "    changed tanh -> exponential  (8 flops, 64 B)\n"
         "\n"
-        "▲ costs more, ▼ costs less, per call and device; below 1 % is not listed\n"
+        "▲ costs more, ▼ less, per call and device; below 1 % is not listed\n"
         "1 changed\n"
     )
 

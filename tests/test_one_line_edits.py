@@ -97,6 +97,21 @@ def test_a_report_says_what_is_true_of_an_edit(edit: tuple[str, str, str, str], 
             )
 
 
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit[0])
+def test_a_report_of_one_edit_fits_on_a_screen(
+    edit: tuple[str, str, str, str], programs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Up to three targets, in a window of 80 columns; the verdict first, the change within ten lines, nothing cut."""
+    name, function = edit[:2]
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["diff", str(programs / "before" / function), str(programs / name / function)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 30
+    assert lines[0].startswith(f"{function}  ") and any(mark in lines[0] for mark in "▲▼◆=")
+    assert any(line.strip().startswith(("StableHLO", "compiled")) for line in lines[:10])
+    assert not [line for line in lines if line.endswith("...") or len(line) > 80]
+
+
 def test_operands_that_share_memory_are_proved_where_others_are_counted_before_them(programs: Path) -> None:
     """Rematerialisation on a TPU: a fusion has other operands and one more, and a configuration that counts them."""
     old, new = (hlodiff.read(programs / "aliases" / f"{side}.hlo") for side in ("old", "new"))

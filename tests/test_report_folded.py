@@ -31,6 +31,7 @@ def fifty(*others: ProgramComparison) -> Report:
 
 WHOLE = """\
 = 12 functions changed: 12 at the same cost
+next: hlodiff review
 
 function         target        verdict  line
 f00 and 11 more  cpu, tpu-v5e  = same   model.py:31
@@ -42,7 +43,7 @@ the same in several programs
 only the shared changes: f00, f01, f02, f03, f04, f05, f06, f07, f08, f09, f10, f11; --all lists
   each
 
-▲ costs more, ▼ costs less, per call and device; below 1 % is not listed
+▲ costs more, ▼ less, per call and device; below 1 % is not listed
 checked 62 programs: 50 functions on cpu, tpu-v5e, compiled HLO of each
 24 changed, 38 unchanged; next: hlodiff review
 """
@@ -65,7 +66,7 @@ def test_it_fits_on_half_a_screen_of_any_width(width: int) -> None:
 @pytest.mark.parametrize("form", ["markdown", "comment", "summary"])
 def test_markdown_folds_the_same(form: str) -> None:
     text = to_form(fifty(), form)
-    assert len(text.splitlines()) <= 22
+    assert len(text.splitlines()) <= 24
     assert "<details" not in text
     assert "| `f00`, `f01`, `f02` and 9 more | `cpu`, `tpu-v5e` | ⚪ same cost | `model.py:31` |" in text
     assert "Nothing but this changed in `f00`, `f01`," in text

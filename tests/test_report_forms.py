@@ -118,6 +118,8 @@ def test_a_comment() -> None:
         "<!-- hlodiff -->\n"
         "### 🔴 hlodiff: worse on cpu\\: \\+2 all-gathers \\(24.0 KiB\\), aliased 512 B -&gt; 0 B; model.py\\:31\n"
         "\n"
+        "next: `hlodiff update f`\n"
+        "\n"
         "| function | target | verdict | largest change | line | link |\n"
         "| --- | --- | --- | --- | --- | --- |\n"
         "| `f` | `cpu` | 🔴 worse | \\+2 all-gathers \\(24.0 KiB\\) | `model.py:31` "
@@ -142,7 +144,7 @@ def test_a_comment() -> None:
         "\n"
         "</details>\n"
         "\n"
-        "▲ costs more, ▼ costs less, per call and device; below 1 % is not listed\n"
+        "▲ costs more, ▼ less, per call and device; below 1 % is not listed\n"
         "\n"
         "checked 1 program\\: 1 function on cpu, StableHLO and compiled HLO of each\n"
         "\n"
@@ -192,7 +194,7 @@ def test_junit() -> None:
     case = root.find("testsuite[@name='f']/testcase[@name='on cpu']")
     assert case is not None
     assert [child.tag for child in case] == ["properties", "failure", "system-out"]
-    assert case.find("properties/property[@name='compiled all-gather']").get("value") == "0 -> 2 (0 B -> 24.0 KiB)"  # type: ignore[union-attr]
+    assert case.find("properties/property[@name='compiled all-gather']").get("value") == "0 -> 2 (24.0 KiB)"  # type: ignore[union-attr]
     assert case.find("failure").get("message", "").startswith("compiled: numerics: 2 all-gathers added")  # type: ignore[union-attr]
 
 

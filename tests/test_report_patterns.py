@@ -83,7 +83,7 @@ def test_one_line_changed_in_24_layers_on_two_targets_is_one_entry(
         "    ▲ worse: flops 51,456 -> 52,608 (+2.2 %); 1 more\n"
         "  shared with other functions: [1]\n"
         "\n"
-        "▲ costs more, ▼ costs less, per call and device; below 1 % is not listed\n"
+        "▲ costs more, ▼ less, per call and device; below 1 % is not listed\n"
         "2 changed\n"
     )
     assert run(["diff", str(LAYERS / "old"), str(LAYERS / "new"), "--format", "json"]) == 0
@@ -121,7 +121,7 @@ def test_what_several_functions_share_stands_first_and_what_is_special_stays() -
         "    tpu  no number changed\n"
         "  shared with other functions: [1]\n"
         "\n"
-        "▲ costs more, ▼ costs less, per call and device; below 1 % is not listed\n"
+        "▲ costs more, ▼ less, per call and device; below 1 % is not listed\n"
         "2 changed\n"
     )
 
@@ -133,7 +133,7 @@ def test_what_targets_of_one_function_share_is_listed_once() -> None:
     text = to_terminal(report, width=120)
     assert "    changed tanh -> exponential  (8 flops, 64 B)  model.py:31 (loss)\n" in text
     assert text.count("tanh -> exponential") == 1
-    assert "    on cpu\n      changed tanh -> sine" in text
+    assert "    on cpu: changed tanh -> sine" in text
     assert to_markdown(report).count("tanh -&gt; exponential") + to_markdown(report).count("tanh -> exponential") == 1
 
 
@@ -150,7 +150,7 @@ def test_a_change_that_is_of_another_size_on_another_target_is_told_for_each(old
     first = compared(program(tanh(0)), program(tanh(0, 1, "exponential")))
     text = to_terminal(Report("diff", "a", "b", (first, compared(old, new, "f", "tpu"))), width=120)
     assert text.count("tanh -> exponential") == entries
-    assert ("    on tpu\n" in text) == (entries == 2)
+    assert ("    on tpu: changed" in text) == (entries == 2)
 
 
 @pytest.mark.parametrize(

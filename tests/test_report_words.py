@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from hlodiff.differ import Edit, FieldChange, ModuleDiff, ProgramComparison, Site, diff
+from hlodiff.differ.placement import format_partition
 from hlodiff.hlo import Frame, Module, read_hlo
 from hlodiff.hlo.metadata import is_library, portable_file, shown_file
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
 from hlodiff.report.edits import format_added, named
 from hlodiff.report.headline import headline
+from hlodiff.report.verdict import judged
+from hlodiff.report.view import Number
 from hlodiff.report.wording import place
 from tests.test_report_forms import executed_of
 
@@ -158,7 +162,7 @@ def test_at_most_three_facts_stand_before_the_counts() -> None:
         (
             "sdy.sharding_constraint",
             '%a = f32[2] sdy.sharding_constraint(%x), sharding=#sdy.sharding<@mesh, [{"d"}, {}]>',
-            'sdy.sharding_constraint %a f32[2], sharding=#sdy.sharding<@mesh, [{"d"}, {}]>',
+            "sdy.sharding_constraint %a f32[2], sharding=P('d', None)",
         ),
         ("rng", "%a = f32[2] rng(%x", "rng %a f32[2]"),
     ],
@@ -242,10 +246,49 @@ def test_counts_that_mean_little_are_left_out() -> None:
         Report("diff", "a", "b", (ProgramComparison("f", None, "compiled", "changed", found),), all=True), width=160
     )
     assert text.split("\n")[3:9] == [
-        "    collectives  all-reduce 2 (68.0 KiB -> 32.0 KiB), all-gather 0 -> 1 (0 B -> 512 B)",
+        "    collectives  all-reduce 2 (68.0 KiB -> 32.0 KiB), all-gather 0 -> 1 (512 B)",
         "    moves        copies 3 -> 10 (1.0 KiB -> 4.0 KiB)",
         "    other        topk 0 -> 2",
         "    memory       output 40,962 B -> 40,960 B (-2)",
         "    XLA's cost   estimated cycles 100 -> 301 (+201 %)",
         "    edits",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('#sdy.sharding<@mesh, [{"data"}, {"model"}]>', "P('data', 'model')"),
+        ('#sdy.sharding<@mesh, [{}, {"model"}]>', "P(None, 'model')"),
+        ('#sdy.sharding<@mesh, [{"a", "b"}]>', "P(('a', 'b'),)"),
+        ("#sdy.sharding<@mesh, [{}, {}]>", "replicated"),
+        ('#sdy.sharding<@mesh, [{"x", ?}, {}]>', 'dimension 0 over axis "x"'),
+        ('#sdy.sharding<@mesh, [{"x":(1)2}]>', 'dimension 0 over axis "x" (2 devices)'),
+        ('#sdy.sharding<@mesh, [{"x"}], replicated={"y"}>', 'dimension 0 over axis "x", replicated over axis "y"'),
+        ("{devices=[2,1]<=[2]}", "split over 2 devices on dimension 0"),
+    ],
+)
+def test_shardings_as_jax_writes_them(text: str, words: str) -> None:
+    assert format_partition(text) == words
+
+
+def test_a_result_of_another_type_is_named_unless_it_follows_from_an_argument() -> None:
+    convert = "HloModule m\n\nENTRY e {\n  %p = f32[8]{0} parameter(0)\n  ROOT %c = TYPE[8]{0} convert(%p)\n}\n"
+    said = line(convert.replace("TYPE", "f16"), convert.replace("TYPE", "bf16"))
+    assert "result 0 is bf16[8] instead of f16[8]" in said
+    assert "result 0" not in line(ADD, ADD.replace("f32", "bf16"))
+
+
+def test_less_aliased_because_less_is_returned_is_not_worse() -> None:
+    old = {"memory.alias": 64.0, "memory.output": 80.0, "memory.argument": 80.0}
+
+    def mark(alias: float, output: float) -> str:
+        program = ProgramComparison(
+            "f", "cpu", "compiled", "changed", diff(read_hlo(ADD), read_hlo(ADD)), old_facts=old
+        )
+        program = replace(program, new_facts={**old, "memory.alias": alias, "memory.output": output})
+        (found,) = judged(program, [Number("aliased", 64.0, alias, "bytes")])
+        return found.mark
+
+    assert (mark(48.0, 64.0), mark(48.0, 80.0), mark(48.0, 48.0)) == ("", "worse", "")
+    assert (mark(80.0, 80.0), mark(80.0, 96.0)) == ("better", "")

@@ -119,6 +119,31 @@ def format_sharding(text: str | None) -> str:
     return _sdy_words(match) if match else text
 
 
+def format_partition(text: str | None) -> str:
+    """A sharding as JAX writes it, `P('data', None)`, where it has names of axes alone; else as a sentence.
+
+    Args:
+        text: as HLO or StableHLO print it; None or "" for none.
+
+    Example:
+        >>> format_partition('#sdy.sharding<@mesh, [{"data"}, {}]>'), format_partition("{devices=[2,1]<=[2]}")
+        ("P('data', None)", 'split over 2 devices on dimension 0')
+        >>> format_partition('#sdy.sharding<@mesh, [{"a", "b"}, {}]>'), format_partition('#sdy.sharding<@m, [{}]>')
+        ("P(('a', 'b'), None)", 'replicated')
+    """
+    match = _SDY.match((text or "").strip())
+    is_plain = match and match["mesh"].startswith("@") and not match["rest"] and "?" not in match["dims"]
+    if match is None or not is_plain or re.search(r":\(\d|\}p\d", match["dims"]):
+        return format_sharding(text)
+    entries = [re.findall(r'"([^"]*)"', dimension) for dimension in re.findall(r"\{([^}]*)\}", match["dims"])]
+    if not any(entries):
+        return "replicated"
+    words = [
+        f"'{axes[0]}'" if len(axes) == 1 else f"({', '.join(map(repr, axes))})" if axes else "None" for axes in entries
+    ]
+    return f"P({', '.join(words)}{',' * (len(words) == 1)})"
+
+
 def _parts(text: str, brackets: str = "{}") -> list[str]:
     """The bracketed parts of a list: `{a}, {b{c}}` -> `{a}`, `{b{c}}`."""
     parts, depth, start = [], 0, 0

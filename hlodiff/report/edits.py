@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from hlodiff.differ.arguments import is_path
 from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE
-from hlodiff.differ.placement import format_precision, format_sharding
+from hlodiff.differ.placement import format_partition, format_precision
 from hlodiff.differ.result import Edit, FieldChange, FusionChange, Site
 from hlodiff.report.wording import format_bytes, format_pair, many
 
@@ -85,6 +85,8 @@ def named(site: Site | None, path: str = "") -> str:
     """
     if site is None:
         return ""
+    if site.opcode == "return":
+        return site.opcode  # it has no name that says more, and no shape
     return " ".join(filter(None, (site.opcode, path or f"%{site.name}", _shape(site))))
 
 
@@ -114,7 +116,11 @@ def format_attributes(site: Site) -> list[str]:
         >>> format_attributes(Site(0, 0, "main", "t", "transpose", "%t = f32[2]{0} transpose(%p), dimensions={0}"))
         ['dimensions={0}']
     """
-    return [short_attribute(part) for part in _parts(site)[1] if _is_listed(site, part)]
+    return [
+        f"sharding={format_partition(part.partition('=')[2])}" if _is_sdy(site, part) else short_attribute(part)
+        for part in _parts(site)[1]
+        if _is_listed(site, part)
+    ]
 
 
 def short_attribute(text: str) -> str:
@@ -242,7 +248,7 @@ _FIELD_WORDS = {
 _FORMATS: dict[str, Callable[[str], str]] = {
     "literal": lambda text: format_literal(text or "none"),
     "precision": format_precision,
-    "sharding": lambda text: format_sharding(text or "none"),
+    "sharding": lambda text: format_partition(text or "none"),
 }
 
 

@@ -22,7 +22,7 @@ from hlodiff.report.programs import ProgramText, ReportTexts, differs
 from hlodiff.report.report import Report
 from hlodiff.report.rows import by_how_much
 from hlodiff.report.sections import format_cost, format_settings
-from hlodiff.report.stories import constant_stories, interface_stories
+from hlodiff.report.stories import RESHARDED, constant_stories, interface_stories
 from hlodiff.report.verdict import deciding, format_short
 from hlodiff.report.view import (
     ChangedLine,
@@ -55,7 +55,10 @@ _DETAILS = re.compile(
     re.DOTALL,
 )
 # A compiler's own text of many lines; it is the last field that is listed.
-_LONG_CONFIG = re.compile(r"backend config: (?=.{80}).*", re.DOTALL)
+_LONG_CONFIG = re.compile(r"backend config: (?=.{40}).*", re.DOTALL)
+# Names that a compiler chose: which values they are is only known with the whole program.
+_OF_SHARDING = re.compile(r"[\d,]+ arguments? of another shape on each device: [^;]*$")
+_OPERANDS = re.compile(r"operands: %[^;]*")
 
 
 def function_views(
@@ -112,6 +115,8 @@ def _function(
     cause = "" if _is_written(stages) else _setting(own, report) or _interface(own, report)
     if cause:
         where = None
+    if verdict == "same" and any("numerics" in report.programs[n].classes for n in numbers):
+        sentence += ", floating-point results may differ"
     at = f"{where.file}:{where.line}" if where else ""
     at += f", called from {where.caller.partition(' (')[0]}" if where and where.caller else ""
     return FunctionView(
@@ -227,8 +232,19 @@ def format_listed(change: ChangeView) -> str:
     if change.kind in ("added", "removed"):
         what = _DETAILS.sub("", _NAME.sub(r"\1", change.what))
     else:
-        what = _LONG_CONFIG.sub("backend config", change.what)
+        what = _OPERANDS.sub("operands", _LONG_CONFIG.sub("backend config", change.what))
     return f"{change.kind} {times}{what}"
+
+
+def format_beside(change: ChangeView, stage: str = "stablehlo") -> str:
+    """What is beside a change in one line: its cost, and how many edits of what was written follow from it.
+
+    Example:
+        >>> format_beside(ChangeView("added", 1, "dot", follows="+ 2 knock-on edits: 2 constant", cost="+8 flops"))
+        '+8 flops, + 2 knock-on edits'
+    """
+    follows = change.follows.partition(":")[0] if stage == "stablehlo" else ""
+    return ", ".join(filter(None, (change.cost, follows)))
 
 
 def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str = "") -> ChangeView:
@@ -290,8 +306,8 @@ def _stage_views(
     said: set[str],
 ) -> Iterator[StageView]:
     """The stage on those targets where the same is to be said; `said` holds the sentences that were."""
-    told = any("donated" in words for text in own for words in _sentences(text, report))
-    ranked = [item for item in groups if not (told and item[0].group[-1:] == (("alias",),))]
+    told = " ".join(words for text in own for words in _sentences(text, report))
+    ranked = [item for item in groups if not _is_told(item[0], told)]
     ranked.sort(key=lambda item: _importance(item[0]))
     most = len(ranked) if report.all else most
     chosen = ranked[:most] if own and own[0].stage == "compiled" else ranked
@@ -311,7 +327,8 @@ def _stage_views(
     for targets, edit_groups in sorted(by_targets.items(), key=lambda item: -len(item[0])):
         listed = lines.listed(edit_groups, most - _shown(found))
         whole = [text for text in own if text.targets == targets]
-        what = "; ".join(words for words in sentences.get(targets, ()) if words not in said)
+        fresh = (words for words in sentences.get(targets, ()) if words not in said)
+        what = "; ".join(words for words in fresh if not _is_of_sharding(words, said))
         said.update(sentences.get(targets, ()))
         sections = [section for text in whole for section in text.sections if section[0] in _NOTES]
         notes = dict.fromkeys(f"{title}: {line}" for title, part in sections for line in part)
@@ -320,6 +337,20 @@ def _stage_views(
     left = len(ranked) - _shown(found)
     yield from found[:-1]
     yield from [replace(found[-1], left=left)] if found else []
+
+
+def _is_told(edit_group: EditGroup, told: str) -> bool:
+    """Whether a sentence about arguments says all that the change does."""
+    fields = edit_group.group[-1:]
+    if fields == (("alias",),):
+        return "donated" in told
+    is_argument = edit_group.group[1:3] == ("parameter", "parameter")
+    return is_argument and fields == (("sharding",),) and RESHARDED in told and " -> " in told.partition(RESHARDED)[2]
+
+
+def _is_of_sharding(words: str, said: Iterable[str]) -> bool:
+    """Whether it says only that arguments have another shape on each device, as they do where they are resharded."""
+    return any(RESHARDED in one for one in said) and bool(_OF_SHARDING.match(words))
 
 
 def _shown(views: Iterable[StageView]) -> int:
@@ -643,11 +674,28 @@ def verdict_rows(
     return tuple(found.values())
 
 
-def legend(threshold: float) -> str:
+def legend(threshold: float, below: int = 0) -> str:
     """What the marks and numbers mean, in one line.
+
+    Args:
+        threshold: the share of a number below which its change is not listed.
+        below: how many numbers changed by less.
 
     Example:
         >>> legend(0.01)
-        '▲ costs more, ▼ costs less, per call and device; below 1 % is not listed'
+        '▲ costs more, ▼ less, per call and device; below 1 % is not listed'
+        >>> legend(0.01, 3)
+        '▲ costs more, ▼ less, per call and device; 3 numbers below 1 % not listed'
     """
-    return f"▲ costs more, ▼ costs less, per call and device; below {100 * threshold:g} % is not listed"
+    listed = f"{many(below, 'number')} below {{}} not listed" if below else "below {} is not listed"
+    return f"▲ costs more, ▼ less, per call and device; {listed.format(f'{100 * threshold:g} %')}"
+
+
+def below_threshold(functions: Iterable[FunctionView]) -> int:
+    """How many numbers changed by less than the threshold; those that are equal on several targets once.
+
+    Example:
+        >>> below_threshold([FunctionView("f", "same", "same cost", targets=(TargetVerdict(("cpu",), "same", (), 2),))])
+        2
+    """
+    return sum(one.below for function in functions for one in function.targets)

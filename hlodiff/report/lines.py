@@ -258,7 +258,8 @@ def _laid_out(line: Line, width: int) -> list[str]:
         parts = [text] if len(text) <= room and line.ends else _wrapped(text.rstrip(), room)
         for end in map(printable, line.ends):  # whole: behind the text where it fits, else on a line of its own
             fits = len(parts[-1]) + 2 + len(end) <= room
-            parts[-1:] = [f"{parts[-1]}  {end}"] if fits else [parts[-1].rstrip(), f"  {end}"]
+            below = _wrapped(f"  {end}", room) if end.startswith("(") else [f"  {end}"]  # a place stays whole
+            parts[-1:] = [f"{parts[-1]}  {end}"] if fits else [parts[-1].rstrip(), *below]
         return [before + part for part in parts]
     return [before + part for part in _with_ends(text, [printable(end) for end in line.ends], room)]
 
@@ -282,6 +283,8 @@ def _wrapped(text: str, width: int) -> list[str]:
         if lines[-1].strip() and len(lines[-1]) + len(word) > width:
             lines[-1] = lines[-1].rstrip()
             lines.append("  ")
+            if not word:
+                continue  # the second of two spaces
         lines[-1] += word + " "
     lines[-1] = lines[-1].rstrip()
     return lines

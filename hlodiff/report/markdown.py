@@ -13,7 +13,7 @@ from hlodiff.report.markdown_functions import ROW_WORDS, SIGNS, function_fold, v
 from hlodiff.report.programs import MORE, MOST_NAMES
 from hlodiff.report.report import Report
 from hlodiff.report.rows import MOST_ROWS, by_how_much, is_in_words
-from hlodiff.report.sections import COSTS
+from hlodiff.report.sections import COSTS, what_differs
 from hlodiff.report.timings import timing_rows
 from hlodiff.report.totals import format_totals
 from hlodiff.report.view import ChangeView, Detail, FindingView, Group, Overview, ProgramView, ReportView
@@ -39,10 +39,13 @@ def title(view: ReportView) -> list[str]:
         sign = SIGNS[view.functions[0].verdict] if view.functions else ""
         lines = [f"### {f'{sign} hlodiff: '.lstrip()}{escape_markdown(clip(view.verdict, 2 * WIDEST))}", ""]
         lines += [sides, ""] if sides else []
+    if view.verdict and view.next:
+        lines += [f"next: {code(view.next)}", ""]
     for change in view.toolchain:
         on = f" ({escape_markdown(', '.join(change.targets))})" if change.targets else ""
         lines.append(
-            f"- toolchain differs: {escape_markdown(change.what)} {format_pair(code(change.old), code(change.new))}{on}"
+            f"- {what_differs(change)} differs: {escape_markdown(change.what)} "
+            f"{format_pair(code(change.old), code(change.new))}{on}"
         )
     lines += [f"- {escape_markdown(words)}" for words in view.causes]
     return [*lines, *([""] if view.toolchain else [])]

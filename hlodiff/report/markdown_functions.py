@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
-from hlodiff.report.functions import VerdictRow, format_listed
+from hlodiff.report.functions import VerdictRow, format_beside, format_listed
 from hlodiff.report.lines import clip, code, escape_html, escape_markdown, printable
 from hlodiff.report.programs import MORE
 from hlodiff.report.rows import by_how_much, is_in_words
@@ -128,7 +128,7 @@ def _line(line: ChangedLine, stage: StageView) -> Iterator[str]:
         yield ""
         yield from _sources(line)
     for change in line.changes:
-        yield from _change(change, "" if is_written else where)
+        yield from _change(change, stage.stage, "" if is_written else where)
     if is_written:
         yield ""
 
@@ -142,14 +142,13 @@ def _sources(line: ChangedLine) -> Iterator[str]:
         yield f"- {code(text)}"
 
 
-def _change(change: ChangeView, where: str = "") -> Iterator[str]:
+def _change(change: ChangeView, stage: str, where: str) -> Iterator[str]:
     kind, _, words = format_listed(change).partition(" ")
-    cost = f" ({escape_markdown(change.cost)})" if change.cost else ""
+    beside = format_beside(change, stage)
+    cost = f" ({escape_markdown(beside)})" if beside else ""
     yield f"- {escape_markdown(kind)} {code(clip(words, _LONGEST))}{cost}{f' at {where}' if where else ''}"
     if len(change.where) > 1:  # the whole stack, where that was asked for
         yield f"  - {'<br>'.join(map(code, change.where))}"
-    if change.follows and not where:
-        yield f"  - {escape_markdown(change.follows)}"
     if change.passes:
         yield f"  - {escape_markdown(change.passes)}"
 

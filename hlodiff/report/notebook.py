@@ -6,7 +6,7 @@ from hlodiff.differ.comparison import ProgramComparison, Status
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.report.lines import lay_out, lay_out_html
 from hlodiff.report.report import Report
-from hlodiff.report.text import lines_of, totals_line
+from hlodiff.report.text import whole_lines
 
 WIDTH = 110
 
@@ -34,7 +34,7 @@ def show_text(value: ModuleDiff | Report) -> str:
         'nothing to compare'
     """
     report = report_of(value) if isinstance(value, ModuleDiff) else value
-    return lay_out([*lines_of(report), totals_line(report)], width=WIDTH).rstrip("\n")
+    return lay_out(whole_lines(report), width=WIDTH).rstrip("\n")
 
 
 def show_html(value: ModuleDiff | Report) -> str:
@@ -45,4 +45,4 @@ def show_html(value: ModuleDiff | Report) -> str:
         True
     """
     report = report_of(value) if isinstance(value, ModuleDiff) else value
-    return lay_out_html([*lines_of(report), totals_line(report)], width=WIDTH)
+    return lay_out_html(whole_lines(report), width=WIDTH)

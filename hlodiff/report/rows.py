@@ -101,17 +101,20 @@ def is_in_words(number: Number) -> bool:
 
 
 def format_number(number: Number) -> str:
-    """A number with both sides: `0 -> 2 (0 B -> 24.0 KiB)`.
+    """A number with both sides, and their bytes: `4 -> 2 (48.0 KiB -> 24.0 KiB)`; nothing has no bytes.
 
     Example:
         >>> format_number(Number("all-gather", 0, 2, "count", 0, 24576))
-        '0 -> 2 (0 B -> 24.0 KiB)'
+        '0 -> 2 (24.0 KiB)'
     """
     words = format_arrow(number.old, number.new, FORMATS[number.unit])
     if is_in_words(number):
         words = printable(format_pair(number.old_words, number.new_words))
     if number.old_bytes or number.new_bytes:
-        words += f" ({format_arrow(number.old_bytes, number.new_bytes, format_bytes)})"
+        sizes = [
+            size for count, size in ((number.old, number.old_bytes), (number.new, number.new_bytes)) if count or size
+        ]
+        words += f" ({format_arrow(sizes[0], sizes[-1], format_bytes)})"
     return words + (f" ({printable(number.per).strip()})" if number.per else "")
 
 

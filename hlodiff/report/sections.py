@@ -9,7 +9,7 @@ from hlodiff.differ.loops import compare_loops
 from hlodiff.differ.result import Cost
 from hlodiff.report.edits import fusion_lines, placement_lines
 from hlodiff.report.executed import executed_number
-from hlodiff.report.report import Report
+from hlodiff.report.report import Report, ToolchainChange
 from hlodiff.report.rows import by_how_much, format_number
 from hlodiff.report.wording import (
     Unit,
@@ -247,6 +247,17 @@ def format_settings(report: Report, targets: Collection[str] | None = None) -> s
     return f"the configuration changed ({words})" if words else ""
 
 
+def what_differs(change: ToolchainChange) -> str:
+    """What a difference between toolchains is of: "configuration" for a setting of the project, else "toolchain".
+
+    Example:
+        >>> from hlodiff.report.report import ToolchainChange
+        >>> what_differs(ToolchainChange("x64", "False", "True")), what_differs(ToolchainChange("jax", "0.9", "0.10"))
+        ('configuration', 'toolchain')
+    """
+    return "configuration" if change.what.partition(".")[0] in _SETTINGS else "toolchain"
+
+
 def format_causes(report: Report) -> tuple[str, ...]:
     """How many programs the compiler changed, and how many had changed before it saw them; () for one toolchain.
 
@@ -262,12 +273,18 @@ def format_causes(report: Report) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def cause_lines(report: Report, programs: Sequence[ProgramComparison]) -> tuple[str, ...]:
-    """Who changed the programs of one name: `on cpu: StableHLO is the same, so the compiler did this`."""
+def cause_lines(report: Report, programs: Sequence[ProgramComparison], said: str = "") -> tuple[str, ...]:
+    """Who changed the programs of one name: `on cpu: StableHLO is the same, so the compiler did this`.
+
+    Args:
+        report: what a command found out.
+        programs: of one name.
+        said: the verdict on them; a setting that it names is not named again.
+    """
     lines = []
     for words, found in zip((_COMPILER, _BOTH + _who(report)), _split(programs), strict=True):
         targets = list(dict.fromkeys(program.target or "" for program in found))
-        if targets:
+        if targets and not (words.startswith(_BOTH) and words.removeprefix(_BOTH) in said):
             lines.append(f"on {', '.join(targets)}: {words}")
     return tuple(lines)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hlodiff.differ.arguments import argument_changes, path_of
 from hlodiff.differ.classify import is_argument
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
-from hlodiff.differ.placement import format_sharding
+from hlodiff.differ.placement import format_partition
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.model import Instruction, Module
@@ -22,6 +22,8 @@ _THREEFRY, _RNG = "threefry2x32", "rng_bit_generator"
 _RNG_OPCODE = re.compile(r"^rng[_-]bit[_-]generator$")
 _WRITES = ("dynamic-update-slice", "dynamic_update_slice", "scatter")
 _MOST_PATHS = 3
+RESHARDED = "sharded differently"
+"""What is said of arguments of another sharding."""
 _MOST_TYPES = 2
 # The parts of `params['blocks'][0].weight`.
 _PARTS = re.compile(r"\[(?:'[^']*'|\"[^\"]*\"|[^\]])*\]|\.?[^.\[]+")
@@ -39,6 +41,7 @@ def stories(diff: ModuleDiff, packages: Sequence[str] = ()) -> Iterator[str]:
         []
     """
     yield from _arguments(diff)
+    yield from _results(diff)
     yield from _resharded(diff)
     yield from _constants(diff, packages)
     yield from _donations(diff)
@@ -76,8 +79,39 @@ def _arguments(diff: ModuleDiff) -> Iterator[str]:
         yield "; ".join(words)
 
 
+def _results(diff: ModuleDiff) -> Iterator[str]:
+    """Results of another type; where arguments are of another type too, it follows from them."""
+    modules = diff.old, diff.new
+    if argument_changes(*modules).retyped or max(map(_partitions, modules)) > 1:
+        return
+    if not all(one.computations for one in modules) or any(_is_retyped(edit, diff) for edit in diff.reported):
+        return
+    old, new = map(_result_types, modules)
+    if len(old) != len(new):
+        yield f"{many(len(new), 'result')} instead of {len(old)}"
+        return
+    changed = [(number, *pair) for number, pair in enumerate(zip(old, new, strict=True)) if pair[0] != pair[1]]
+    shown = [f"result {number} is {after} instead of {before}" for number, before, after in changed[:_MOST_TYPES]]
+    more = len(changed) - len(shown)
+    if shown:
+        yield ", ".join([*shown, *([f"{more} more of another type"] if more else [])])
+
+
+def _is_retyped(edit: Edit, diff: ModuleDiff) -> bool:
+    """Whether an argument is of another type; not all have paths by which they are known."""
+    return is_argument(edit, diff) and not {"element_type", "shape"}.isdisjoint(edit.fields)
+
+
+def _result_types(module: Module) -> list[str]:
+    entry = module.entry_computation
+    root = entry.instructions[entry.root]
+    shapes = [entry.instructions[number].shape for number in root.operands] if root.opcode == "return" else [root.shape]
+    leaves = [leaf for shape in shapes for leaf in (shape.leaves() if shape.tuple_shapes else (shape,))]
+    return [f"{leaf.element_type}[{','.join(map(str, leaf.dimensions))}]" for leaf in leaves]
+
+
 def interface_stories(diff: ModuleDiff) -> Iterator[str]:
-    """Sentences about arguments that both programs have: of another type, sharded in another way, donated or not.
+    """Sentences about arguments that both programs have: of another type, sharded differently, donated or not.
 
     Example:
         >>> list(interface_stories(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
@@ -100,7 +134,7 @@ def constant_stories(diff: ModuleDiff) -> Iterator[str]:
 
 
 def _resharded(diff: ModuleDiff) -> Iterator[str]:
-    """Arguments that are sharded in another way; where that shows as another shape on each device, that is said."""
+    """Arguments that are sharded differently; where that shows as another shape on each device, that is said."""
     if diff.old.stage == "compiled" and argument_changes(diff.old, diff.new).retyped:
         return
     changed = [
@@ -112,10 +146,10 @@ def _resharded(diff: ModuleDiff) -> Iterator[str]:
     count = sum(edit.count for edit, _ in changed)
     if count:
         pairs = dict.fromkeys(
-            format_pair(*(format_sharding(text or "none") for text in (change.old, change.new)))
+            format_pair(*(format_partition(text or "none") for text in (change.old, change.new)))
             for _, change in changed
         )
-        words = f"{many(count, 'argument')} {'is' if count == 1 else 'are'} sharded in another way"
+        words = f"{many(count, 'argument')} {'is' if count == 1 else 'are'} {RESHARDED}"
         paths = list(filter(None, (path for edit, _ in changed for path in _paths(edit, diff))))
         yield _with_paths(words, paths) + (f" ({next(iter(pairs))})" if len(pairs) == 1 else "")
 

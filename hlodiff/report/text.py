@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from hlodiff.differ.classify import CLASSES
@@ -11,7 +11,7 @@ from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.counts import checked_scenarios
 from hlodiff.report.findings import first_of_rules, group_findings
-from hlodiff.report.functions import format_listed, verdict_rows
+from hlodiff.report.functions import below_threshold, format_beside, format_listed, verdict_rows
 from hlodiff.report.functions import legend as format_legend
 from hlodiff.report.grouping import Digest, EditGroup, digest_of, format_follows, format_share, format_shares, share
 from hlodiff.report.headline import SAME
@@ -30,7 +30,7 @@ from hlodiff.report.programs import (
 )
 from hlodiff.report.report import Report
 from hlodiff.report.rows import MOST_ROWS
-from hlodiff.report.sections import COSTS, cause_lines, format_causes, format_cost, passing_lines
+from hlodiff.report.sections import COSTS, cause_lines, format_causes, format_cost, passing_lines, what_differs
 from hlodiff.report.timings import run_lines, timing_lines
 from hlodiff.report.totals import format_checked, format_totals, looked_at
 from hlodiff.report.verdict import MARKS, STYLES, format_numbers
@@ -48,6 +48,8 @@ _ROW_WORDS = {"check": {"added": "new", "removed": "orphaned"}, "diff": {"added"
 _MOST_LINES = 300  # what a reviewer still scrolls through; more becomes an overview
 _MOST_LINES_OF_LOG = 12
 _MOST_FINDINGS = 10  # that say different things, the worst first
+_NEXT = "next"  # the style of the line that says what to type next: its place alone
+_MOST_AT_A_GLANCE = 10  # the last line, which has the next command too, is seen with the first
 _BELOW = 15  # indentation of further lines about an edit
 _STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan", "replaced": "yellow"}
 _WORDS = {"added": "new: no snapshot", "removed": "orphaned: no longer registered"}
@@ -80,8 +82,8 @@ def to_terminal(
         >>> print(to_terminal(Report("diff", "a", "b", ())), end="")
         nothing to compare
     """
-    lines = list(_lines(report, legend, view))
-    return lay_out([*lines, *_checked(report), totals_line(report)] if footer else lines, width=width, color=color)
+    lines = [*_lines(report, legend, view), *(_checked(report) if footer else ())]
+    return lay_out([*_with_next(lines, report), *([totals_line(report)] if footer else [])], width=width, color=color)
 
 
 def saved_to_terminal(view: ReportView, *, width: int = 100, color: bool = False) -> str:
@@ -92,7 +94,7 @@ def saved_to_terminal(view: ReportView, *, width: int = 100, color: bool = False
         >>> saved_to_terminal(ReportView("diff", "a", "b", ()))
         'nothing to compare\\n'
     """
-    return lay_out([*view.text, totals_line(view)], width=width, color=color)
+    return lay_out([*_with_next(view.text, view), totals_line(view)], width=width, color=color)
 
 
 def lines_of(report: Report, view: Callable[[], ReportView] | None = None) -> tuple[Line, ...]:
@@ -103,6 +105,29 @@ def lines_of(report: Report, view: Callable[[], ReportView] | None = None) -> tu
         ()
     """
     return (*_lines(report, True, view), *_checked(report))
+
+
+def whole_lines(report: Report) -> tuple[Line, ...]:
+    """The complete report as lines.
+
+    Example:
+        >>> [line.text for line in whole_lines(Report("diff", "a", "b", ()))]
+        ['nothing to compare']
+    """
+    return (*_with_next(lines_of(report), report), totals_line(report))
+
+
+def _with_next(lines: Iterable[Line], report: Report | ReportView) -> Iterator[Line]:
+    """The lines with the next command in its place: a long report is read from the top, and not every end is seen.
+
+    Lines of a saved result have the place alone: what a file says to type is only shown where it is known.
+    """
+    lines = list(lines)
+    for line in lines:
+        if line.style != _NEXT:
+            yield line
+        elif report.next and len(lines) > _MOST_AT_A_GLANCE:
+            yield Line(line.indent, f"next: {report.next}", wrap=True)
 
 
 def totals_line(report: Report | ReportView) -> Line:
@@ -117,14 +142,14 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
     functions = shown.functions if shown else ()
     if shown and len(functions) > 1:
         yield Line(0, f"{MARKS[functions[0].verdict]} {shown.verdict}", style=STYLES[functions[0].verdict], wrap=True)
-    for change in report.toolchain:
-        on = f" ({', '.join(change.targets)})" if change.targets else ""
-        yield Line(
-            0, f"toolchain differs: {change.what} {format_pair(change.old, change.new)}{on}", style="bold", wrap=True
-        )
-    for words in format_causes(report):
-        yield Line(0, words, wrap=True)
-    if report.toolchain or len(functions) > 1:
+    listed = list(_listed(report, texts, functions)) if shown and not report.brief else []
+    is_short = len(listed) <= _MOST_LINES or report.all
+    if len(functions) != 1 or not (listed and is_short):  # one function says below its verdict who changed it
+        yield from _toolchain_lines(report)
+        yield from (Line(0, words, wrap=True) for words in format_causes(report))
+    if report.next and len(functions) > 1 and not report.brief:
+        yield Line(0, "", style=_NEXT)
+    if len(functions) > 1 or (report.toolchain and not (functions and listed and is_short)):
         yield Line(0, "")
     if shown and len({*(one.name for one in functions), *_one_sided(report)}) >= _MANY:
         yield from _in_short(shown)
@@ -134,18 +159,30 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
     if shown and report.brief:
         yield from _briefly(report, functions)
     elif shown:
-        listed = list(_listed(report, texts, functions))
-        yield from _overview(report, texts) if len(listed) > _MOST_LINES and not report.all else listed
+        yield from listed if is_short else _overview(report, texts)
     yield from _not_checked(report)
     yield from _further_findings(report)
     for note in report.notes:
         yield Line(0, f"note: {note}", wrap=True)
     if legend and any(one.targets for one in functions):
-        yield Line(0, format_legend(report.threshold), wrap=True)
+        yield Line(0, format_legend(report.threshold, below_threshold(functions)), wrap=True)
         if report.all and any(change.cost for one in functions for change in _changes_of(one)):
             yield Line(0, COSTS, wrap=True)
     yield from (Line(0, line) for line in timing_lines(report.timings))
     yield from (Line(0, line) for line in run_lines(report.run_parts))
+
+
+def _toolchain_lines(report: Report, indent: int = 0, said: str = "") -> Iterator[Line]:
+    """What differs between the toolchains and is not said yet, a line for each kind and the targets that have it."""
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for change in report.toolchain:
+        words = f"{change.what} {format_pair(change.old, change.new)}"
+        if words not in said:
+            found.setdefault((what_differs(change), change.targets), []).append(words)
+    for (kind, targets), changes in found.items():
+        on = f" ({', '.join(targets)})" if targets else ""
+        style = "" if indent else "bold"
+        yield Line(indent, f"{kind} differs: {', '.join(changes)}{on}", style=style, wrap=True)
 
 
 def _one_sided(report: Report) -> set[str]:
@@ -175,6 +212,9 @@ def _listed(report: Report, texts: ReportTexts, functions: Sequence[FunctionView
             yield _head(function)
             if function.targets:
                 yield from _status(function.name, programs, report, indent=2)
+            if len(functions) == 1:
+                yield from [Line(2, "", style=_NEXT)] if report.next else []
+                yield from _toolchain_lines(report, indent=2, said=function.sentence)
             if function.targets or report.all:
                 yield from _body(function, programs, report, texts)
             yield Line(0, "")
@@ -212,7 +252,7 @@ def _body(
     function: FunctionView, programs: list[ProgramComparison], report: Report, texts: ReportTexts
 ) -> Iterator[Line]:
     """The lines below the verdict on a function or file."""
-    for words in (*passing_lines(report, function.name), *cause_lines(report, programs)):
+    for words in (*passing_lines(report, function.name), *cause_lines(report, programs, function.sentence)):
         yield Line(2, words, wrap=True)
     if not report.all:
         yield from _function_lines(function, programs, report)
@@ -280,7 +320,13 @@ def _stage_lines(stage: StageView, head: str, report: Report, indent: int = 2) -
     """What changed in a stage, line by line of Python."""
     words = ": ".join(filter(None, (head, stage.what)))
     deeper = indent + 2 if words else indent
-    yield from [Line(indent, words, wrap=True)] if words else []
+    changes = [change for line in stage.lines for change in line.changes]
+    if head and not stage.what and stage.stage == "compiled" and len(changes) == 1:
+        where = "" if report.stacks else stage.lines[0].where
+        yield from _change_lines(changes[0], indent, where, report, stage.stage, f"{head}: ")
+        stage = replace(stage, lines=())
+    else:
+        yield from [Line(indent, words, wrap=True)] if words else []
     for line in stage.lines:
         within = deeper
         if stage.stage == "stablehlo" and line.where:
@@ -289,7 +335,7 @@ def _stage_lines(stage: StageView, head: str, report: Report, indent: int = 2) -
             yield from _sources(line, within)
         for change in line.changes:
             where = "" if stage.stage == "stablehlo" or report.stacks else line.where
-            yield from _change_lines(change, within, where, report)
+            yield from _change_lines(change, within, where, report, stage.stage)
     if stage.left:
         yield Line(deeper, f"... and {many(stage.left, 'more change')}, {MORE}")
     yield from (Line(deeper, note, wrap=True) for note in stage.notes)
@@ -306,12 +352,13 @@ def _sources(line: ChangedLine, indent: int) -> Iterator[Line]:
         yield Line(indent, f"+ {line.new_source}", style="green", wrap=True)
 
 
-def _change_lines(change: ChangeView, indent: int, where: str, report: Report) -> Iterator[Line]:
-    """One change whole: what, what it costs, where; then what it drags along."""
-    words = format_listed(change) + (f"  ({change.cost})" if change.cost else "")
-    yield Line(indent, words, (where,) if where else (), _STYLES[change.kind], wrap=True)
-    if change.follows and (not where or report.all):
-        yield Line(indent + 2, change.follows, wrap=True)
+def _change_lines(
+    change: ChangeView, indent: int, where: str, report: Report, stage: str, head: str = ""
+) -> Iterator[Line]:
+    """One change whole: what, what it costs, what it drags along, where."""
+    beside = format_beside(change, stage)
+    ends = tuple(filter(None, (f"({beside})" if beside else "", where)))
+    yield Line(indent, head + format_listed(change), ends, _STYLES[change.kind], wrap=True)
     if change.passes:
         yield Line(indent + 2, change.passes, wrap=True)
     yield from (Line(indent + 4, f"at {frame}") for frame in change.where) if report.stacks else ()

@@ -86,6 +86,8 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
 
 def _judged(program: ProgramComparison, number: Number, wholes: dict[str, float], threshold: float) -> Number:
     weight = _COLLECTIVE if number.name in FAMILIES else _WEIGHTS.get(number.name)
+    if number.name == "aliased" and _follows_results(program, number):
+        weight = None
     way, doublings, by = _way(program, number)
     always = number.name in FAMILIES or number.name in _ALWAYS
     if weight is None or not way:
@@ -98,6 +100,13 @@ def _judged(program: ProgramComparison, number: Number, wholes: dict[str, float]
     mark: Mark = "better" if (way < 0) != weight.more_is_better else "worse"
     rank = weight.weight * min(doublings, _MOST_DOUBLINGS) * (1 if share >= threshold else _SMALL)
     return replace(number, mark=mark, relevant=relevant, rank=round(rank, 4))
+
+
+def _follows_results(program: ProgramComparison, number: Number) -> bool:
+    """Whether less is donated only because less is returned: no more results than before need memory of their own."""
+    old, new = program.metrics().get("memory.output", (0, 0))
+    own = (new - number.new) - (old - number.old)
+    return own <= 0 if number.new < number.old else own >= 0
 
 
 def _memory(program: ProgramComparison) -> float:
@@ -237,7 +246,7 @@ def _is_more(number: Number) -> bool:
     return (number.mark == "worse") != (number.name == "aliased")
 
 
-_MOST_OF_A_TARGET = 4
+_MOST_OF_A_TARGET = 3
 
 
 def format_numbers(numbers: Sequence[Number], below: int, everything: bool = False) -> str:
@@ -245,14 +254,20 @@ def format_numbers(numbers: Sequence[Number], below: int, everything: bool = Fal
 
     Args:
         numbers: those to list, most important first.
-        below: how many changed by less than the threshold.
+        below: how many changed by less than the threshold; named where none is listed, the legend counts them all.
         everything: whether all are listed.
 
     Example:
         >>> format_numbers([Number("temp", 8, 4, "bytes", mark="better", rank=1)], 2)
-        '▼ better: temp 8 B -> 4 B (-50 %); 2 numbers below the threshold'
+        '▼ better: temp 8 B -> 4 B (-50 %)'
+        >>> format_numbers([], 2)
+        '2 numbers below the threshold'
     """
-    marked = [one for one in numbers if one.mark][:_MOST_OF_A_TARGET]
+    marked = [one for one in numbers if one.mark]
+    other = next((one for one in marked if one.mark != marked[0].mark), None)
+    marked = marked[:_MOST_OF_A_TARGET]
+    if other and other not in marked:  # the largest of each side
+        marked[-1] = other
     unclear = [one for one in numbers if not one.mark and not one.comparable]  # a range, or per turn of a loop
     shown = numbers if everything else [*marked, *unclear] or numbers[:2]
     by_mark: dict[str, list[str]] = {}
@@ -262,8 +277,7 @@ def format_numbers(numbers: Sequence[Number], below: int, everything: bool = Fal
     parts = [f"{MARKS[mark]} {mark}: {', '.join(by_mark[mark])}" if mark else ", ".join(by_mark[""]) for mark in ranked]
     left = len(numbers) - len(shown)
     parts += [f"{left} more"] if left else []
-    parts += [f"{many(below, 'number')} below the threshold"] if below else []
-    return "; ".join(parts) or "no number changed"
+    return "; ".join(parts) or (f"{many(below, 'number')} below the threshold" if below else "no number changed")
 
 
 def both_sides(number: Number) -> str:
@@ -274,4 +288,6 @@ def both_sides(number: Number) -> str:
         'flops 100 -> 150 (+50 %)'
     """
     by = by_how_much(number) if number.old and number.new and not (number.old_bytes or number.new_bytes) else ""
+    if by and not 1 / _MANY_TIMES < number.new / number.old < _MANY_TIMES:
+        by = ""  # both sides say more than +273913698 %
     return f"{number.name} {format_number(replace(number, per=''))}" + (f" ({by})" if by else "")
