@@ -276,10 +276,14 @@ def _with_ends(text: str, ends: list[str], room: int) -> list[str]:
     return [clip(text, room), *below]
 
 
+# Where a line may end: not between a number and its unit, nor inside of `P('data', None)`.
+_BREAK = re.compile(r" (?!%|[KMGT]iB\b|B\b|(?<=, )(?:'|None\b))")
+
+
 def _wrapped(text: str, width: int) -> list[str]:
     """Wrapped at spaces, further lines indented; a word longer than the width, such as a path, stays whole."""
     lines = [""]
-    for word in text.split(" ") if len(text) > width else [text]:
+    for word in _BREAK.split(text) if len(text) > width else [text]:
         if lines[-1].strip() and len(lines[-1]) + len(word) > width:
             lines[-1] = lines[-1].rstrip()
             lines.append("  ")
