@@ -1,13 +1,16 @@
 """What happened, in JAX's words: sentences of the headline."""
 
+from dataclasses import replace
+
 import pytest
 
 import hlodiff
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.report.report import Report, ToolchainChange
 from hlodiff.report.sections import format_causes
-from hlodiff.report.stories import stories
+from hlodiff.report.stories import emitter_stories, stories
 from hlodiff.report.text import to_terminal
+from hlodiff.report.view_builder import build_view
 from tests.pass_dumps import dump
 
 
@@ -154,3 +157,30 @@ def test_a_setting_is_named_and_not_your_code() -> None:
     assert line.endswith("in StableHLO too: the configuration changed (matmul_precision default -> highest)")
     (line,) = format_causes(Report("diff", "a", "b", programs, toolchain=(ToolchainChange("jax", "1", "2"),)))
     assert "your code changed" in line
+
+
+FUSED = """HloModule m
+
+%body {{
+  %p.0 = f32[8]{{0}} parameter(0)
+  ROOT %n.1 = f32[8]{{0}} negate(%p.0)
+}}
+
+ENTRY %e {{
+  %p.2 = f32[8]{{0}} parameter(0)
+  ROOT %f.3 = f32[8]{{0}} fusion(%p.2), calls=%body, kind={}
+}}
+"""
+
+
+def test_fusions_of_another_kind_are_counted_where_the_compiler_alone_changed_them() -> None:
+    config = 'kCustom, backend_config={"fusion_config":{"kind":"__ynn_fusion"}}'
+    found = hlodiff.diff(hlodiff.read_text(FUSED.format("kLoop")), hlodiff.read_text(FUSED.format(config)))
+    words = "1 fusion is of kind __ynn_fusion now"
+    assert list(emitter_stories(found)) == [words]
+    back = hlodiff.diff(hlodiff.read_text(FUSED.format(config)), hlodiff.read_text(FUSED.format("kLoop")))
+    assert list(emitter_stories(back)) == []
+    program = ProgramComparison("f", "cpu", "compiled", "changed", found)
+    reports = [Report("diff", "a", "b", (replace(program, by_compiler=known),)) for known in (True, False)]
+    sentences = [build_view(report).functions[0].sentence for report in reports]
+    assert sentences == [f"same cost on cpu; {words}", "same cost on cpu"]

@@ -22,7 +22,7 @@ from hlodiff.report.programs import ProgramText, ReportTexts, differs
 from hlodiff.report.report import Report
 from hlodiff.report.rows import by_how_much
 from hlodiff.report.sections import format_cost, format_settings
-from hlodiff.report.stories import RESHARDED, constant_stories, interface_stories
+from hlodiff.report.stories import RESHARDED, constant_stories, emitter_stories, interface_stories
 from hlodiff.report.verdict import deciding, format_short
 from hlodiff.report.view import (
     ChangedLine,
@@ -122,7 +122,9 @@ def _function(
     return FunctionView(
         name=name,
         verdict=verdict,
-        sentence="; ".join(filter(None, (sentence, _large_constants(own, report, sentence), cause or at))),
+        sentence="; ".join(
+            filter(None, (sentence, _large_constants(own, report, sentence), _emitters(own, report), cause or at))
+        ),
         largest=largest,
         what=_what([report.programs[n] for n in numbers], stages),
         where=where,
@@ -532,6 +534,13 @@ def _interface(own: Iterable[ProgramText], report: Report) -> str:
         report.programs[number].diff for text in own if text.stage == "stablehlo" for number in text.programs[:1]
     )
     return next((words for diff in written if diff for words in interface_stories(diff)), "")
+
+
+def _emitters(own: Iterable[ProgramText], report: Report) -> str:
+    """Fusions of another kind where the compiler alone changed the program: no number says so, and it is the cause."""
+    programs = (report.programs[number] for text in own for number in text.programs[:1])
+    diffs = (program.diff for program in programs if program.by_compiler)
+    return next((words for diff in diffs if diff for words in emitter_stories(diff)), "")
 
 
 def _large_constants(own: Iterable[ProgramText], report: Report, said: str) -> str:

@@ -20,6 +20,7 @@ from hlodiff.report.wording import format_bytes, format_pair, many, place
 _REMATERIALISED = "rematted_computation"
 _THREEFRY, _RNG = "threefry2x32", "rng_bit_generator"
 _RNG_OPCODE = re.compile(r"^rng[_-]bit[_-]generator$")
+_EMITTER = re.compile(r'\bfusion_config\.kind="(\w+)"')
 _WRITES = ("dynamic-update-slice", "dynamic_update_slice", "scatter")
 _MOST_PATHS = 3
 RESHARDED = "sharded differently"
@@ -365,6 +366,24 @@ def _arguments_of(diff: ModuleDiff, types: Collection[_Type]) -> list[str]:
     its = (entry.instructions[position] for position in entry.parameters())
     chosen = [it for it in its if (it.shape.element_type, it.shape.dimensions) in types]
     return [path for it in chosen if (path := path_of(it)) in removed]
+
+
+def emitter_stories(diff: ModuleDiff) -> Iterator[str]:
+    """Sentences about fusions that another part of the compiler makes code of, by the name that XLA gives it.
+
+    Example:
+        >>> list(emitter_stories(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
+        []
+    """
+    counts: Counter[str] = Counter()
+    for edit in diff.reported:
+        for change in edit.changes:
+            if change.field == "backend_config":
+                old, new = (_EMITTER.search(text or "") for text in (change.old, change.new))
+                if new and (old is None or old[1] != new[1]):
+                    counts[new[1]] += edit.count
+    for kind, count in counts.most_common():
+        yield f"{many(count, 'fusion')} {_are(count)} of kind {kind} now"
 
 
 def _written_buffers(diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]:
