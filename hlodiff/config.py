@@ -20,7 +20,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_type_hints
 
-from hlodiff.errors import ConfigError
+from hlodiff.errors import ConfigError, UsageError
 
 TABLE = "tool.hlodiff"
 
@@ -1048,6 +1048,21 @@ def in_ci() -> bool:
         False
     """
     return os.environ.get("CI", "").strip().lower() not in ("", "0", "false")
+
+
+def refuse_in_ci(ci_write: bool, command: str) -> None:
+    """Stop before snapshots are written in CI, where nobody sees what was accepted.
+
+    Args:
+        ci_write: whether writing in CI was allowed.
+        command: the command to name in the hint.
+
+    Raises:
+        UsageError: this is CI, and writing was not allowed.
+    """
+    if in_ci() and not ci_write:
+        hint = f"run it on your machine and commit what it wrote, or say `hlodiff {command} --ci-write`"
+        raise UsageError("snapshots are not written in CI (the variable CI is set)", hint=hint)
 
 
 def shown_path(path: Path) -> Path:

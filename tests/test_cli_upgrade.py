@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hlodiff.errors import UsageError
-from hlodiff.workflows.environments import label_of, other_environment, refuse_unsupported, with_plugins
+from hlodiff.workflows.temporary_environment import label_of, other_environment, refuse_unsupported, with_plugins
 from hlodiff.workflows.upgrade import _libraries, compare_environments
 
 ROOT = Path(__file__).resolve().parent.parent

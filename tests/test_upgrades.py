@@ -14,8 +14,8 @@ from hlodiff.report.html.program import bodies_of
 from hlodiff.report.markdown import to_markdown
 from hlodiff.report.upgrade_table import sums, totals, upgrade_changes, upgrade_json, upgrade_markdown
 from hlodiff.report.view_builder import build_view
-from hlodiff.workflows.environments import OtherEnvironment, imported_as
 from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide, library_lines
+from hlodiff.workflows.temporary_environment import OtherEnvironment, imported_as
 from hlodiff.workflows.upgrade import _library_lines as read_library_lines
 
 TANH = "HloModule m\n\nENTRY e {\n  %p.1 = f32[8]{0} parameter(0)\n  ROOT %n.2 = f32[8]{0} tanh(%p.1)\n}\n"

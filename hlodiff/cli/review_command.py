@@ -13,7 +13,7 @@ import click
 
 from hlodiff.cli import options
 from hlodiff.cli.output import color, emit, width
-from hlodiff.config import shown_path
+from hlodiff.config import refuse_in_ci, shown_path
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.errors import UsageError
 from hlodiff.report.forms import to_form
@@ -31,7 +31,6 @@ from hlodiff.workflows.accept import (
     pending_folder_of,
     reject,
 )
-from hlodiff.workflows.ci import refuse_in_ci
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.pending import (
     PendingProgram,

@@ -15,33 +15,28 @@ from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import Instruction, Layout, Shape
 from hlodiff.normalizer.constants import is_elided
 
-# The order in which a change names its fields.
-FIELDS = (
-    "opcode", "element_type", "shape", "layout", "memory_space", "sharding", "compute_type", "operands", "literal",
-    "fusion_kind", "custom_call_target", "replica_groups", "precision", "backend_config", "alias", "schedule",
-)  # fmt: skip
-
-_NAMED = {
-    "sharding": "sharding",
-    "sdy.sharding": "sharding",
-    "mhlo.sharding": "sharding",
-    "mhlo.memory_kind": "memory_space",
-    "kind": "fusion_kind",
-    "custom_call_target": "custom_call_target",
-    "call_target_name": "custom_call_target",
-    "replica_groups": "replica_groups",
-    "source_target_pairs": "replica_groups",
-    "operand_precision": "precision",
-    "precision_config": "precision",
-    "precision": "precision",
-    "algorithm": "precision",
-    "backend_config": "backend_config",
-    "mhlo.backend_config": "backend_config",
-    "frontend_attributes.hlodiff_literal": "literal",  # what the normalizer puts in the place of large constants
-    "hlodiff.constant": "literal",
-    "tf.aliasing_output": "alias",
-    "jax.buffer_donor": "alias",
+# Every field, in the order in which a change names them, and the attributes that are compared by its name.
+FIELDS: dict[str, tuple[str, ...]] = {
+    "opcode": (),
+    "element_type": (),
+    "shape": (),
+    "layout": (),
+    "memory_space": ("mhlo.memory_kind",),
+    "sharding": ("sharding", "sdy.sharding", "mhlo.sharding"),
+    "compute_type": (),
+    "operands": (),
+    # Of constants: what the normalizer puts in the place of large ones.
+    "literal": ("frontend_attributes.hlodiff_literal", "hlodiff.constant"),
+    "fusion_kind": ("kind",),
+    "custom_call_target": ("custom_call_target", "call_target_name"),
+    "replica_groups": ("replica_groups", "source_target_pairs"),
+    "precision": ("operand_precision", "precision_config", "precision", "algorithm"),
+    "backend_config": ("backend_config", "mhlo.backend_config"),
+    "alias": ("tf.aliasing_output", "jax.buffer_donor"),
+    "schedule": (),
 }
+_FIELD_OF = {attribute: name for name, attributes in FIELDS.items() for attribute in attributes}
+_RANK = {name: rank for rank, name in enumerate(FIELDS)}
 _T = TypeVar("_T")
 _FRONTEND = frozenset(["frontend_attributes", "mhlo.frontend_attributes"])
 # Attributes that an instruction of any opcode can have.
@@ -115,7 +110,7 @@ def is_unknown_value(old: Instruction, new: Instruction) -> bool:
 
 def in_order(changes: list[FieldChange]) -> list[FieldChange]:
     """Sorted as FIELDS says, attributes last by name."""
-    return sorted(changes, key=lambda c: (FIELDS.index(c.field) if c.field in FIELDS else len(FIELDS), c.field))
+    return sorted(changes, key=lambda change: (_RANK.get(change.field, len(FIELDS)), change.field))
 
 
 def _shape_changes(old: Shape, new: Shape, platform: str) -> Iterator[FieldChange]:
@@ -223,7 +218,7 @@ def field_of(attribute: str) -> str:
     if attribute.split(".")[-1] == _COMPUTE_TYPE:
         return "compute_type"
     short = attribute.split(".", 1)[-1] if attribute.startswith("result") else attribute
-    return _NAMED.get(attribute) or _NAMED.get(short) or f"attribute:{attribute}"
+    return _FIELD_OF.get(attribute) or _FIELD_OF.get(short) or f"attribute:{attribute}"
 
 
 def flat_attributes(it: Instruction) -> dict[str, str]:

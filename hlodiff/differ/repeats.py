@@ -270,7 +270,7 @@ def copies_of(
     """
     if module.stage != "stablehlo":
         return ()
-    places = _Places(module, looping)
+    places = _EnclosingLoops(module, looping)
     if places.none:
         return ()
     labels = labels_of(module) if labels is None else labels
@@ -304,7 +304,7 @@ Around = Mapping[int, dict[_LoopCall, int]]
 """For each frame the loops that its stack goes through, innermost first, each with the frame in that loop."""
 
 
-class _Places:
+class _EnclosingLoops:
     """The loops that stacks go through, as far out as the computation is called from.
 
     What calls a computation runs it as one: a loop around `lax.scan`, or around a jitted function that was traced once,

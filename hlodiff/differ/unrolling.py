@@ -28,7 +28,7 @@ class Unrolling:
 
 
 @dataclass(frozen=True, slots=True)
-class _LoopTurns:
+class _LoopBody:
     where: FrameTree
     turns: int
     body: Mapping[bytes, int]
@@ -121,13 +121,13 @@ def partial_unrolling(old: Module, new: Module) -> PartialUnrolling | None:
     return None
 
 
-def _loops(module: Module, labels: Sequence[Sequence[bytes]]) -> Iterator[_LoopTurns]:
+def _loops(module: Module, labels: Sequence[Sequence[bytes]]) -> Iterator[_LoopBody]:
     """Loops whose turns are known exactly, with what their bodies compute."""
     for it, turns, body in turning(module):
         where = own_line(module, it.frame)
         if where is not None:
             instructions = module.computations[body].instructions
-            yield _LoopTurns(where, turns, computed(instructions, labels[body], module, labels))
+            yield _LoopBody(where, turns, computed(instructions, labels[body], module, labels))
 
 
 def _functions(where: FrameTree, module: Module) -> list[str]:

@@ -129,7 +129,7 @@ Row = list[tuple[int, int]]
 
 
 @dataclass(slots=True)
-class _Line:
+class _FreeLine:
     """A line while it is put together."""
 
     text: str = ""
@@ -229,7 +229,7 @@ class _Rewriter:
     # --- The module.
 
     def module(self) -> None:
-        header = _Line()
+        header = _FreeLine()
         if self.token.text == "HloModule":
             start = self.advance()
             if not self.token.is_word:
@@ -261,7 +261,7 @@ class _Rewriter:
         if not header.text:
             self.lines[0] = (f"HloModule module_{entry or title}", [(0, 0)])
 
-    def header_attributes(self, line: _Line) -> None:
+    def header_attributes(self, line: _FreeLine) -> None:
         """`, attribute=value` any number of times, until a table or a computation begins."""
         while self.token.text == ",":
             start = end = self.advance().start
@@ -288,7 +288,7 @@ class _Rewriter:
 
     def computation(self) -> tuple[bool, str, int]:
         """Read one; returns whether it is the ENTRY, its name, and which line its head is."""
-        line = _Line()
+        line = _FreeLine()
         is_entry = self.token.text == "ENTRY"
         if is_entry:
             line.add("ENTRY ", self.advance().start)
@@ -309,7 +309,7 @@ class _Rewriter:
         self.roots[name.name] = body.shapes[body.root or body.last]
         close = self.token
         self.expect("}", "expected an instruction: `%name = shape opcode(operands)`")
-        end = _Line()
+        end = _FreeLine()
         end.add("}", close.start)
         self.header_attributes(end)
         head = len(self.lines) + 1  # computations that are written where they are called are before it
@@ -333,7 +333,7 @@ class _Rewriter:
             raise self.error("the file ends inside a computation", hint=TRUNCATED)
 
     def instruction(self, body: _Body) -> None:
-        line = _Line()
+        line = _FreeLine()
         start = self.token
         root = start.text == "ROOT"
         if root:
@@ -350,7 +350,7 @@ class _Rewriter:
             body.root = name.name
         self.right_side(body, line, name.name, name.start)
 
-    def right_side(self, body: _Body, line: _Line, name: str, start: int) -> str:
+    def right_side(self, body: _Body, line: _FreeLine, name: str, start: int) -> str:
         """`shape opcode(operands), attributes`, written as the line of an instruction of that name.
 
         An operand has no name and no attributes; it gets a name, which is returned.
@@ -371,7 +371,7 @@ class _Rewriter:
         else:
             operands = self.operands(body)
             inside = ""
-        attributes = _Line()
+        attributes = _FreeLine()
         if name:
             self.attributes(attributes)
         else:
@@ -427,7 +427,7 @@ class _Rewriter:
             raise self.error("expected an operand")
         if self.peek().text == "(":
             self.token = back
-            line = _Line()
+            line = _FreeLine()
             line.add("  ", back.start)
             return self.right_side(body, line, "", back.start)
         name = self.advance().name
@@ -466,7 +466,7 @@ class _Rewriter:
             return name
         return next(new for n in range(1, len(body.shapes) + 2) if (new := f"{name}.{n}") not in body.shapes)
 
-    def attributes(self, line: _Line) -> None:
+    def attributes(self, line: _FreeLine) -> None:
         """What follows the operands, up to the next instruction or the end of the computation."""
         start = self.token.start
         end = start
@@ -491,7 +491,7 @@ class _Rewriter:
             end = self.any().end
         self.add(line, start, end)
 
-    def add(self, line: _Line, start: int, end: int) -> None:
+    def add(self, line: _FreeLine, start: int, end: int) -> None:
         text = self.until(start, end)
         if text.startswith(","):
             text = ", " + text[1:].lstrip()
@@ -538,7 +538,7 @@ class _Rewriter:
         if self.begins_instruction():
             self.instruction(body)
         else:
-            line = _Line()
+            line = _FreeLine()
             line.add("  ", self.token.start)
             self.right_side(body, line, "result", self.token.start)
         if self.token.text:

@@ -16,7 +16,7 @@ from hlodiff.hlo.grammar import donated_parts
 from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import Frame, Module, Shape
 from hlodiff.policy.budgets import MetricPair, format_metric, over_budget
-from hlodiff.policy.programs import Hit, ProgramPair, type_of
+from hlodiff.policy.program_pair import Hit, ProgramPair, type_of
 from hlodiff.policy.rules import RULES_BY_NAME, DonationAliases, NoLostPlacement, over_axis, rule_of
 
 _MOST_LINES = 8

@@ -24,7 +24,7 @@ from hlodiff.differ.placement import donations
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES, Collective, collectives, numbers, parse_groups
 from hlodiff.hlo.model import Instruction, Module, bits_of
-from hlodiff.policy.programs import Hit, InstructionSite, ProgramPair, find, hit_of, hits, type_of
+from hlodiff.policy.program_pair import Hit, InstructionSite, ProgramPair, find, hit_of, hits, type_of
 
 
 @dataclass(frozen=True)

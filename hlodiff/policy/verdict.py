@@ -9,7 +9,7 @@ from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.policy.budgets import MetricPair, over_budget
 from hlodiff.policy.findings import Finding, Severity, rule_label
-from hlodiff.policy.programs import Hit, ProgramPair, pairs_of
+from hlodiff.policy.program_pair import Hit, ProgramPair, pairs_of
 from hlodiff.policy.rules import rule_of
 
 # A program of another type throughout breaks a rule at every line: the first ones tell.

@@ -129,7 +129,7 @@ def read_untrusted_view(text: str, where: str = "the result") -> ReportView:
         raise _refused(where, f"format_version is {found!r}, this version of hlodiff reads {FORMAT_VERSION!r}")
     if not isinstance(value.get("sheet"), Mapping):
         raise _refused(where, "it has no `sheet`")
-    of = _Reading(where, _names_of(value["sheet"]))
+    of = _ResultFile(where, _names_of(value["sheet"]))
     view = _read(ReportView, value["sheet"], "sheet", of)
     assert isinstance(view, ReportView)
     if view.folder and not inside(view.folder):
@@ -154,7 +154,7 @@ def _refused(where: str, what: str) -> UsageError:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _ResultFile:
     """What is read: its file, for errors, and the names of functions and cases that it is about."""
 
     where: str
@@ -174,7 +174,7 @@ def _names_of(view: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for name in found if not any(map(folder_name_problem, name.split("/"))))
 
 
-def _read(kind: Any, value: Any, path: str, of: _Reading) -> Any:
+def _read(kind: Any, value: Any, path: str, of: _ResultFile) -> Any:
     """The value as one of this type; `path` is its place in the JSON."""
     if path.count(".") > _DEEPEST:
         raise _refused(of.where, f"{path[:200]} is too deep")
@@ -197,7 +197,7 @@ def _read(kind: Any, value: Any, path: str, of: _Reading) -> Any:
     return _scalar(kind, value, path, of)
 
 
-def _record(kind: Any, value: Any, path: str, of: _Reading) -> Any:
+def _record(kind: Any, value: Any, path: str, of: _ResultFile) -> Any:
     if not isinstance(value, Mapping):
         raise _refused(of.where, f"{path} is no object")
     hints, found = _hints(kind), {}
@@ -217,7 +217,7 @@ def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
-def _scalar(kind: Any, value: Any, path: str, of: _Reading) -> Any:
+def _scalar(kind: Any, value: Any, path: str, of: _ResultFile) -> Any:
     if kind is str and isinstance(value, str):
         return known_text(value[:_MOST_TEXT], of.names)
     if kind is bool and isinstance(value, bool):

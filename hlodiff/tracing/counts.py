@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 from hlodiff.tracing.causes import ADVICE, NOT_KNOWN, NOT_KNOWN_COMPILE, UNJITTED, Cause, causes, closest
 from hlodiff.tracing.records import Call, Compiled, Function, Trace
-from hlodiff.tracing.retraces import Retrace
-from hlodiff.tracing.series import merge_series
+from hlodiff.tracing.retraces import Retrace, merge_series
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from hlodiff.config import Config, closest, shown_path
+from hlodiff.config import Config, closest, refuse_in_ci, shown_path
 from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.errors import HlodiffError, UsageError
@@ -29,7 +29,6 @@ from hlodiff.snapshots import (
 from hlodiff.snapshots.paths import refuse_links
 from hlodiff.snapshots.pending import Kind, record_path
 from hlodiff.snapshots.write import replace_text
-from hlodiff.workflows.ci import refuse_in_ci
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.pending import (
     PendingProgram,

@@ -12,7 +12,7 @@ from typing import Literal
 
 from hlodiff.capture import CapturedProgram, NotChecked, Outcome, discover, worker_reuse
 from hlodiff.capture.executor import executed_on
-from hlodiff.config import Config, shown_path
+from hlodiff.config import Config, refuse_in_ci, shown_path
 from hlodiff.differ.limits import Limits
 from hlodiff.errors import HlodiffError, StoreError, UsageError, expected_error
 from hlodiff.hlo.model import STAGE_NAMES
@@ -32,7 +32,6 @@ from hlodiff.snapshots import (
 )
 from hlodiff.workflows.build_snapshot import ParsedSnapshot, build_snapshot
 from hlodiff.workflows.capture_side import capture_programs
-from hlodiff.workflows.ci import refuse_in_ci
 from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.growth import update_growth

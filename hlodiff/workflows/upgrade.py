@@ -16,7 +16,10 @@ from hlodiff.snapshots import Key
 from hlodiff.workflows.capture_side import capture_side
 from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load
-from hlodiff.workflows.environments import (
+from hlodiff.workflows.passes import blame_passes, dump_all
+from hlodiff.workflows.select import intact_snapshots, load_stored, select
+from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide, library_lines
+from hlodiff.workflows.temporary_environment import (
     OtherEnvironment,
     capture_elsewhere,
     dump_elsewhere,
@@ -28,9 +31,6 @@ from hlodiff.workflows.environments import (
     refuse_unsupported,
     with_plugins,
 )
-from hlodiff.workflows.passes import blame_passes, dump_all
-from hlodiff.workflows.select import intact_snapshots, load_stored, select
-from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide, library_lines
 
 _LOG = logging.getLogger(__name__)
 

@@ -153,7 +153,7 @@ class _State:
         return self.texts.module(self.stage, self.data)
 
 
-class _Side:
+class _DumpSide:
     """The texts of one side, and fingerprints of those that differ from the one before."""
 
     def __init__(self, dump: Dump, counter: LabelCounter) -> None:
@@ -203,7 +203,7 @@ class _Side:
         return self._labels[state]
 
 
-def _same(one: _Side, index: int, other: _Side, place: int) -> bool:
+def _same(one: _DumpSide, index: int, other: _DumpSide, place: int) -> bool:
     """Whether two texts are the same program; those that hold other instructions are not parsed."""
     return one.labels(index) == other.labels(place) and one.fingerprint(index) == other.fingerprint(place)
 
@@ -261,7 +261,7 @@ def blame(old: Dump, new: Dump, limits: Limits = DEFAULTS) -> PassBlame:
         ReadError: a text cannot be read.
     """
     counter = LabelCounter()
-    sides = _Side(old, counter), _Side(new, counter)
+    sides = _DumpSide(old, counter), _DumpSide(new, counter)
     walk = _AlignedWalk(sides, limits)
     points = [_without_idle(sides, point, before) for before, point in _with_before(points_of(old, new))]
     for point in points:
@@ -277,7 +277,7 @@ def _with_before(points: Sequence[PassPoint]) -> Iterator[tuple[tuple[int, int],
         place = (point.old, point.new)
 
 
-def _without_idle(sides: tuple[_Side, _Side], point: PassPoint, before: tuple[int, int]) -> PassPoint:
+def _without_idle(sides: tuple[_DumpSide, _DumpSide], point: PassPoint, before: tuple[int, int]) -> PassPoint:
     """A run of texts of one side without those that are what the text before them was."""
     if point.both:
         return point
@@ -294,7 +294,7 @@ def _without_idle(sides: tuple[_Side, _Side], point: PassPoint, before: tuple[in
 class _AlignedWalk:
     """Both compiles, from the first texts on."""
 
-    def __init__(self, sides: tuple[_Side, _Side], limits: Limits) -> None:
+    def __init__(self, sides: tuple[_DumpSide, _DumpSide], limits: Limits) -> None:
         self.sides, self.limits = sides, limits
         self.partings: list[Parting] = []
         self.appeared: dict[tuple[int, Label], PassPoint | None] = {}

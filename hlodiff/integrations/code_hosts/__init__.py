@@ -1,11 +1,5 @@
 """One comment on a pull or merge request, from a result that need not be trusted."""
 
-from hlodiff.integrations.code_hosts.comments import Comments as Comments
-from hlodiff.integrations.code_hosts.comments import PostedComment as PostedComment
-from hlodiff.integrations.code_hosts.comments import is_quiet as is_quiet
-from hlodiff.integrations.code_hosts.comments import named as named
-from hlodiff.integrations.code_hosts.comments import post as post
-from hlodiff.integrations.code_hosts.comments import with_command as with_command
 from hlodiff.integrations.code_hosts.github import GitHubRequest as GitHubRequest
 from hlodiff.integrations.code_hosts.github import TriggerEvent as TriggerEvent
 from hlodiff.integrations.code_hosts.github import pull_request_of as pull_request_of
@@ -16,3 +10,9 @@ from hlodiff.integrations.code_hosts.gitlab import merge_request_of as merge_req
 from hlodiff.integrations.code_hosts.http_client import HttpClient as HttpClient
 from hlodiff.integrations.code_hosts.jobs import CommentTask as CommentTask
 from hlodiff.integrations.code_hosts.jobs import comment_task as comment_task
+from hlodiff.integrations.code_hosts.post_comment import Comments as Comments
+from hlodiff.integrations.code_hosts.post_comment import PostedComment as PostedComment
+from hlodiff.integrations.code_hosts.post_comment import is_quiet as is_quiet
+from hlodiff.integrations.code_hosts.post_comment import named as named
+from hlodiff.integrations.code_hosts.post_comment import post as post
+from hlodiff.integrations.code_hosts.post_comment import with_command as with_command

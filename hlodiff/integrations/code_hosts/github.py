@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from hlodiff.errors import ForgeError, UsageError
 from hlodiff.integrations.code_hosts.artifact import LARGEST, UploadedArtifact, read_artifact
-from hlodiff.integrations.code_hosts.comments import PostedComment
 from hlodiff.integrations.code_hosts.http_client import HttpClient
+from hlodiff.integrations.code_hosts.post_comment import PostedComment
 
 _REPOSITORY = re.compile(r"[\w.-]{1,100}/[\w.-]{1,100}", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40,64}", re.ASCII)

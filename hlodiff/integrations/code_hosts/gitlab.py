@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hlodiff.errors import ForgeError, UsageError
-from hlodiff.integrations.code_hosts.comments import PostedComment
 from hlodiff.integrations.code_hosts.http_client import HttpClient
+from hlodiff.integrations.code_hosts.post_comment import PostedComment
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,15}", re.ASCII)
 # A line that begins so is a command, which whoever owns the token would give: `/merge`.

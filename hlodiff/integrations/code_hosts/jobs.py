@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from hlodiff.errors import UsageError
-from hlodiff.integrations.code_hosts.comments import Comments
 from hlodiff.integrations.code_hosts.github import GitHubRequest, pull_request_of, triggered_by, uploaded
 from hlodiff.integrations.code_hosts.gitlab import merge_request_of
 from hlodiff.integrations.code_hosts.http_client import HttpClient
+from hlodiff.integrations.code_hosts.post_comment import Comments
 from hlodiff.report.lines import is_link
 from hlodiff.report.untrusted_result import read_result
 

@@ -304,7 +304,7 @@ def refuse_unsupported(requirements: Sequence[str]) -> None:
             raise UsageError(what, hint=f"name jax {OLDEST_JAX} or a later version; nothing was installed")
 
 
-_START = "from hlodiff.workflows.environments import main; main()"
+_START = "from hlodiff.workflows.temporary_environment import main; main()"
 _ANSWER = "answer.json"
 
 
