@@ -14,7 +14,6 @@ from hlodiff.differ.canonical_direction import CanonicalDiff
 from hlodiff.differ.computation_matches import ComputationMatch, ProgramSide
 from hlodiff.differ.operands import Elements
 from hlodiff.differ.prepare import CHANNELS, channel_of
-from hlodiff.differ.script import PrintedText
 from hlodiff.hlo.fingerprint import renumbered
 from hlodiff.hlo.grammar import called_names_by_attribute
 from hlodiff.hlo.model import Computation, Instruction, Module
@@ -22,6 +21,7 @@ from hlodiff.hlo.parser import LazySequence
 
 if TYPE_CHECKING:
     from hlodiff.differ.prune import PrunedPair
+    from hlodiff.differ.script import PrintedText
 
 Key = tuple[int, int, tuple[int, ...]]
 """Old and new computation, -1 for none, and the exchange of parameters at a call that cannot tell them apart."""
@@ -240,6 +240,8 @@ class WholeMatch:
 
     def texts(self) -> tuple[PrintedText, PrintedText] | None:
         """Both programs as they are printed, where not all was read."""
+        from hlodiff.differ.script import PrintedText
+
         programs = (side.program for side in self.pruned.fingerprints)
         old, new = (PrintedText(program.text, program.spans) for program in programs)
         return old, new

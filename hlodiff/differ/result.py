@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from hlodiff.differ.arguments import ArgumentChanges, argument_changes
 from hlodiff.differ.executed_count import ExecutedCount, UncountedLoop
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits
 from hlodiff.differ.uncalled import uncalled_in_words
@@ -255,6 +256,7 @@ class ModuleDiff:
     reported_from: tuple[int, ...] = ()
     write_script: Callable[[ModuleDiff], EditScript] | None = field(default=None, repr=False, compare=False)
     not_held: tuple[str, ...] = ()
+    _arguments: ArgumentChanges | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.edits and not self.reported:
@@ -282,6 +284,14 @@ class ModuleDiff:
             names = ", ".join(self.not_held)
             unknown.append(f"{names}: a proto does not hold this, so whether it is the same is not known")
         return (*(hit.words for hit in self.limit_hits), *unknown, *uncalled_in_words(self.old, self.new))
+
+    @property
+    def arguments(self) -> ArgumentChanges:
+        """What became of the arguments, by their paths; compared when first asked for."""
+        if self._arguments is None:
+            object.__setattr__(self, "_arguments", argument_changes(self.old, self.new))
+        assert self._arguments is not None
+        return self._arguments
 
     @property
     def identical(self) -> bool:

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from hlodiff.differ.arguments import argument_changes
 from hlodiff.differ.classify import is_argument
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.executed_count import ZERO
@@ -277,7 +276,7 @@ def _of_one_call(program: ProgramComparison, metric: str, one: str, several: str
 
 def _element_types(diff: ModuleDiff) -> Iterator[str]:
     counts: dict[tuple[str, str], int] = {}
-    named = bool(argument_changes(diff.old, diff.new).retyped)
+    named = bool(diff.arguments.retyped)
     for edit in diff.reported:
         for change in edit.changes:
             if (

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hlodiff.differ.arguments import argument_changes, path_of
+from hlodiff.differ.arguments import path_of
 from hlodiff.differ.classify import is_argument
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
 from hlodiff.differ.placement import format_partition
@@ -53,7 +53,7 @@ def stories(diff: ModuleDiff, packages: Sequence[str] = ()) -> Iterator[str]:
 
 def _arguments(diff: ModuleDiff) -> Iterator[str]:
     """Arguments that are new, gone or of another type, by their paths; one sentence."""
-    found = argument_changes(diff.old, diff.new)
+    found = diff.arguments
     became_constants = set(_replaced_by_constants(diff))
     added, removed = list(found.added), [path for path in found.removed if path not in became_constants]
     if not (found.added or found.removed):  # also where paths are not known
@@ -118,7 +118,7 @@ def interface_stories(diff: ModuleDiff) -> Iterator[str]:
         >>> list(interface_stories(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
         []
     """
-    if argument_changes(diff.old, diff.new).retyped:
+    if diff.arguments.retyped:
         yield from _arguments(diff)
     yield from _resharded(diff)
     yield from _donations(diff)
@@ -136,7 +136,7 @@ def constant_stories(diff: ModuleDiff) -> Iterator[str]:
 
 def _resharded(diff: ModuleDiff) -> Iterator[str]:
     """Arguments that are sharded differently; where that shows as another shape on each device, that is said."""
-    if diff.old.stage == "compiled" and argument_changes(diff.old, diff.new).retyped:
+    if diff.old.stage == "compiled" and diff.arguments.retyped:
         return
     changed = [
         (edit, change)
@@ -360,7 +360,7 @@ def _arguments_of(diff: ModuleDiff, types: Collection[_Type]) -> list[str]:
     """Paths of removed arguments of some types."""
     if not types:
         return []
-    found = argument_changes(diff.old, diff.new)
+    found = diff.arguments
     removed = found.removed if found.added or found.removed else _edited_arguments(diff)[1][0]
     entry = diff.old.entry_computation
     its = (entry.instructions[position] for position in entry.parameters())
