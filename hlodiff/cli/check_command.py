@@ -44,10 +44,7 @@ Examples:
 @click.option("--passes", is_flag=True, help="Say which of XLA's passes did it: compiles what changed once more.")
 @click.option("--fresh", is_flag=True, help="Lower everything, also what nothing has changed for since the last run.")
 @click.option("--changed", metavar="REV", help="Only functions whose imported files have changed since REV.")
-@options.jobs
-@options.executor
-@options.compile_cache
-@options.timeout
+@options.capturing
 @options.project
 def command(
     names: tuple[str, ...],

@@ -35,8 +35,7 @@ Example:
 @click.option("--compile", "compile_too", is_flag=True, help="Compile at each size too, and count what XLA made of it.")
 @click.option("--format", "form", type=click.Choice(list(_FORMS)), default="text", show_default=True, help="Form.")
 @options.output
-@options.jobs
-@options.timeout
+@options.workers
 @options.project
 def command(
     names: tuple[str, ...],

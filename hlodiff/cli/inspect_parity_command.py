@@ -32,8 +32,7 @@ Examples:
 @click.option("--exit-code", is_flag=True, help="Exit 1 where a program differs.")
 @click.option("--format", "form", type=click.Choice(list(_FORMS)), default="text", show_default=True, help="Form.")
 @options.output
-@options.jobs
-@options.timeout
+@options.workers
 @options.project
 @worker_reuse()
 def command(

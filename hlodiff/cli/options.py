@@ -207,6 +207,16 @@ def timeout(command: F) -> F:
     )(command)
 
 
+def workers(command: F) -> F:
+    """`--jobs` and `--timeout`, of what starts workers."""
+    return jobs(timeout(command))
+
+
+def capturing(command: F) -> F:
+    """The same, and what else may capture in their place: `--executor`, `--compile-cache`."""
+    return jobs(executor(compile_cache(timeout(command))))
+
+
 def ci_write(command: F) -> F:
     """`--ci-write`."""
     return click.option("--ci-write", is_flag=True, help="Write snapshots although this is CI (variable CI).")(command)

@@ -28,10 +28,7 @@ Examples:
 @options.plain_form
 @options.output
 @options.ci_write
-@options.jobs
-@options.executor
-@options.compile_cache
-@options.timeout
+@options.capturing
 @options.project
 def command(
     names: tuple[str, ...],

@@ -33,8 +33,7 @@ Examples:
     help="Form of the report.",
 )  # fmt: skip
 @options.output
-@options.jobs
-@options.timeout
+@options.workers
 @options.project
 def command(
     requirements: tuple[str, ...],

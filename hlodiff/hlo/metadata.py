@@ -106,7 +106,8 @@ def read_metadata(text: str, table: FrameTable) -> tuple[str, int, str]:
 _PACKAGES = re.compile(r".*?(?:^|[/\\])(?:site-packages|dist-packages)[/\\](?!.*[/\\](?:site|dist)-packages[/\\])")
 _PYTHON = re.compile(r".*(?:^|[/\\])(?=python3\.\d+[/\\])")
 _ABSOLUTE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
-_INSTALLED = "site-packages/"
+# How the path of an installed package begins on every machine.
+INSTALLED = "site-packages/"
 
 
 def portable_file(file: str, root: str = "") -> str:
@@ -126,7 +127,7 @@ def portable_file(file: str, root: str = "") -> str:
         'site-packages/equinox/nn/_mlp.py'
     """
     # Packages first: a virtual environment often lies inside the project, and below a folder of Python's name.
-    for pattern, head in ((_PACKAGES, _INSTALLED), (_PYTHON, "")):
+    for pattern, head in ((_PACKAGES, INSTALLED), (_PYTHON, "")):
         match = pattern.match(file)
         if match:
             return head + file[match.end() :].replace("\\", "/")
@@ -143,7 +144,7 @@ def shown_file(file: str, root: str = "") -> str:
         >>> shown_file("/venv/lib/python3.11/site-packages/diffrax/_integrate.py")
         'diffrax/_integrate.py'
     """
-    return portable_file(file, root).removeprefix(_INSTALLED)
+    return portable_file(file, root).removeprefix(INSTALLED)
 
 
 @lru_cache(maxsize=10_000)
@@ -192,7 +193,7 @@ def package_frame(source: Iterable[Frame], packages: Sequence[str]) -> tuple[Fra
         ['site-packages/optax/b.py', 'net.py']
     """
     frames = _of_this_call(tuple(source)) if packages else ()
-    heads = tuple(f"{_INSTALLED}{package}/" for package in packages)
+    heads = tuple(f"{INSTALLED}{package}/" for package in packages)
     for position, frame in enumerate(frames):
         if not is_library(frame.file):
             return frame, None

@@ -9,11 +9,12 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from hlodiff.capture.availability import installed_version
 from hlodiff.config import Config, shown_path
 from hlodiff.errors import HlodiffError, StoreError, UsageError
 from hlodiff.snapshots import FolderTree, list_snapshots, read_summary
@@ -173,13 +174,13 @@ def _pins(folder: Path, kinds: Iterable[str], snapshots: Path | None) -> Iterato
     pinned = {_name(match[1]): match[2] for match in matches}
     recorded = _recorded(snapshots) if snapshots else {}
     if "jax" not in pinned:
-        pins = {name: pinned.get(name) or recorded.get(name) or _installed(name) for name in ("jax", "jaxlib")}
+        pins = {name: pinned.get(name) or recorded.get(name) or installed_version(name) for name in ("jax", "jaxlib")}
         yield from (f"{name}=={number}" for name, number in pins.items() if number and name not in pinned)
     lib = next(filter(None, (table.get(n) for table in (pinned, recorded) for n in ("jaxlib", "jax"))), "")
     for package in (name for kind in kinds for name in PACKAGES[kind]):
-        found = recorded.get(package) or _installed(package)
+        found = recorded.get(package) or installed_version(package)
         if package.startswith("jax-cuda"):  # both must be of jaxlib's version
-            found = lib or _installed("jaxlib")
+            found = lib or installed_version("jaxlib")
         yield f"{package}=={found}" if found and package not in pinned else package
 
 
@@ -210,13 +211,6 @@ def _plugin(plugin: Any) -> tuple[str, str]:
     """`libtpu 0.0.42` as a name and a version."""
     name, _, number = str(plugin or "").partition(" ")
     return name, number
-
-
-def _installed(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
 
 
 def _requirements(folder: Path) -> Iterator[str]:

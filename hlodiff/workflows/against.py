@@ -362,9 +362,7 @@ def _paths_inside(checkout: Checkout) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for entry in (*sys.path, *_editable()):
         path = Path(entry or ".").resolve()
-        if path.is_relative_to(checkout.top) and not any(
-            part in ("site-packages", "dist-packages") for part in path.parts
-        ):
+        if path.is_relative_to(checkout.top) and not _is_installed(path):
             mine = checkout.counterpart(path)
             if mine.is_dir():
                 found[str(mine)] = None
@@ -386,7 +384,7 @@ def _discovered(config: Config, checkout: Checkout, side: str) -> Discovery:
         raise type(error)(error.what.replace(str(checkout.folder) + "/", ""), where=where, hint=hint) from None
     mine = [file for file in found.files if Path(file).is_relative_to(checkout.folder)]
     foreign = [file for file in found.files if file not in mine and Path(file).is_relative_to(checkout.top)]
-    outside = [file for file in foreign if not _is_installed(file)]
+    outside = [file for file in foreign if not _is_installed(Path(file))]
     if outside:
         shown = ", ".join(str(Path(file).relative_to(checkout.top)) for file in outside[:3])
         what = f"imports files of the work tree instead of its own: {shown}"
@@ -395,8 +393,8 @@ def _discovered(config: Config, checkout: Checkout, side: str) -> Discovery:
     return found
 
 
-def _is_installed(file: str) -> bool:
-    return any(part in ("site-packages", "dist-packages") for part in Path(file).parts)
+def _is_installed(path: Path) -> bool:
+    return not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
 
 
 def _settings(old: Config, new: Config, label: str) -> tuple[str, ...]:

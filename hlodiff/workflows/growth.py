@@ -24,6 +24,7 @@ from hlodiff.config import Config, shown_path
 from hlodiff.differ.growth import Growth, growing_lines, grown_repeats, growth_series, measure
 from hlodiff.differ.program_analysis import analyze_program
 from hlodiff.errors import HlodiffError, UsageError
+from hlodiff.hlo.metadata import INSTALLED
 from hlodiff.hlo.model import Module
 from hlodiff.policy import Finding
 from hlodiff.policy.findings import Severity
@@ -44,7 +45,6 @@ from hlodiff.workflows.capture_side import capture_programs
 from hlodiff.workflows.pending_writer import PendingWriter
 from hlodiff.workflows.select import ChosenFunctions, choose, selected
 
-_INSTALLED = "site-packages/"
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -85,8 +85,8 @@ class PythonLoops:
         return found
 
     def _path(self, file: str) -> Path:
-        if file.startswith(_INSTALLED):
-            return Path(sysconfig.get_path("purelib"), file.removeprefix(_INSTALLED))
+        if file.startswith(INSTALLED):
+            return Path(sysconfig.get_path("purelib"), file.removeprefix(INSTALLED))
         return self.root / file  # an absolute one stays what it is
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hlodiff.errors import StoreError
+from hlodiff.hlo.metadata import INSTALLED
 from hlodiff.report.wording import is_python
 from hlodiff.snapshots.trees import git
 
 WORK_TREE = "work tree"
 _MOST_BYTES = 4 * 1024**2  # of a file of Python
 _LONGEST = 300
-_INSTALLED = "site-packages/"
 _MOST_FILES = 200  # of libraries, on each side
 _MOST_FOLDERS = 40  # whose commit is asked for: 10 ms each, and nobody reads the lines of more functions
 
@@ -65,7 +65,7 @@ class SourceLines:
 
     def _known(self, name: str, target: str | None, side: int, file: str) -> Sequence[str]:
         """The lines of a file; () where it is not known."""
-        if file.startswith(_INSTALLED):
+        if file.startswith(INSTALLED):
             return self.libraries[side].get(file, ())
         source = self.sides[side]
         if source is None or not is_python(file):
@@ -125,12 +125,12 @@ def library_lines(files: Iterable[str], packages: Sequence[str], folder: Path | 
         >>> library_lines(["site-packages/optax/_src/base.py"], ["optax"], None)
         {}
     """
-    heads = tuple(f"{_INSTALLED}{package}/" for package in packages)
+    heads = tuple(f"{INSTALLED}{package}/" for package in packages)
     found: dict[str, Sequence[str]] = {}
     if folder is None or folder.name not in ("site-packages", "dist-packages"):
         return found
     for file in sorted(set(files)):
-        inside = file.removeprefix(_INSTALLED)
+        inside = file.removeprefix(INSTALLED)
         if len(found) >= _MOST_FILES or not file.startswith(heads) or not is_python(inside):
             continue
         path, package = folder / inside, folder / inside.partition("/")[0]

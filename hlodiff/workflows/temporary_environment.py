@@ -271,16 +271,12 @@ def with_plugins(requirements: Sequence[str], kinds: Sequence[str]) -> tuple[str
     if exact is None:
         return tuple(wanted)
     given = {_name(requirement) for requirement in requirements}
-    if "tpu" in kinds and _installed("libtpu") and "libtpu" not in given:
+    if "tpu" in kinds and installed_version("libtpu") and "libtpu" not in given:
         wanted = [f"jax[tpu]=={exact[3]}" if _name(one) == "jax" else one for one in wanted]
     if "cuda" in kinds:
         parts = [f"jax-cuda{number}-{part}" for number in (12, 13) for part in ("plugin", "pjrt")]
-        wanted += [f"{part}=={exact[3]}" for part in parts if _installed(part) and part not in given]
+        wanted += [f"{part}=={exact[3]}" for part in parts if installed_version(part) and part not in given]
     return tuple(wanted)
-
-
-def _installed(package: str) -> bool:
-    return bool(installed_version(package))
 
 
 def refuse_unsupported(requirements: Sequence[str]) -> None:
