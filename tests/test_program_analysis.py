@@ -10,7 +10,7 @@ from hlodiff.differ.program_analysis import analyze_program, computed_twice, loo
 from hlodiff.differ.repeats import repeats
 from hlodiff.hlo import Module
 from hlodiff.report.headline import format_unrolled
-from hlodiff.report.program_analysis import analysis_notes, anatomy_json, listed
+from hlodiff.report.program_analysis import analysis_notes, listed, program_analysis_json
 from hlodiff.snapshots import numbered, restored
 
 V, S = "tensor<4xf32>", "tensor<i32>"
@@ -265,7 +265,7 @@ def test_words_and_json_of_everything() -> None:
         "model.py:12-13 (walk): 24 copies of 3 operations, each fed by the one before, called from model.py:30 (main)"
     )
     assert words.advice.startswith("a Python loop, which JAX unrolls; jax.lax.scan")
-    (copies,) = anatomy_json(found)["copies"]
+    (copies,) = program_analysis_json(found)["copies"]
     assert (copies["copies"], copies["operations"], copies["python_loop"]) == (24, 3, True)
 
 

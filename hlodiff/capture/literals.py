@@ -172,8 +172,8 @@ def named_tables(case: Case, relative: Callable[[str], str]) -> tuple[NamedTable
 
 def _digest(array: Any) -> str:
     """A hash of the bytes as in the program: JAX narrows doubles by default."""
-    narrowed = np.asarray(array).astype(jax.dtypes.canonicalize_dtype(array.dtype), copy=False)
-    return sha256(np.ascontiguousarray(narrowed).tobytes()).hexdigest()
+    as_traced = np.asarray(array).astype(jax.dtypes.canonicalize_dtype(array.dtype), copy=False)
+    return sha256(np.ascontiguousarray(as_traced).tobytes()).hexdigest()
 
 
 def _arrays(value: Any, seen: dict[int, Any], depth: int) -> Iterator[tuple[str, Any, types.CodeType]]:

@@ -123,28 +123,28 @@ class EditIndex:
                     reported._put(modules, EditClaims(EditReference(channel, number, site), edit, places[0], places[1]))
         return reported
 
-    def _put(self, modules: tuple[Module, Module], said: EditClaims) -> None:
-        if said.old is None and said.new is None:
-            self.header.append(said)
-        elif said.edit.matcher == OF_WHOLE:
-            assert said.old and said.new
-            self.computations.setdefault((said.old[0], said.new[0]), []).append(said)
-        elif ASYNCHRONOUS in said.edit.fields:
-            assert said.old and said.new
-            for place in with_done(modules[0], said.old):
-                self.removed.setdefault(place, []).append(said)
+    def _put(self, modules: tuple[Module, Module], claim: EditClaims) -> None:
+        if claim.old is None and claim.new is None:
+            self.header.append(claim)
+        elif claim.edit.matcher == OF_WHOLE:
+            assert claim.old and claim.new
+            self.computations.setdefault((claim.old[0], claim.new[0]), []).append(claim)
+        elif ASYNCHRONOUS in claim.edit.fields:
+            assert claim.old and claim.new
+            for place in with_done(modules[0], claim.old):
+                self.removed.setdefault(place, []).append(claim)
                 self.removed_whole.add(place)
-            for place in with_done(modules[1], said.new):
-                self.added.setdefault(place, []).append(said)
+            for place in with_done(modules[1], claim.new):
+                self.added.setdefault(place, []).append(claim)
                 self.added_whole.add(place)
-        elif said.edit.kind == "changed":
-            assert said.old and said.new
-            self.changed.setdefault((said.old, said.new), []).append(said)
+        elif claim.edit.kind == "changed":
+            assert claim.old and claim.new
+            self.changed.setdefault((claim.old, claim.new), []).append(claim)
         else:
-            if said.old:
-                self.removed.setdefault(said.old, []).append(said)
-            if said.new:
-                self.added.setdefault(said.new, []).append(said)
+            if claim.old:
+                self.removed.setdefault(claim.old, []).append(claim)
+            if claim.new:
+                self.added.setdefault(claim.new, []).append(claim)
 
 
 def with_done(module: Module, place: Place) -> list[Place]:
@@ -160,17 +160,17 @@ def with_done(module: Module, place: Place) -> list[Place]:
     ]
 
 
-def settings(said: EditClaims, old: Instruction, new: Instruction) -> Iterator[SettingChange]:
+def settings(claim: EditClaims, old: Instruction, new: Instruction) -> Iterator[SettingChange]:
     """What an edit says of two paired instructions in their compared form, and nothing that it does not name.
 
     Args:
-        said: a site of a changed or moved edit.
+        claim: a site of a changed or moved edit.
         old, new: the instructions.
     """
-    if said.reference.channel == "tuning":
+    if claim.reference.channel == "tuning":
         yield SettingChange(f"attribute:{TUNING}", new.attribute(TUNING))
         return
-    fields = said.edit.fields
+    fields = claim.edit.fields
     if "opcode" in fields:
         yield SettingChange("opcode", new.opcode)
     turned = "opcode" in fields and old.opcode != new.opcode
@@ -222,15 +222,15 @@ def _arranged(layout: Layout | None) -> Layout | None:
     return None if layout is None else replace(layout, memory_space=0)
 
 
-def donation_settings(said: EditClaims, old: Module, new: Module, numbers: tuple[int, int]) -> Iterator[SettingChange]:
+def donation_settings(claim: EditClaims, old: Module, new: Module, numbers: tuple[int, int]) -> Iterator[SettingChange]:
     """What an edit of the field `alias` says of an argument of a compiled program.
 
     Args:
-        said: the site.
+        claim: the site.
         old, new: the modules.
         numbers: of the parameter on both sides.
     """
-    if "alias" not in said.edit.fields:
+    if "alias" not in claim.edit.fields:
         return
     ours, theirs = (donated(module, number) for module, number in zip((old, new), numbers, strict=True))
     for inside in dict.fromkeys([*ours, *theirs]):
@@ -482,15 +482,15 @@ class _ScriptBuilder:
         returns_another = False
         for one, other in enumerate(draft.partners):
             if other >= 0:
-                said = self.reported.changed.get(((draft.key[0], one), (draft.key[1], other)), [])
-                said = [s for s in said if s.edit.matcher != "schedule"]
-                is_rewired = any("operands" in s.edit.fields for s in said)
-                returns_another |= any("attribute:root" in s.edit.fields for s in said)
+                claim = self.reported.changed.get(((draft.key[0], one), (draft.key[1], other)), [])
+                claim = [s for s in claim if s.edit.matcher != "schedule"]
+                is_rewired = any("operands" in s.edit.fields for s in claim)
+                returns_another |= any("attribute:root" in s.edit.fields for s in claim)
                 if draft.old.instructions[one].calls or draft.new.instructions[other].calls:
                     draft.calls[other] = self._calls(draft, one, other, is_rewired)
                 if not is_rewired and (draft.old.instructions[one].operands or draft.new.instructions[other].operands):
                     self._operands(draft, one, other)
-                for each in said:
+                for each in claim:
                     self.steps.append(self._changed(number, draft, each, one, other))
         if draft.key[0] >= 0 and draft.key[1] >= 0:
             if not returns_another:
@@ -502,15 +502,15 @@ class _ScriptBuilder:
             for each in self.reported.computations.get(draft.key[:2], ()):
                 self.steps += self._computation(number, draft, each)
 
-    def _computation(self, number: int, draft: _PairDraft, said: EditClaims) -> Iterator[Step]:
+    def _computation(self, number: int, draft: _PairDraft, claim: EditClaims) -> Iterator[Step]:
         """What an edit says of a computation itself."""
         theirs = dict(draft.new.attributes)
-        for name in said.edit.fields:
+        for name in claim.edit.fields:
             if name == THREAD:
-                yield ComputationStep(said.reference, number, name, draft.new.execution_thread)
+                yield ComputationStep(claim.reference, number, name, draft.new.execution_thread)
             else:
                 name = name.removeprefix(OF_COMPUTATION)
-                yield ComputationStep(said.reference, number, name, theirs.get(name))
+                yield ComputationStep(claim.reference, number, name, theirs.get(name))
 
     def _calls(self, draft: _PairDraft, one: int, other: int, is_rewired: bool) -> Calls:
         before, after = draft.old.instructions[one], draft.new.instructions[other]
@@ -598,23 +598,23 @@ class _ScriptBuilder:
         elif before and draft.partners[before[0]] < 0 and (draft.key[0], before[0]) in self.reported.removed:
             draft.wires_went.setdefault(before[0], []).append(wire)
 
-    def _changed(self, number: int, draft: _PairDraft, said: EditClaims, one: int, other: int) -> Step:
+    def _changed(self, number: int, draft: _PairDraft, claim: EditClaims, one: int, other: int) -> Step:
         before, after = draft.old.instructions[one], draft.new.instructions[other]
-        if said.reference.channel == "schedule":
+        if claim.reference.channel == "schedule":
             return ChangeStep(
-                said.reference, number, other, (SettingChange("control", places=after.control_predecessors),)
+                claim.reference, number, other, (SettingChange("control", places=after.control_predecessors),)
             )
-        found = [*settings(said, before, after), *self._threads(draft, said, other)]
+        found = [*settings(claim, before, after), *self._threads(draft, claim, other)]
         if number == 0 and before.opcode == after.opcode == "parameter":
             numbers = int(before.literal or 0), int(after.literal or 0)
-            found += donation_settings(said, *self.modules, numbers)
-        if "attribute:root" in said.edit.fields:
+            found += donation_settings(claim, *self.modules, numbers)
+        if "attribute:root" in claim.edit.fields:
             found.append(SettingChange("root", places=(draft.new.root,)))
-        operands = tuple(slots_of(after)) if "operands" in said.edit.fields else None
-        return ChangeStep(said.reference, number, other, tuple(found), operands)
+        operands = tuple(slots_of(after)) if "operands" in claim.edit.fields else None
+        return ChangeStep(claim.reference, number, other, tuple(found), operands)
 
-    def _threads(self, draft: _PairDraft, said: EditClaims, other: int) -> Iterator[SettingChange]:
-        if "compute_type" in said.edit.fields:
+    def _threads(self, draft: _PairDraft, claim: EditClaims, other: int) -> Iterator[SettingChange]:
+        if "compute_type" in claim.edit.fields:
             for _, refs in draft.calls.get(other, ()):
                 for inner in (self.drafts[ref] for ref in refs):
                     if inner.old.execution_thread != inner.new.execution_thread:
@@ -631,14 +631,14 @@ class _ScriptBuilder:
                 before = draft.old.instructions[one]
                 if partner >= 0:
                     self._dropped(before, draft.new.instructions[partner])
-                for said in self._said(0, draft, one):
-                    self._left(before, self._target(said))
+                for claim in self._claims_of(0, draft, one):
+                    self._left(before, self._target(claim))
 
     def _follow_arrivals(self, draft: _PairDraft, is_last: bool) -> None:
         """What moved along and what is called; where this is the last time, also what came to be applied."""
         for other, it in enumerate(draft.new.instructions):
-            for said in self._said(1, draft, other) if it.calls else ():
-                source = self._source(said)
+            for claim in self._claims_of(1, draft, other) if it.calls else ():
+                source = self._source(claim)
                 for name, group in it.calls:
                     for callee in group:
                         if is_last or not is_embedded(it, name) or self._along(source, callee) is not None:
@@ -663,7 +663,7 @@ class _ScriptBuilder:
         if not (is_embedded(before, name) and still):
             self._reach((callee, -1, ()))
 
-    def _said(self, side: int, draft: _PairDraft, place: int) -> list[EditClaims]:
+    def _claims_of(self, side: int, draft: _PairDraft, place: int) -> list[EditClaims]:
         """The edits that tell of an instruction without a partner."""
         if (draft.partners, draft.back)[side][place] >= 0:
             return []
@@ -672,65 +672,65 @@ class _ScriptBuilder:
     def _mine(self, side: int, number: int, place: int) -> list[EditClaims]:
         """Those of them that belong to this pair: where a computation has several partners, each pair has its own."""
         draft = self.drafts[number]
-        said = self._said(side, draft, place)
+        claim = self._claims_of(side, draft, place)
         others = self.of_computation[side, draft.key[:2][side]]
         alike = [n for n in others if (self.drafts[n].partners, self.drafts[n].back)[side][place] < 0]
         rank = alike.index(number)
-        return said[rank:] if rank + 1 == len(alike) else said[rank : rank + 1]
+        return claim[rank:] if rank + 1 == len(alike) else claim[rank : rank + 1]
 
     def _departures(self, number: int, draft: _PairDraft) -> None:
         for one, partner in enumerate(draft.partners if not draft.printed else ()):
             if partner >= 0:
                 continue
-            said = self._mine(0, number, one)
-            if not said and number > 0 and draft.old.instructions[one].opcode == "parameter":
+            claim = self._mine(0, number, one)
+            if not claim and number > 0 and draft.old.instructions[one].opcode == "parameter":
                 draft.removed.append(one)
-            for n, each in enumerate(said):
+            for n, each in enumerate(claim):
                 wires = () if n else tuple(draft.wires_went.get(one, ()))
                 self.steps.append(RemoveStep(each.reference, number, one, wires))
 
-    def _target(self, said: EditClaims) -> Sequence[int]:
+    def _target(self, claim: EditClaims) -> Sequence[int]:
         """What is called by what an instruction has become elsewhere."""
-        return self.modules[1].computations[said.new[0]].instructions[said.new[1]].called if said.new else ()
+        return self.modules[1].computations[claim.new[0]].instructions[claim.new[1]].called if claim.new else ()
 
     def _arrivals(self, number: int, draft: _PairDraft) -> None:
         for other, partner in enumerate(draft.back if not draft.printed else ()):
             if partner >= 0:
                 continue
             it = draft.new.instructions[other]
-            said = self._mine(1, number, other)
-            if not said and it.opcode == "parameter" and number > 0:
+            claim = self._mine(1, number, other)
+            if not claim and it.opcode == "parameter" and number > 0:
                 draft.added.append((other, it))
-            for n, each in enumerate(said):
+            for n, each in enumerate(claim):
                 wires = () if n else tuple(draft.wires_came.get(other, ()))
                 self.steps.append(self._arrival(number, each, other, it, wires))
                 self.steps += self._retuned(number, each, other, it)
 
     def _arrival(
-        self, number: int, said: EditClaims, other: int, it: Instruction, wires: tuple[OperandRewiring, ...]
+        self, number: int, claim: EditClaims, other: int, it: Instruction, wires: tuple[OperandRewiring, ...]
     ) -> Step:
-        calls, source = self._called(said, it), self._source(said)
-        if said.edit.kind == "moved" and source is not None and said.old is not None:
-            changes = tuple(settings(said, source, it))
+        calls, source = self._called(claim, it), self._source(claim)
+        if claim.edit.kind == "moved" and source is not None and claim.old is not None:
+            changes = tuple(settings(claim, source, it))
             operands = tuple(slots_of(it))
             return ArriveStep(
-                said.reference, number, other, said.old, changes, operands, it.control_predecessors, calls, wires
+                claim.reference, number, other, claim.old, changes, operands, it.control_predecessors, calls, wires
             )
-        return AddStep(said.reference, number, other, replace(it, calls=()), calls, wires)
+        return AddStep(claim.reference, number, other, replace(it, calls=()), calls, wires)
 
-    def _retuned(self, number: int, said: EditClaims, other: int, it: Instruction) -> Iterator[Step]:
+    def _retuned(self, number: int, claim: EditClaims, other: int, it: Instruction) -> Iterator[Step]:
         """What moved may have been tuned anew there."""
-        source = self._source(said)
-        if said.edit.kind == "moved" and source and said.old and said.new:
-            for each in self.reported.changed.get((said.old, said.new), ()):
+        source = self._source(claim)
+        if claim.edit.kind == "moved" and source and claim.old and claim.new:
+            for each in self.reported.changed.get((claim.old, claim.new), ()):
                 yield ChangeStep(each.reference, number, other, tuple(settings(each, source, it)))
 
-    def _source(self, said: EditClaims) -> Instruction | None:
+    def _source(self, claim: EditClaims) -> Instruction | None:
         """What moved, or the same collective in another spelling."""
-        return self.modules[0].computations[said.old[0]].instructions[said.old[1]] if said.old else None
+        return self.modules[0].computations[claim.old[0]].instructions[claim.old[1]] if claim.old else None
 
-    def _called(self, said: EditClaims, it: Instruction) -> Calls:
-        source = self._source(said)
+    def _called(self, claim: EditClaims, it: Instruction) -> Calls:
+        source = self._source(claim)
         return tuple((name, tuple(self._callee(it, name, b, source) for b in group)) for name, group in it.calls)
 
     def _callee(self, it: Instruction, name: str, callee: int, source: Instruction | None = None) -> int:
@@ -749,10 +749,10 @@ class _ScriptBuilder:
 
     def _header(self) -> None:
         names = {"layout": "entry_computation_layout", "schedule": "is_scheduled"}
-        for said in self.reported.header:
-            for one in said.edit.fields:
+        for claim in self.reported.header:
+            for one in claim.edit.fields:
                 name = names.get(one, one.removeprefix("attribute:"))
-                self.steps.append(HeaderStep(said.reference, name, self.modules[1].attribute(name)))
+                self.steps.append(HeaderStep(claim.reference, name, self.modules[1].attribute(name)))
 
 
 def _mapped(draft: _PairDraft, it: Instruction) -> Sequence[Value | None]:

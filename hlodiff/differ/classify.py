@@ -361,7 +361,7 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         field in ("attribute:dimensions", "attribute:window") and _is_reordered_sum(edit, diff)
     )
     if _is_interface(field, edit, diff):
-        return [("interface", False), *_told("numerics", numeric)]
+        return [("interface", False), *_if_it_holds("numerics", numeric)]
     if _is_placement(field, old, new, edit):
         return [("placement", False)]
     if numeric and field == "literal" and follows_from_shapes(old, new, (diff.old, diff.new)):
@@ -394,7 +394,7 @@ def _is_note(change: FieldChange, note: str) -> bool:
     return bool(keys) and all(key.startswith(note) for key in keys)
 
 
-def _told(name: Class, holds: bool) -> list[_Classification]:
+def _if_it_holds(name: Class, holds: bool) -> list[_Classification]:
     return [(name, False)] if holds else []
 
 

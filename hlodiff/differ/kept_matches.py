@@ -63,25 +63,25 @@ class BodyMatch:
     _known: dict[Key, tuple[int, ...]] = field(default_factory=dict)
 
     @staticmethod
-    def of(worked: CanonicalDiff, keeps_numbers: bool) -> BodyMatch:
+    def of(canonical: CanonicalDiff, keeps_numbers: bool) -> BodyMatch:
         """Turn round what was worked out from the other side."""
         opened: dict[tuple[int, int], tuple[int, ...]] = {}
         counts: dict[tuple[int, int], int] = {}
         elements: dict[tuple[int, int], dict[int, Elements]] = {}
-        for pair in worked.found.pairs:
-            key = (pair.new, pair.old) if worked.is_mirrored else (pair.old, pair.new)
+        for pair in canonical.found.pairs:
+            key = (pair.new, pair.old) if canonical.is_mirrored else (pair.old, pair.new)
             counts[key] = pair.count
             if pair.pairing is not None:
-                opened[key] = tuple(pair.pairing.new if worked.is_mirrored else pair.pairing.old)
-                elements[key] = _turned(pair) if worked.is_mirrored else pair.elements
+                opened[key] = tuple(pair.pairing.new if canonical.is_mirrored else pair.pairing.old)
+                elements[key] = _turned(pair) if canonical.is_mirrored else pair.elements
         alone = (
-            (worked.found.added, worked.found.removed)
-            if worked.is_mirrored
-            else (worked.found.removed, worked.found.added)
+            (canonical.found.added, canonical.found.removed)
+            if canonical.is_mirrored
+            else (canonical.found.removed, canonical.found.added)
         )
         counts |= {(index, -1): count for index, count in alone[0].items()}
         counts |= {(-1, index): count for index, count in alone[1].items()}
-        sides = (worked.new, worked.old) if worked.is_mirrored else (worked.old, worked.new)
+        sides = (canonical.new, canonical.old) if canonical.is_mirrored else (canonical.old, canonical.new)
         return BodyMatch(*sides, opened, counts, elements, keeps_numbers)
 
     def partners(self, key: Key) -> tuple[int, ...]:

@@ -155,8 +155,8 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
         while True:
             opened = pruned.modules if pruned else (old, new)
             ready = prepare_pair(*opened, only_listed=unrelated is not None)
-            worked = diff_in_canonical_direction(ready, limits, pruned, unrelated, search)
-            found = _edits_of(worked, ready, opened, (old, new), limits)
+            canonical = diff_in_canonical_direction(ready, limits, pruned, unrelated, search)
+            found = _edits_of(canonical, ready, opened, (old, new), limits)
             wider = expand(pruned, found.edits, [*found.schedule, *found.tuning], found.matches) if pruned else None
             if wider is pruned:
                 break
@@ -179,9 +179,9 @@ def diff_with_matches(
         what `diff` gives with `pruning=False`, the programs without noise, and the matches that the edits rest on.
     """
     ready = prepare_pair(old, new)
-    worked = diff_in_canonical_direction(ready, limits)
-    found = _edits_of(worked, ready, (old, new), (old, new), limits)
-    return _result(ready, found, (old, new), (old, new), limits), ready, worked
+    canonical = diff_in_canonical_direction(ready, limits)
+    found = _edits_of(canonical, ready, (old, new), (old, new), limits)
+    return _result(ready, found, (old, new), (old, new), limits), ready, canonical
 
 
 def _result(
@@ -239,7 +239,7 @@ class _Found:
 
 
 def _edits_of(
-    worked: CanonicalDiff,
+    canonical: CanonicalDiff,
     ready: DiffInput,
     opened: tuple[Module, Module],
     whole: tuple[Module, Module],
@@ -247,9 +247,9 @@ def _edits_of(
 ) -> _Found:
     """The edits that a matching gives, the right way round."""
     tuned = ready.modules
-    if not worked.is_mirrored:
-        return _compare_programs(worked, tuned, opened, whole, limits)
-    found = _compare_programs(worked, (tuned[1], tuned[0]), (opened[1], opened[0]), (whole[1], whole[0]), limits)
+    if not canonical.is_mirrored:
+        return _compare_programs(canonical, tuned, opened, whole, limits)
+    found = _compare_programs(canonical, (tuned[1], tuned[0]), (opened[1], opened[0]), (whole[1], whole[0]), limits)
     return _Found(
         reversed_edits(found.edits),
         reversed_edits(found.schedule),
@@ -261,15 +261,15 @@ def _edits_of(
 
 
 def _compare_programs(
-    worked: CanonicalDiff,
+    canonical: CanonicalDiff,
     tuned: tuple[Module, Module],
     opened: tuple[Module, Module],
     whole: tuple[Module, Module],
     limits: Limits,
 ) -> _Found:
-    old, new, found = worked.old, worked.new, worked.found
+    old, new, found = canonical.old, canonical.new, canonical.found
     edits, unseen = raw_edits(old, new, found), dict[str, int]()
-    if worked.unrelated is None:
+    if canonical.unrelated is None:
         edits, unseen = with_moves(old, new, found, edits, limits)
     unpaired = Counter(name for pair in found.pairs for name in pair.limits_hit)
     changes, keeps_numbers = channel_changes(old, new, tuned, opened, found.pairs)
@@ -280,19 +280,19 @@ def _compare_programs(
     with_costs(old.module, new.module, found, edits, whole)
     hits = hits_of(limits, {**unpaired, **unseen})
     fusions: tuple[FusionChange, ...] = ()
-    if worked.unrelated is None:  # else there is no story to tell
+    if canonical.unrelated is None:  # else there is no story to tell
         with_causes(old.module, new.module, found, edits)
         mark_regions(old.module, new.module, found, edits)
         fusions = fusion_changes(old, new, found, edits)
     else:
-        hits = (unrelated_hit(limits, worked.unrelated), *hits)
+        hits = (unrelated_hit(limits, canonical.unrelated), *hits)
     return _Found(
         [*edits, *computation_edits(old, new, found)],
         list(schedule_edits(old, new, found.pairs)),
         tuning_edits(old, new, tuned, found.pairs, edits),
         fusions,
         hits,
-        BodyMatch.of(worked, keeps_numbers),
+        BodyMatch.of(canonical, keeps_numbers),
     )
 
 

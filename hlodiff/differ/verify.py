@@ -798,16 +798,16 @@ def _is_on_the_way(made: _ReplayedComputation, step: RemoveStep | AddStep | Arri
     new = wire.reads[0] if wire.reads else -1
     if (old != step.old) if isinstance(step, RemoveStep) else (new != step.new):
         return False
-    is_gone = old < 0 or made.pair.partners[old] < 0
+    is_removed = old < 0 or made.pair.partners[old] < 0
     is_added = new < 0 or (new in made.nodes and made.nodes[new].old < 0)
-    if is_gone and is_added:
+    if is_removed and is_added:
         return True
     if is_added:
         added = {place: node.row for place, node in made.nodes.items() if node.old < 0}
         return made.pair.partners[old] in _below(added, new)
     partners, instructions = made.pair.partners, made.old.instructions
     removed = {place: row_of(instructions[place]) for place, partner in enumerate(partners) if partner < 0}
-    return is_gone and new in made.nodes and made.nodes[new].old in _below(removed, old)
+    return is_removed and new in made.nodes and made.nodes[new].old in _below(removed, old)
 
 
 def _is_bound(inner: _ReplayedComputation, wire: OperandRewiring) -> bool:

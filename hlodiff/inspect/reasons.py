@@ -8,7 +8,7 @@ from typing import Any
 
 from hlodiff.differ.program_analysis import analyze_program
 from hlodiff.hlo.model import Module
-from hlodiff.report.program_analysis import AnalysisNote, analysis_notes, anatomy_json, listed
+from hlodiff.report.program_analysis import AnalysisNote, analysis_notes, listed, program_analysis_json
 from hlodiff.snapshots import Key, Tree, attach_source, read_snapshot
 from hlodiff.workflows.growth import PythonLoops
 
@@ -58,7 +58,7 @@ def to_mend(text: str, root: Path) -> tuple[AnalysisNote, ...]:
 def _reasons(module: Module, root: Path) -> dict[str, Any]:
     found = analyze_program(module, PythonLoops(root))
     sentences = [{"kind": one.kind, "what": one.what, "advice": one.advice} for one in analysis_notes(found, str(root))]
-    return {"stage": module.stage, **anatomy_json(found, str(root)), "words": sentences}
+    return {"stage": module.stage, **program_analysis_json(found, str(root)), "words": sentences}
 
 
 def reasons_text(reasons: Mapping[str, Any]) -> Iterator[str]:

@@ -93,12 +93,12 @@ def judge_surroundings(
     Returns:
         one note for each program and function, whatever the target.
     """
-    told: dict[tuple[str, str, str], dict[str, None]] = {}
+    texts_of: dict[tuple[str, str, str], dict[str, None]] = {}
     for (program, _), rows in around.items():
         for fn, place, name, value in rows:
             text = sentences.get(name, "{name} {value}").format(name=name.removeprefix("jax_"), value=value)
-            told.setdefault((program, fn, place), {})[text] = None
-    for (program, fn, place), texts in told.items():
+            texts_of.setdefault((program, fn, place), {})[text] = None
+    for (program, fn, place), texts in texts_of.items():
         at = f" ({place})" if place else ""
         what = f"`{fn}`{at} is called under {', '.join(texts)}: `{fn}.lower()` does not see it, and the snapshot holds"
         what += " jax.jit of the whole function"

@@ -12,10 +12,10 @@ from hlodiff.report.program_analysis import (
     AnalysisNote,
     advice_for,
     analysis_notes,
-    anatomy_json,
     format_copies,
     listed,
     place_of,
+    program_analysis_json,
 )
 from hlodiff.report.wording import format_bytes
 
@@ -185,7 +185,7 @@ def _json(growth: Growth, recorded: Recorded, root: str) -> dict[str, Any]:
             {"where": place_of(line.where, root), "operations": list(line.values), "class": line.fit.kind}
             for line in growth.lines
         ],
-        "largest": anatomy_json(growth.largest, root, growth.tables),
+        "largest": program_analysis_json(growth.largest, root, growth.tables),
     }
 
 

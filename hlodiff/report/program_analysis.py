@@ -136,7 +136,7 @@ def _loop(one: CountedLoop, root: str) -> AnalysisNote:
     return AnalysisNote("loop", f"{at}{turns} of {many(one.body, 'operation')}{times}")
 
 
-def anatomy_json(
+def program_analysis_json(
     found: ProgramAnalysis, root: str = "", tables: Mapping[str, tuple[str, str]] | None = None
 ) -> dict[str, Any]:
     """Everything that a program says about itself, for machines.

@@ -103,18 +103,18 @@ def tidy(root: Path) -> None:
     Args:
         root: the snapshots folder or the pending folder.
     """
-    if any(folder.is_dir() for folder in _leftovers(root)):
+    if any(folder.is_dir() for folder in _abandoned_folders(root)):
         with contextlib.suppress(StoreError), writing(root):
             pass
 
 
-def _leftovers(root: Path) -> list[Path]:
+def _abandoned_folders(root: Path) -> list[Path]:
     private = git_folder(root)
     return [root / PARTIAL, *([private] if private else [])]
 
 
 def _drop_scratch(root: Path) -> None:
-    for folder in _leftovers(root):
+    for folder in _abandoned_folders(root):
         if folder.is_dir():
             shutil.rmtree(folder, ignore_errors=True)  # a link is left alone
 

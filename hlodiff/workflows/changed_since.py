@@ -56,7 +56,7 @@ class ChangedSince:
         names = [os.fsdecode(name) for name in listed.split(b"\0") if name]
         return cls(revision, frozenset(os.path.realpath(top / name) for name in names))
 
-    def narrowed(
+    def only_changed(
         self, chosen: ChosenFunctions, discovery: Discovery, config: Config
     ) -> tuple[ChosenFunctions, tuple[str, ...]]:
         """Leave out programs that the change cannot have touched.

@@ -344,7 +344,7 @@ def check_snapshots(
     policy = with_budgets(config, discovery)
     chosen = choose(config, discovery, names, targets)
     idle = () if names or targets else idle_patterns(config, discovery)
-    chosen, left_out = run.since.narrowed(chosen, discovery, config) if run.since else (chosen, ())
+    chosen, left_out = run.since.only_changed(chosen, discovery, config) if run.since else (chosen, ())
     with run.clock("capturing"):
         run.compare_all(chosen, discovery.uncached, jobs)
     if not (names or targets or run.lower_only):

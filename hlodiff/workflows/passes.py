@@ -283,7 +283,11 @@ def with_passes(program: ProgramComparison, old: Dump | None, new: Dump | None, 
     blamed = blame(old, new, limits)
     sides = (clean(found.old), clean(found.new))
 
-    def told(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+    def blamed_edits(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
         return tuple(replace(edit, passes=edit_words(blamed, edit, sides)) for edit in edits)
 
-    return replace(program, diff=replace(found, edits=told(found.edits), reported=told(found.reported)), passes=blamed)
+    return replace(
+        program,
+        diff=replace(found, edits=blamed_edits(found.edits), reported=blamed_edits(found.reported)),
+        passes=blamed,
+    )

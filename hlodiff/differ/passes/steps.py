@@ -173,7 +173,7 @@ def followed(old: Module, new: Module, limits: Limits = DEFAULTS) -> tuple[Modul
         >>> followed(read_hlo(text), read_hlo(text.replace("r =", "sine.2 =")))[1]
         {(0, 0): (0, 0), (0, 1): (0, 1)}
     """
-    diff, ready, worked = diff_with_matches(old, new, limits=limits)
+    diff, ready, canonical = diff_with_matches(old, new, limits=limits)
     places = _PlacesAsRead(ready.printed[0], old), _PlacesAsRead(ready.printed[1], new)
     partners: dict[Place, Place] = {}
     edits: _Edits = {}
@@ -184,18 +184,18 @@ def followed(old: Module, new: Module, limits: Limits = DEFAULTS) -> tuple[Modul
                 edits[target] = (*edits.get(target, ()), edit)
             if edit.kind == "moved" and before and target is not None:
                 partners[places[0].find((before.computation, before.instruction))] = target
-    for one, other in _pairs(worked):
+    for one, other in _pairs(canonical):
         partners.setdefault(places[0].find(one), places[1].find(other))
     return diff, partners, edits
 
 
-def _pairs(worked: CanonicalDiff) -> Iterator[tuple[Place, Place]]:
+def _pairs(canonical: CanonicalDiff) -> Iterator[tuple[Place, Place]]:
     """All matched instructions, old to new, also inside of computations that are equal."""
-    old, new = worked.old, worked.new
-    for pair in every_pair(old, new, worked.found.pairs):
+    old, new = canonical.old, canonical.new
+    for pair in every_pair(old, new, canonical.found.pairs):
         for position, partner in partners_of(old, new, pair).items():
             places = ((pair.old, position), (pair.new, partner))
-            yield (places[1], places[0]) if worked.is_mirrored else places
+            yield (places[1], places[0]) if canonical.is_mirrored else places
 
 
 class _PlacesAsRead:
