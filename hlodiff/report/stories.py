@@ -83,7 +83,7 @@ def _arguments(diff: ModuleDiff) -> Iterator[str]:
 def _results(diff: ModuleDiff) -> Iterator[str]:
     """Results of another type; where arguments are of another type too, it follows from them."""
     modules = diff.old, diff.new
-    if argument_changes(*modules).retyped or max(map(_partitions, modules)) > 1:
+    if diff.arguments.retyped or max(map(_partitions, modules)) > 1:
         return
     if not all(one.computations for one in modules) or any(_is_retyped(edit, diff) for edit in diff.reported):
         return
