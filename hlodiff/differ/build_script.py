@@ -39,6 +39,7 @@ from hlodiff.errors import DiffError
 from hlodiff.hlo.grammar import DonatedPart, donated_parts
 from hlodiff.hlo.model import BINDS, Computation, Instruction, Layout, Module, Shape, is_commutative
 from hlodiff.hlo.parser import LazySequence
+from hlodiff.hlo.traversal import preorder
 
 TUNING = "tuning"
 CHANNEL = "channel_id"
@@ -271,17 +272,8 @@ def align(ours: Sequence[Value | None], theirs: Sequence[tuple[Value, bool]]) ->
 
 def below(owner: Computation, partners: Sequence[int], start: int) -> set[int]:
     """The paired instructions that are reached from one without a partner through such; none from a paired one."""
-    found: set[int] = set()
-    waiting = [start] if partners[start] < 0 else []
-    seen = {start}
-    for place in waiting:
-        for operand in owner.instructions[place].operands:
-            if partners[operand] >= 0:
-                found.add(operand)
-            elif operand not in seen:
-                seen.add(operand)
-                waiting.append(operand)
-    return found
+    reached = preorder([start], lambda place: () if partners[place] >= 0 else owner.instructions[place].operands)
+    return {place for place in reached if partners[place] >= 0 and place != start}
 
 
 def through(old: Sequence[int], new: Sequence[int], partners: Sequence[int]) -> Aligned:

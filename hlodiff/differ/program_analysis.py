@@ -25,6 +25,7 @@ from hlodiff.differ.trip_counts import condition_and_body, trip_counts
 from hlodiff.hlo.fingerprint import computation_hashes, digest
 from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.traversal import preorder
 
 _HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
 _SHAPE_ONLY = frozenset(["convert", "reshape", "broadcast_in_dim", "broadcast", "bitcast", "copy", "transpose"])
@@ -232,14 +233,8 @@ def _worth(computation: Computation, top: int) -> Instruction:
 
 def _cost(computation: Computation, top: int, doubled: set[int], sizes: Mapping[int, int]) -> int:
     """Operations that computing a value once more takes: all that is doubled on the way to it, and not cheap."""
-    seen = {top: None}
-    waiting = [top]
-    for position in waiting:
-        for operand in computation.instructions[position].operands:
-            if operand in doubled and operand not in seen:
-                seen[operand] = None
-                waiting.append(operand)
-    return sum(_weight(computation.instructions[position], sizes) for position in seen)
+    counted = preorder([top], lambda position: doubled.intersection(computation.instructions[position].operands))
+    return sum(_weight(computation.instructions[position], sizes) for position in counted)
 
 
 def _weight(it: Instruction, sizes: Mapping[int, int]) -> int:
