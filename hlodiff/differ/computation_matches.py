@@ -239,6 +239,7 @@ class EntrySearch:
         if start == self.start:
             pairing.exchange(self.old, self.new, self.matchers)
             budget.left -= self.spent
+            budget.waiting -= model.old.size + model.new.size
             return self.is_whole
         before = budget.left
         self.start, self.is_whole = start, local_search(model, limits, budget)
@@ -271,6 +272,7 @@ def match_programs(
     pairs: dict[tuple[int, int], ComputationMatch] = {}
     start = (old.module.entry, new.module.entry)
     pairs[start] = ComputationMatch(*start, count=1)
+    budget.waiting = _size(old, new, pairs[start])
     waiting: list[tuple[tuple[int, int], parameters.CallContext | None]] = [(start, None)]
     for key, reached in waiting:
         pair = pairs[key]
@@ -281,11 +283,18 @@ def match_programs(
             if child not in pairs:
                 pairs[child] = ComputationMatch(*child)
                 waiting.append((child, call))
+                if old.hashes[child[0]] != new.hashes[child[1]]:
+                    budget.waiting += _size(old, new, pairs[child])
             pairs[child].callers.append((*key, embedded))
     _count(pairs)
     _find_elements(pairs, old, new)
     ordered = tuple(pairs.values())
     return ProgramMatch(ordered, _alone(old, new.module, ordered, 0), _alone(new, old.module, ordered, 1))
+
+
+def _size(old: ProgramSide, new: ProgramSide, pair: ComputationMatch) -> int:
+    sides = (old, pair.old), (new, pair.new)
+    return sum(len(side.module.computations[index].instructions) for side, index in sides)
 
 
 def _open(

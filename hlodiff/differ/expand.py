@@ -63,7 +63,9 @@ def expand(
         for side, place in enumerate((edit.old, edit.new))
     )
     if pruned.is_narrow and (keys or is_in_skeleton):
-        return pruned.wider(keys, ())
+        # Calls that a skeleton leaves out may tell which copies are edited.
+        copies = None if any(pruned.kept) else _edited_copies(pruned, [*edits, *apart], matches)
+        return pruned.wider(keys, copies or ())
     copies = _edited_copies(pruned, [*edits, *apart], matches)
     if copies is None:
         return None
@@ -82,11 +84,9 @@ def _edited_copies(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMa
     for key in matches.counts:
         if any(here in pruned.shared[side] for side, here in enumerate(key)):
             continue  # it is read apart first
-        found |= {
-            (side, callee)
-            for side, here, callee in _told_apart(pruned, key, matches.opened.get(key))
-            if here in touched[side]
-        }
+        for side, here, callee, is_alone in _told_apart(pruned, key, matches.opened.get(key)):
+            if here in touched[side]:  # what came or went did so with all it calls
+                found.update((side, n) for n in (pruned.shared_below(side, callee) if is_alone else (callee,)))
     return {(side, pruned.name(side, callee)) for side, callee in found} or None
 
 
@@ -110,10 +110,10 @@ def _touched(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMatch) -
 
 def _told_apart(
     pruned: PrunedPair, key: tuple[int, int], partners: Sequence[int] | None
-) -> Iterator[tuple[int, int, int]]:
+) -> Iterator[tuple[int, int, int, bool]]:
     """What a pair of computations calls where the two calls lead to others, or one of them is alone.
 
-    Gives the side, what is called as it is here, and in the whole program.
+    Gives the side, what is called as it is here, and in the whole program, and whether the call is alone.
     """
     bodies = [pruned.read[side][n].instructions if n >= 0 else () for side, n in enumerate(key)]
     alone = [[it for it in its if it.calls] for its in bodies]
@@ -136,10 +136,10 @@ def _told_apart(
                 if not all(n in pruned.shared[side] for side, n in enumerate(here)) or (
                     pruned.key(0, pair[0]) != pruned.key(1, pair[1])
                 ):
-                    yield from ((side, here[side], pair[side]) for side in (0, 1))
+                    yield from ((side, here[side], pair[side], False) for side in (0, 1))
     for side in (0, 1):
         for it in alone[side]:
-            yield from ((side, pruned.positions[side][callee], callee) for callee in it.called)
+            yield from ((side, pruned.positions[side][callee], callee, True) for callee in it.called)
 
 
 def _is_about_calls(edit: RawEdit) -> bool:

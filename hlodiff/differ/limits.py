@@ -14,7 +14,7 @@ class Limits:
         assignment: instructions of a computation, on the larger side, that nothing paired and that are paired all at
             once by least cost; the time grows with its square, 0.4 s for 200.
         search: costs of instructions worked out for each edited one in one round of the search for shorter lists; all
-            computations of two programs together get 250 times that, callers first, and keep what they have after it.
+            computations of two programs together get 200 times that, by size, and keep what they have after it.
         moves: pairs of equal instructions, of one opcode and type, looked at to see which moved where.
         move_rounds: rounds in which moves are found along chains of moved instructions, two of a chain in each.
         unrelated: percentage of instructions in common below which two programs of some size are not matched, only

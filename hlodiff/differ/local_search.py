@@ -131,6 +131,8 @@ class CostModel:
         self._is_parameter = [it.opcode == "parameter" and not it.operands for it in old.computation.instructions]
         self._is_call = [it.opcode in CALLS for it in old.computation.instructions]
         self._exact = old.labels[EXACT], new.labels[EXACT]
+        self._taken = tuple([[operand for operand, _ in row] for row in side.operands] for side in (old, new))
+        self._is_plain = not any(result for side in (old, new) for row in side.operands for _, result in row)
         self._elements, self._operand_symmetric = elements, operand_symmetric
         self._priced = self._walked = self._looked = self.scored = 0
         self._size = old.size
@@ -169,6 +171,10 @@ class CostModel:
     def checkpoint(self) -> tuple[int, int, int]:
         """A point to go back to; costs are settled first."""
         self.update()
+        return self.mark()
+
+    def mark(self) -> tuple[int, int, int]:
+        """A point to go back to, where costs are settled or will be by going back further."""
         return len(self._links), len(self._known), self.total
 
     def rollback(self, checkpoint: tuple[int, int, int]) -> None:
@@ -197,18 +203,54 @@ class CostModel:
     def update(self) -> int:
         """The cost of the whole, with every change so far."""
         for which, cost in enumerate((self.cost, self.cost_of_new)):
-            dirty = self._dirty[which]
-            if not dirty:
-                continue
-            costs = self.costs[which]
-            for position in dirty:
-                before, after = costs[position], cost(position)
-                if before != after:
-                    self._known.append((which, position, before))
-                    costs[position] = after
-                    self.total += after - before
-            dirty.clear()
+            for position in self._dirty[which]:
+                self._settle(which, position, cost(position))
+            self._dirty[which].clear()
         return self.total
+
+    def update_below(self, limit: int) -> bool:
+        """Work out the cost of the whole as far as it takes to know whether that is below a limit.
+
+        A bound as in branch and bound: what is known first is how much the changes cost at least, and most of what they
+        touch costs nothing yet, so that it can only cost more.
+
+        Returns:
+            False where it is not. What was not worked out stays so: only a rollback to a point before these changes
+            may follow.
+        """
+        olds, news = self._dirty
+        partners, costs = self.pairing.old, self.costs
+        for position in news:
+            self._settle(1, position, self.cost_of_new(position))
+        news.clear()
+        certain = [n for n in olds if n < self._size and partners[n] < 0]
+        for position in certain:
+            self._settle(0, position, self._cost_alone(self.old, position, 0))
+        olds.difference_update(certain)
+        saved = {n: most for n in olds if costs[0][n] and (most := self._saved_by_operands(n))}
+        least = self.total - sum(saved.values())
+        for position in [*saved, *(n for n in olds if n not in saved)]:
+            if least >= limit:
+                return False
+            before = self.total
+            self._settle(0, position, self.cost(position))
+            least += self.total - before + saved.get(position, 0)
+        olds.clear()
+        return least < limit
+
+    def _settle(self, which: int, position: int, cost: int) -> None:
+        before = self.costs[which][position]
+        if before != cost:
+            self._known.append((which, position, before))
+            self.costs[which][position] = cost
+            self.total += cost - before
+
+    def _saved_by_operands(self, position: int) -> int:
+        """How much cheaper an instruction that costs something can get with the partner that it has now."""
+        cost = self.costs[0][position]
+        if position >= self._size or self._is_parameter[position]:
+            return cost
+        return cost - sum(self._pair(position, self.pairing.old[position]))
 
     def cost(self, position: int) -> int:
         """Of an old instruction with its partner, what is inside of what they call included."""
@@ -352,25 +394,50 @@ class CostModel:
     def is_rewired(self, position: int) -> bool:
         """True where the operands of a paired instruction are not the partners of what they were."""
         old, new, pairing = self.old, self.new, self.pairing
-        partners = pairing.old
-        partner = partners[position]
-        ours, theirs = old.operands[position], new.operands[partner]
-        if len(ours) == len(theirs):
-            self._looked += len(ours)
-            for (a, result), (b, other) in zip(ours, theirs, strict=True):
-                if partners[a] != b or result != other:
-                    break
-            else:
-                return False
-        if self._is_opened(position, partner):
+        partner = pairing.old[position]
+        # Calls of computations that differ: their operands correspond as the parameters inside do.
+        is_opened = self._is_call[position] and self._exact[0][position] != self._exact[1][partner]
+        known = self._is_rewired_at_once(position, partner, is_opened) if self._is_plain else None
+        if known is not None:
+            return known
+        if is_opened:
             return not same_operands_in_any_order(old, new, pairing, position)
         calls = old.computation.instructions[position], new.computation.instructions[partner]
         return operands_changed(old, new, pairing, position, None, self._operand_symmetric(*calls))
 
-    def _is_opened(self, position: int, partner: int) -> bool:
-        """True for calls of computations that differ: their operands correspond as the parameters inside do."""
-        is_call = self.old.computation.instructions[position].opcode in CALLS
-        return is_call and self.old.labels[EXACT][position] != self.new.labels[EXACT][partner]
+    def _is_rewired_at_once(self, position: int, partner: int, is_opened: bool) -> bool | None:
+        """Whether it is, where no more than the partners of operands tell; None where it takes a closer look.
+
+        Most calls take tens of operands, of which a move changes one.
+        """
+        ours, theirs = self._taken[0][position], self._taken[1][partner]
+        roads = [(ours, theirs, self.pairing.old, 1), (theirs, ours, self.pairing.new, 0)]
+        if is_opened:  # the operands of the one that has fewer are looked for, in any order
+            roads = roads[1:] if len(ours) > len(theirs) else roads[:1]
+        for some, others, partners, which in roads:
+            self._looked += len(some)
+            wanted = [partners[operand] for operand in some]
+            if wanted == others:
+                return False
+            apart = set(wanted)
+            missing = apart.difference(others)
+            if is_opened and not missing and len(apart) == len(wanted):
+                return False
+            if missing and self._is_out_of_reach(missing, others, which):
+                return True
+        return None
+
+    def _is_out_of_reach(self, missing: Iterable[int], operands: Sequence[int], which: int) -> bool:
+        """Whether one of some instructions (1: new ones) is no value that operands without partner lead to."""
+        missing = [n for n in missing if n >= 0]
+        if not missing:
+            return False
+        partners, reach = (self.pairing.old, self.pairing.new)[which], self.pairing.reach((self.old, self.new), which)
+        found = 0
+        for operand in operands:
+            if partners[operand] < 0:
+                found |= reach.below(operand)
+        return any(not found >> n & 1 for n in missing)
 
     def _pair(self, position: int, partner: int) -> tuple[int, int]:
         """What two instructions cost as partners, whatever their operands: inside of what they call, and themselves."""
@@ -617,9 +684,14 @@ _DEAREST = 3 * EDIT
 _MANY = 200
 # And where they are most of two computations, there is no story to find: what is found at once is enough.
 _UNLIKE = 20
-# Two programs take no more than so many edited instructions may, in however many computations those are: six times what
-# any of 41 pairs of two JAX versions takes. Thousands of small computations that all differ are no story either.
-_PROGRAM = 250
+# Two programs take no more than so many edited instructions may, in however many computations those are: seven times
+# what any of 41 pairs of two JAX versions takes. Thousands of small computations that all differ are no story either.
+_PROGRAM = 200
+# One computation takes at most so many times its share of what is left, by size, and seven eighths of it.
+_SHARES = 8
+# Less than that is no search. Of 600 fusions of nine instructions each that all differ, three quarters of what a search
+# gains in a fusion is gained by then, and the rest takes twelve times as long.
+_LEAST = 120
 
 
 @dataclass(slots=True)
@@ -628,14 +700,31 @@ class SearchBudget:
 
     Args:
         left: costs that may still be worked out; negative where the last search went beyond.
+        waiting: instructions of the computations that may still be searched.
     """
 
     left: int
+    waiting: int = 0
 
     @staticmethod
     def of(limits: Limits) -> SearchBudget:
         """All that two programs may take."""
         return SearchBudget(limits.search * _PROGRAM)
+
+    def share(self, size: int) -> int:
+        """What the search in two computations may take; 0 where too little is left.
+
+        Args:
+            size: instructions of both.
+
+        Example:
+            >>> SearchBudget(4000, waiting=100).share(1), SearchBudget(4000, waiting=100).share(90)
+            (320, 3500)
+            >>> SearchBudget(100, waiting=100).share(90)
+            0
+        """
+        fair = _SHARES * self.left * size // max(self.waiting, size, 1)
+        return min(max(fair, _LEAST), self.left * 7 // 8) if self.left >= _LEAST else 0
 
 
 def local_search(model: CostModel, limits: Limits, budget: SearchBudget) -> bool:
@@ -649,15 +738,18 @@ def local_search(model: CostModel, limits: Limits, budget: SearchBudget) -> bool
     Returns:
         False where the search ended because of a limit, or did not begin because the budget is spent.
     """
+    size = model.old.size + model.new.size
+    share = budget.share(size)
+    budget.waiting -= size
     if not model.total:
         return True
     start = model.effort
     if model.is_least():
         is_whole = True
-    elif budget.left <= 0:
+    elif not share:
         is_whole = False
     else:
-        search = _LocalSearch(model, limits, start + budget.left)
+        search = _LocalSearch(model, limits, start + share)
         is_whole = all(search.run(depth) for depth in _DEPTHS)
     budget.left -= model.effort - start
     return is_whole
@@ -805,22 +897,26 @@ class _LocalSearch:
         made: list[Move] = []
         reach = _LONG if depth == _LONG else 1
         while move is not None:
-            displaced = self._apply(move, fixed) + displaced
-            made.insert(0, move)
-            total = model.update()
-            if total < start:
+            # The last of a chain has to make the whole cheaper, any other not too dear.
+            left = self._apply(move, fixed, start if depth == 0 else start + _DEAREST + 1)
+            if left is None:
+                break
+            if model.total < start:
                 self._note(model.forget())
                 return True
-            if depth == 0 or total > start + _DEAREST:
-                break
+            displaced = left + displaced
+            made.insert(0, move)
             depth -= 1
-            # The last of a chain has to make the whole cheaper, any other not too dear.
             move = self._best(made[:reach], displaced, fixed, start if depth == 0 else start + _DEAREST + 1)
         model.rollback(checkpoint)
         return False
 
-    def _apply(self, move: Move, fixed: tuple[set[int], set[int]]) -> list[Move]:
-        """Make a move; what it displaced goes together where that is cheaper. Returns what it displaced."""
+    def _apply(self, move: Move, fixed: tuple[set[int], set[int]], limit: int) -> list[Move] | None:
+        """Make a move; what it displaced goes together where that is cheaper.
+
+        Returns:
+            what it displaced; None where the whole does not cost less than the limit, and it has to be taken back.
+        """
         model, pairing = self.model, self.model.pairing
         one, other = move
         fixed[0].add(one)
@@ -832,13 +928,14 @@ class _LocalSearch:
         if other >= 0:
             fixed[1].add(other)
             model.link(one, other)
+        is_below = model.update_below(limit)
         if a >= 0 and b >= 0 and may_pair(model.old, model.new, a, b):
-            checkpoint = model.checkpoint()
+            checkpoint = model.mark()
             model.link(a, b)
-            if model.update() <= checkpoint[2]:
+            if model.update_below(checkpoint[2] + 1 if is_below else limit):
                 return []
             model.rollback(checkpoint)
-        return [(a, b)] if max(a, b) >= 0 else []
+        return ([(a, b)] if max(a, b) >= 0 else []) if is_below else None
 
     def _best(
         self, made: Iterable[Move], displaced: Iterable[Move], fixed: tuple[set[int], set[int]], below: int
@@ -859,10 +956,10 @@ class _LocalSearch:
             if least > below or (least == below and n > rank):
                 break
             checkpoint = model.checkpoint()
-            self._apply(move, (set(), set()))
-            total = model.update()
+            is_below = self._apply(move, (set(), set()), below + 1) is not None
+            total = model.total
             model.rollback(checkpoint)
-            if total < below or (total == below and n < rank):
+            if is_below and (total < below or n < rank):
                 below, found, rank = total, move, n
         return found
 

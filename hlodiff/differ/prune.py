@@ -230,6 +230,15 @@ class PrunedPair:
         }
         return found | {place: n for n, places in self.shared[side].items() for place in places}
 
+    def shared_below(self, side: int, index: int) -> list[int]:
+        """A computation of the whole and what it leads to that is shared here, by places in the whole."""
+
+        def called(caller: int) -> list[int]:
+            found = [self.index[side].get(name, -1) for name in called_names(self.body_text(side, caller))]
+            return [callee for callee in found if self.positions[side].get(callee) in self.shared[side]]
+
+        return preorder([index], called)
+
     @property
     def copies(self) -> tuple[dict[int, int], dict[int, int]]:
         """For either side how many computations of the whole each of those is that are shared."""
