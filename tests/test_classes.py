@@ -279,3 +279,49 @@ def test_a_constant_that_follows_from_a_shape_is_no_other_rounding(
     before, after = MEAN.replace("COUNT", old), MEAN.replace("COUNT", new)
     assert of(after.replace("[12,8]", "[16,8]"), before) == classes
     assert of(after, before) == ("numerics",)
+
+
+CONSTANTS = """HloModule m
+
+ENTRY e {{
+  %p = f32[8]{{0}} parameter(0)
+  %i = s32[8]{{0}} parameter(1)
+  %one = f32[] constant(1)
+  %many = f32[] constant(1e9)
+  %three = s32[] constant(3)
+  %four = s32[] constant(4)
+  %b1 = f32[8]{{0}} broadcast(%one), dimensions={{}}
+  %b2 = f32[8]{{0}} broadcast(%many), dimensions={{}}
+  %i1 = s32[8]{{0}} broadcast(%three), dimensions={{}}
+  %i2 = s32[8]{{0}} broadcast(%four), dimensions={{}}
+  %m = f32[8]{{0}} multiply(%p, {number})
+  %u = f32[8]{{0}} maximum(%m, %b1)
+  %v = f32[8]{{0}} minimum(%u, %b2)
+  %n = s32[8]{{0}} multiply(%i, {index})
+  %x = s32[8]{{0}} maximum(%n, %i1)
+  %y = s32[8]{{0}} minimum(%x, %i2)
+  ROOT %t = (f32[8]{{0}}, s32[8]{{0}}) tuple(%v, %y)
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "index", "classes", "words"),
+    [
+        ("%b2", "%i1", ("numerics",), "operands: constant 1 -> 1e+09"),
+        ("%b1", "%i2", ("structure",), "operands: constant 3 -> 4"),
+        ("%p", "%i1", ("structure",), "operands: %p, %b1 -> %p, %p"),
+    ],
+)
+def test_a_number_that_the_program_has_already_is_another_number(
+    number: str, index: str, classes: tuple[str, ...], words: str
+) -> None:
+    """XLA keeps one constant for all its users: then 1 -> 1e9 is another operand, and no literal changes."""
+    old, new = (read_text(CONSTANTS.format(number=a, index=b)) for a, b in (("%b1", "%i1"), (number, index)))
+    found = diff(old, new)
+    assert classes_of(found) == classes
+    (edit,) = found.edits
+    assert edit.fields == ("operands",)
+    assert found.replay().complete
+    text = to_terminal(Report("diff", "a", "b", (ProgramComparison("m", None, "compiled", "changed", found),)))
+    assert words in text

@@ -72,7 +72,13 @@ class Activation:
         return text if line < self.edited + 3 else ""
 
     def has(self, name: str, target: str | None, side: int, file: str, text: str) -> bool:
-        return text in [self(name, target, side, file, line) for line in range(self.edited + 3)]
+        return text in self.file_lines(name, target, side, file)
+
+    def edited_files(self, name: str, target: str | None) -> list[str]:
+        return []
+
+    def file_lines(self, name: str, target: str | None, side: int, file: str) -> list[str]:
+        return [self(name, target, side, file, line) for line in range(1, self.edited + 3)]
 
 
 def reviewed(line: int = 2, more: int = 0) -> Report:

@@ -7,6 +7,7 @@ import hlodiff
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.regions import _Regions, replaced_regions
 from hlodiff.report.grouping import edit_groups_of
+from hlodiff.report.headline import headline
 from tests.scenarios import module
 
 TABLES = """FileNames
@@ -218,3 +219,60 @@ def test_what_came_under_a_wide_tuple_is_joined_once(monkeypatch: pytest.MonkeyP
     assert found.summary["added"] == found.summary["removed"] == 100
     ((nodes, edges),) = sizes
     assert nodes == 201 and edges < 2 * nodes
+
+
+PREFETCH = """%w = f32[4,8] parameter(1)
+%s = (f32[4,8], f32[4,8], u32[]) copy-start(%w)
+%d = f32[4,8] copy-done(%s)
+%t = s32[4] parameter(2)
+ROOT %r = (f32[8], f32[4,8], s32[4]) tuple(%x, %d, %t)"""
+
+
+def test_a_copy_of_another_argument_is_another_copy() -> None:
+    new = PREFETCH.replace("copy-start(%w)", "copy-start(%t)").replace("%t = s32[4] parameter(2)\n", "")
+    new = new.replace("%s = (f32[4,8], f32[4,8], u32[])", "%t = s32[4] parameter(2)\n%s = (s32[4], s32[4], u32[])")
+    new = new.replace("%d = f32[4,8]", "%d = s32[4]").replace(
+        "(f32[8], f32[4,8], s32[4])", "(f32[8], f32[4,8], s32[4])"
+    )
+    new = new.replace("tuple(%x, %d, %t)", "tuple(%x, %w, %d)")
+    found = hlodiff.diff(program(PREFETCH), program(new))
+    assert {edit.kind for edit in found.reported if "copy-start" in {s.opcode for s in (edit.old, edit.new) if s}} == {
+        "added",
+        "removed",
+    }
+    assert found.replay().complete
+
+
+def test_a_sum_of_numbers_is_no_sum_of_indices() -> None:
+    old = "%i = s32[8] iota(), iota_dimension=0\n%a = s32[8] add(%i, %i)\n%n = f32[8] negate(%x)\n"
+    new = "%i = s32[8] iota(), iota_dimension=0\n%n = f32[8] negate(%x)\n%a = f32[8] add(%n, %n)\n"
+    end = "ROOT %r = (s32[8], f32[8]{}) tuple(%i, %n{})"
+    found = hlodiff.diff(
+        program(old + end.format(", s32[8]", ", %a")), program(new + end.format(", f32[8]", ", %a"))
+    ).reported
+    assert [edit.fields for edit in found if edit.kind == "changed" and edit.new and edit.new.opcode == "add"] == []
+
+
+FUSED = """HloModule m
+
+%inner {{
+  %p0 = {0} parameter(0)
+  %p1 = {1} parameter(1)
+  {2}
+  ROOT %r = (f32[8,2], bf16[8]) tuple(%a, %b)
+}}
+
+ENTRY %e {{
+  %x = f32[8,2] parameter(0)
+  %y = bf16[8] parameter(1)
+  ROOT %f = (f32[8,2], bf16[8]) fusion({3}), kind=kLoop, calls=%inner
+}}
+"""
+
+
+def test_parameters_that_hand_other_values_on_are_no_values_of_another_type() -> None:
+    old = FUSED.format("f32[8,2]", "bf16[8]", "%a = f32[8,2] tanh(%p0)\n  %b = bf16[8] negate(%p1)", "%x, %y")
+    new = FUSED.format("bf16[8]", "f32[8,2]", "%a = f32[8,2] sine(%p1)\n  %b = bf16[8] cosine(%p0)", "%y, %x")
+    found = ProgramComparison("f", "tpu-v5e", "compiled", "changed", hlodiff.diff(*map(hlodiff.read_text, (old, new))))
+    assert "instead of" not in headline(found)
+    assert found.classes == ("structure",)

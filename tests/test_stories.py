@@ -184,3 +184,36 @@ def test_fusions_of_another_kind_are_counted_where_the_compiler_alone_changed_th
     reports = [Report("diff", "a", "b", (replace(program, by_compiler=known),)) for known in (True, False)]
     sentences = [build_view(report).functions[0].sentence for report in reports]
     assert sentences == [f"same cost on cpu; {words}", "same cost on cpu"]
+
+
+def test_arguments_that_only_change_places_and_donation_are_neither_new_nor_gone() -> None:
+    """`eqx.filter_jit` puts what is donated first, so a donation that is gone is another order too."""
+    paths = ("model.a", "model.b", "tokens")
+
+    def lowered(order: tuple[int, ...], donated: bool) -> hlodiff.Module:
+        named = [
+            f"%arg{n}: tensor<8xf32> "
+            + ("{tf.aliasing_output = " + f"{path}" + " : i32} " if donated and path < 2 else "")
+            + f'loc("{paths[path]}")'
+            for n, path in enumerate(order)
+        ]
+        a, b, x = (order.index(path) for path in range(3))
+        return hlodiff.read_text(
+            f"module @m {{\n  func.func public @main({', '.join(named)}) -> (tensor<8xf32>, tensor<8xf32>) {{\n"
+            f"    %0 = stablehlo.add %arg{a}, %arg{x} : tensor<8xf32>\n"
+            f"    %1 = stablehlo.multiply %arg{b}, %arg{x} : tensor<8xf32>\n"
+            "    return %0, %1 : tensor<8xf32>, tensor<8xf32>\n  }\n}\n"
+        )
+
+    found = hlodiff.diff(lowered((0, 1, 2), True), lowered((2, 0, 1), False))
+    words = " ".join(stories(found))
+    assert "2 arguments are no longer donated: model.a, model.b" in words
+    assert "new argument" not in words and "gone" not in words
+    assert {edit.kind for edit in found.edits} == {"changed"}
+    assert found.replay().complete
+
+
+def test_a_donation_that_no_output_uses_is_named() -> None:
+    old = program(DONATED, ", input_output_alias={ {}: (0, {}, may-alias) }")
+    new = program(DONATED, ", buffer_donor={ (0, {}) }")
+    assert said(old, new) == ["1 argument is still donated, but no output uses the memory now: cache['keys']"]

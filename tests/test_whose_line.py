@@ -59,14 +59,21 @@ LINES = (["y = jnp.sin(x)", "y = y + 1", "return jnp.cos(y)"], ["y = jnp.sin(x)"
 class Sources:
     """The lines of app/model.py on both sides."""
 
-    def __init__(self, known: bool = True) -> None:
-        self.lines = LINES if known else ([], [])
+    def __init__(self, known: bool = True, more: int = 0) -> None:
+        both = LINES if known else ([], [])
+        self.lines = tuple([*lines, *(f"z{n} = {side}" for n in range(more))] for side, lines in enumerate(both))
 
     def __call__(self, name: str, target: str | None, side: int, file: str, line: int) -> str:
         return self.lines[side][line - 1] if line <= len(self.lines[side]) else ""
 
     def has(self, name: str, target: str | None, side: int, file: str, text: str) -> bool:
         return text in self.lines[side] if self.lines[side] else True
+
+    def edited_files(self, name: str, target: str | None) -> list[str]:
+        return []
+
+    def file_lines(self, name: str, target: str | None, side: int, file: str) -> list[str]:
+        return self.lines[side]
 
 
 def shown(old: tuple[int, str], new: tuple[int, str], sources: Sources | None = None) -> str:
@@ -91,11 +98,12 @@ def test_an_argument_that_changed_is_the_cause_where_nobody_changed_a_line() -> 
 
 def test_a_line_that_only_one_side_has_is_new_and_one_of_both_is_not() -> None:
     added = "exponential(s), " + unary("x", 3).partition("), ")[2]
+    sources = Sources(more=2)  # edited too, elsewhere
     for line, mark in ((3, "+ return jnp.exp(y)"), (2, "| y = y + 1")):
         body = (
             f"t = f32[8]{{0}} {added.replace('source_line=3', f'source_line={line}')}\n  ROOT r = f32[8]{{0}} sine(t)"
         )
-        text = shown((8, "ROOT r = f32[8]{0} sine(s)"), (8, body), Sources())
+        text = shown((8, "ROOT r = f32[8]{0} sine(s)"), (8, body), sources)
         assert mark in [row.strip() for row in text.splitlines()], text
 
 

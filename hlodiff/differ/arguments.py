@@ -51,12 +51,14 @@ class ArgumentChanges:
         added, removed: paths, in the order of the arguments.
         retyped: (path, old type, new type), types without their layouts: `f32[8,4]`.
         reordered: the paths of both programs in the new order, where the old order is another one.
+        are_named: whether every argument has a path of its own, so that nothing else was added or removed.
     """
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     retyped: tuple[tuple[str, str, str], ...] = ()
     reordered: tuple[str, ...] = ()
+    are_named: bool = False
 
 
 def argument_changes(old: Module, new: Module) -> ArgumentChanges:
@@ -71,7 +73,7 @@ def argument_changes(old: Module, new: Module) -> ArgumentChanges:
 
     Example:
         >>> argument_changes(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))
-        ArgumentChanges(added=(), removed=(), retyped=(), reordered=())
+        ArgumentChanges(added=(), removed=(), retyped=(), reordered=(), are_named=False)
     """
     sides = [dict(_arguments(module)) for module in (old, new)]
     counts = [len(module.entry_computation.parameters()) if module.computations else 0 for module in (old, new)]
@@ -84,6 +86,7 @@ def argument_changes(old: Module, new: Module) -> ArgumentChanges:
         tuple(path for path in ours if path not in theirs),
         tuple((path, one, theirs[path]) for path, one in ours.items() if theirs.get(path, one) != one),
         tuple(after) if before != after else (),
+        bool(ours and theirs),
     )
 
 

@@ -130,7 +130,10 @@ def reversed_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:
             _KINDS[edit.kind],
             edit.new,
             edit.old,
-            [FieldChange(change.field, change.new, change.old) for change in edit.changes],
+            [
+                FieldChange(change.field, change.new, change.old, literals=change.literals and change.literals[::-1])
+                for change in edit.changes
+            ],
             edit.count,
             edit.matcher,
             edit.cause,

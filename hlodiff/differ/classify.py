@@ -357,9 +357,10 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     """One field; the type of an argument is both the caller's affair and a matter of rounding."""
     field, (old, new) = change.field, (change.old, change.new)
     site = edit.new or edit.old
-    numeric = _is_numeric(field, old, new, site) or (
-        field in ("attribute:dimensions", "attribute:window") and _is_reordered_sum(edit, diff)
-    )
+    numeric = _is_numeric(field, old, new, site)
+    if change.literals is not None:  # another number, which the program has for others too
+        field, (old, new), numeric = "literal", change.literals, _takes_a_float_constant(edit, diff)
+    numeric = numeric or (field in ("attribute:dimensions", "attribute:window") and _is_reordered_sum(edit, diff))
     if _is_interface(field, edit, diff):
         return [("interface", False), *_if_it_holds("numerics", numeric)]
     if _is_placement(field, old, new, edit):
@@ -429,6 +430,14 @@ def _is_numeric(field: str, old: str, new: str, site: Site | None) -> bool:
     if field == "opcode":
         return {old, new} <= _ACCUMULATING and site is not None and bool(_FLOATS.search(site.text))
     return False
+
+
+def _takes_a_float_constant(edit: Edit, diff: ModuleDiff) -> bool:
+    site = edit.new
+    instructions = diff.new.computations[site.computation].instructions if site else ()
+    operands = [instructions[n] for n in instructions[site.instruction].operands] if site else []
+    feeders = ("constant", "broadcast", "broadcast_in_dim", "bitcast", "reshape")
+    return any(it.opcode in feeders and FLOAT.match(it.shape.element_type) for it in operands)
 
 
 def _is_reordered_sum(edit: Edit, diff: ModuleDiff) -> bool:

@@ -22,7 +22,7 @@ from hlodiff.differ.placement import platform_of
 from hlodiff.differ.result import Cost, FieldChange, Kind
 from hlodiff.hlo.grammar import closing, donated_parts, split_commas
 from hlodiff.hlo.json_text import load_json
-from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.model import Computation, Instruction, Module
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.normalizer.backend_config import is_of_xla
 
@@ -147,7 +147,8 @@ def _inside(
             if configured and only_renumbered(one, other, through):
                 changes = [change for change in changes if change.field != "backend_config"]
             if rewired:
-                changes.append(FieldChange("operands", *_operand_texts(old, new, pair, position, partner)))
+                texts = _operand_texts(old, new, pair, position, partner)
+                changes.append(FieldChange("operands", *texts, literals=_exchanged_literals(pair, one, other)))
         if position == returned:
             changes.append(FieldChange("attribute:root", *_root_texts(old, new, pair)))
         if changes:
@@ -167,6 +168,32 @@ def _operand_texts(old: Module, new: Module, pair: ComputationMatch, position: i
         owner = module.computations[computation]
         texts.append(", ".join("%" + owner.instructions[o].name for o in owner.instructions[index].operands))
     return texts[0], texts[1]
+
+
+_REPEATING = frozenset(["broadcast", "broadcast_in_dim", "bitcast", "reshape"])
+
+
+def _exchanged_literals(pair: ComputationMatch, one: Instruction, other: Instruction) -> tuple[str, str] | None:
+    """What two constants hold of which one took the place of the other, where all other operands are as they were."""
+    assert pair.pairing and pair.old_side and pair.new_side
+    if len(one.operands) != len(other.operands):
+        return None
+    others = [(a, b) for a, b in zip(one.operands, other.operands, strict=True) if pair.pairing.old[a] != b]
+    if len(others) != 1:
+        return None
+    sides = zip((pair.old_side.computation, pair.new_side.computation), others[0], strict=True)
+    before, after = (_constant_of(computation, position) for computation, position in sides)
+    if before is None or after is None or before.shape != after.shape or before.literal == after.literal:
+        return None
+    return before.literal or "", after.literal or ""
+
+
+def _constant_of(computation: Computation, position: int) -> Instruction | None:
+    """The constant that a value is made of: itself, or what a broadcast repeats."""
+    it = computation.instructions[position]
+    while it.opcode in _REPEATING and len(it.operands) == 1:
+        it = computation.instructions[it.operands[0]]
+    return it if it.opcode == "constant" else None
 
 
 def _root_texts(old: Module, new: Module, pair: ComputationMatch) -> tuple[str, str]:

@@ -266,7 +266,9 @@ def _signature(old: Module, new: Module, edit: RawEdit) -> tuple[object, ...]:
         (change,) = edit.changes
         return (edit.kind, "alias", change.old == "not donated", change.new == "not donated")
     sides = tuple(_identity(module, place) for module, place in ((old, edit.old), (new, edit.new)))
-    changes = tuple((c.field, c.old, c.new) if c.field not in _OWN_WORDS else (c.field,) for c in edit.changes)
+    changes = tuple(
+        (c.field, c.old, c.new) if c.field not in _OWN_WORDS else (c.field, *(c.literals or ())) for c in edit.changes
+    )
     return (edit.kind, *sides, changes)
 
 
@@ -300,7 +302,7 @@ def _edit(
         tuple(change.field for change in first.changes),
         sum(member.count for member in members),
         sites,
-        tuple(FieldChange(c.field, _cut(c.old), _cut(c.new)) for c in first.changes),
+        tuple(FieldChange(c.field, _cut(c.old), _cut(c.new), literals=c.literals) for c in first.changes),
         (origin.op_name(*place) or None) if place else None,
         origin.stack(*place) if place else (),
         first.matcher,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from hlodiff.differ.instruction_matches import OWN, STRUCTURE, VALUE, InstructionMap, MatchGraph, op_name_of
 from hlodiff.differ.operands import Elements, match_elements
+from hlodiff.hlo.model import Shape
 
 Operands = tuple[Sequence[int], Sequence[int], Sequence[int]]
 """Of a paired call: the old operands, the new operands, and the new partner of every old instruction of the caller."""
@@ -124,11 +125,17 @@ def pair_unchanged(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) ->
     for name, one in ours.items():
         other = theirs.get(name)
         free = other is not None and pairing.old[one] < 0 and pairing.new[other] < 0
-        if free and other is not None and old.labels[OWN][one] == new.labels[OWN][other]:
+        if (
+            free and other is not None and _shape(old, one) == _shape(new, other)
+        ):  # donated or not, and wherever it lies
             pairing.add(one, other, "parameter:name")
     olds, news = old.computation.parameters(), new.computation.parameters()
     if len(olds) == len(news):
         _by_number(old, new, pairing, olds, news, _same_name_or_none(old, new))
+
+
+def _shape(side: MatchGraph, position: int) -> Shape:
+    return side.computation.instructions[position].shape
 
 
 def _by_operands(pairing: InstructionMap, olds: Sequence[int], news: Sequence[int], call: Operands) -> None:

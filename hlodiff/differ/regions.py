@@ -19,7 +19,7 @@ from hlodiff.differ.computation_matches import Place, ProgramMatch, paired_place
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.result import Edit, ModuleDiff
-from hlodiff.hlo.model import Frame, Instruction, Module
+from hlodiff.hlo.model import Frame, Instruction, Module, Shape
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -31,6 +31,7 @@ CARRIERS = (BOOKKEEPING - {"call", "func.call"}) | {
 }  # fmt: skip
 _CALLS = frozenset(["call", "func.call"])
 _FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota"])
+_STARTS_AND_ENDS = frozenset(["copy-start", "copy-done"])
 _ELEMENTS = frozenset(["get-tuple-element", "get_tuple_element"])
 # One spelling of an operation for another: of these pairs each is evidence, whatever is near.
 _FAMILIES = (
@@ -186,7 +187,7 @@ class _Regions:
         assert edit.old and edit.new
         one, other = _at(self.modules[0], edit.old), _at(self.modules[1], edit.new)
         fields = {change.field for change in edit.changes}
-        if self._are_other_arguments(edit.old, edit.new):
+        if self._are_other_arguments(edit.old, edit.new) or self._are_other_values(edit, one, other, fields):
             return True
         if "opcode" in fields:
             if any(one.opcode in family and other.opcode in family for family in _FAMILIES):
@@ -196,8 +197,6 @@ class _Regions:
             if {"shape", "operands"} <= fields:  # nothing is as it was
                 return True
             return not alone or (one.opcode in CARRIERS) != (other.opcode in CARRIERS)
-        if {"element_type", "shape"} <= fields and one.opcode != "parameter" and not _are_alike(one, other):
-            return True
         if one.opcode in _ELEMENTS:  # of another number
             return "shape" in fields and not _are_alike(one, other)
         if alone or one.opcode in CARRIERS - _FEEDERS or one.opcode in _CALLS or one.called:
@@ -212,6 +211,19 @@ class _Regions:
         if "operands" not in fields and "literal" not in fields:
             return False
         return not (self._shares_operand(edit.old, edit.new) or self._shares_user(edit.old, edit.new))
+
+    def _are_other_values(self, edit: RawEdit, one: Instruction, other: Instruction, fields: set[str]) -> bool:
+        """Whether neither type nor shape is as it was, or another value is copied. An argument may be anything."""
+        assert edit.old and edit.new
+        if "opcode" in fields or (one.opcode == "parameter" and edit.old[0] == self.modules[0].entry):
+            return False
+        is_other_kind = _is_float(one) != _is_float(other) and one.opcode not in _ELEMENTS
+        if "element_type" in fields and (
+            ("shape" in fields and not _are_alike(one, other)) or ("operands" in fields and is_other_kind)
+        ):
+            return True
+        is_copy = one.opcode in _STARTS_AND_ENDS and {"operands", "shape"} <= fields
+        return is_copy and not self._shares_operand(edit.old, edit.new)
 
     def _are_other_arguments(self, old: Place, new: Place) -> bool:
         """Whether both are arguments of the program, of which one was removed and the other added."""
@@ -269,8 +281,17 @@ def _at(module: Module, place: Place) -> Instruction:
 
 def _are_alike(one: Instruction, other: Instruction) -> bool:
     """Whether two values have as many dimensions and are both floating-point numbers, or neither is."""
-    floats = [it.shape.element_type.startswith(("f", "bf", "c")) for it in (one, other)]
-    return floats[0] == floats[1] and len(one.shape.dimensions) == len(other.shape.dimensions)
+    ranks = [len(_first(it).dimensions) for it in (one, other)]
+    return _is_float(one) == _is_float(other) and ranks[0] == ranks[1]
+
+
+def _is_float(it: Instruction) -> bool:
+    return _first(it).element_type.startswith(("f", "bf", "c"))
+
+
+def _first(it: Instruction) -> Shape:
+    """The shape of a value; of a tuple the first array in it."""
+    return next(iter(it.shape.leaves()), it.shape)
 
 
 def _stem(opcode: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.differ.arguments import ArgumentChanges, argument_changes
@@ -49,11 +49,19 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field of a changed instruction, both sides in words: `FieldChange("memory_space", "device", "host")`."""
+    """One field of a changed instruction, both sides in words: `FieldChange("memory_space", "device", "host")`.
+
+    Args:
+        field, old, new: which, and its values.
+        literals: of operands, where only a constant took the place of another one: what both hold. A compiler keeps one
+            constant for all its users, so another number may be nothing but another operand.
+    """
 
     field: str
     old: str
     new: str
+    _: KW_ONLY
+    literals: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,8 +173,17 @@ def own_frame(source: Iterable[Frame]) -> Frame | None:
         14
     """
     frames = tuple(source)
-    own = (frame for frame in _of_this_call(frames) if not is_library(frame.file))
-    return next(own, frames[0] if frames else None)
+    return next(iter(own_frames(frames)), frames[0] if frames else None)
+
+
+def own_frames(source: Iterable[Frame]) -> tuple[Frame, ...]:
+    """All frames of the user's own code, innermost first, without those of another call.
+
+    Example:
+        >>> own_frames((Frame("site-packages/jax/nn.py", 9, "gelu"), Frame("model.py", 31, "loss")))[0].line
+        31
+    """
+    return tuple(frame for frame in _of_this_call(tuple(source)) if not is_library(frame.file))
 
 
 def package_frame(source: Iterable[Frame], packages: Sequence[str]) -> tuple[Frame | None, Frame | None]:

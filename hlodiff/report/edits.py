@@ -197,6 +197,9 @@ def _parts(site: Site) -> tuple[str, list[str]]:
 
 _SCALAR = re.compile(r"dense<([^<>\[\]\", ]+)>")
 _FLOAT = re.compile(r"-?\d+\.?\d*(?:[eE][+-]?\d+)?")
+_BITS = re.compile(r"0x[0-9A-F]+")
+# Width in bits and the bits of infinity without sign: f16, bf16, f32, f64; other types have none or print numbers.
+_INFINITIES = ((16, 0x7C00), (16, 0x7F80), (32, 0x7F800000), (64, 0x7FF0000000000000))
 _DIGITS_OF_F32 = 9  # enough for any; what has more is f64
 
 
@@ -208,14 +211,29 @@ def format_literal(value: str) -> str:
         ('1e-06', 'dense<[1, 2]>', '{1, 2}')
         >>> format_literal("dense<5.000000e-01>"), format_literal("dense<true>"), format_literal("dense<3>")
         ('0.5', 'true', '3')
+        >>> format_literal("dense<0xFF800000>"), format_literal("dense<0x7FC0>")
+        ('-inf', 'nan')
     """
     scalar = _SCALAR.fullmatch(value)
     text = scalar[1] if scalar else value
+    if scalar and _BITS.fullmatch(text):
+        return _format_bits(text)
     if not _FLOAT.fullmatch(text) or not {".", "e", "E"} & set(text):
         return text
     digits = len(re.sub(r"[eE].*|\D", "", text).lstrip("0"))
     shorter = (f"{float(text):.{places}g}" for places in range(1, 18))
     return next((one for one in shorter if _same(one, text, digits <= _DIGITS_OF_F32)), text)
+
+
+def _format_bits(text: str) -> str:
+    """What MLIR prints as the bits of a float because it is no number: an infinity or a NaN."""
+    bits, width = int(text, 16), 4 * (len(text) - 2)
+    sign = "-" if bits >> (width - 1) else ""
+    infinities = [infinity for of, infinity in _INFINITIES if of == width]
+    rest = bits & ~(1 << (width - 1))
+    if rest in infinities:
+        return f"{sign}inf"
+    return "nan" if infinities and rest > min(infinities) else text
 
 
 def _same(one: str, other: str, is_single: bool) -> bool:
@@ -227,6 +245,7 @@ def _same(one: str, other: str, is_single: bool) -> bool:
         return False
 
 
+ANY_OUTPUT = "any output"
 NOT_DONATED = ("none", "not donated")
 PLACEMENT_FIELDS = ("memory_space", "sharding", "compute_type", "replica_groups", "alias", "execution_thread")
 _WITH_LAYOUT = ("element_type", "shape", "memory_space", "compute_type")  # the layout goes with them
@@ -269,6 +288,8 @@ def format_change(change: FieldChange, edit: Edit | None = None) -> str:
     old, new = change.old or "none", change.new or "none"
     if change.field == "alias":
         return _donation(old, new, edit)
+    if change.literals is not None:
+        return f"operands: constant {format_pair(*map(format_literal, change.literals))}"
     if change.field == "operands" and old == new:
         return f"operands: other values of the same names ({old if old.count(',') < _MOST_OPERANDS else '...'})"
     if change.field == "operands" and max(counts := (old.count(",") + 1, new.count(",") + 1)) > _MOST_OPERANDS:
@@ -292,7 +313,7 @@ def _donation(old: str, new: str, edit: Edit | None) -> str:
     sites = [site for pair in (edit.sites if edit else ()) for site in pair[:1] if site]
     numbers = [int(match.group(1)) for site in sites if (match := _PARAMETER.search(site.text))]
     many_ = len(numbers) > 1
-    if many_ and old not in NOT_DONATED and new not in NOT_DONATED:
+    if many_ and not {old, new} & {*NOT_DONATED, ANY_OUTPUT}:
         return f"arguments {_ranges(numbers)} are donated to other results"  # each to its own
     who = f"argument{'s' * many_} {_ranges(numbers)}" if numbers else "an argument"
     if edit and edit.op_name and len(numbers) == 1:
@@ -302,6 +323,11 @@ def _donation(old: str, new: str, edit: Edit | None) -> str:
         return f"{who} {verb} no longer donated"
     if old in NOT_DONATED:
         return f"{who} {verb} donated now"
+    # A compiled program names the output of a donation that it makes use of.
+    if new == ANY_OUTPUT and old.startswith("output {"):
+        return f"{who} {verb} still donated, but shares memory with no output now (was {old})"
+    if old == ANY_OUTPUT and new.startswith("output {"):
+        return f"{who} {verb} donated as before, and shares memory with {new} now"
     return f"{who} {verb} donated to {new} instead of {old}"
 
 
@@ -343,7 +369,7 @@ def format_edit(edit: Edit) -> str:
 
 def _format_listed(change: FieldChange, edit: Edit) -> str:
     """A changed field; names of operands are left out if the edit has several places."""
-    if change.field in ("operands", "attribute:root") and edit.count > 1:
+    if change.field in ("operands", "attribute:root") and edit.count > 1 and change.literals is None:
         return change.field.removeprefix("attribute:")
     return format_change(change, edit)
 

@@ -16,8 +16,11 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES
+from hlodiff.hlo.metadata import own_frames, portable_file, shown_file
+from hlodiff.hlo.model import Frame
 from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
 from hlodiff.report.headline import headline, stories_of
+from hlodiff.report.line_edits import FileEdits, LineEdit, only_edit
 from hlodiff.report.programs import ProgramText, ReportTexts, differs
 from hlodiff.report.report import Report
 from hlodiff.report.rows import by_how_much
@@ -45,6 +48,7 @@ _MOST_COMPILED = 3  # of what the compiler made of it
 _MOST_BY_COMPILER = 8  # where it did that by itself
 _MOST_SITES = 64  # whose lines are looked up
 _MOST_SENTENCES = 2
+_MOST_FILES = 20  # in which the one edit is looked for
 _NEW_AND_GONE = (REPLACED, "added", "removed")
 _NAME = re.compile(r"^([\w.-]+) %[\w.-]+(?=[ :,]|$)")
 # How an operation that is new or gone walks over its operands; where it came from and what it costs are beside it.
@@ -168,11 +172,12 @@ def _sentence(verdicts: Sequence[TargetVerdict], compared: int) -> tuple[Verdict
     words = {verdict: _numbers(verdict, group) for verdict, group in by.items() if verdict != "same"}
     if not words:
         on = _on([target for one in verdicts for target in one.targets], compared)
-        return "same", f"same cost{on}", ""
+        return "same", f"same cost{on}{_as_far_as_known(verdicts)}", ""
     parts = []
     for verdict, numbers in words.items():
         on = _on([target for one in by[verdict] for target in one.targets], compared)
-        parts.append(f"{verdict}{on}: {', '.join(numbers)}{_doubt(verdict, by[verdict][0])}")
+        doubt = _as_far_as_known(by[verdict]) if verdict == "better" else ""
+        parts.append(f"{verdict}{on}: {', '.join(numbers)}{_doubt(verdict, by[verdict][0])}{doubt}")
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
     first, numbers = next(iter(words.items()))
     return overall, "; ".join(parts), ", ".join(numbers[: 2 if first == "mixed" else 1])
@@ -182,6 +187,13 @@ def _doubt(verdict: Verdict, first: TargetVerdict) -> str:
     """Why numbers that are all lower are not better for sure."""
     is_lower = verdict == "mixed" and not any(number.mark == "worse" and number.relevant for number in first.numbers)
     return ", but a buffer is written in another order" if is_lower else ""
+
+
+def _as_far_as_known(verdicts: Iterable[TargetVerdict]) -> str:
+    """Where loops may turn more often, and nobody knows whether they do."""
+    numbers = (number for one in verdicts for number in one.numbers)
+    unknown = any(not number.comparable and not number.mark for number in numbers)
+    return ", as far as trip counts are known" if unknown else ""
 
 
 def _on(targets: Sequence[str], compared: int) -> str:
@@ -327,7 +339,10 @@ def _stage_views(
         sentences.setdefault(same, []).append(words)
         by_targets.setdefault(same, [])
     for targets, edit_groups in sorted(by_targets.items(), key=lambda item: -len(item[0])):
-        listed = lines.listed(edit_groups, most - _shown(found))
+        with_callers = own[0].stage == "stablehlo" and not _setting(own, report)
+        listed = lines.listed(edit_groups, most - _shown(found), with_callers)
+        if with_callers and not edit_groups and not found:  # the sentence says everything
+            listed = lines.only(report.programs[own[0].programs[0]])
         whole = [text for text in own if text.targets == targets]
         fresh = (words for words in sentences.get(targets, ()) if words not in said)
         what = "; ".join(words for words in fresh if not _is_of_sharding(words, said))
@@ -344,7 +359,8 @@ def _stage_views(
 def _is_told(edit_group: EditGroup, told: str) -> bool:
     """Whether a sentence about arguments says all that the change does."""
     fields = edit_group.group[-1:]
-    if fields == (("alias",),):
+    changed = set(fields[0]) if fields else set()  # type: ignore[arg-type]
+    if "alias" in changed and changed <= {"alias", "attribute:parameter_number"}:
         return "donated" in told
     is_argument = edit_group.group[1:3] == ("parameter", "parameter")
     return is_argument and fields == (("sharding",),) and RESHARDED in told and " -> " in told.partition(RESHARDED)[2]
@@ -392,18 +408,36 @@ class _Lines:
 
     report: Report
     origins: dict[int, Origins] = field(default_factory=dict)
+    files: dict[tuple[str, str | None, str], FileEdits] = field(default_factory=dict)
+    edited: dict[str, Place] = field(default_factory=dict)
+    """Lines that were edited and that no operation comes from, by what they are called."""
 
-    def listed(self, edit_groups: Iterable[EditGroup], most: int) -> tuple[ChangedLine, ...]:
-        """The first changes by the line that made them: edited lines first, then in the order of the program."""
+    def listed(
+        self, edit_groups: Iterable[EditGroup], most: int, with_callers: bool = False
+    ) -> tuple[ChangedLine, ...]:
+        """The first changes by the line that made them: edited lines first, then in the order of the program.
+
+        Args:
+            edit_groups: what changed.
+            most: how many changes.
+            with_callers: whether changes of lines that nobody edited are those of the one edit in a function around
+                them or below which they were called.
+        """
         found: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
         for edit_group in edit_groups:
             found.setdefault(self.places(edit_group), []).append(edit_group)
         merged = _merged(found)
-        entries = [(self._line(places, groups), groups) for places, groups in merged.items()]
-        entries.sort(key=lambda item: self._order(*item))
+        by_line: dict[ChangedLine, list[EditGroup]] = {}
+        for places, groups in merged.items():
+            by_line.setdefault(self._line(places, groups), []).extend(groups)
+        entries = sorted(by_line.items(), key=lambda item: self._order(*item))
+        if with_callers and not any(_is_edited(line) for line, _ in entries):
+            entries = self._with_callers(entries)
         result = []
         for line, groups in entries[:_MOST_LINES]:
-            shown = sorted(groups, key=_importance)[: max(most, 0)]
+            # What comes from other lines stays in the order of the program.
+            in_order = groups if line.is_elsewhere else sorted(groups, key=_importance)
+            shown = in_order[: max(most, 0)]
             most -= len(shown)
             if shown:
                 result.append(replace(line, changes=tuple(change_view(one, self.report) for one in shown)))
@@ -424,10 +458,82 @@ class _Lines:
             before = self._replaced_by(program, 0, new, after)
         elif new is None and not after:
             after = self._replaced_by(program, 1, old, before)
+        if before == after and (edit := self._of_statement(program, groups)):
+            return self._edited_line(edit)
         was = ""
         if new is not None and old is not None and old != new:
             was = format_place(replace(old, caller="") if old.caller == new.caller else old)
         return ChangedLine(format_place(new or old), was, before, after)
+
+    def _of_statement(self, program: ProgramComparison, groups: Sequence[EditGroup]) -> LineEdit | None:
+        """What was edited in the statement that changes come from, on another line than the first."""
+        side, frames = self._frames(groups)
+        found = (self._file(program, frame.file).of_statement(side, frame.line) for frame in frames[:1])
+        return next(filter(None, found), None)
+
+    def _with_callers(
+        self, entries: Sequence[tuple[ChangedLine, list[EditGroup]]]
+    ) -> list[tuple[ChangedLine, list[EditGroup]]]:
+        """Changes of lines that nobody edited, by the edit of a function on their stacks, or else by the only edit."""
+        found: dict[LineEdit | int, list[EditGroup]] = {}
+        for number, (_, groups) in enumerate(entries):
+            program = self.report.programs[groups[0].edits[0][0]]
+            side, frames = self._frames(groups)
+            own = [(frame, self._file(program, frame.file)) for frame in frames]
+            edits = [file.of_statement(side, frame.line) for frame, file in own]
+            edits += [file.of_function(side, frame.line) for frame, file in own]
+            found.setdefault(next(filter(None, edits), number), []).extend(groups)
+        if entries and not any(isinstance(edit, LineEdit) for edit in found):
+            program = self.report.programs[entries[0][1][0].edits[0][0]]
+            if (only := self._only_edit(program)) is not None:
+                found = {only: [group for _, groups in entries for group in groups]}
+        return [
+            entries[edit] if isinstance(edit, int) else (replace(self._edited_line(edit), is_elsewhere=True), groups)
+            for edit, groups in found.items()
+        ]
+
+    def only(self, program: ProgramComparison) -> tuple[ChangedLine, ...]:
+        """The one edit of the project's Python, where it is the only one."""
+        edit = self._only_edit(program)
+        return (replace(self._edited_line(edit), is_elsewhere=True),) if edit else ()
+
+    def _only_edit(self, program: ProgramComparison) -> LineEdit | None:
+        """The edit of the project's Python, where there is one alone; what was lowered can have changed by no other."""
+        known = self.report.source_line
+        if known is None or self.report.packages:
+            return None
+        files = known.edited_files(program.name, program.target)
+        return only_edit(self._file(program, file) for file in files) if len(files) <= _MOST_FILES else None
+
+    def _edited_line(self, edit: LineEdit) -> ChangedLine:
+        new = edit.new if edit.new[1] else edit.old
+        place, old = (
+            Place(shown_file(edit.file, self.report.root), line, edit.function) for line in (new[0], edit.old[0])
+        )
+        where = format_place(place)
+        self.edited[where] = place
+        return ChangedLine(where, format_place(old) if old != place and edit.old[1] else "", edit.old[1], edit.new[1])
+
+    def _file(self, program: ProgramComparison, file: str) -> FileEdits:
+        name = portable_file(file, self.report.root)
+        key = program.name, program.target, name
+        if key not in self.files:
+            known = self.report.source_line
+            sides = [known.file_lines(program.name, program.target, side, name) if known else () for side in (0, 1)]
+            self.files[key] = FileEdits(name, (sides[0], sides[1]))
+        return self.files[key]
+
+    def _frames(self, groups: Sequence[EditGroup]) -> tuple[int, tuple[Frame, ...]]:
+        """The side, and the user's own frames of the stack that most of some changes have on it."""
+        if self.report.source_line is None or self.report.packages:
+            return 0, ()
+        counts: tuple[Counter[tuple[Frame, ...]], Counter[tuple[Frame, ...]]] = (Counter(), Counter())
+        for edit_group in groups:
+            for side, stack in self._stacks(edit_group):
+                counts[side].update([own_frames(stack)])
+        side = int(counts[1].total() >= counts[0].total())
+        known = [stack for stack, _ in counts[side].most_common() if stack]
+        return side, known[0] if known else ()
 
     def _replaced_by(self, program: ProgramComparison, side: int, place: Place | None, text: str) -> str:
         """The line of that number on the other side, if somebody wrote or deleted it too."""
@@ -479,20 +585,23 @@ class _Lines:
     def places(self, edit_group: EditGroup) -> tuple[Place | None, Place | None]:
         """The line that most of it comes from, in the old and in the new program."""
         counts: tuple[Counter[Place], Counter[Place]] = (Counter(), Counter())
+        for side, stack in self._stacks(edit_group):
+            place = shown_place(stack, self.report.root, self.report.packages)
+            counts[side].update([place] if place else [])
+        old, new = (count.most_common(1)[0][0] if count else None for count in counts)
+        return old, new
+
+    def _stacks(self, edit_group: EditGroup) -> Iterator[tuple[int, tuple[Frame, ...]]]:
+        """The side and the stack of each place where a change was made."""
         for number in edit_group.edits[:_MOST_SITES]:
             edit, diff = self._edit(number)
             for pair in edit.sites[:_MOST_SITES]:
-                for count, module, site in zip(counts, (diff.old, diff.new), pair, strict=True):
+                for side, (module, site) in enumerate(zip((diff.old, diff.new), pair, strict=True)):
                     if site is not None:
                         origins = self.origins.setdefault(id(module), Origins(module))
-                        stack = origins.stack(site.computation, site.instruction)
-                        place = shown_place(stack, self.report.root, self.report.packages)
-                        count.update([place] if place else [])
+                        yield side, origins.stack(site.computation, site.instruction)
             if not edit.sites:  # a fact of the module
-                place = shown_place(edit.source, self.report.root, self.report.packages)
-                counts[1].update([place] if place else [])
-        old, new = (count.most_common(1)[0][0] if count else None for count in counts)
-        return old, new
+                yield 1, edit.source
 
 
 def _is_edited(line: ChangedLine) -> bool:
@@ -519,7 +628,7 @@ def _merged(
 
 def _is_written(stages: Iterable[StageView]) -> bool:
     """Whether somebody changed a line that changes come from, where the sources are known."""
-    return any(_is_edited(line) for stage in stages for line in stage.lines)
+    return any(_is_edited(line) and not line.is_elsewhere for stage in stages for line in stage.lines)
 
 
 def _setting(own: Iterable[ProgramText], report: Report) -> str:
@@ -554,6 +663,8 @@ def _large_constants(own: Iterable[ProgramText], report: Report, said: str) -> s
 def _where(own: Sequence[ProgramText], report: Report, stages: Sequence[StageView], lines: _Lines) -> Place | None:
     """The first line that is listed, where it is the user's own; else that of the first change that has one."""
     first = next((line.where for stage in stages for line in stage.lines if line.where), "")
+    if first in lines.edited:
+        return lines.edited[first]
     places = [place for text in own for group in text.edit_groups for place in lines.places(group)[::-1] if place]
     known = [place for place in places if format_place(place) == first]
     mine = [place for place in (*known, *places) if not place.library and not report.packages]

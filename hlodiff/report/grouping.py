@@ -59,7 +59,7 @@ class EditGroup:
         where: the innermost line of the user's own code.
         stack: the whole call stack of the first one, innermost first, one line each.
         follows: opcodes of knock-on edits with their counts, most frequent first.
-        cost: on the old and the new side; of knock-on edits only those of the same kind whose cost changed.
+        cost: on the old and the new side, with the knock-on edits that came or went with what came or went.
         weight: what a reviewer wants to see first is 0.
         group: equal for edit groups that a digest merges: kind, opcode and names of the changed fields.
         edits: (number of the program, index of the edit) for each edit that has no cause.
@@ -167,10 +167,11 @@ def _region_key(edits: Sequence[Edit], stage: str, root: str, packages: Sequence
     works = _net_counts(sides[0], sides[1], stage)
     least, most = sorted(sum(count for _, count in counts) for counts in works)
     calls = any(opcode in ("call", "func.call") for counts in works for opcode, _ in counts)  # each is many operations
-    if not least or (not calls and most > _MOST_FOR_EACH * least):
-        return None
     lines = [_common_line(side, root, packages) for side in sides]
     is_one_line = all(lines) and lines[0] == lines[1]
+    most_for_each = _MOST_FOR_EACH if is_one_line or not all(lines) else MOST_FOR_ONE
+    if not least or (not calls and most > most_for_each * least):
+        return None
     if least == 1 and most > (MOST_OF_A_LINE if is_one_line else MOST_FOR_ONE):  # the line brought more elsewhere
         return None
     return stage, REPLACED, *(lines if all(lines) else map(opcode_counts, sides))
@@ -189,8 +190,8 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "", pack
         edits.sort(key=lambda edit: (edit.kind != "added", weight_of(edit)))
     followers = [edit for member in members for edit in member.followers]
     first = edits[0]
-    # Knock-on edits of the same kind are part of the change; they count if their cost changed.
-    along = [edit for edit in followers if edit.kind == first.kind and edit.cost and edit.cost[0] != edit.cost[1]]
+    # What came or went with it is part of it. What only takes another shape costs something of its own.
+    along = [edit for edit in followers if edit.kind == first.kind != "changed"]
     costs = [edit.cost for edit in (*edits, *along) if edit.cost]
     old, new = (added_up(cost[side] for cost in costs) for side in (0, 1))
     if key[1:2] == (REPLACED,):
@@ -325,7 +326,9 @@ def _key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key:
         return stage, edit.kind, "backend_config", note, *own
     if not edit.sites or edit.fields == ("alias",):  # facts of the module and of its arguments stay single
         return stage, edit.kind, edit.op_name, tuple((c.field, c.old, c.new) for c in edit.changes), where
-    changes = tuple((c.field,) if _is_own(c.field) else (c.field, c.old, c.new) for c in edit.changes)
+    changes = tuple(
+        (c.field, *(c.literals or ())) if _is_own(c.field) else (c.field, c.old, c.new) for c in edit.changes
+    )
     return stage, edit.kind, *_opcodes(edit), _literal(edit.new or edit.old), changes, where
 
 
@@ -370,7 +373,7 @@ def _together(edits: Sequence[Edit]) -> str:
         return ", ".join([head, *attributes]) if len(attributes) == 1 and attributes[0] else head
     words = []
     for change in listed_changes(first):
-        same = all(any(c == change for c in edit.changes) for edit in edits)
+        same = change.literals is not None or all(any(c == change for c in edit.changes) for edit in edits)
         words.append(format_change(change, first) if same else format_change(change, first).partition(":")[0])
     return f"{head}: {'; '.join(words)}" if words else head
 

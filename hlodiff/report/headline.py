@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from hlodiff.differ.classify import is_argument
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.executed_count import ZERO
 from hlodiff.differ.grouping import weight_of
 from hlodiff.differ.moves import relocations
+from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.metadata import is_library, own_frame
 from hlodiff.hlo.model import Module
@@ -275,18 +276,26 @@ def _of_one_call(program: ProgramComparison, metric: str, one: str, several: str
 
 
 def _element_types(diff: ModuleDiff) -> Iterator[str]:
-    counts: dict[tuple[str, str], int] = {}
     named = bool(diff.arguments.retyped)
-    for edit in diff.reported:
-        for change in edit.changes:
-            if (
-                change.field == "element_type"
-                and _is_rounding(change.old, change.new)
-                and not (named and is_argument(edit, diff))
-            ):
-                counts[change.old, change.new] = counts.get((change.old, change.new), 0) + edit.count
-    for (old, new), count in sorted(counts.items(), key=lambda item: -item[1])[:2]:
+    # What only hands a value on is no value of its own; a fusion is one where nothing in it changed its type.
+    carriers = CARRIERS - {"constant"}
+    values = _retyped(diff, named, carriers) or _retyped(diff, named, carriers - {"fusion"})
+    for (old, new), count in sorted(values.items(), key=lambda item: -item[1])[:2]:
         yield f"{many(count, 'value')} now {new} instead of {old}"
+
+
+def _retyped(diff: ModuleDiff, named: bool, left_out: Container[str]) -> Counter[tuple[str, str]]:
+    """How many values have another type; arguments only where nothing else names them."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for edit in diff.reported:
+        site = edit.new or edit.old
+        argument = is_argument(edit, diff)
+        if (argument and named) or (not argument and site is not None and site.opcode in left_out):
+            continue
+        for change in edit.changes:
+            if change.field == "element_type" and _is_rounding(change.old, change.new):
+                counts[change.old, change.new] += edit.count
+    return counts
 
 
 _NUMBERS = re.compile(r"(bf|f|c|s|u|i|ui)\d+\w*")

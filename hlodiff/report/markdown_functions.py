@@ -128,7 +128,8 @@ def _line(line: ChangedLine, stage: StageView) -> Iterator[str]:
         yield ""
         yield from _sources(line)
     for change in line.changes:
-        yield from _change(change, stage.stage, "" if is_written else where)
+        own = code(change.where[0]) if change.where and line.is_elsewhere else ""
+        yield from _change(change, stage.stage, own if is_written else where)
     if is_written:
         yield ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -34,6 +34,12 @@ class SourceLine(Protocol):
 
     def has(self, name: str, target: str | None, side: int, file: str, text: str) -> bool:
         """Whether a file has a line of that text, apart from indentation; True where the file is not known."""
+
+    def file_lines(self, name: str, target: str | None, side: int, file: str) -> Sequence[str]:
+        """All lines of a file; () where it is not known."""
+
+    def edited_files(self, name: str, target: str | None) -> Sequence[str]:
+        """The project's files of Python that differ between both sides; () where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

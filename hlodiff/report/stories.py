@@ -14,7 +14,7 @@ from hlodiff.differ.placement import format_partition
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.model import Instruction, Module
-from hlodiff.report.edits import NOT_DONATED
+from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED
 from hlodiff.report.wording import format_bytes, format_pair, many, place
 
 _REMATERIALISED = "rematted_computation"
@@ -56,7 +56,7 @@ def _arguments(diff: ModuleDiff) -> Iterator[str]:
     found = diff.arguments
     became_constants = set(_replaced_by_constants(diff))
     added, removed = list(found.added), [path for path in found.removed if path not in became_constants]
-    if not (found.added or found.removed):  # also where paths are not known
+    if not (found.are_named or found.added or found.removed):
         (added, unnamed_added), (removed, unnamed_removed) = _edited_arguments(diff)
         removed = [path for path in removed if path not in became_constants]
     else:
@@ -190,11 +190,15 @@ def _edited_arguments(diff: ModuleDiff) -> tuple[tuple[list[str], int], tuple[li
     return found["added"], found["removed"]
 
 
+_UNUSED = "still donated, but no output uses the memory now"
+
+
 def _donations(diff: ModuleDiff) -> Iterator[str]:
     changed = [(edit, edit.changes[0]) for edit in diff.reported if edit.changes and edit.changes[0].field == "alias"]
     lost = [edit for edit, change in changed if change.new in NOT_DONATED]
     won = [edit for edit, change in changed if change.old in NOT_DONATED]
-    for edits, word in ((lost, "no longer donated"), (won, "donated now")):
+    unused = [edit for edit, change in changed if change.new == ANY_OUTPUT and change.old.startswith("output {")]
+    for edits, word in ((lost, "no longer donated"), (won, "donated now"), (unused, _UNUSED)):
         count = sum(edit.count for edit in edits)
         if count:
             paths = format_paths(path for edit in edits for path in _paths(edit, diff))

@@ -334,7 +334,8 @@ def _stage_lines(stage: StageView, head: str, report: Report, indent: int = 2) -
             within = deeper + 2
             yield from _sources(line, within)
         for change in line.changes:
-            where = "" if stage.stage == "stablehlo" or report.stacks else line.where
+            own = next(iter(change.where), "") if line.is_elsewhere else line.where
+            where = "" if (stage.stage == "stablehlo" and not line.is_elsewhere) or report.stacks else own
             yield from _change_lines(change, within, where, report, stage.stage)
     if stage.left:
         yield Line(deeper, f"... and {many(stage.left, 'more change')}, {MORE}")

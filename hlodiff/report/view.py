@@ -173,6 +173,7 @@ class ChangedLine:
         was: the line of the old side, where it is another one.
         old_source, new_source: the text of both lines; "" where it is not known.
         changes: new and removed operations first.
+        is_elsewhere: whether the operations come from other lines, which each change names, and this one was edited.
     """
 
     where: str
@@ -180,6 +181,7 @@ class ChangedLine:
     old_source: str = ""
     new_source: str = ""
     changes: tuple[ChangeView, ...] = ()
+    is_elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,19 +52,20 @@ class SourceLines:
     libraries: tuple[Mapping[str, Sequence[str]], Mapping[str, Sequence[str]]] = ({}, {})
     _files: dict[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     _commits: dict[tuple[str, str], str] = field(default_factory=dict)
+    _edited: dict[tuple[str, str], Sequence[str]] = field(default_factory=dict)
 
     def __call__(self, name: str, target: str | None, side: int, file: str, line: int) -> str:
         """The text of a line; "" where it is not known, and of anything but Python of the project and `libraries`."""
-        lines = self._known(name, target, side, file)
+        lines = self.file_lines(name, target, side, file)
         return lines[line - 1].rstrip()[:_LONGEST] if 1 <= line <= len(lines) else ""
 
     def has(self, name: str, target: str | None, side: int, file: str, text: str) -> bool:
         """Whether a file has a line of that text, apart from indentation; True where the file is not known."""
-        lines = self._known(name, target, side, file)
+        lines = self.file_lines(name, target, side, file)
         return not lines or any(text.strip() == line[:_LONGEST].strip() for line in lines)
 
-    def _known(self, name: str, target: str | None, side: int, file: str) -> Sequence[str]:
-        """The lines of a file; () where it is not known."""
+    def file_lines(self, name: str, target: str | None, side: int, file: str) -> Sequence[str]:
+        """All lines of a file; () where it is not known."""
         if file.startswith(INSTALLED):
             return self.libraries[side].get(file, ())
         source = self.sides[side]
@@ -75,6 +76,27 @@ class SourceLines:
             return self._lines(revision, file) if revision else ()
         except (StoreError, OSError):
             return ()
+
+    def edited_files(self, name: str, target: str | None) -> Sequence[str]:
+        """The project's files of Python that differ between both sides; () where that is not known."""
+        folder = f"{name}/{target}" if target else name
+        try:
+            revisions = [self._recorded(side, folder) if side else "" for side in self.sides]
+            return self._differing(revisions[0], revisions[1]) if all(revisions) else ()
+        except (StoreError, OSError):
+            return ()
+
+    def _differing(self, old: str, new: str) -> Sequence[str]:
+        if (old, new) not in self._edited:
+            commands = []
+            if old != WORK_TREE:
+                ends = [old] if new == WORK_TREE else [old, new]
+                commands.append(["diff", "--name-only", "--relative", "--end-of-options", *ends, "--", "*.py"])
+            if new == WORK_TREE != old:
+                commands.append(["ls-files", "--others", "--exclude-standard", "--", "*.py"])
+            found = (file for command in commands for file in self._git(command).split("\n"))
+            self._edited[old, new] = sorted(filter(None, found))
+        return self._edited[old, new]
 
     def _recorded(self, side: SourceSide, folder: str) -> str:
         """The commit whose sources made a program; "" where the snapshot was changed since and nobody committed it."""

@@ -1,0 +1,221 @@
+"""What somebody edited in a file of Python, and which edit a line depends on that was not edited itself.
+
+A program names the line on which a call begins. Where an argument two lines further down was edited, or the loop
+around the call, or what a name stands for, that line is the same on both sides, and it is the edited one that a
+reviewer looks for.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hlodiff.differ.subsequence import longest_common_subsequence
+
+_MOST_LINES = 400  # of one side between the first and the last edit; what differs more was not edited, but replaced
+_Span = tuple[int, int]
+"""First and last line, both inside."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineEdit:
+    """Lines of code that were written, deleted or changed, without comments and docstrings.
+
+    Args:
+        old, new: number and text of the first line on either side; the text is "" where the side has none, and the
+            number is that of the line before.
+        file: as programs name it.
+        function: the innermost function or class that they are in; "" on the level of the module.
+        spans: first and last line on either side; empty where the second number is smaller.
+    """
+
+    old: tuple[int, str]
+    new: tuple[int, str]
+    file: str = ""
+    function: str = ""
+    spans: tuple[_Span, _Span] = ((0, -1), (0, -1))
+
+
+@dataclass(slots=True)
+class _Side:
+    """The code of one side of a file."""
+
+    lines: Sequence[str]
+    code: list[tuple[int, str]]
+    statements: list[_Span]
+    functions: list[tuple[_Span, str]]
+
+
+@dataclass(slots=True)
+class FileEdits:
+    """What was edited in one file.
+
+    Args:
+        file: as programs name it.
+        sides: its lines, old and new.
+
+    Example:
+        >>> old = ["def f(x):", "    y = g(", "        x,", "        2,", "    )", "    return y"]
+        >>> new = [*old[:3], "        3,", *old[4:]]
+        >>> edits = FileEdits("model.py", (old, new))
+        >>> edits.of_statement(1, 2).new
+        (4, '3,')
+        >>> edits.of_statement(1, 6), edits.of_function(1, 6).new
+        (None, (4, '3,'))
+    """
+
+    file: str
+    sides: tuple[Sequence[str], Sequence[str]]
+    _parsed: tuple[_Side, _Side] | None = field(default=None)
+    _edits: tuple[LineEdit, ...] | None = field(default=None)
+
+    def all(self) -> tuple[LineEdit, ...]:
+        """Every edit, in the order of the file; () where a side is not known or no Python."""
+        if self._edits is None:
+            parsed = [_parsed(lines) for lines in self.sides]
+            one, other = parsed
+            self._edits = ()
+            if one is not None and other is not None:
+                self._parsed = one, other
+                self._edits = tuple(self._found(one, other))
+        return self._edits
+
+    def is_known(self) -> bool:
+        """Whether both sides are Python that this version can read."""
+        self.all()
+        return self._parsed is not None
+
+    def of_statement(self, side: int, line: int) -> LineEdit | None:
+        """The first edit of the statement that a line of a side is in, without the statements inside it."""
+        edits = self.all()
+        if self._parsed is None:
+            return None
+        around = [span for span in self._parsed[side].statements if span[0] <= line <= span[1]]
+        return next(iter(_within(edits, side, max(around))), None) if around else None
+
+    def of_function(self, side: int, line: int) -> LineEdit | None:
+        """The edit of the innermost function around a line of a side that has any; None where it has several."""
+        edits = self.all()
+        if self._parsed is None:
+            return None
+        for span, _ in sorted(self._parsed[side].functions, reverse=True):
+            if span[0] <= line <= span[1] and (found := list(_within(edits, side, span))):
+                return found[0] if len(found) == 1 else None
+        return None
+
+    def _found(self, one: _Side, other: _Side) -> Iterator[LineEdit]:
+        old, new = one.code, other.code
+        texts = [text for _, text in old], [text for _, text in new]
+        for a, b, c, d in _opcodes(*texts):
+            ends = (_first(old, a, b), _first(new, c, d))
+            spans = (_span(old, a, b), _span(new, c, d))
+            side = other if d > c else one
+            at = (spans[1] if d > c else spans[0])[0]
+            inner = max((item for item in side.functions if item[0][0] <= at <= item[0][1]), default=None)
+            yield LineEdit(*ends, self.file, inner[1] if inner else "", spans)
+
+
+def only_edit(files: Iterable[FileEdits]) -> LineEdit | None:
+    """The one edit of several files; None where there are others, or none, or a file is not known or no Python.
+
+    Example:
+        >>> only_edit([FileEdits("a.py", (["A = 1"], ["A = 2"])), FileEdits("b.py", (["B = 1"], ["B = 1"]))]).old
+        (1, 'A = 1')
+    """
+    known = list(files)
+    found = [edit for file in known for edit in file.all()]
+    return found[0] if len(found) == 1 and all(file.is_known() for file in known) else None
+
+
+def _within(edits: Iterable[LineEdit], side: int, span: _Span) -> Iterator[LineEdit]:
+    """Edits that touch a span; lines that only the other side has do where they stood between two lines of it."""
+    for edit in edits:
+        first, last = edit.spans[side]
+        if (first <= span[1] and span[0] <= last) or (last < first and span[0] <= last < span[1]):
+            yield edit
+
+
+def _opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Which lines were exchanged for which."""
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    inner = old[start : len(old) - end], new[start : len(new) - end]
+    if not any(inner) or max(map(len, inner)) > _MOST_LINES:
+        return
+    a = c = 0
+    for b, d in [*longest_common_subsequence(*inner), (len(inner[0]), len(inner[1]))]:
+        if (a, c) != (b, d):
+            yield a + start, b + start, c + start, d + start
+        a, c = b + 1, d + 1
+
+
+def _first(code: Sequence[tuple[int, str]], start: int, end: int) -> tuple[int, str]:
+    if start < end:
+        return code[start][0], code[start][1].strip()
+    return (code[start - 1][0] if start else 0), ""
+
+
+def _span(code: Sequence[tuple[int, str]], start: int, end: int) -> _Span:
+    if start < end:
+        return code[start][0], code[end - 1][0]
+    before = code[start - 1][0] if start else 0
+    return before + 1, before
+
+
+def _parsed(lines: Sequence[str]) -> _Side | None:
+    """None where a file is not known or no Python of this version."""
+    text = "\n".join(lines)
+    try:
+        tree = ast.parse(text)
+        comments = _comments(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
+        return None
+    documented = set(_documentation(tree))
+    code = []
+    for number, line in enumerate(lines, 1):
+        own = line[: comments.get(number, len(line))].rstrip()
+        if own.strip() and number not in documented:
+            code.append((number, own))
+    functions = list(_functions(tree, ""))
+    return _Side(lines, code, list(_statements(tree)), functions) if lines else None
+
+
+def _comments(text: str) -> Mapping[int, int]:
+    tokens = tokenize.generate_tokens(io.StringIO(text + "\n").readline)
+    return {token.start[0]: token.start[1] for token in tokens if token.type == tokenize.COMMENT}
+
+
+def _documentation(tree: ast.AST) -> Iterator[int]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = node.body[0] if ast.get_docstring(node, clean=False) is not None else None
+            if first is not None:
+                yield from range(first.lineno, (first.end_lineno or first.lineno) + 1)
+
+
+def _statements(tree: ast.AST) -> Iterator[_Span]:
+    """Of a statement that holds others only what stands before the first of them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            inner = body[0].lineno - 1 if isinstance(body, list) and body else None
+            last = max(node.lineno, inner) if inner is not None else node.end_lineno or node.lineno
+            yield node.lineno, last
+
+
+def _functions(node: ast.AST, outer: str) -> Iterator[tuple[_Span, str]]:
+    for child in ast.iter_child_nodes(node):
+        name = outer
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            name = f"{outer}.{child.name}" if outer else child.name
+            if not isinstance(child, ast.ClassDef):
+                first = min([child.lineno, *(decorator.lineno for decorator in child.decorator_list)])
+                yield (first, child.end_lineno or child.lineno), name
+        yield from _functions(child, name)

@@ -1,0 +1,43 @@
+"""Donated bytes: fewer cost more only where an argument is donated that is not donated any longer."""
+
+import hlodiff
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.report.verdict import judged
+from hlodiff.report.view import Number
+
+ONE = """HloModule m{}
+
+ENTRY %e {{
+  %x = f32[{}]{{0}} parameter(0)
+  %y = f32[{}]{{0}} parameter(1)
+  %a = f32[{}]{{0}} tanh(%x)
+  %b = f32[{}]{{0}} tanh(%y)
+  ROOT %r = (f32[{}]{{0}}, f32[{}]{{0}}) tuple(%a, %b)
+}}
+"""
+BOTH = ", input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, may-alias) }"
+ONLY = ", input_output_alias={ {0}: (0, {}, may-alias) }"
+
+
+def mark(old: tuple[str, int], new: tuple[str, int]) -> str:
+    """The mark of the aliased bytes; the second argument has a size of its own on each side."""
+    modules = [hlodiff.read_text(ONE.format(alias, *(8, size) * 3)) for alias, size in (old, new)]
+    facts = []
+    for alias, size in (old, new):
+        argument, aliased = 4 * (8 + size), 4 * (8 + (size if alias == BOTH else 0)) if alias else 0
+        facts.append(
+            {"memory.argument": float(argument), "memory.output": float(argument), "memory.alias": float(aliased)}
+        )
+    program = ProgramComparison("f", "cpu", "compiled", "changed", hlodiff.diff(*modules), facts[0], facts[1])
+    (number,) = judged(program, [Number("aliased", facts[0]["memory.alias"], facts[1]["memory.alias"], "bytes")])
+    return number.mark
+
+
+def test_a_donation_that_is_gone_costs_memory() -> None:
+    assert mark((BOTH, 8), (ONLY, 8)) == "worse"
+    assert mark((ONLY, 8), (BOTH, 8)) == "better"
+
+
+def test_a_donated_argument_of_another_size_costs_nothing_by_that() -> None:
+    assert mark((BOTH, 8), (BOTH, 4)) == ""
+    assert mark((BOTH, 8), (BOTH, 16)) == ""

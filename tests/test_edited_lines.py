@@ -1,0 +1,148 @@
+"""Which edited line a change is of, where the operations come from lines that nobody edited."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import hlodiff
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.report.line_edits import FileEdits, only_edit
+from hlodiff.report.report import Report
+from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide
+
+MODEL = '''"""A model."""
+
+RATE = 0.1
+
+
+def layer(x):
+    return jnp.sin(x)
+
+
+def forward(x):
+    for _ in range(2):
+        x = layer(x)
+    return combine(
+        x,
+        axis=0,
+    )
+
+
+def build():
+    return forward, 8
+'''.splitlines()
+# Innermost first: `layer` at line 7, called at line 12.
+LAYER, CALL = (("layer", 7), ("forward", 12)), (("forward", 13),)
+
+
+def program(opcode: str, stack: tuple[tuple[str, int], ...]) -> hlodiff.Module:
+    """One operation with its Python frames, all in model.py."""
+    names = "\n".join(f'{n} "{name}"' for n, (name, _) in enumerate(stack, 1))
+    places = "\n".join(
+        f"{n} {{file_name_id=1 function_name_id={n} line={line} end_line={line} column=1 end_column=9}}"
+        for n, (_, line) in enumerate(stack, 1)
+    )
+    last = len(stack)
+    frames = "\n".join(
+        f"{n} {{file_location_id={n} parent_frame_id={0 if n == last else n + 1}}}" for n in range(1, last + 1)
+    )
+    return hlodiff.read_text(
+        f'HloModule m\n\nFileNames\n1 "model.py"\n\nFunctionNames\n{names}\n\nFileLocations\n{places}\n\n'
+        f"StackFrames\n{frames}\n\nENTRY %e {{\n  %x = f32[8] parameter(0)\n"
+        f'  ROOT %r = f32[8] {opcode}(%x), metadata={{op_name="jit(f)/a" stack_frame_id=1}}\n}}\n'
+    )
+
+
+class Sources:
+    """model.py before and after an edit, and which files were edited."""
+
+    def __init__(self, new: list[str], edited: tuple[str, ...] = ("model.py",)) -> None:
+        self.sides, self.edited = (MODEL, new), edited
+
+    def __call__(self, name: str, target: str | None, side: int, file: str, line: int) -> str:
+        return self.sides[side][line - 1]
+
+    def has(self, name: str, target: str | None, side: int, file: str, text: str) -> bool:
+        return any(text == line.strip() for line in self.sides[side])
+
+    def file_lines(self, name: str, target: str | None, side: int, file: str) -> list[str]:
+        return self.sides[side] if file == "model.py" else []
+
+    def edited_files(self, name: str, target: str | None) -> tuple[str, ...]:
+        return self.edited
+
+
+def edited(number: int, text: str) -> list[str]:
+    return [*MODEL[: number - 1], text, *MODEL[number:]]
+
+
+def report(sources: Sources, stack: tuple[tuple[str, int], ...]) -> list[str]:
+    old, new = (program(opcode, stack) for opcode in ("sine", "cosine"))
+    compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(old, new))
+    text = str(Report("check", "a", "b", (compared,), source_line=sources))
+    return [line.strip() for line in text.splitlines()]
+
+
+def test_an_argument_of_a_call_over_several_lines_is_the_line_of_the_change() -> None:
+    lines = report(Sources(edited(15, "        axis=1,")), CALL)
+    assert lines[0].endswith("; model.py:15")
+    assert lines[lines.index("model.py:15 (forward)") + 1 :][:2] == ["- axis=0,", "+ axis=1,"]
+
+
+def test_a_loop_around_a_call_is_the_line_of_the_change_and_each_operation_names_its_own() -> None:
+    lines = report(Sources(edited(11, "    for _ in range(3):")), LAYER)
+    assert lines[0].endswith("; model.py:11")
+    at = lines.index("model.py:11 (forward)")
+    assert lines[at + 1 : at + 3] == ["- for _ in range(2):", "+ for _ in range(3):"]
+    assert lines[at + 3].endswith("model.py:7 (layer)")
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "where"), [(3, "RATE = 0.2", ""), (20, "    return forward, 9", " (build)")]
+)
+def test_the_only_edit_of_the_project_is_the_line_of_the_change(number: int, text: str, where: str) -> None:
+    lines = report(Sources(edited(number, text)), LAYER)
+    assert lines[0].endswith(f"; model.py:{number}")
+    assert f"model.py:{number}{where}" in lines
+
+
+def test_no_line_is_blamed_where_several_may_have_done_it_or_a_comment_alone_was_edited() -> None:
+    two = edited(3, "RATE = 0.2")
+    two[19] = "    return forward, 9"
+    two_of_a_function = edited(11, "    for _ in range(3):")
+    two_of_a_function[13] = "        x + 1,"
+    for sources in (
+        Sources(two),
+        Sources(two_of_a_function),
+        Sources(edited(3, "RATE = 0.2"), ("model.py", "sizes.py")),  # nobody knows what is in the other one
+        Sources(edited(3, "RATE = 0.1  # per step")),
+        Sources(edited(1, '"""The model."""')),
+        Sources(edited(3, "RATE = (")),
+    ):
+        assert report(sources, LAYER)[0].endswith("; model.py:7")
+
+
+def test_two_edits_of_two_files_are_not_the_only_one() -> None:
+    files = [FileEdits("a.py", (["A = 1"], ["A = 2"])), FileEdits("b.py", (["B = 1"], ["B = 2"]))]
+    assert only_edit(files[:1]) == files[0].all()[0]
+    assert only_edit(files) is None
+
+
+def test_the_files_that_were_edited_are_asked_of_git(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=tmp_path, check=True)
+
+    for name, text in (("a.py", "A = 1\n"), ("b.py", "B = 1\n"), ("c.txt", "1\n")):
+        (tmp_path / name).write_text(text)
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    for name, text in (("a.py", "A = 2\n"), ("c.txt", "2\n"), ("new.py", "")):
+        (tmp_path / name).write_text(text)
+    lines = SourceLines(tmp_path, (SourceSide("HEAD"), SourceSide(WORK_TREE)))
+    assert lines.edited_files("f", "cpu") == ["a.py", "new.py"]
+    assert lines.file_lines("f", "cpu", 0, "a.py") == ["A = 1"]
+    assert SourceLines(tmp_path, (None, SourceSide(WORK_TREE))).edited_files("f", "cpu") == ()
