@@ -325,3 +325,17 @@ def test_a_number_that_the_program_has_already_is_another_number(
     assert found.replay().complete
     text = to_terminal(Report("diff", "a", "b", (ProgramComparison("m", None, "compiled", "changed", found),)))
     assert words in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"), [("device", "cost"), ("pinned_host", "placement"), ("unpinned_host", "placement")]
+)
+def test_an_argument_in_the_memory_of_the_host_is_placed_elsewhere(kind: str, word: str) -> None:
+    text = (
+        "module @m {{\n  func.func public @main(%arg0: tensor<8xf32> {}) -> tensor<8xf32> {{\n"
+        "    %0 = stablehlo.sine %arg0 : tensor<8xf32>\n    return %0 : tensor<8xf32>\n  }}\n}}\n"
+    )
+    found = diff(read_text(text.format("")), read_text(text.format(f'{{mhlo.memory_kind = "{kind}"}}')))
+    assert classes_of(found) == (word,)
+    words = to_terminal(Report("diff", "a", "b", (ProgramComparison("m", None, "stablehlo", "changed", found),)))
+    assert f"memory space: default -> {kind}" in words

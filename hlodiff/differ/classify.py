@@ -408,7 +408,7 @@ def _is_interface(field: str, edit: Edit, diff: ModuleDiff) -> bool:
 
 
 def _is_placement(field: str, old: str, new: str, edit: Edit) -> bool:
-    if field in _PLACEMENT or (field == "memory_space" and "host" in (old, new)):
+    if field in _PLACEMENT or (field == "memory_space" and "host" in f"{old} {new}"):  # pinned_host, unpinned_host
         return True
     return (edit.new or edit.old) is None and field.removeprefix("attribute:") in _MODULE_PLACEMENT
 

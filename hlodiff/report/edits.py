@@ -302,7 +302,8 @@ def format_change(change: FieldChange, edit: Edit | None = None) -> str:
         words = show(change.old or ""), show(change.new or "")
         old, new = words if words[0] != words[1] else (old, new)  # equal words: the values as they are printed
     if change.field == "memory_space":
-        old, new = old.strip('"'), new.strip('"')
+        # StableHLO has no kind where JAX means the memory of the device.
+        old, new = (text.strip('"').replace("none", "default") for text in (old, new))
     shortened = short_attribute(old), short_attribute(new)
     old, new = shortened if shortened[0] != shortened[1] else (old, new)
     name = _FIELD_WORDS.get(change.field, change.field.removeprefix(OF_COMPUTATION).removeprefix("attribute:"))

@@ -32,6 +32,7 @@ _NUMBERS: tuple[tuple[str, str, Unit], ...] = (
     ("copies", "copies", "count"),
     ("instructions", "instructions", "count"),
 )
+_METRIC = {title: metric for metric, title, _ in _NUMBERS}
 _TOTALS: dict[Outcome, str] = {
     "identical": "the same",
     "compiler": "changed by the compiler alone",
@@ -121,18 +122,8 @@ def totals(rows: Sequence[UpgradeChange]) -> dict[Outcome, int]:
     return {verdict: sum(row.verdict == verdict for row in rows) for verdict in _TOTALS}
 
 
-def sums(rows: Sequence[UpgradeChange]) -> tuple[tuple[str, Unit, float, float], ...]:
-    """Each number over all programs that were compared."""
-    found = []
-    for _, title, unit in _NUMBERS:
-        pairs = [(old, new) for row in rows for name, _, old, new in row.numbers if name == title]
-        if pairs:
-            found.append((title, unit, sum(old for old, _ in pairs), sum(new for _, new in pairs)))
-    return tuple(found)
-
-
 def upgrade_text(report: Report, width: int = 100, color: bool = False, details: bool = False) -> str:
-    """The report as text: versions, a table, sums and totals; the changes themselves where `details` is set."""
+    """The report as text: versions, a table and totals; the changes themselves where `details` is set."""
     rows = upgrade_changes(report)
     lines = [
         f"{change.what} {format_pair(change.old, change.new)}" + _on(change.targets) for change in report.toolchain
@@ -333,11 +324,10 @@ def upgrade_json(report: Report) -> str:
             {"name": row.name, "target": row.target, "verdict": row.verdict, "classes": list(row.classes),
              "cost": row.cost,
              "changes": [{"name": one.name, "old": one.old, "new": one.new, "mark": one.mark} for one in row.changes],
-             "numbers": {title: [old, new] for title, _, old, new in row.numbers}, "reason": row.reason,
+             "numbers": {_METRIC[title]: [old, new] for title, _, old, new in row.numbers}, "reason": row.reason,
              "advice": row.advice}
             for row in rows
         ],
-        "sums": {title: [old, new] for title, _, old, new in sums(rows)},
         "totals": totals(rows),
         "report": json.loads(to_json(report)),
     }  # fmt: skip
