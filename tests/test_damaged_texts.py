@@ -46,6 +46,13 @@ DAMAGED = [
     ("% inside an operand", re.sub(r"multiply\(%(\w)", r"multiply(%\1%", TEXT, count=1), "is not defined"),
     ("% inside an opcode", TEXT.replace(" multiply(", " multipl%y(", 1), "expected `opcode(`"),
     ("% inside a name", re.sub(r"%multiply(\.\w+) =", r"%multipl%y\1 =", TEXT, count=1), "expected an instruction"),
+    ("a size that is missing", in_entry("= f32[16,64]", "= f32[16,,64]"), "a size is missing"),
+    ("a layout without a number", in_entry("[16,64]{1,0}", "[16,64]{1,,0}"), "malformed layout"),
+    ("a layout without a comma", in_entry("[16,64]{1,0}", "[16,64]{1,0 0}"), "expected `opcode(`"),
+    ("a size in the header", TEXT.replace("f32[16,64]", "f32[16,,64]", 1), "has a malformed value"),
+    ("operands with another bracket", re.sub(r"(multiply\([^)]*)\)", r"\1}", TEXT, count=1), "without its partner"),
+    ("an attribute with two signs", TEXT.replace("kind=", "kind==", 1), "expected `, attribute=value`"),
+    ("a list without an item", TEXT.replace("dims={1}", "dims={1,,0}", 1), "expected `, attribute=value`"),
     ("a string over two lines", TEXT.replace("kind=kLoop", 'kind=kLoop, backend_config="a\nb"', 1), "has to end on"),
     ("an indented one", TEXT.replace("kind=kLoop", 'kind=kLoop, backend_config="a\n  b"', 1), "has to end on"),
 ]

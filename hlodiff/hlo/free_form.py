@@ -588,7 +588,10 @@ class _Rewriter:
     def solid(self) -> str:
         """A bracket without blanks and comments."""
         start = self.token.start
-        return re.sub(r"\s+", "", self.until(start, self.brackets().end))
+        text = self.until(start, self.brackets().end)
+        if re.search(r"\w\s+\w", text):
+            raise self.error("expected `,` between two sizes", start)
+        return re.sub(r"\s+", "", text)
 
     def tuple_shape(self) -> str:
         self.deeper()

@@ -19,6 +19,7 @@ from hlodiff.hlo.model import Layout, Module, Shape
 # What never closes is one token up to the end: looked for again at each quote, it would take quadratic time.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}()\[\],]|/\*(?:.*?\*/|.*)', re.DOTALL)
 _OPENING, _CLOSING = frozenset("{(["), frozenset("})]")
+_PARTNER = {"{": "}", "(": ")", "[": "]"}
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*+"?)|/\*(?:.*?\*/|.*)|//[^\n]*', re.DOTALL)
 # What XLA's lexer sees: (1) a word (`%` and colon included), a string or one mark; otherwise blanks or a comment.
 FREE_TOKEN = re.compile(
@@ -41,22 +42,22 @@ class Unbalanced(ValueError):
 def split_commas(text: str) -> list[str]:
     """Split at commas outside brackets and strings, parts stripped: `split_commas('a={1,2}, b="x,y"')` has 2 parts."""
     parts: list[str] = []
-    depth = start = 0
+    start = 0
+    open_: list[str] = []
     for token in _TOKEN.finditer(text):
         kind = token[0]
         if kind == ",":
-            if depth == 0:
+            if not open_:
                 parts.append(text[start : token.start()].strip())
                 start = token.end()
         elif kind in _OPENING:
-            depth += 1
+            open_.append(kind)
         elif kind in _CLOSING:
-            depth -= 1
-            if depth < 0:
+            if not open_ or _PARTNER[open_.pop()] != kind:
                 raise Unbalanced(token.start())
         elif kind[0] == '"' and not _closes(kind):
             raise Unbalanced(token.start())
-    if depth:
+    if open_:
         raise Unbalanced(len(text))
     last = text[start:].strip()
     return [*parts, last] if last or parts else []
@@ -72,14 +73,15 @@ def parts_or_whole(text: str) -> list[str]:
 
 def closing(text: str, opening: int) -> int:
     """Index of the bracket that closes the one at `opening`; raises Unbalanced where there is none."""
-    depth = 0
+    open_: list[str] = []
     for token in _TOKEN.finditer(text, opening):
         kind = text[token.start()]
         if kind in "{([":
-            depth += 1
+            open_.append(kind)
         elif kind in "})]":
-            depth -= 1
-            if depth == 0:
+            if not open_ or _PARTNER[open_.pop()] != kind:
+                raise Unbalanced(token.start())
+            if not open_:
                 return token.start()
         elif kind == '"' and not _closes(token[0]):
             raise Unbalanced(token.start())
@@ -251,7 +253,10 @@ def _read_shape_text(text: str) -> Shape:
         raise UnknownType(element_type, f"`{element_type}` is not an element type of XLA")
     dimensions: list[int] = []
     dynamic: list[int] = []
-    for index, size in enumerate(s.strip() for s in sizes.split(",") if s.strip()):
+    given = [size.strip() for size in sizes.split(",")] if sizes.strip() else []
+    if "" in given:
+        raise UnknownType(f"[{sizes}]", "a size is missing")
+    for index, size in enumerate(given):
         if size.startswith("<=") or size == "?":
             dynamic.append(index)
             size = size.removeprefix("<=")
@@ -273,11 +278,11 @@ def read_layout(text: str) -> Layout:
     tiles = _TILES.search(rest)
     space = _SPACE.search(rest)
     other = _SPACE.sub("", _TILES.sub("", rest, count=1), count=1)
-    numbers = [n.strip() for n in order.split(",")]
-    if not _LAYOUT_ITEMS.fullmatch(other) or not all(n.isdecimal() and len(n) <= _DIGITS for n in numbers if n):
+    numbers = [n.strip() for n in order.split(",")] if order.strip() else []
+    if not _LAYOUT_ITEMS.fullmatch(other) or not all(n.isdecimal() and len(n) <= _DIGITS for n in numbers):
         raise UnknownType(text, "malformed layout")
     return Layout(
-        tuple(int(n) for n in numbers if n),
+        tuple(map(int, numbers)),
         tiles.group(1) if tiles else "",
         int(space.group(1)) if space else 0,
         other,
@@ -334,6 +339,20 @@ ATTRIBUTE_START = re.compile(r"[A-Za-z_][\w\-.]*\s*(?:=|$)")
 METADATA = re.compile(rf', metadata=(\{{[^"{{}}]*(?:{_STRING}[^"{{}}]*)*\}})(?=, [A-Za-z_][\w\-.]*=|$)')
 
 # Attributes whose values name computations. `calls` of an async op and of a fusion are the same word.
+# `==`, and an item of a list that is not there; strings hold anything.
+_LACKING = re.compile(r'=|(?:[^",]|,(?!\s*,)|"(?:[^"\\]|\\.)*+")*+,\s*,', re.DOTALL)
+
+
+def lacks_value(text: str) -> bool:
+    """Whether the value of an attribute begins with a second `=`, or an item of a list in it is missing.
+
+    Example:
+        >>> [lacks_value(text) for text in ("=1", "{0,,1}", "{0,1}", '"a,,b"')]
+        [True, True, False, False]
+    """
+    return (",," in text or ", ," in text or text.startswith("=")) and _LACKING.match(text) is not None
+
+
 CALLING_ATTRIBUTES = frozenset(
     ["calls", "to_apply", "condition", "body", "branch_computations", "true_computation", "false_computation",
      "called_computations", "select", "scatter"]
@@ -472,7 +491,7 @@ def is_header_value(name: str, value: str) -> bool:
         return _HEADER_VALUES[name].fullmatch(value) is not None
     entry = {"input_output_alias": _ALIAS, "buffer_donor": _DONOR}.get(name)
     if entry is None:
-        return True
+        return not lacks_value(value)
     if not (value.startswith("{") and value.endswith("}")):
         return False
     try:

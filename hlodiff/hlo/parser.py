@@ -35,6 +35,7 @@ from hlodiff.hlo.grammar import (
     header_end,
     is_compatible,
     is_header_value,
+    lacks_value,
     literal_error,
     open_brackets,
     open_string,
@@ -198,6 +199,8 @@ def _attribute_key(part: str) -> re.Match[str] | None:
     found = ATTRIBUTE_KEY.match(part)
     if found is None and not ATTRIBUTE_START.fullmatch(part):
         raise NotAttributes
+    if found is not None and lacks_value(part[found.end() :]):
+        raise NotAttributes  # a value is missing
     return found
 
 
@@ -426,7 +429,8 @@ def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
     """Whether reading at once would refuse a text that reads well line by line.
 
     A computation that both sides hold is never read, so what is wrong in it has to be seen here: a parameter without
-    its number, a `%` inside a name, or lines that begin no instruction, as after a line break in a string.
+    its number, a `%` inside a name, an item that is missing, a bracket of another kind, or lines that begin no
+    instruction, as after a line break in a string. What strings hold may look so too; then all is read at once.
     """
     instructions = text.count("\n  %", start) + text.count("\n  ROOT %", start)
     if instructions != sum(span.lines for span in spans):
@@ -437,6 +441,10 @@ def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
         if not _PARAMETER_NUMBER.match(text, at):
             return True
         at = text.find(_PARAMETER, at)
+    if text.find(",,", start) >= 0 or text.find("==", start) >= 0:
+        return True
+    if any(text.count(opening, start) != text.count(ending, start) for opening, ending in ("()", "[]", "{}")):
+        return True
     return any(_is_inside_name(before) for before in _characters_before_percent(text, start))
 
 
