@@ -359,8 +359,8 @@ def _stage_views(
 def _is_told(edit_group: EditGroup, told: str) -> bool:
     """Whether a sentence about arguments says all that the change does."""
     fields = edit_group.group[-1:]
-    changed = set(fields[0]) if fields else set()  # type: ignore[arg-type]
-    if "alias" in changed and changed <= {"alias", "attribute:parameter_number"}:
+    changed = fields[0] if fields and isinstance(fields[0], tuple) else ()
+    if "alias" in changed and set(changed) <= {"alias", "attribute:parameter_number"}:
         return "donated" in told
     is_argument = edit_group.group[1:3] == ("parameter", "parameter")
     return is_argument and fields == (("sharding",),) and RESHARDED in told and " -> " in told.partition(RESHARDED)[2]
