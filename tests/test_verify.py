@@ -23,7 +23,7 @@ from benchmarks.programs import Program, snapshots
 from benchmarks.writer import write
 from hlodiff.differ import Edit, ModuleDiff, canonical_direction, diff, replay, verify
 from hlodiff.differ.build_script import canonical_form
-from hlodiff.differ.script import AddStep, ArriveStep, EditScript, RemoveStep
+from hlodiff.differ.script import AddStep, ArriveStep, EditReference, EditScript, RemoveStep
 from hlodiff.differ.verify import Row, dataflow_graph, row_of
 from hlodiff.errors import DiffError
 from hlodiff.hlo import Computation, LazyComputations, Module, read_hlo, read_text
@@ -180,6 +180,17 @@ def test_a_wrong_count_or_an_edit_too_many_does_not_replay() -> None:
     assert replace(same, edits=(needless,)).replay().failures == ("an edit of %s (sine) of %main changes nothing",)
     elsewhere = replace(edit, kind="removed", sites=((edit.sites[0][0], None),), fields=())
     assert replace(same, edits=(elsewhere,)).replay().failures[0].startswith("edit 1 of edits (removed): 1 of its 1")
+
+
+def test_an_edit_cannot_remove_what_stays_or_add_what_the_new_program_does_not_have() -> None:
+    """Each step has a reported edit with the right count; only what it does is wrong."""
+    old = module("p = f32[2]{0} parameter(0)\ns = f32[2]{0} sine(p)\nROOT r = f32[2]{0} abs(s)")
+    script, site = diff(old, old).script, EditReference("edits", 0, 0)
+    assert replay(script).complete
+    sine = old.entry_computation.instructions[1]
+    for kind, step in (("removed", RemoveStep(site, 0, 1)), ("added", AddStep(site, 0, 3, sine))):
+        wrong = replace(script, steps=(step,), reported=(("edits", kind, 1, 1),))
+        assert not replay(wrong).complete
 
 
 TWO = """HloModule m, entry_computation_layout={(f32[4,8]{1,0}, f32[4,8]{1,0})->f32[4,8]{1,0}}

@@ -172,7 +172,6 @@ class InstructionPair:
         elements: of tuples that loops carry, by their new places, old and new numbers of the elements that stayed where
             others came or went.
         is_printed: whether nobody read either of them: no edit is in them, and they are compared as they are printed.
-        parameters: how many parameters both have where that was done.
     """
 
     old: int
@@ -186,7 +185,6 @@ class InstructionPair:
     root: int = -1
     elements: tuple[tuple[int, tuple[tuple[int, int], ...]], ...] = ()
     is_printed: bool = False
-    parameters: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -576,11 +576,13 @@ def _compare(made: _ReplayedComputation) -> Iterator[str]:
 
 
 def _check_accounted(made: _ReplayedComputation) -> Iterator[str]:
-    """Each old instruction is kept, or an edit removes it, or it is a parameter that went with its readers."""
+    """Each old instruction is kept, or else an edit removes it, or it is a parameter that went with its readers."""
     removed = {step.old for step in made.steps if isinstance(step, RemoveStep)} | set(made.pair.removed)
     for place, partner in enumerate(made.pair.partners):
         if partner < 0 and place not in removed:
             yield f"{_name(made.old, place)} is not in the new program, and no edit removes it"
+        if partner >= 0 and place in removed:
+            yield f"{_name(made.old, place)} is listed as removed and is in the new program"
     for place in made.pair.removed:
         if made.old and (made.index == 0 or made.old.instructions[place].opcode != "parameter"):
             yield f"{_name(made.old, place)} went without an edit"
