@@ -17,7 +17,7 @@ _HEAD = """# Commands
 Every command with its options, as `hlodiff COMMAND --help` prints them. This page is made from the parser by
 `python -m tests.commands_page`, and a test keeps it up to date.
 
-Exit codes: 0 clean; 1 something changed, is new or is no longer registered; 2 no verdict was possible; 130 and 143
+Exit codes: 0 unchanged; 1 something changed, is new or is no longer registered; 2 hlodiff could not decide; 130 and 143
 interrupted. `diff` exits 0 whatever it finds, unless `--exit-code` is given.
 """
 

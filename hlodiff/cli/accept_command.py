@@ -30,7 +30,7 @@ Examples:
     "folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Take what another machine captured, as CI did: all of it where nothing is named.",
+    help="Record what another machine captured, such as CI: all of it if nothing is named.",
 )
 @options.any_age
 @options.plain_form
@@ -52,13 +52,12 @@ def command(
 ) -> int:
     """Record what `hlodiff check` captured. Nothing is compiled and no code of yours is run.
 
-    NAME is a function, a scenario, a case (`function/case`) or a pattern (`train*`), ID what the report printed.
-    A program is refused where its snapshot, the project's files, its configuration or what it was compiled with have
-    changed since it was captured. With --pattern and --class only those
-    programs are recorded that have no other change. `--class traces` and `--class growth` mean what `check` found of
-    scenarios and of cases with sizes.
+    NAME is a function, a scenario, a case (`function/case`) or a pattern (`train*`), ID what the report printed. A
+    program is refused if its snapshot, its toolchain, or the project's files or configuration have changed since it was
+    captured. --pattern and --class record only programs that have no other change; `--class traces` records scenarios,
+    `--class growth` cases with sizes.
 
-    Exits 0 where everything that was asked for is recorded, 2 where something was refused.
+    Exits 0 if everything asked for is recorded, 2 if something was refused.
     """
     result = accept(
         words,

@@ -31,7 +31,7 @@ Examples:
     "--pending",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Where to leave what was captured; .hlodiff/pending by default.",
+    help="Folder for captured programs; .hlodiff/pending by default.",
 )
 @click.option("--against", metavar="REV", help="Compare with a git revision, compiled now, instead of the snapshots.")
 @click.option(
@@ -39,10 +39,10 @@ Examples:
     type=click.Choice(["stablehlo", "all"]),
     default="all",
     show_default=True,
-    help="`stablehlo` only lowers: XLA is never asked, and nothing is run.",
+    help="`stablehlo` only lowers: nothing is compiled or run.",
 )
-@click.option("--passes", is_flag=True, help="Say which of XLA's passes did it: compiles what changed once more.")
-@click.option("--fresh", is_flag=True, help="Lower everything, also what nothing has changed for since the last run.")
+@click.option("--passes", is_flag=True, help="Report which of XLA's passes did it; compiles changed programs again.")
+@click.option("--fresh", is_flag=True, help="Lower everything, even if nothing changed since the last run.")
 @click.option("--changed", metavar="REV", help="Only functions whose imported files have changed since REV.")
 @options.capturing
 @options.project
@@ -75,25 +75,25 @@ def command(
     with `--jobs 1`, or `hlodiff inspect profile`, which shows more.
 
     `--against REV` needs no snapshots: it checks REV out beside the work tree, compiles both and compares. `REV...`
-    stands for the commit where this branch left REV. A function that only one side has does not fail then.
+    means the commit where this branch left REV. Functions that only one side has do not fail.
 
-    `--stage stablehlo` lowers and does not compile, for a commit hook: where StableHLO and the toolchain are those of
-    the snapshot the compiled program is too, and where they are not the report says that it was not compared. Nothing
-    is run or left pending then.
+    `--stage stablehlo` lowers without compiling, for a commit hook. If StableHLO and the toolchain are those of the
+    snapshot, the compiled program is too; if not, the report says that it was not compared. Nothing is run or left
+    pending.
 
-    `--passes` compiles what changed once more with a text after each of XLA's passes, here and at REV (HEAD without
-    --against), and says after which pass the two differ. `hlodiff upgrade --passes` does so for another jax.
+    `--passes` compiles changed programs again, here and at REV (HEAD without --against), with XLA's text after each
+    pass, and reports the pass after which the two differ. `hlodiff upgrade --passes` does the same for another jax.
 
-    A function is not lowered again where its program was unchanged at the last run on this machine, and neither the
-    files, settings, environment variables nor packages that it was made from have changed since; the report says how
-    many. In CI that is so only where the variable HLODIFF_CACHE names a folder.
+    A function is not lowered again if its program was unchanged in the last run on this machine and its files,
+    settings, environment variables and packages are still the same; the report says how many were skipped. In CI this
+    needs the variable HLODIFF_CACHE to name a folder.
 
     `--changed REV` looks only at functions whose imported project files or snapshot have changed since REV, committed
     or not, and at all functions if pyproject.toml or a constraints file has changed. The report says how many it
     skipped. Scenarios always run.
 
-    Exits 0 where nothing changed, 1 where a program changed, has no snapshot or is no longer registered, 2 where no
-    verdict was possible: something is broken, or a recorded program could not be checked here.
+    Exits 0 if nothing changed, 1 if a program changed, has no snapshot or is no longer registered, 2 if hlodiff could
+    not decide: something is broken, or a recorded program could not be checked here.
     """
     result = check(
         names,

@@ -29,9 +29,11 @@ Examples:
 @options.form
 @options.output
 @options.detail
-@click.option("--exit-code", is_flag=True, help="Exit 1 where the programs differ.")
-@click.option("--verify", is_flag=True, help="Prove that the edits are all there is: carry them out and compare.")
-@click.option("--passes", is_flag=True, help="Say which of XLA's passes did it; OLD and NEW are folders of pass dumps.")
+@click.option("--exit-code", is_flag=True, help="Exit 1 if the programs differ.")
+@click.option("--verify", is_flag=True, help="Prove that the edits are complete: apply them and compare.")
+@click.option(
+    "--passes", is_flag=True, help="Report which of XLA's passes did it; OLD and NEW are folders of pass dumps."
+)
 @click.option("--module", "modules", multiple=True, metavar="REGEX", help="With --passes, only these modules.")
 @click.option("--saved", is_flag=True, hidden=True)
 @options.project
@@ -66,14 +68,14 @@ def command(
                           result.json, of `check` or `diff` with --format json
 
     With --passes both are folders that XLA wrote with --xla_dump_hlo_pass_re=.*, of two versions or two flags; the
-    passes of each module are aligned, and each edit says since which pass it is there.
+    passes of each module are aligned, and each edit names the pass that made it.
 
-    Programs in folders are paired by their relative names. Exits 0 whatever it finds (see --exit-code), and 2 where a
-    program could not be read or the edits, carried out with --verify, do not give the new program.
+    Programs in folders are paired by their relative names. Exits 0 even if programs differ (see --exit-code), and 2 if
+    a program could not be read or, with --verify, applying the edits does not give the new program.
 
-    A saved result is shown in another form: nothing is compared and no project is needed. The file need not be trusted:
-    a workflow that may write comments can show what the workflow of a pull request from a fork has found. It is checked
-    value by value, and names and messages in it stay text, whatever they hold.
+    A saved result is shown in another form: nothing is compared and no project is needed. The file may be untrusted: a
+    workflow that may write comments can show what the workflow of a fork's pull request found. Every value in it is
+    checked, and names and messages stay plain text.
     """
     if saved or (new is None and old.endswith(".json") and not Path(old).is_dir()):
         further = {"--exit-code": exit_code, "--verify": verify, "--passes": passes, "--name": names,

@@ -98,11 +98,12 @@ def _group() -> None:
     \b
     A new project:    hlodiff init, then hlodiff update, then commit the snapshots.
     In CI:            hlodiff check
-    It was meant:     hlodiff review, then commit the snapshots.
-    Two of anything:  hlodiff diff OLD NEW
+    You meant it:     hlodiff review, then commit the snapshots.
+    Any two programs: hlodiff diff OLD NEW
     A command:        hlodiff COMMAND --help
 
-    Exit codes: 0 clean, 1 something fails the policy, 2 no verdict was possible, 130 and 143 interrupted.
+    Exit codes: 0 unchanged or allowed, 1 something fails the policy, 2 hlodiff could not decide, 130 and 143
+    interrupted.
     """
 
 

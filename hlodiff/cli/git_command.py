@@ -13,12 +13,12 @@ _DRIVER: dict[str, Any] = {"ignore_unknown_options": True, "help_option_names": 
 
 @click.group("git")
 def command() -> None:
-    """Readable reports in `git diff` and `git log -p`; no line merges of programs.
+    """Readable reports in `git diff` and `git log -p`; blocks line merges of programs.
 
     \b
     hlodiff git install     once in every clone
     hlodiff git status      what is installed, what is missing, what is stale
-    hlodiff git uninstall   takes back exactly what was put there
+    hlodiff git uninstall   removes exactly what install wrote
     """
 
 
@@ -35,11 +35,11 @@ _project = click.option(
 @command.command("install", epilog="\b\nExample:\n  hlodiff git install\n")
 @_project
 def install_command(project: Path) -> int:
-    """Set up drivers in this clone's git configuration, and name snapshots in .gitattributes.
+    """Set up drivers in this clone's git configuration and .gitattributes.
 
-    Nothing of yours is changed: where a key holds something of your own, nothing is written. Commit .gitattributes; the
-    configuration belongs to this clone and its worktrees, so everybody who wants reports runs this once. Without it
-    git treats snapshots as the text they are.
+    Nothing of yours is changed: where a key already has a value of your own, nothing is written. Commit .gitattributes;
+    the configuration belongs to this clone and its worktrees, so everybody who wants reports runs this once. Without it
+    git treats snapshots as plain text.
     """
     from hlodiff.cli.output import emit
     from hlodiff.config import shown_path
@@ -59,7 +59,7 @@ def install_command(project: Path) -> int:
 @command.command("uninstall", epilog="\b\nExample:\n  hlodiff git uninstall\n")
 @_project
 def uninstall_command(project: Path) -> int:
-    """Take back exactly what `hlodiff git install` has written here."""
+    """Remove exactly what `hlodiff git install` wrote here."""
     from hlodiff.cli.output import emit
     from hlodiff.integrations.git.repository import repository_of
     from hlodiff.integrations.git.setup import uninstall
@@ -76,7 +76,7 @@ def uninstall_command(project: Path) -> int:
 def status_command(form: str, project: Path) -> int:
     """Show what is installed, what is missing or no longer works, and which snapshots a merge has left stale.
 
-    Exits 0 where everything is as it should be, 1 where something has to be done, 2 where there is no repository.
+    Exits 0 if everything is in order, 1 if something has to be done, 2 if there is no repository.
     """
     from hlodiff.cli.output import emit
     from hlodiff.integrations.git.repository import repository_of

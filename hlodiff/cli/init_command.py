@@ -24,9 +24,7 @@ Examples:
 """,
 )
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path())
-@click.option(
-    "--ci", "recipes", type=click.Choice(list(RECIPES)), multiple=True, help="Write the files of a CI; repeatable."
-)
+@click.option("--ci", "recipes", type=click.Choice(list(RECIPES)), multiple=True, help="Write CI files; repeatable.")
 @click.option(
     "--action", metavar="OWNER/REPO@REF", help="For GitHub: where the action is, if hlodiff does not know it."
 )
@@ -43,7 +41,8 @@ def command(folder: Path, recipes: tuple[str, ...], action: str | None, shell: s
     Nothing that exists is overwritten.
 
     `--ci github` adds the workflows that check pull requests and comment on them, `--ci gitlab` a job that does, `--ci
-    github-upgrade` a weekly look at the newest jax. A project that is set up already gets these files alone.
+    github-upgrade` a weekly comparison with the newest jax. If the project is set up already, only these files are
+    written.
 
     `--completion bash` (or zsh, fish) writes a script below your home folder.
     """

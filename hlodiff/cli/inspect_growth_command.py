@@ -49,9 +49,9 @@ def command(
 ) -> int:
     """Lower programs at several sizes and show how they grow.
 
-    NAME is a function, a case (`function/case`) or a pattern; all cases that name sizes where none is given. Nothing
-    is written, and XLA is asked only with --compile. Shown are counts at every size and how they grow, lines of Python
-    that give more operations at larger sizes, and what the largest program holds more often than it must.
+    NAME is a function, a case (`function/case`) or a pattern; all cases that name sizes where none is given. Nothing is
+    written, and nothing is compiled without --compile. The report has the counts at every size and how they grow, the
+    lines of Python that give more operations at larger sizes, and duplicated work in the largest program.
     """
     config = load(project)
     measured = measure_named_growth(config, names, tuple(map(_size, sizes)), target, compile_too, jobs)

@@ -47,7 +47,7 @@ def command(
     INSTRUCTION is a name in the compiled program, in any text of the dump, or in a snapshot. It is followed from text
     to text by what it is, not by its name. A reason is given only where two texts show it.
 
-    Exits 0, or 2 where no program holds the instruction or one could not be compiled.
+    Exits 0, or 2 if no program has the instruction or one could not be compiled.
     """
     limits, root = limits_of(project)
     views = [

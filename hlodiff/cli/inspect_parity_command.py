@@ -29,7 +29,7 @@ Examples:
 )
 @options.required_names()
 @click.option("-t", "--target", default="", metavar="TARGET", help="Compile both ways for this target too.")
-@click.option("--exit-code", is_flag=True, help="Exit 1 where a program differs.")
+@click.option("--exit-code", is_flag=True, help="Exit 1 if a program differs.")
 @click.option("--format", "form", type=click.Choice(list(_FORMS)), default="text", show_default=True, help="Form.")
 @options.output
 @options.workers
@@ -47,8 +47,8 @@ def command(
     """Run functions on this machine's CPU, and compare what the call compiled with what `.lower()` gives.
 
     NAME is a function, a case (`function/case`) or a pattern. Abstract arguments are filled with ones and zeros. A
-    plain function may call several jitted ones: each program that comes of it is compared by itself. With --target both
-    ways are compiled for a target that need not be here, with all that stands around the call.
+    plain function may call several jitted ones; each of their programs is compared. With --target both are also
+    compiled for a target that need not be on this machine, with everything around the call.
     """
     config = load(project)
     if target and parse(target).kind in ("cpu", "attached"):

@@ -58,8 +58,8 @@ def command(
       XLA_FLAGS="--xla_dump_to=DUMP --xla_dump_hlo_pass_re=.* --xla_dump_hlo_as_text"
 
     `--format html` makes a page with a slider over the passes. Numbers are those of XLA's files. Bytes are what one
-    call reads and writes, computed from shapes. No snapshot is read or written. Exits 0, or 2 where a program could not
-    be compiled or a text not be read.
+    call reads and writes, computed from shapes. No snapshot is read or written. Exits 0, or 2 if a program could not be
+    compiled or a text could not be read.
     """
     found = None
     if pattern is not None:

@@ -30,7 +30,7 @@ Example:
     default=3,
     show_default=True,
     metavar="N",
-    help="Compile again so often after the first time.",
+    help="How many more times to compile.",
 )
 @click.option("-n", "former_repeat", type=click.IntRange(0, 1000), hidden=True)
 @click.option("--no-passes", is_flag=True, help="Skip the extra compile that times XLA's passes.")
@@ -50,12 +50,12 @@ def command(
     output: str | None,
     project: Path,
 ) -> int:
-    """Tell how long a function's first call takes before it runs: tracing, lowering, XLA, and XLA's passes.
+    """Show how long a function's first call takes before it runs: tracing, lowering, XLA, and XLA's passes.
 
     NAME is a function, a case (`function/case`) or a pattern. Each program is compiled in a process of its own, one
     after the other; nothing is run, and no snapshot is read or written.
 
-    Exits 0, or 2 where a program could not be compiled.
+    Exits 0, or 2 if a program could not be compiled.
     """  # fmt: skip
     config = load(project)
     keys = select((Key(r.function, r.case, r.target) for r in discover(config).requests()), names, targets)

@@ -28,7 +28,7 @@ Examples:
     default=20,
     show_default=True,
     metavar="N",
-    help="Time so many calls after the first.",
+    help="Number of calls to time after the first.",
 )
 @options.form
 @options.output
@@ -40,7 +40,7 @@ def command(names: tuple[str, ...], calls: int, form: str, output: str | None, p
     NAME is what `@hlodiff.variants` registers, or a pattern; all where none is given. Each variant is called for real
     on cpu, in a worker process.
 
-    Exits 0, 1 where a variant is over its budget, or 2 where one could not be run.
+    Exits 0, 1 if a variant is over its budget, or 2 if one could not be run.
     """  # fmt: skip
     comparisons = compare_variants(load(project), names, calls)
     forms = {"json": variants_json, "markdown": variants_markdown, "text": variants_text}

@@ -43,8 +43,8 @@ def command(
 
     NAME is a function, a case or a pattern; all where none is given. Nothing is compiled.
 
-    With --targets instead: what this machine can compile for; for the rest, why not and what to install. No accelerator
-    is needed to compile for one, only its package, and no project.
+    With --targets instead: what this machine can compile for; for the rest, why not and what to install. Compiling for
+    an accelerator needs its package, but not the accelerator. No project is needed.
     """
     if machine:
         if names:

@@ -53,7 +53,7 @@ Examples:
 @click.option("-n", "former_most", type=click.IntRange(0), hidden=True)
 @click.option("--from", "start", hidden=True)
 @click.option("--to", "end", hidden=True)
-@click.option("--first-parent", is_flag=True, help="Pass over the commits of branches that were merged.")
+@click.option("--first-parent", is_flag=True, help="Skip the commits of merged branches.")
 @click.option("--format", "form", type=click.Choice(_FORMS), default="text", show_default=True, help="Form.")
 @options.output
 @options.project
@@ -77,15 +77,15 @@ def command(
     """Show the numbers of a recorded program over the commits that changed its snapshot.
 
     With METRIC: the commit that changed this number, and what it did to the program; without --above, --below or
-    --change the one that changed it most. METRIC is called as in budgets: temp_bytes, fusions, op.convert,
+    --change the one that changed it most. METRIC is named as in budgets: temp_bytes, fusions, op.convert,
     collectives.all-gather.bytes, loop.copies.
 
     NAME is a function, a case (`function/case`), a scenario, a test (`pytest/test_model.test_step`) or a pattern; also
-    one that no longer exists. REV-RANGE is one of git's: `main..HEAD`, `v1.2..`. All is read from git: nothing is
-    compiled or checked out. Text and Markdown list the newest 30 commits, JSON and CSV all. Without NAME, text is a
-    line for each.
+    one that no longer exists. REV-RANGE is one of git's: `main..HEAD`, `v1.2..`. Everything is read from git; nothing
+    is compiled or checked out. Text and Markdown list the newest 30 commits, JSON and CSV all. Without NAME, text has a
+    line for each program.
 
-    Exits 0; with METRIC 1 where no commit was found.
+    Exits 0; with METRIC, 1 if no commit was found.
     """
     config = load(project)
     given = (start, end, above, below, percent)

@@ -64,13 +64,13 @@ def change_class(command: F) -> F:
         "classes",
         multiple=True,
         metavar="WORD",
-        help="What changed in this class only, e.g. cost or traces.",
+        help="Programs that changed in this class only, e.g. cost or traces.",
     )(command)
 
 
 def any_age(command: F) -> F:
     """`--stale`."""
-    what = "Also what was captured before the project's files, its configuration or its packages changed."
+    what = "Also captures from before the project's files, configuration or packages changed."
     return click.option("--stale", "any_age", is_flag=True, help=what)(command)
 
 
@@ -124,9 +124,13 @@ def further_forms(forms: Sequence[str], instead: Callable[[str], str] = lambda f
             help="Where the HTML page will be; a comment links each function to its place there.",
         )(command)  # fmt: skip
         command = click.option(
-            "--link", metavar="URL", expose_value=False, callback=keep(LINK), help="Where cut reports say all of it is."
+            "--link",
+            metavar="URL",
+            expose_value=False,
+            callback=keep(LINK),
+            help="Address of the full report, for forms that are cut.",
         )(command)
-        what = "Write the report in this form too; repeatable, e.g. junit=out.xml. Compiles once, however many."
+        what = "Write the report in this form too; repeatable, e.g. junit=out.xml. Compiles only once."
         return click.option(
             "--report", multiple=True, metavar="FORM=FILE", expose_value=False, callback=reports, help=what
         )(command)
@@ -172,7 +176,7 @@ def jobs(command: F) -> F:
         "--jobs",
         type=click.IntRange(1, 256),
         metavar="N",
-        help="Worker processes; the configuration's by default.",
+        help="Worker processes; by default as configured.",
     )(command)
 
 
@@ -203,7 +207,7 @@ def timeout(command: F) -> F:
         metavar="SECONDS",
         expose_value=False,
         callback=hold,
-        help="How long one task of a worker may take; the configuration's by default.",
+        help="Time limit of one task of a worker; by default as configured.",
     )(command)
 
 

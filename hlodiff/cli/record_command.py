@@ -29,13 +29,15 @@ Examples:
     metavar="FOLDER",
     help="Where the recording goes; an earlier recording there is replaced.",
 )
-@click.option("--count-calls", is_flag=True, help="Count calls too, which closes JAX's fast path: they get slower.")
+@click.option(
+    "--count-calls", is_flag=True, help="Count calls too; calls get slower, because this turns JAX's fast path off."
+)
 @click.option("--calls", "former_calls", is_flag=True, hidden=True)
 @click.argument("arguments", nargs=-1, required=True, metavar="-- COMMAND [ARG]...", type=click.UNPROCESSED)
 def command(output: Path, count_calls: bool, former_calls: bool, arguments: tuple[str, ...]) -> int:
     """Run a command and record every program that JAX compiles in it.
 
-    COMMAND is anything that starts Python, now or later; what begins with `-` or ends in `.py` is given to this Python.
+    COMMAND is anything that starts Python, now or later; what begins with `-` or ends in `.py` is run by this Python.
     It runs as it would without hlodiff, with its own input and output; processes that it starts or forks are recorded
     too. The recording is a folder of snapshots, which `hlodiff diff` reads; recording.json in it counts compiles and
     traces.

@@ -76,10 +76,10 @@ Examples:
     "folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Look at what another machine captured, as CI did.",
+    help="Review what another machine captured, such as CI.",
 )
 @click.option(
-    "--reject", "rejects", is_flag=True, help="Ask nothing: forget what is named; snapshots stay as they are."
+    "--reject", "rejects", is_flag=True, help="Do not ask: forget these captures. Snapshots stay as they are."
 )
 @click.option("--all", "everything", is_flag=True, help="With --reject, everything that is pending.")
 @options.any_age
@@ -105,11 +105,11 @@ def command(
 
     Each function is shown with the first lines of its report; one key decides: a accept, r reject, s skip; A, R and S
     decide on everything that is left, t asks for each target, m shows everything, o opens the page, ? explains, q
-    quits. What was decided before leaving stays decided. Without a terminal, `hlodiff accept NAME` and `hlodiff review
+    quits. Decisions made before you quit are kept. Without a terminal, `hlodiff accept NAME` and `hlodiff review
     --reject NAME` do the same.
 
-    Programs are named as for `hlodiff accept`. With --reject a capture is forgotten, and as long as the code stays as
-    it is, the next check captures it again.
+    Programs are named as for `hlodiff accept`. --reject forgets a capture; as long as the code stays the same, the next
+    check captures it again.
     """
     if rejects:
         if folder is not None or any_age:

@@ -43,7 +43,7 @@ Examples:
 @click.option("--normalized", is_flag=True, help="With --fresh: printed as a snapshot stores it.")
 @click.option("--scopes", is_flag=True, help="With --stage: op_name and line of each instruction behind it.")
 @click.option("--at", "revision", metavar="REV", help="The snapshots of a git revision.")
-@click.option("--why", is_flag=True, help="Work that is done more often or on more than needed, and where.")
+@click.option("--why", is_flag=True, help="List duplicated and unneeded work, and where it comes from.")
 @click.option(
     "--format",
     "form",

@@ -26,8 +26,8 @@ Examples:
 @options.target
 @click.option("--python", type=click.Path(path_type=Path), metavar="PATH", help="Use this interpreter's environment.")
 @click.option("--env", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Use this virtual environment.")
-@click.option("--details", is_flag=True, help="Tell every change below the table, as `check` does.")
-@click.option("--passes", is_flag=True, help="Say which of XLA's passes did it: compiles what changed once more.")
+@click.option("--details", is_flag=True, help="List every change below the table, as `check` does.")
+@click.option("--passes", is_flag=True, help="Report which of XLA's passes did it; compiles changed programs again.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True,
     help="Form of the report.",
@@ -50,12 +50,12 @@ def command(
 ) -> int:
     """Show what other versions would compile registered functions to, without installing them here.
 
-    REQUIREMENT is what pip would get: 'jax==0.10.2'. It goes into a temporary environment on top of this one, with
-    plugins of the same version where they are installed here; --env and --python use an environment that exists. Your
-    functions are captured here and there. Snapshots are neither needed nor written.
+    REQUIREMENT is what you would give to pip: 'jax==0.10.2'. It goes into a temporary environment on top of this one,
+    with plugins of the same version where they are installed here; --env and --python use an environment that exists.
+    Your functions are captured here and there. Snapshots are neither needed nor written.
 
     For each program: whether StableHLO is the same, so that the compiler made every difference, and how memory, fusions
-    and copies moved. Exits 0 whatever it finds, 2 where something could not be captured or compared.
+    and copies moved. Exits 0 even if programs differ, 2 if something could not be captured or compared.
     """
     with messages():
         report = compare_environments(
