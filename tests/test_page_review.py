@@ -229,6 +229,32 @@ def test_a_graph_fits_and_both_sides_stay_aligned(tab: Tab, page: Path, width: i
     assert all(box[0] >= 0 for box in boxes(tab, ".graph").values())
 
 
+def test_two_fingers_zoom_a_graph_and_not_the_page(browser: Browser, page: Path) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, offline=True)
+    tab = context.new_page()
+    opened(tab, page, "#layers/tpu-v5e/compiled/edit-1")
+    tab.click("#tab-drawing")
+    tab.locator(".canvas-2").first.scroll_into_view_if_needed()
+    box = tab.locator(".canvas-2").first.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    before = int(tab.locator(".zoom output").text_content().split()[0])  # type: ignore[union-attr]
+    fingers = context.new_cdp_session(tab)
+
+    def touch(kind: str, *apart: int) -> None:
+        points = [{"x": x + side * one, "y": y, "id": n} for one in apart for n, side in enumerate((-1, 1))]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", 20)
+    for apart_ in (30, 40, 60):
+        touch("touchMove", apart_)
+    touch("touchEnd")
+    after = int(tab.locator(".zoom output").text_content().split()[0])  # type: ignore[union-attr]
+    assert 2.5 < after / before < 3.5
+    assert tab.evaluate("visualViewport.scale") == 1
+    context.close()
+
+
 def test_what_replaced_what_is_linked_and_shaded(tab: Tab, page: Path) -> None:
     opened(tab, page, "#step/cpu/compiled")
     tab.click("#tab-drawing")

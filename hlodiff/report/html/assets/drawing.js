@@ -130,6 +130,18 @@ class Camera {
       if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(-event.deltaY / 300), event.clientX - box.left, event.clientY - box.top);
       else this.move(-event.deltaX, -event.deltaY);
     }, { passive: false });
+    // Two fingers zoom the drawing and not the page, around the point between them, and move it.
+    const pinched = ({ touches: [a, b] }) => ({ far: Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY), x: (a.clientX + b.clientX) / 2, y: (a.clientY + b.clientY) / 2 });
+    const pinch = (event) => {
+      if (event.touches.length !== 2) { this.fingers = null; return; }
+      event.preventDefault();
+      const before = this.fingers, now = this.fingers = pinched(event), box = canvas.getBoundingClientRect();
+      this.held = null;
+      if (!before || !before.far || !now.far) return;
+      this.move(now.x - before.x, now.y - before.y);
+      this.zoom(now.far / before.far, now.x - box.left, now.y - box.top);
+    };
+    for (const name of ["touchstart", "touchmove", "touchend", "touchcancel"]) canvas.addEventListener(name, pinch, { passive: false });
     canvas.addEventListener("pointerdown", (event) => { if (event.button === 0) this.held = { x: event.clientX, y: event.clientY, far: 0 }; });
     canvas.addEventListener("pointermove", (event) => {
       if (!this.held || !(event.buttons & 1)) { this.held = null; return; }
