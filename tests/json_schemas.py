@@ -21,7 +21,7 @@ Every command with `--format json` prints one JSON object. Its format has a JSON
 
 **What is promised.** `format_version` is `MAJOR.MINOR`. While the major version stays, a field keeps its name, type and
 meaning; a minor version adds fields, so ignore those that you do not know. Where a table says *optional*, the field may
-be missing. Nothing is promised for what is inside of `sheet`, which hlodiff itself reads. Text in a result may come
+be missing. The content of `sheet` may change at any time; only hlodiff reads it. Text in a result may come
 from the code that was compiled: escape it before you show it.
 
     import json, jsonschema
