@@ -109,7 +109,7 @@ def _op_counts(pairs: Mapping[str, tuple[int, int]]) -> str:
     changed = [(name, old, new) for name, (old, new) in pairs.items() if old != new]
     changed.sort(key=lambda row: (-abs(row[2] - row[1]), row[0]))
     words = [f"{name} {format_pair(old, new)}" for name, old, new in changed[:_MOST_OPS]]
-    more = [f"and {len(changed) - _MOST_OPS} more opcodes"] if len(changed) > _MOST_OPS else []
+    more = [f"and {many(len(changed) - _MOST_OPS, 'more opcode')}"] if len(changed) > _MOST_OPS else []
     return ", ".join(words + more)
 
 

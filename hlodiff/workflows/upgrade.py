@@ -12,6 +12,7 @@ from hlodiff.differ.limits import Limits
 from hlodiff.errors import UsageError
 from hlodiff.hlo.metadata import portable_file
 from hlodiff.report.report import Report, ToolchainChange, toolchain_changes
+from hlodiff.report.wording import many
 from hlodiff.snapshots import Key
 from hlodiff.workflows.capture_side import capture_side
 from hlodiff.workflows.compare_sides import compare_sides
@@ -76,7 +77,7 @@ def compare_environments(
             versions = installed_versions(other.versions)
             here = label_of(versions, other.versions)
             stored, _ = load_stored(config, keys)
-            _LOG.info("capturing %d programs with %s", len(keys), here)
+            _LOG.info("capturing %s with %s", many(len(keys), "program"), here)
             old = capture_side(config, keys, jobs, intact_snapshots(stored), label=here, called=f"with {here}")
             _LOG.info("capturing them with %s", other.label)
             new = capture_elsewhere(config, other, names, targets, jobs)
