@@ -119,18 +119,14 @@ def rows(view: OriginView, root: str) -> Iterator[tuple[str, str]]:
     elif found.first:
         yield "first text", found.first.text
     for touch in found.touches:
-        yield _title(touch), f"{touch.step.passed.label}: {touch_words(touch)}"
+        number = touch.step.stage.number
+        yield "pass" if number is None else f"pass {number}", f"{touch.step.passed.label}: {touch_words(touch)}"
     if found.now and found.now.name != found.site.name:
         yield "later", f"%{found.now.name}, in %{found.now.computation_name}"
     if found.fate:
         yield "removed by", pass_words(found.fate)
     if found.repeats:
         yield "note", f"{found.repeats} more of that name are in that text"
-
-
-def _title(touch: PassTouch) -> str:
-    number = touch.step.stage.number
-    return "pass" if number is None else f"pass {number}"
 
 
 def origins_text(views: Sequence[OriginView], root: str, stacks: bool, width: int, color: bool) -> str:

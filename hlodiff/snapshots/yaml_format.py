@@ -126,7 +126,9 @@ def load(text: str, where: str, newest: int = FORMAT_VERSION) -> dict[str, Any]:
         _refuse_hostile(text, where)
         value = yaml.load(text, Loader=_Loader)  # a safe loader
     except yaml.YAMLError as error:
-        raise StoreError(f"broken YAML: {_first_line(error)}", where=_place(error, where)) from None
+        raise StoreError(
+            f"broken YAML: {_first_line(error)}", where=_place(getattr(error, "problem_mark", None), where)
+        ) from None
     except (RecursionError, ValueError, OverflowError) as error:
         raise StoreError(f"broken YAML: {type(error).__name__}: {str(error)[:100]}", where=where) from None
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
@@ -147,7 +149,7 @@ def _refuse_hostile(text: str, where: str) -> None:
             depth += 1
             if depth > _MAX_DEPTH:
                 raise StoreError(
-                    f"broken YAML: values are nested more than {_MAX_DEPTH} deep", where=_place_of(event, where)
+                    f"broken YAML: values are nested more than {_MAX_DEPTH} deep", where=_place(event.start_mark, where)
                 )
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
@@ -189,10 +191,5 @@ def _first_line(error: yaml.YAMLError) -> str:
     return str(problem or error).splitlines()[0][:200]
 
 
-def _place_of(event: Any, where: str) -> str:
-    return f"{where}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
-
-
-def _place(error: yaml.YAMLError, where: str) -> str:
-    mark = getattr(error, "problem_mark", None)
+def _place(mark: Any, where: str) -> str:
     return f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where

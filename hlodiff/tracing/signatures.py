@@ -404,14 +404,10 @@ def _array(path: str, value: Any) -> Leaf:
     python = f"Python {name.removeprefix('Typed').lower()}" if is_scalar(value) else ""
     if isinstance(value, np.ndarray | np.generic):
         python = "NumPy array" if isinstance(value, np.ndarray) else "NumPy number"
-    text = f"{_dtype(kind)}[{','.join(map(str, getattr(kind, 'shape', ())))}]"
+    text = f"{_short(getattr(kind, 'dtype', kind))}[{','.join(map(str, getattr(kind, 'shape', ())))}]"
     weak = bool(getattr(kind, "weak_type", False))
     sharding, devices = _sharding(value)
     return Leaf(path, "array", text, weak=weak, python=python, sharding=sharding, devices=devices)
-
-
-def _dtype(kind: Any) -> str:
-    return _short(getattr(kind, "dtype", kind))
 
 
 @functools.lru_cache(maxsize=256)

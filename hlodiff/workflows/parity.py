@@ -89,7 +89,9 @@ def ran(config: Config, keys: Sequence[Key], jobs: int | None, compile_for: str 
     with closing(capture_programs(config, requests, jobs, "running")) as outcomes:
         for key, outcome in outcomes:
             if isinstance(outcome, CallResult):
-                yield ParityRun(key, _parity(config, key, outcome, compile_for))
+                programs = tuple(_program(config, key, program) for program in outcome.programs)
+                counts = outcome.eager, outcome.jitted_here
+                yield ParityRun(key, Parity(key.name, key.target, programs, *counts, compile_for))
             elif isinstance(outcome, NotChecked):
                 yield ParityRun(key, failure=outcome)
             elif isinstance(outcome, CaptureFailure):
@@ -101,11 +103,6 @@ def _why(failed: CaptureFailure) -> str:
     if _ENDED in failed.log_tail:
         return "the call took more than ten minutes and was ended; real arguments can be given in the case"
     return failed.what
-
-
-def _parity(config: Config, key: Key, called: CallResult, compile_for: str) -> Parity:
-    programs = tuple(_program(config, key, program) for program in called.programs)
-    return Parity(key.name, key.target, programs, called.eager, called.jitted_here, compile_for)
 
 
 def _program(config: Config, key: Key, program: CalledProgram) -> ParityProgram:
