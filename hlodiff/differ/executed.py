@@ -43,7 +43,7 @@ def executed_table(module: Module) -> dict[str, object]:
         >>> executed_table(read_hlo(text))["copies"]
         1
     """
-    return {name: number.to_json() for name, number in executed(module).items() if number.known != ZERO.known}
+    return {name: number.to_json() for name, number in executed(module).items() if not number.is_same(ZERO)}
 
 
 def executed(module: Module) -> dict[str, ExecutedCount]:

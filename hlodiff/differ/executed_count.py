@@ -100,10 +100,13 @@ class ExecutedCount:
             value["per_turn"] = {loop.name: low if low == high else [low, high] for loop, low, high in self.per_turn}
         return value
 
-    @property
-    def known(self) -> tuple[object, ...]:
-        """What is known, without names: equal for equal counts of the same loops, whatever they are called."""
-        return self.least, self.most, sorted((loop.condition, low, high or -1) for loop, low, high in self.per_turn)
+    def is_same(self, other: ExecutedCount) -> bool:
+        """Whether both are equal counts of the same loops, whatever these are called."""
+        ours, theirs = (
+            (one.least, one.most, sorted((loop.condition, low, high or -1) for loop, low, high in one.per_turn))
+            for one in (self, other)
+        )
+        return ours == theirs
 
     def compares_with(self, other: ExecutedCount) -> bool:
         """Whether a difference of two counts means something: both exact, or equally unknown of the same loops.

@@ -193,7 +193,7 @@ def _judged(limit: Limit, old: ExecutedCount | None, new: ExecutedCount) -> tupl
             return f"{now}; at least {show(limit.least)}", True
         if low < limit.least:
             return f"could not judge whether {limit.metric} is at least {show(limit.least)}: {_why(new, show)}", False
-    if limit.growth is None or old is None or old.known == new.known:
+    if limit.growth is None or old is None or old.is_same(new):
         return "", True
     if old.exact is not None and new.exact is not None:
         return _broken(replace(limit, most=None, least=None), old.exact, new.exact), True

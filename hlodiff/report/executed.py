@@ -50,7 +50,7 @@ def executed_number(
     """
     old, new = executed_pair(program, metric)
     sizes = executed_pair(program, size) if size else (ZERO, ZERO)
-    if old.known == new.known and sizes[0].known == sizes[1].known:
+    if old.is_same(new) and sizes[0].is_same(sizes[1]):
         return None
     per = PER_CALL if differs_from_text(program, metric) else ""
     exact = old.exact is not None and new.exact is not None

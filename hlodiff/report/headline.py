@@ -261,7 +261,7 @@ def _collectives(program: ProgramComparison) -> Iterator[str]:
 def _of_one_call(program: ProgramComparison, metric: str, one: str, several: str, size: str) -> Iterator[str]:
     """A count of what one call does: `2 all-reduces more (4 -> 6)`; one that is not known is compared with none."""
     old, new = executed_pair(program, metric)
-    if old.known == new.known:
+    if old.is_same(new):
         return
     executed = f",{PER_CALL}" if differs_from_text(program, metric) else ""
     if old.exact is not None and new.exact is not None:
