@@ -192,6 +192,9 @@ def is_bytes(metric: str) -> bool:
 # ---- mistakes
 
 
+_LONGEST_WORD = 200  # the time grows with the square, and nobody mistypes a longer one
+
+
 def closest(word: str, options: Iterable[str]) -> str:
     """The option a mistyped word most likely means.
 
@@ -206,8 +209,10 @@ def closest(word: str, options: Iterable[str]) -> str:
         >>> closest("tagets", ["modules", "targets"])
         'targets'
     """
-    ranked = sorted((_edits(word.lower(), option.lower()), option) for option in options)
-    return ranked[0][1] if ranked and ranked[0][0] <= max(2, len(word) // 3) else ""
+    most = max(2, len(word) // 3)
+    near = [option for option in options if abs(len(option) - len(word)) <= most and len(word) <= _LONGEST_WORD]
+    ranked = sorted((_edits(word.lower(), option.lower()), option) for option in near)
+    return ranked[0][1] if ranked and ranked[0][0] <= most else ""
 
 
 def _edits(a: str, b: str) -> int:
@@ -296,7 +301,10 @@ def _whole(least: int) -> Kind:
 def _number(value: object, where: str) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < float("inf"):
         raise wrong(value, where, "a number of at least 0")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise wrong(value, where, "a number of at least 0") from None
 
 
 def _share(value: object, where: str) -> float:

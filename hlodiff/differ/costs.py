@@ -336,9 +336,9 @@ def _summed(
     """
     import networkx as nx
 
-    asked = {
-        node for one in dict.fromkeys(wanted) for node in (one, *(nx.ancestors(calls, one) if one in calls else ()))
-    }
+    asked = set(wanted)
+    callers = calls.reverse(copy=False)
+    asked |= {node for layer in nx.bfs_layers(callers, [one for one in asked if one in calls]) for node in layer}
     runs = {entry: _Runs(1)}
     for caller in nx.topological_sort(nx.subgraph_view(calls, filter_node=asked.__contains__)):
         outer = runs.get(caller)

@@ -22,6 +22,10 @@ from hlodiff.hlo.model import Frame, Instruction, Module
 _FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota", "bitcast", "reshape", "convert"])
 
 
+# Calls in calls: no program that JAX made has so many, and a long chain would be walked for each edit below it.
+_LONGEST_CHAIN = 250
+
+
 class Stack(NamedTuple):
     """Python frames, innermost first, the user's own one, and whether that is no library's."""
 
@@ -123,12 +127,14 @@ class Origins:
         return f"{outer}/{own.op_name}" if outer and own.op_name else own.op_name or outer
 
     def _chain(self, computation: int, instruction: int) -> list[Instruction]:
-        """The instruction and the calls that lead to it, nearest first."""
+        """The instruction and the nearest calls that lead to it, nearest first."""
         if self._callers is None:
             self._callers = _first_callers(self.module)
         chain = [self.module.computations[computation].instructions[instruction]]
         seen = {computation}
-        while (caller := self._callers.get(computation)) is not None and caller[0] not in seen:
+        while (caller := self._callers.get(computation)) is not None and len(chain) < _LONGEST_CHAIN:
+            if caller[0] in seen:
+                break
             computation = caller[0]
             seen.add(computation)
             chain.append(self.module.computations[computation].instructions[caller[1]])

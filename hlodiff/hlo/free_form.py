@@ -30,6 +30,8 @@ from hlodiff.hlo.infer_shape import infer_shape
 MAX_CHARACTERS = 32 * 1024**2
 # Tuples in tuples, instructions in operands, computations in attributes: XLA's parser has a limit of the same kind.
 _MAX_DEPTH = 100
+# Characters of shapes that a text leaves out: tuples of tuples double with each instruction.
+_LARGEST_INFERRED, _INFERRED_PER_CHARACTER = 1024**2, 32
 _NUMBER = re.compile(r"-?\d+$")
 _VERBATIM = frozenset(["constant", "parameter"])
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -162,6 +164,7 @@ class _Rewriter:
         self.lines: list[tuple[str, Row]] = []
         self.names: set[str] = set()
         self.roots: dict[str, str] = {}  # the shape of each computation's root
+        self.inferred_size = 0
         self.token = self.read_token(0)
 
     # --- Tokens.
@@ -396,7 +399,14 @@ class _Rewriter:
     def inferred(self, body: _Body, name: str, opcode: Token, operands: list[tuple[str, int]], attributes: str) -> str:
         """The shape of an instruction that is written without."""
         known = [body.shapes.get(operand, "") for operand, _ in operands]
-        if shape := infer_shape(opcode.text, known, attributes, self.roots):
+        try:
+            shape = infer_shape(opcode.text, known, attributes, self.roots)
+        except UnknownType as error:  # tuples in tuples, one deeper with each instruction
+            raise self.error(f"the shape that is left out is {error}", opcode.start) from None
+        if shape:
+            self.inferred_size += len(shape)
+            if self.inferred_size > _LARGEST_INFERRED + _INFERRED_PER_CHARACTER * len(self.text):
+                raise self.error("the shapes that are left out would be far longer than the text", opcode.start)
             return shape
         for operand, offset in operands:
             if operand not in body.shapes:

@@ -17,14 +17,14 @@ from hlodiff.hlo.model import Layout, Module, Shape
 # tools: backend configurations, frontend attributes and op names hold braces, commas and escaped quotes in strings.
 
 # What never closes is one token up to the end: looked for again at each quote, it would take quadratic time.
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}()\[\],]|/\*(?:.*?\*/|.*)', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}()\[\],]|/\*(?:.*?\*/|.*)', re.DOTALL)
 _OPENING, _CLOSING = frozenset("{(["), frozenset("})]")
 _PARTNER = {"{": "}", "(": ")", "[": "]"}
-_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*+"?)|/\*(?:.*?\*/|.*)|//[^\n]*', re.DOTALL)
+_COMMENT = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+"?)|/\*(?:.*?\*/|.*)|//[^\n]*', re.DOTALL)
 # What XLA's lexer sees: (1) a word (`%` and colon included), a string or one mark; otherwise blanks or a comment.
 FREE_TOKEN = re.compile(
     r"""\s*+(?:/\*(?:.*?\*/|.*)|//[^\n]*+
-    |(%?(?:[\w.?~+]|-(?!>))++|"(?:[^"\\]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|->|[^\s]))""",
+    |(%?(?:[\w.?~+]|-(?!>))++|"[^"\\]*+(?:\\.[^"\\]*+)*+"|'(?:[^'\\\n]|\\.)*+'|->|[^\s]))""",
     re.DOTALL | re.VERBOSE,
 )
 # The tables before the first computation.
@@ -95,7 +95,7 @@ def _closes(string: str) -> bool:
     )
 
 
-_HEADER_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}()\[\]\n]', re.DOTALL)
+_HEADER_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}()\[\]\n]', re.DOTALL)
 
 
 def header_end(text: str, start: int) -> int:
@@ -122,7 +122,7 @@ def open_brackets(line: str) -> int:
     return sum(kind in _OPENING for kind in kinds) - sum(kind in _CLOSING for kind in kinds)
 
 
-_STRING_IN_LINE = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_STRING_IN_LINE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
 
 def open_string(line: str) -> int:
@@ -146,8 +146,8 @@ def without_comments(text: str) -> str:
     return _COMMENT.sub(lambda m: m.group(1) or "", text) if "/*" in text or "//" in text else text
 
 
-_BLANKS = re.compile(r'("(?:[^"\\]|\\.)*+"?)|(?:\s|/\*(?:.*?\*/|.*)|//[^\n]*)++', re.DOTALL)
-_AT_BRACKET = re.compile(r'("(?:[^"\\]|\\.)*+"?)|(?<=[{(\[]) | (?=[})\]])', re.DOTALL)
+_BLANKS = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+"?)|(?:\s|/\*(?:.*?\*/|.*)|//[^\n]*)++', re.DOTALL)
+_AT_BRACKET = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+"?)|(?<=[{(\[]) | (?=[})\]])', re.DOTALL)
 
 
 def squeeze(text: str) -> str:
@@ -156,7 +156,7 @@ def squeeze(text: str) -> str:
     return _AT_BRACKET.sub(lambda m: m[1] or "", plain)
 
 
-_LONG_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*+"?|(\d{400})', re.DOTALL)
+_LONG_NUMBER = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|(\d{400})', re.DOTALL)
 
 
 def has_long_number(text: str) -> bool:
@@ -295,10 +295,10 @@ def print_shape(shape: Shape) -> str:
         return "(" + ", ".join(map(print_shape, shape.tuple_shapes)) + ")"
     if not shape.is_array and shape.element_type not in _NO_ARRAY:
         return shape.element_type
-    sizes = []
-    for index, size in enumerate(shape.dimensions):
-        text = "?" if size < 0 else str(size)
-        sizes.append("<=" + text if index in shape.dynamic and size >= 0 else text)
+    sizes = ["?" if size < 0 else str(size) for size in shape.dimensions]
+    for index in shape.dynamic:
+        if shape.dimensions[index] >= 0:
+            sizes[index] = "<=" + sizes[index]
     layout = "" if shape.layout is None else "{" + print_layout(shape.layout) + "}"
     return f"{shape.element_type}[{','.join(sizes)}]{layout}"
 
@@ -320,7 +320,8 @@ def print_layout(layout: Layout) -> str:
     return f"{order}:{rest}" if rest else order
 
 
-_STRING = r'"(?:[^"\\]|\\.)*"'
+# Possessive: one step back for each character would take 150 bytes of memory for each.
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 # --- Every form that XLA has printed: for the parser.
 

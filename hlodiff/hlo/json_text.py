@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 _MAX_DEPTH = 100
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]+|[\]}]+', re.DOTALL)
+_BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]+|[\]}]+', re.DOTALL)
 
 
 def load_json(text: str) -> Any:

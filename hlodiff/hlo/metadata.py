@@ -15,7 +15,7 @@ from hlodiff.hlo.grammar import unquote
 from hlodiff.hlo.model import Frame
 
 _ROW = re.compile(r"(\d{1,18}) (.*)")
-_PAIR = re.compile(r'(?<!\w)([A-Za-z_]\w*+)=("(?:[^"\\]|\\.)*"|\{[^{}]*\}|[^\s{}"]+)')
+_PAIR = re.compile(r'(?<!\w)([A-Za-z_]\w*+)=("[^"\\]*+(?:\\.[^"\\]*+)*+"|\{[^{}]*\}|[^\s{}"]+)')
 _NUMBER = re.compile(r"(\w+)=(\d{1,18})(?!\d)")
 
 

@@ -19,7 +19,7 @@ from hlodiff.interrupts import deferred
 _INSTALL = "pip install 'jaxlib>=0.7.1'"
 # Regions, types and locations nested deeper end the process: MLIR reads them by recursion.
 _DEPTH = 200
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|//[^\n]*|->|[(\[{<]+|[)\]}>]+', re.DOTALL)
+_BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|//[^\n]*|->|[(\[{<]+|[)\]}>]+', re.DOTALL)
 _CONFLICT = re.compile(r"^(<<<<<<< |=======$|>>>>>>> )", re.MULTILINE)
 
 
@@ -106,7 +106,7 @@ def parse_mlir(text: str, path: str = "") -> Any:
         >>> parse_mlir("module @m {}").operation.name
         'builtin.module'
     """
-    if (conflict := _CONFLICT.search(text)) and "<<<<<<< " in text:
+    if "<<<<<<< " in text and (conflict := _CONFLICT.search(text)):
         raise _conflict_error(text, conflict.start(), path)
     refuse_deep(text, path)
     try:

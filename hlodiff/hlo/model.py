@@ -233,13 +233,18 @@ class Module:
         return sum(len(c.instructions) for c in self.computations)
 
     def stack(self, frame: int) -> tuple[Frame, ...]:
-        """The Python call stack of a frame, innermost first; () for -1. A cycle in a damaged table ends it."""
+        """The Python call stack of a frame, innermost first; () for -1. A cycle in a damaged table ends it.
+
+        Beyond 250 frames it is cut: a table may chain as many as it has lines, and each instruction may name the last.
+        """
         seen: dict[int, Frame] = {}
-        while 0 <= frame < len(self.frames) and frame not in seen:
+        while 0 <= frame < len(self.frames) and frame not in seen and len(seen) < _DEEPEST_STACK:
             seen[frame] = self.frames[frame]
             frame = self.frames[frame].parent
         return tuple(seen.values())
 
+
+_DEEPEST_STACK = 250
 
 # In XLA these belong to the configuration of a module, of which its proto holds nothing.
 _OF_CONFIG = ("alias_passthrough_params", "num_partitions", "replica_count")

@@ -412,8 +412,10 @@ _Header = tuple[str, tuple[tuple[str, str], ...]]
 
 def _head_of(text: str, path: str, places: Places | None) -> tuple[_TextReader, _Header, tuple[Span, ...] | None]:
     """Read what stands before the first computation, and find where each of them lies."""
-    start = text.find("\n}", header_end(text, max(text.find("HloModule"), 0)))
-    reader = _TextReader(path, text[: max(start, 0)].split("\n"), AttributeReader({}, FrameTable()), places=places)
+    header = header_end(text, max(text.find("HloModule"), 0))
+    start = text.find("\n}", header)
+    head = text[: start if start >= 0 else header]
+    reader = _TextReader(path, head.split("\n"), AttributeReader({}, FrameTable()), places=places)
     name, attributes, number = _read_module_line(reader)
     number = _read_tables(reader, number)
     first = sum(len(line) + 1 for line in reader.lines[: number - 1])

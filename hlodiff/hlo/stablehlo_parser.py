@@ -103,16 +103,17 @@ def type_text(shape: Shape) -> str:
         return f"tuple<{', '.join(map(type_text, shape.tuple_shapes))}>"
     if not shape.is_array:
         return shape.element_type
-    sizes = ["?" if n in shape.dynamic else str(size) for n, size in enumerate(shape.dimensions)]
+    dynamic = set(shape.dynamic)
+    sizes = ["?" if n in dynamic else str(size) for n, size in enumerate(shape.dimensions)]
     element = _TO_MLIR.get(shape.element_type, shape.element_type)
     encoding = shape.layout.other if shape.layout else ""
     if any(shape.dimensions[n] >= 0 for n in shape.dynamic):
-        bounds = [str(size) if n in shape.dynamic and size >= 0 else "?" for n, size in enumerate(shape.dimensions)]
+        bounds = [str(size) if n in dynamic and size >= 0 else "?" for n, size in enumerate(shape.dimensions)]
         encoding = f"#stablehlo.bounds<{', '.join(bounds)}>"
     return f"tensor<{'x'.join([*sizes, element])}{', ' + encoding if encoding else ''}>"
 
 
-_TYPE_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|->|>=|[<>(){}\[\],]', re.DOTALL)
+_TYPE_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|->|>=|[<>(){}\[\],]', re.DOTALL)
 
 
 def split(text: str) -> list[str]:
@@ -138,8 +139,10 @@ def split(text: str) -> list[str]:
 
 _ALIAS = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
 _TRAILING = re.compile(r" loc\((#loc\d*)\)$")
-_STRING_OR_LOC = re.compile(r'"(?:[^"\\]|\\.)*"| loc\(')
-_TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|#loc\d*|callsite|fused|unknown|at\b|to\b|[A-Za-z_]+|\d+|.)', re.DOTALL)
+_STRING_OR_LOC = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"| loc\(')
+_TOKEN = re.compile(
+    r'\s*("[^"\\]*+(?:\\.[^"\\]*+)*+"|#loc\d*|callsite|fused|unknown|at\b|to\b|[A-Za-z_]+|\d+|.)', re.DOTALL
+)
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
 
 
@@ -339,7 +342,7 @@ def _unescape(text: str) -> str:
 
 _FUNCTION_KEYS = ("sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs")
 _RESOURCES = re.compile(r"^\{-#.*^#-\}", re.MULTILINE | re.DOTALL)
-_SYMBOLS = re.compile(r'@(?:"(?:[^"\\]|\\.)*"|[\w.$-]+)')
+_SYMBOLS = re.compile(r'@(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\w.$-]+)')
 _DEBUG = re.compile(r'\bloc\((?:"|#loc\d*\)|callsite\(|fused[<\[]|unknown\))')
 _NAME = re.compile(r"\s*%([\w.$-]+)")
 

@@ -210,7 +210,7 @@ def canonical_sharding(value: str, depth: int = 0) -> str:
     return f"{{devices=[{match.group(1)}]{ids}{' ' + rest if rest else ''}}}"
 
 
-_REFERENCE = re.compile(r'"(?:[^"\\]|\\.)*"|@([\w.$-]+)|@"((?:[^"\\]|\\.)*)"')
+_REFERENCE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|@([\w.$-]+)|@"((?:[^"\\]|\\.)*)"')
 _AXIS = re.compile(r'"((?:[^"\\]|\\.)*)"=(\d+)')
 _PREFIX = "sdy.mesh @"
 

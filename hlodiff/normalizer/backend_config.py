@@ -279,7 +279,7 @@ def split_backend_config(text: str) -> tuple[str, str]:
 MARK = "hlodiff:"
 _BODY = re.compile(r"(\\22body\\22:\s*\\22)([A-Za-z0-9+/=]{16,})(?=\\22)")
 _BYTECODE = re.compile(r'\b(ir|module) = "(ML\\EFR(?:[^"\\]|\\.)*)"')
-_STRING = r'"(?:[^"\\]|\\.)*"'
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 # `kernel_hash` is taken over the bytes with their debug info; `name` is the Python function's.
 _HASH_AND_NAME = rf"\b(?:kernel_hash|name) = {_STRING}"
 _EMPTY_METADATA = r'\bkernel_metadata = "\{\}"'

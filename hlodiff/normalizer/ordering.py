@@ -41,7 +41,7 @@ def legal_order(computation: Computation, hashes: Sequence[str] = ()) -> list[in
 
     order = postorder((computation.root,), needed, before=computation.parameters())
     if len(order) < len(computation.instructions):
-        sinks = sorted(_sinks(computation), key=lambda n: _sink_key(computation, n, hashes))
+        sinks = _by_content(computation, _sinks(computation), hashes)
         order = postorder((*sinks, *range(len(computation.instructions))), needed, before=order)
     return order
 
@@ -59,12 +59,33 @@ def _sinks(computation: Computation) -> list[int]:
     ]
 
 
-def _sink_key(computation: Computation, position: int, hashes: Sequence[str]) -> tuple[str, ...]:
-    """The instruction and two levels of operands; instructions that are equal up to there keep their printed order."""
-    it = computation.instructions[position]
-    operands = [computation.instructions[o] for o in it.operands]
-    further = [computation.instructions[o] for operand in operands for o in operand.operands]
-    return tuple(part for one in (it, *operands, *further) for part in _own(one, hashes))
+def _by_content(computation: Computation, sinks: Sequence[int], hashes: Sequence[str]) -> list[int]:
+    """In the order of the instruction and two levels of operands; what is equal up to there keeps its printed order.
+
+    Where that is more than any program has, as of thousands of elements of one wide tuple, one level.
+    """
+    instructions = computation.instructions
+    own: dict[int, tuple[str, ...]] = {}
+
+    def looked_at(position: int) -> int:
+        operands = instructions[position].operands
+        return 1 + len(operands) + sum(len(instructions[o].operands) for o in operands)
+
+    levels = 2 if sum(map(looked_at, sinks)) <= _MOST_LOOKED_AT else 1
+
+    def key(position: int) -> tuple[str, ...]:
+        operands = instructions[position].operands
+        further = [o for operand in operands for o in instructions[operand].operands] if levels == 2 else []
+        near = (position, *operands, *further)
+        for one in near:
+            if one not in own:
+                own[one] = _own(instructions[one], hashes)
+        return tuple(part for one in near for part in own[one])
+
+    return sorted(sinks, key=key)
+
+
+_MOST_LOOKED_AT = 2_000_000
 
 
 def _own(it: Instruction, hashes: Sequence[str]) -> tuple[str, ...]:

@@ -372,7 +372,7 @@ def _without_collisions(nodes: Sequence[_Node], names: list[str]) -> list[str]:
     return names
 
 
-_NAMES = re.compile(r'"(?:[^"\\]|\\.)*"')
+_NAMES = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 
 
 def sort_sets(module: Module) -> tuple[Module, int]:

@@ -20,6 +20,12 @@ _LINE = b"stale: merge  # both sides had changed it and ours was kept; `hlodiff 
 _MARKED = re.compile(rb"^stale:", re.MULTILINE)
 # Seven, or more in a merge of merges and with `conflict-marker-size`; a side need not have a name.
 _CONFLICT = re.compile(rb"^(?:(?:<{7,}|>{7,}|\|{7,})(?: |\r?$)|={7,}\r?$)", re.MULTILINE)
+_IN_CONFLICT = (b"<" * 7, b">" * 7, b"|" * 7, b"=" * 7)
+
+
+def _conflict(content: bytes) -> re.Match[bytes] | None:
+    """Where a conflict begins. The expression looks at each line, so it is only asked where a mark is there."""
+    return _CONFLICT.search(content) if any(mark in content for mark in _IN_CONFLICT) else None
 
 
 class StaleError(StoreError):
@@ -58,7 +64,7 @@ def refuse_conflict(content: bytes, where: str, hint: str) -> None:
     Raises:
         StaleError: it does, with the line.
     """
-    found = _CONFLICT.search(content)
+    found = _conflict(content)
     if found:
         line = content.count(b"\n", 0, found.start()) + 1
         what = "holds git conflict markers: it is neither side, so the snapshot is stale"
@@ -106,7 +112,7 @@ def is_stale(tree: Tree, names: Iterable[str]) -> bool:
             content = tree.read([name]).get(name, b"")
         except StoreError:
             continue
-        if _CONFLICT.search(content) or (name.endswith(".yaml") and _MARKED.search(content)):
+        if _conflict(content) or (name.endswith(".yaml") and _MARKED.search(content)):
             return True
     return False
 
@@ -254,6 +260,8 @@ def source_problem(tree: Tree, key: Key, snapshot: Snapshot) -> str:
     return "" if _fits(snapshot) else "belongs to other programs than those beside it"
 
 
+# Normalized programs pack to between a fifth and a thirtieth; gzip could do a thousandth, of blank lines.
+_SMALL, _MOST_PACKED = 16 * 1024 * 1024, 100
 _NAME = re.compile(r"[\w.\-]+")
 
 
@@ -287,14 +295,14 @@ def unpack(packed: bytes, where: str, limit: int = 0) -> bytes:
     Raises:
         StoreError: damaged, or larger than any program.
     """
-    limit = limit or LARGEST
+    limit = min(limit or LARGEST, _SMALL + _MOST_PACKED * len(packed))
     unpacker = zlib.decompressobj(wbits=31)
     try:
         content = unpacker.decompress(packed, limit)
     except zlib.error as error:
         raise StoreError(f"is damaged: {error}", where=where) from None
     if not unpacker.eof:
-        what = "unpacks to more than any program has" if len(content) >= limit else "is cut off"
+        what = "unpacks to more than any program of its size has" if len(content) >= limit else "is cut off"
         raise StoreError(what, where=where)
     return content
 
