@@ -952,6 +952,7 @@ def _find(start: Path) -> tuple[Path | None, Mapping[str, object]]:
 # A dotted key; reading one of n parts takes Python n * n steps.
 _DOTTED_KEY = re.compile(r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')(?:\s*+\.\s*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+'))*+""")
 _MAX_PARTS = 100
+_LARGEST_FILE = 16 * 1024**2
 
 
 def _toml(text: str) -> dict[str, Any]:
@@ -965,12 +966,17 @@ def _toml(text: str) -> dict[str, Any]:
 
 def _table(file: Path) -> Mapping[str, object] | None:
     try:
+        if file.stat().st_size > _LARGEST_FILE:
+            raise ValueError(f"larger than {_LARGEST_FILE >> 20} MiB")
         tool = _toml(file.read_bytes().decode()).get("tool", {})
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"not valid TOML: {error}", where=os.path.relpath(file)) from None
     except RecursionError:
         raise ConfigError("not valid TOML: tables or lists are nested too deep", where=os.path.relpath(file)) from None
-    except (OSError, ValueError) as error:  # also numbers of more digits than Python converts
+    except OSError as error:
+        what, hint = f"cannot be read: {error.strerror or error}", "make it a readable file"
+        raise ConfigError(what, where=os.path.relpath(file), hint=hint) from None
+    except ValueError as error:  # also numbers of more digits than Python converts
         raise ConfigError(f"cannot be read: {error}", where=os.path.relpath(file)) from None
     table = tool.get("hlodiff") if isinstance(tool, dict) else None
     if table is not None and not isinstance(table, dict):

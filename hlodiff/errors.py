@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import traceback
 from pathlib import Path
@@ -136,6 +137,12 @@ class ForgeError(HlodiffError):
     """GitHub or GitLab did not answer as expected, or what a run has uploaded there cannot be used."""
 
 
+def _is_closed(folder: Path) -> bool:
+    """Whether what is in a folder cannot be reached: the system names a file in it, which need not exist."""
+    effective = os.access in os.supports_effective_ids
+    return os.path.lexists(folder) and not os.access(folder, os.X_OK, effective_ids=effective)
+
+
 def expected_error(error: Exception) -> HlodiffError:
     """An error of ours as it is, and any other one as a bug in hlodiff.
 
@@ -157,8 +164,12 @@ def expected_error(error: Exception) -> HlodiffError:
     if os.environ.get("HLODIFF_TRACEBACK"):
         raise error
     if isinstance(error, OSError) and error.errno is not None:  # the system refuses something, whose name it gives
-        where = str(error.filename2 or error.filename or "")
-        return HlodiffError(f"cannot be used: {error.strerror}" if where else str(error.strerror), where=where)
+        where, hint = str(error.filename2 or error.filename or ""), ""
+        closed = next((folder for folder in reversed(Path(where).parents) if _is_closed(folder)), None)
+        if where and error.errno == errno.EACCES and closed is not None:
+            where, hint = str(closed), "make the folder readable"
+        what = f"cannot be used: {error.strerror}" if where else str(error.strerror)
+        return HlodiffError(what, where=where, hint=hint)
     frames = traceback.extract_tb(error.__traceback__)
     at = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     words = str(error).split("\n")[0][:300]

@@ -205,6 +205,33 @@ def test_what_is_no_plain_file_of_a_bounded_size_is_no_entry(tmp_path: Path, mon
     assert not write_entry(file, KEY, RESULT, STABLEHLO, numbered_places(STABLEHLO)[0])
 
 
+def test_a_long_program_is_read_whole_before_it_is_believed(tmp_path: Path) -> None:
+    """A reader that waits until a computation is used would let a damaged one pass, and the program is not compiled."""
+    more = "".join(f"  %n.{n} = f32[8]{{0}} negate(%x.1)\n" for n in range(3000))
+    whole = COMPILED.replace("  ROOT", f"{more}  ROOT")
+    file = CacheFolder(str(tmp_path), True).file(KEY)
+    assert write_entry(file, KEY, replace(RESULT, text=whole), STABLEHLO, numbered_places(STABLEHLO)[0])
+    assert asked(file) is not None
+    entry = json.loads(zlib.decompress(file.read_bytes()))
+    for old, new in (("negate(%x.1)", "negate(%y.1)"), ("negate(%x.1)", "negate(%x.1"), ("%n.7 =", "%n.7")):
+        damaged = entry | {"compiled": entry["compiled"].replace(old, new, 1)}
+        file.write_bytes(zlib.compress(json.dumps(damaged).encode()))
+        assert asked(file) is None, new
+
+
+def test_only_folders_of_the_cache_are_trimmed(tmp_path: Path) -> None:
+    victim, cache_folder = tmp_path / "victim", tmp_path / "cache"
+    victim.mkdir()
+    cache_folder.mkdir()
+    mine = [victim / f"{KEY}.json.z", victim / ".mine.new"]
+    for file in mine:
+        file.write_text("mine")
+        os.utime(file, (0, 0))
+    (cache_folder / KEY[:2]).symlink_to(victim)
+    trim(cache_folder, 0)
+    assert [file.read_text() for file in mine] == ["mine", "mine"]
+
+
 def test_a_small_file_does_not_fill_the_memory(tmp_path: Path) -> None:
     file = kept(tmp_path)
     packer = zlib.compressobj(9)

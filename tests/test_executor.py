@@ -130,6 +130,11 @@ def program(**files: str) -> CapturedProgram:
         ),
         ([JobResult("one", error=CaptureError("JAX cannot be started"))], "JAX cannot be started"),
         ([JobResult("one")], "the worker one of x returned nothing"),
+        ([{"machine": "one"}], "a worker of x returned what is no result of a capture"),
+        (
+            [JobResult("one", replace(program(), function="g"))],
+            "the worker one of x returned a program that nobody asked it for",
+        ),
     ],
 )
 def test_what_ends_the_run(

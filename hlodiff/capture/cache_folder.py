@@ -74,6 +74,8 @@ def trim(folder: Path, most: int = LARGEST_FOLDER) -> None:
     """
     found: list[tuple[float, int, str]] = []
     for name in _FOLDERS:
+        if (folder / name).is_symlink():  # no folder of ours is one
+            continue
         with contextlib.suppress(OSError), os.scandir(folder / name) as entries:
             for entry in entries:
                 with contextlib.suppress(OSError):

@@ -44,6 +44,7 @@ LARGEST_ENTRY = 64 * 1024**2
 """Bytes of a file; a larger one is neither written nor read."""
 LARGEST_TEXT = 256 * 1024**2
 """Bytes that it may unpack to, as much as a program of a snapshot may have."""
+_SMALL, _MOST_PACKED = 16 * 1024**2, 100  # programs pack to a tenth, blank lines to a thousandth
 
 
 # What compilers and their libraries read beside XLA_FLAGS, LIBTPU_INIT_ARGS and JAX_*.
@@ -126,7 +127,7 @@ class CompileCache:
         if isinstance(compiled, XlaResult):
             if self.folder.write:
                 with contextlib.suppress(OSError):
-                    os.utime(self.folder.file(keys[0]))  # the oldest are deleted first
+                    os.utime(self.folder.file(keys[0]), follow_symlinks=False)  # the oldest are deleted first
             return compiled
         result = xla_result(compiled, lowered)
         if keys and self.folder.write:
@@ -347,7 +348,7 @@ def _content(path: Path) -> bytes | None:
             return None
         packed = stream.read(LARGEST_ENTRY + 1)
     reader = zlib.decompressobj()
-    content = reader.decompress(packed, LARGEST_TEXT)
+    content = reader.decompress(packed, min(LARGEST_TEXT, _SMALL + _MOST_PACKED * len(packed)))
     return content if reader.eof and not reader.unused_data else None
 
 
@@ -384,5 +385,5 @@ def _fits(text: str, stablehlo: str) -> bool:
     name = _NAME.match(stablehlo)
     if name is None or re.match(rf"HloModule {re.escape(name[1])}[, \n]", text) is None:
         return False
-    read_hlo(text)
+    read_hlo(text, at_once=True)
     return True

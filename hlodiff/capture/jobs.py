@@ -202,9 +202,13 @@ def _collected(request: Job, future: Future[JobResult], agreed: _Agreement, runn
         # Of the machines that took it all have died: no other function is to blame.
         what = f"no machine of {running.name} has returned it: {_words(error)}"
         return CaptureFailure(request.function, request.case, request.target, what, "")
+    if not isinstance(result, JobResult):
+        raise CaptureError(f"a worker of {running.name} returned what is no result of a capture")
     answer = agreed.accept(result)
     if answer is None:
         raise CaptureError(f"the worker {result.machine} of {running.name} returned nothing")
+    if (answer.function, answer.case, answer.target) != (request.function, request.case, request.target):
+        raise CaptureError(f"the worker {result.machine} of {running.name} returned a program that nobody asked it for")
     return answer
 
 

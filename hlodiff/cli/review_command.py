@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.cli import options
 from hlodiff.cli.output import color, emit, width
 from hlodiff.config import refuse_in_ci, shown_path
@@ -128,7 +129,8 @@ def command(
     selection = Selection(words, targets, patterns, classes)
     found = find(config, root, selection or Selection(everything=True))
     review = PendingReview(config, root, Freshness(config, folder is not None, any_age))
-    _ReviewWalk(review).walk(found.programs, found.records)
+    with TemporaryFolder() as pages:
+        _ReviewWalk(review, pages).walk(found.programs, found.records)
     decisions = [*review.decisions, *found.broken, *found.left]
     accepted = any(one.status == "accepted" for one in decisions)
     following = f"git add {shown_path(config.snapshots)}" if accepted else "hlodiff check"
@@ -156,11 +158,13 @@ class _ReviewWalk:
 
     Args:
         review: takes the decisions.
+        pages: a temporary folder for what is opened in a browser.
         rest: the decision on everything that is left, once somebody pressed A, R or S.
         stacks: whether reports list whole call stacks.
     """
 
     review: PendingReview
+    pages: str
     rest: str = ""
     stacks: bool = False
 
@@ -227,7 +231,7 @@ class _ReviewWalk:
             if key == "?":
                 click.echo(_HELP)
             elif key == "o" and shown:
-                _open_page(shown)
+                _open_page(shown, self.pages)
             elif key in ("m", "k") and (shown or more):
                 self.stacks ^= key == "k"
                 text = _text(replace(shown, all=key == "m", stacks=self.stacks)) if shown else more
@@ -250,11 +254,11 @@ def _page(text: str) -> None:
         click.echo_via_pager(text, color=color())
 
 
-def _open_page(report: Report) -> None:
+def _open_page(report: Report, folder: str) -> None:
     """The page of what is asked about, in a browser."""
-    with tempfile.NamedTemporaryFile("w", suffix=".html", prefix="hlodiff-", delete=False, encoding="utf-8") as file:
+    with tempfile.NamedTemporaryFile("w", suffix=".html", dir=folder, delete=False, encoding="utf-8") as file:
         file.write(to_form(report, "html"))
-    click.echo(f"page: {file.name}")
+    click.echo(f"page, until the review ends: {file.name}")
     click.launch(file.name)
 
 

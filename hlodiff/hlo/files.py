@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
+import stat
 import zlib
 from os import PathLike, fspath
 from pathlib import Path
@@ -39,14 +41,37 @@ def read(path: str | PathLike[str]) -> Module:
         >>> read("compiled.hlo").entry_computation.name  # doctest: +SKIP
         'main'
     """
+    return read_bytes(content_of(path), path=fspath(path))
+
+
+def content_of(path: str | PathLike[str]) -> bytes:
+    """The bytes of a file or pipe; never more than are read of a program.
+
+    Args:
+        path: links are followed.
+
+    Raises:
+        ReadError: it is missing, too large, or a device: those may never end.
+    """
     name = fspath(path)
     try:
-        if Path(name).stat().st_size > MAX_BYTES:
-            raise ReadError(f"larger than {MAX_BYTES} bytes", path=name)
-        data = Path(name).read_bytes()
+        with Path(name).open("rb", buffering=0) as file:
+            about = os.fstat(file.fileno())
+            if stat.S_ISBLK(about.st_mode) or (stat.S_ISCHR(about.st_mode) and not file.isatty()):
+                raise ReadError("is a device, and no program", path=name)
+            if about.st_size > MAX_BYTES:
+                raise ReadError(f"larger than {MAX_BYTES} bytes", path=name)
+            if stat.S_ISREG(about.st_mode):
+                return file.readall()
+            parts, size = [], 0
+            while part := file.read(1 << 20):
+                parts.append(part)
+                size += len(part)
+                if size > MAX_BYTES:
+                    raise ReadError(f"larger than {MAX_BYTES} bytes", path=name)
+            return b"".join(parts)
     except OSError as error:
         raise ReadError(error.strerror or str(error), path=name) from None
-    return read_bytes(data, path=name)
 
 
 def read_bytes(data: bytes, *, path: str = "") -> Module:
@@ -81,7 +106,7 @@ def text_of(path: str | PathLike[str]) -> str:
     """
     name = fspath(path)
     module = read(name)  # also says what is wrong with the file
-    data = Path(name).read_bytes()
+    data = content_of(name)
     text = _decode(_unpack(data, name) if data[:2] == b"\x1f\x8b" else data)
     if text is not None and "\0" not in text[:4096] and not name.removesuffix(".gz").endswith(".pb"):
         return text

@@ -469,10 +469,14 @@ def _is_inside_name(character: str) -> bool:
 _TRUNCATED = "the file may be cut off: HLO prints ENTRY last; capture or dump it again"
 
 
+# What the first line of a computation does not begin with.
+_NO_HEAD = ("", " ", "\t", "}", "/")
+
+
 def _computation_names(lines: list[str]) -> dict[str, int]:
     names: dict[str, int] = {}
     for line in lines:
-        if line[:1] not in ("", " ", "\t", "}", "/") and line.rstrip().endswith("{"):
+        if line[:1] not in _NO_HEAD and line.rstrip().endswith(("{", "*/")):
             match = COMPUTATION_HEAD.match(line)
             if match:
                 names.setdefault(match.group(2), len(names))
@@ -548,7 +552,7 @@ def _read_tables(reader: _TextReader, number: int) -> int:
 def _read_computation(reader: _TextReader, number: int) -> int:
     line = reader.lines[number - 1]
     _refuse_conflict(reader, number, line)
-    match = COMPUTATION_HEAD.match(line) if line[:1] not in (" ", "\t", "}") else None
+    match = COMPUTATION_HEAD.match(line) if line[:1] not in _NO_HEAD else None
     if match is None:
         raise reader.error("expected the head of a computation: `%name (parameters) -> shape {`", number, 1)
     if reader.tails.computations[match.group(2)] != reader.computations_before + len(reader.done):

@@ -64,8 +64,27 @@ def refuse_links(root: Path) -> None:
             _refuse_link(folder)
 
 
+def refuse_leading_out(path: Path) -> None:
+    """Raise if a link of a project leads out of it: what it would give to read is nobody's who wrote the project.
+
+    Args:
+        path: a link; one outside of every project is the user's own.
+
+    Raises:
+        StoreError: it does.
+    """
+    top = next((folder for folder in path.absolute().parents if _is_project(folder)), None)
+    if top is not None and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(top)):
+        shown = _shown(path)
+        raise StoreError("is a link that leads out of the project", where=shown, hint=f"git rm {shlex.quote(shown)}")
+
+
 def _is_in_project(path: Path) -> bool:
-    return any(os.path.lexists(folder / name) for folder in path.parents for name in _PROJECT)
+    return any(map(_is_project, path.parents))
+
+
+def _is_project(folder: Path) -> bool:
+    return any(os.path.lexists(folder / name) for name in _PROJECT)
 
 
 def _refuse_link(path: Path) -> None:

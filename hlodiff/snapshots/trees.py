@@ -7,10 +7,11 @@ import stat
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from hlodiff.errors import StoreError
+from hlodiff.snapshots.paths import refuse_leading_out, refuse_links
 
 GIT = ("git", "-c", "safe.bareRepository=explicit")
 """Git, which must take no folder of the work tree for a repository: a pull request could bring one, with its hooks."""
@@ -141,7 +142,8 @@ class FolderTree:
 
     Args:
         root: the folder.
-        links: whether links to files are followed. Never in snapshots: a pull request could make one point anywhere.
+        links: whether links to files are followed. Never in snapshots: a pull request could make one point anywhere. Of
+            a project, those that lead out of it are not followed either.
 
     Example:
         >>> FolderTree(Path("snapshots")).files()  # doctest: +SKIP
@@ -175,11 +177,16 @@ class FolderTree:
         """The bytes of those files that exist.
 
         Raises:
-            StoreError: a file is a link, no regular file, larger than `limit`, or not readable.
+            StoreError: a file is a link or behind one, no regular file, larger than `limit`, or not readable.
         """
         contents: dict[str, bytes] = {}
+        for folder in dict.fromkeys(above for name in names for above in PurePosixPath(name).parents):
+            if folder.parts and (self.root / folder).is_symlink():
+                refuse_links(self.root / folder)
         for name in names:
             path = self.root / name
+            if self.links and path.is_symlink():
+                refuse_leading_out(path)
             try:
                 about = path.stat() if self.links else path.lstat()
             except (FileNotFoundError, NotADirectoryError):

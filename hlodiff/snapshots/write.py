@@ -560,4 +560,5 @@ def clear_errors(root: Path) -> Iterator[None]:
         if where.startswith((f"{git_folder(root)}{os.sep}", f"{root / PARTIAL}{os.sep}")):
             where = str(root)
         what = f"cannot be written: {error.strerror or error}"
-        raise StoreError(what, where=where, hint=repair_of(error, "snapshots")) from None
+        setting = "" if ".hlodiff" in root.parts else "snapshots"
+        raise StoreError(what, where=where, hint=repair_of(error, setting)) from None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -11,7 +12,7 @@ from typing import Literal
 from hlodiff.config import Config, closest, refuse_in_ci, shown_path
 from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.errors import HlodiffError, UsageError
+from hlodiff.errors import HlodiffError, StoreError, UsageError
 from hlodiff.report.lines import json_text, printable
 from hlodiff.report.programs import texts_of
 from hlodiff.report.report import Report
@@ -359,7 +360,8 @@ def accept(
         own, freshness = pending_folder(config), Freshness(config, pending is not None, stale)
         decisions = [*(accept_program(config, one, own, freshness) for one in found.programs), *found.broken]
         decisions += [accept_record(config, one, own, freshness) for one in found.records]
-    tidy_pending(own)
+    with suppress(StoreError):  # what is accepted is recorded
+        tidy_pending(own)
     decisions += found.left
     remaining = len(list_pending(folder)) if pending is None else 0
     statuses = {one.status for one in decisions}
@@ -489,10 +491,19 @@ def accept_program(config: Config, one: PendingProgram, root: Path, freshness: F
     kind = kind_of_program(config, one, base)
     if now == "ready":
         write_snapshot(shown_path(config.snapshots), one.pending.snapshot, config.max_file_bytes)
-    drop_pending(root, one.key)
+    left = _settle(drop_pending, root, one.key)
     if now == "done":
-        return Decision(one.key, "recorded", (), one.id)
-    return Decision(one.key, "accepted", (_KINDS[kind],), one.id)
+        return Decision(one.key, "recorded", left, one.id)
+    return Decision(one.key, "accepted", (_KINDS[kind], *left), one.id)
+
+
+def _settle(drop: Callable[[Path, Key], None], root: Path, key: Key) -> tuple[str, ...]:
+    """Drop what is recorded now from the pending folder; why it stays there, where it cannot be dropped."""
+    try:
+        drop(root, key)
+    except StoreError as error:
+        return (f"still pending, because {error}",)
+    return ()
 
 
 def accept_record(config: Config, one: PendingRecord, root: Path, freshness: Freshness) -> Decision:
@@ -521,12 +532,10 @@ def accept_record(config: Config, one: PendingRecord, root: Path, freshness: Fre
         return Decision(one.key, "refused", changes, one.id)
     if now == "ready":
         replace_text(shown_path(config.snapshots), record_path(one.key), one.text)
-    drop_record(root, one.key)
-    return Decision(one.key, "recorded", (), one.id) if now == "done" else _accepted(one, kind)
-
-
-def _accepted(one: PendingRecord, kind: Kind) -> Decision:
-    return Decision(one.key, "accepted", ("same, with other figures" if kind == "facts" else kind,), one.id)
+    left = _settle(drop_record, root, one.key)
+    if now == "done":
+        return Decision(one.key, "recorded", left, one.id)
+    return Decision(one.key, "accepted", ("same, with other figures" if kind == "facts" else kind, *left), one.id)
 
 
 def reject(one: Key, root: Path, own: str) -> Decision:

@@ -97,7 +97,7 @@ class PendingWriter:
         return CaptureOrigin(inputs.files, self.settings, inputs.packages)
 
     def _keep_problem(self, error: StoreError) -> None:
-        self.problem = self.problem or str(error)
+        self.problem = self.problem or str(error).replace(f"{Path.cwd()}/", "")
 
     def compared(
         self, new: Snapshot, old: Snapshot | None, programs: tuple[ProgramComparison, ...], inputs: Inputs

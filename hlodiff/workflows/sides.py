@@ -201,9 +201,10 @@ def snapshots_folder(project: Path) -> Path:
 
 def _file_program(path: Path, spec: str) -> SideProgram:
     from hlodiff.hlo import read
+    from hlodiff.hlo.files import content_of
 
     stage: Stage = "stablehlo" if path.name.endswith(".mlir") else "compiled"
-    return SideProgram(_stem(path.name), None, stage, lambda: read(spec), spec, path.read_bytes)
+    return SideProgram(_stem(path.name), None, stage, lambda: read(spec), spec, partial(content_of, spec))
 
 
 def _stem(name: str) -> str:

@@ -24,7 +24,7 @@ from hlodiff.capture.availability import OLDEST_JAX, installed_version, is_too_o
 from hlodiff.capture.supervision import die_with_parent
 from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.config import Config, process_environment
-from hlodiff.errors import CaptureError, HlodiffError, UsageError
+from hlodiff.errors import CaptureError, HlodiffError, UsageError, one_line
 from hlodiff.interrupts import install
 from hlodiff.snapshots import FolderTree, Key, list_snapshots, read_snapshot, write_snapshot
 from hlodiff.workflows.capture_side import capture_side, snapshots_of
@@ -172,7 +172,7 @@ def _existing(python: Path | None, folder: Path | None) -> Path | None:
 
 def _made(folder: Path, requirements: Sequence[str]) -> Path:
     """A virtual environment with these versions; everything else comes from the one that runs this."""
-    _LOG.info("installing %s into a temporary environment", " ".join(requirements))
+    _LOG.info("installing %s into a temporary environment", one_line(" ".join(requirements)))
     venv.EnvBuilder(symlinks=True).create(folder)
     interpreter = folder / "bin" / "python"
     site = sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)})

@@ -1,0 +1,124 @@
+"""What a pull request can bring to be read: links, devices, files without end, folders that are closed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hlodiff import errors
+from hlodiff.config import find_and_read
+from hlodiff.errors import ConfigError, HlodiffError, ReadError, StoreError, expected_error
+from hlodiff.hlo import read
+from hlodiff.hlo.files import MAX_BYTES, content_of
+from hlodiff.snapshots import FolderTree, Key, drop_pending, keep_pending, write_snapshot
+from hlodiff.workflows.accept import _settle
+from hlodiff.workflows.sides import open_side
+from tests.test_store import NEW, OLD
+
+HLO = "HloModule m\n\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n"
+
+
+def test_nothing_is_read_behind_a_linked_folder(tmp_path: Path) -> None:
+    project, victim = tmp_path / "project", tmp_path / "victim"
+    write_snapshot(victim, OLD)
+    (project / ".git").mkdir(parents=True)
+    (project / "snapshots").mkdir()
+    (project / "snapshots/step").symlink_to(victim / "step")
+    tree = FolderTree(project / "snapshots")
+    assert tree.files() == ()
+    with pytest.raises(StoreError, match="step: is a link, and links are not followed"):
+        tree.read(["step/cpu/summary.yaml"])
+    # Outside of every project it is the user's own.
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/step").symlink_to(victim / "step")
+    assert FolderTree(tmp_path / "mine").read(["step/cpu/summary.yaml"])
+
+
+def test_a_link_that_leads_out_of_the_project_gives_nothing_to_read(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text(HLO)
+    for folder, followed in (("project/programs", False), ("mine", True)):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / "project/.git").mkdir(exist_ok=True)
+        (tmp_path / folder / "a.hlo").symlink_to(secret)
+        (program,) = open_side(str(tmp_path / folder), tmp_path).programs
+        if followed:
+            assert program.load().name == "m"
+        else:
+            with pytest.raises(StoreError, match="is a link that leads out of the project"):
+                program.load()
+    (tmp_path / "project/programs/b.hlo").write_text(HLO)
+    (tmp_path / "project/programs/a.hlo").unlink()
+    (tmp_path / "project/programs/a.hlo").symlink_to("b.hlo")
+    assert [one.load().name for one in open_side(str(tmp_path / "project/programs"), tmp_path).programs] == ["m", "m"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="devices of Linux")
+def test_a_device_is_no_program(tmp_path: Path) -> None:
+    (tmp_path / "a.hlo").symlink_to("/dev/zero")
+    with pytest.raises(ReadError, match=r"a.hlo: is a device, and no program"):
+        read(tmp_path / "a.hlo")
+    (program,) = open_side(str(tmp_path / "a.hlo"), tmp_path).programs
+    with pytest.raises(ReadError, match="is a device"):
+        program.content()
+
+
+def test_a_pipe_is_read_as_a_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = [sys.executable, "-c", f"import sys; sys.stdout.write({HLO!r})"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert content_of(f"/dev/fd/{process.stdout.fileno()}").decode() == HLO
+    file = tmp_path / "a.hlo"
+    file.write_text(HLO)
+    assert content_of(file).decode() == HLO
+    os.truncate(file, MAX_BYTES + 1)  # sparse
+    with pytest.raises(ReadError, match="larger than"):
+        content_of(file)
+
+
+def test_a_configuration_has_a_bounded_size(tmp_path: Path) -> None:
+    file = tmp_path / "pyproject.toml"
+    file.write_text("[tool.hlodiff]\n")
+    os.truncate(file, 1 << 40)
+    with pytest.raises(ConfigError, match="cannot be read: larger than 16 MiB"):
+        find_and_read(file, dict)
+
+
+def test_a_closed_folder_is_named_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system names the file in it, which need not exist."""
+    monkeypatch.setattr(errors, "_is_closed", lambda folder: str(folder) == "snapshots")
+    error = expected_error(PermissionError(13, "Permission denied", "snapshots/.partial"))
+    assert error.render() == "snapshots: cannot be used: Permission denied\nhint: make the folder readable"
+    other = expected_error(PermissionError(13, "Permission denied", "elsewhere/x"))
+    assert other.render() == "elsewhere/x: cannot be used: Permission denied"
+
+
+def test_a_program_that_is_accepted_and_stays_pending_is_said_to_be(tmp_path: Path) -> None:
+    def refuse(root: Path, key: Key) -> None:
+        raise StoreError("cannot be written: Permission denied", where=".hlodiff/pending")
+
+    said = ("still pending, because .hlodiff/pending: cannot be written: Permission denied",)
+    assert _settle(refuse, tmp_path, NEW.key) == said
+    keep_pending(tmp_path / "pending", NEW, None, "new")
+    assert _settle(drop_pending, tmp_path / "pending", NEW.key) == ()
+    assert FolderTree(tmp_path / "pending").files() == (".gitignore",)
+
+
+def test_only_a_full_snapshots_folder_can_be_moved_by_its_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, hinted in (("snapshots", True), (".hlodiff/pending", False)):
+        keep_pending(tmp_path / folder, NEW, None, "new")
+
+        def refuse(*_: object) -> None:
+            raise PermissionError(13, "Permission denied", "there")
+
+        monkeypatch.setattr("hlodiff.snapshots.write.place_below", refuse)
+        with pytest.raises(HlodiffError) as error:
+            drop_pending(tmp_path / folder, NEW.key)
+        monkeypatch.undo()
+        assert ("set `snapshots`" in error.value.hint) == hinted
