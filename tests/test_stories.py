@@ -8,7 +8,7 @@ import hlodiff
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.report.report import Report, ToolchainChange
 from hlodiff.report.sections import format_causes
-from hlodiff.report.stories import emitter_stories, stories
+from hlodiff.report.stories import compiler_stories, stories
 from hlodiff.report.text import to_terminal
 from hlodiff.report.view_builder import build_view
 from tests.pass_dumps import dump
@@ -177,9 +177,9 @@ def test_fusions_of_another_kind_are_counted_where_the_compiler_alone_changed_th
     config = 'kCustom, backend_config={"fusion_config":{"kind":"__ynn_fusion"}}'
     found = hlodiff.diff(hlodiff.read_text(FUSED.format("kLoop")), hlodiff.read_text(FUSED.format(config)))
     words = "1 fusion is of kind __ynn_fusion now"
-    assert list(emitter_stories(found)) == [words]
+    assert list(compiler_stories(found)) == [words]
     back = hlodiff.diff(hlodiff.read_text(FUSED.format(config)), hlodiff.read_text(FUSED.format("kLoop")))
-    assert list(emitter_stories(back)) == []
+    assert list(compiler_stories(back)) == []
     program = ProgramComparison("f", "cpu", "compiled", "changed", found)
     reports = [Report("diff", "a", "b", (replace(program, by_compiler=known),)) for known in (True, False)]
     sentences = [build_view(report).functions[0].sentence for report in reports]
@@ -217,3 +217,27 @@ def test_a_donation_that_no_output_uses_is_named() -> None:
     old = program(DONATED, ", input_output_alias={ {}: (0, {}, may-alias) }")
     new = program(DONATED, ", buffer_donor={ (0, {}) }")
     assert said(old, new) == ["1 argument is still donated, but no output uses the memory now: cache['keys']"]
+
+
+BRANCHES = """HloModule m
+
+%same {{
+  ROOT %p.0 = f32[8]{{0}} parameter(0)
+}}
+
+%other {{
+  %p.1 = f32[8]{{0}} parameter(0)
+  ROOT %n.2 = f32[8]{{0}} negate(%p.1)
+}}
+
+ENTRY %e {{
+  %p.3 = s32[] parameter(0)
+  %p.4 = f32[8]{{0}} parameter(1)
+  ROOT %c.5 = f32[8]{{0}} conditional(%p.3, %p.4, %p.4), branch_computations={{{}}}
+}}
+"""
+
+
+def test_branches_in_another_order_are_said() -> None:
+    old, new = (hlodiff.read_text(BRANCHES.format(order)) for order in ("%same, %other", "%other, %same"))
+    assert list(compiler_stories(hlodiff.diff(old, new))) == ["the branches of 1 conditional are in another order"]

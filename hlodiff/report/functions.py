@@ -25,7 +25,7 @@ from hlodiff.report.programs import ProgramText, ReportTexts, differs
 from hlodiff.report.report import Report
 from hlodiff.report.rows import by_how_much
 from hlodiff.report.sections import format_cost, format_settings
-from hlodiff.report.stories import RESHARDED, constant_stories, emitter_stories, interface_stories
+from hlodiff.report.stories import RESHARDED, compiler_stories, constant_stories, interface_stories
 from hlodiff.report.verdict import deciding, format_short
 from hlodiff.report.view import (
     ChangedLine,
@@ -127,7 +127,7 @@ def _function(
         name=name,
         verdict=verdict,
         sentence="; ".join(
-            filter(None, (sentence, _large_constants(own, report, sentence), _emitters(own, report), cause or at))
+            filter(None, (sentence, _large_constants(own, report, sentence), _by_compiler(own, report), cause or at))
         ),
         largest=largest,
         what=_what([report.programs[n] for n in numbers], stages),
@@ -645,11 +645,11 @@ def _interface(own: Iterable[ProgramText], report: Report) -> str:
     return next((words for diff in written if diff for words in interface_stories(diff)), "")
 
 
-def _emitters(own: Iterable[ProgramText], report: Report) -> str:
-    """Fusions of another kind where the compiler alone changed the program: no number says so, and it is the cause."""
+def _by_compiler(own: Iterable[ProgramText], report: Report) -> str:
+    """What the compiler decided in another way, where it alone changed the program: no number says so."""
     programs = (report.programs[number] for text in own for number in text.programs[:1])
     diffs = (program.diff for program in programs if program.by_compiler)
-    return next((words for diff in diffs if diff for words in emitter_stories(diff)), "")
+    return next((words for diff in diffs if diff for words in compiler_stories(diff)), "")
 
 
 def _large_constants(own: Iterable[ProgramText], report: Report, said: str) -> str:

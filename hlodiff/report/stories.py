@@ -11,6 +11,7 @@ from hlodiff.differ.arguments import path_of
 from hlodiff.differ.classify import is_argument
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
 from hlodiff.differ.placement import format_partition
+from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.model import Instruction, Module
@@ -372,22 +373,26 @@ def _arguments_of(diff: ModuleDiff, types: Collection[_Type]) -> list[str]:
     return [path for it in chosen if (path := path_of(it)) in removed]
 
 
-def emitter_stories(diff: ModuleDiff) -> Iterator[str]:
-    """Sentences about fusions that another part of the compiler makes code of, by the name that XLA gives it.
+def compiler_stories(diff: ModuleDiff) -> Iterator[str]:
+    """Sentences about what a compiler decides and no number says: what runs a fusion, and the order of branches.
 
     Example:
-        >>> list(emitter_stories(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
+        >>> list(compiler_stories(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
         []
     """
-    counts: Counter[str] = Counter()
+    emitters: Counter[str] = Counter()
+    reordered = 0
     for edit in diff.reported:
         for change in edit.changes:
             if change.field == "backend_config":
                 old, new = (_EMITTER.search(text or "") for text in (change.old, change.new))
                 if new and (old is None or old[1] != new[1]):
-                    counts[new[1]] += edit.count
-    for kind, count in counts.most_common():
+                    emitters[new[1]] += edit.count
+            reordered += edit.count if change.field == f"attribute:{ORDER}" else 0
+    for kind, count in emitters.most_common():
         yield f"{many(count, 'fusion')} {_are(count)} of kind {kind} now"
+    if reordered:
+        yield f"the branches of {many(reordered, 'conditional')} are in another order"
 
 
 def _written_buffers(diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]:
