@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.bodies import layers
+from benchmarks.bodies import layers, loops
 from benchmarks.edits import make_one
 from benchmarks.noise import QUIET, Noise, add_noise
 from benchmarks.programs import ROOT, corpus
@@ -293,12 +293,20 @@ def unlike_pairs(name: str, targets: tuple[str, str] = ("cpu", "cuda-h100"), bef
 
 def repeated_bodies(before: Path | None = None) -> Iterator[Measured]:
     """One edit in one of many equal bodies, once with all noise and once with nothing else changed."""
-    for count, size, opcode in ((100, 300, "call"), (250, 100, "fusion")):
-        old = layers(count, size, opcode=opcode)
-        new = layers(count, size, {count // 2: (21, "logistic")}, opcode=opcode)
+    pairs = [
+        (
+            f"one of {count} equal bodies",
+            layers(count, size, opcode=opcode),
+            layers(count, size, {count // 2: (21, "logistic")}, opcode=opcode),
+        )
+        for count, size, opcode in ((100, 300, "call"), (250, 100, "fusion"))
+    ]
+    pairs.append(
+        ("one of 150 equal bodies in 50 loops", loops(50, 100, {}), loops(50, 100, {(25, 1): (21, "logistic")}))
+    )
+    for name, old, new in pairs:
         piece = take_apart(read_hlo(new, at_once=True))
         add_noise(piece, Noise(parameters=False), Random(0), set())
-        name = f"one of {count} equal bodies"
         yield measure(f"{name}, renamed", old, write(put_together(piece)[0]), 5, before, MOST_ONE_BODY)
         yield measure(f"{name}, same names", old, new, 5, before, MOST_ONE_BODY)
 

@@ -293,6 +293,19 @@ def test_bodies_in_loops_that_are_equal_but_for_one() -> None:
         assert fast.replay().complete
 
 
+def test_turns_of_a_loop_are_counted_without_reading_the_other_loops() -> None:
+    edits = {(2, 1): (5, "logistic")}
+    modules = [read_hlo(loops(6, 7, each), at_once=False) for each in ({}, edits)]
+    (edit,) = diff(modules[0], modules[1]).edits
+    (whole,) = diff(*(read_hlo(loops(6, 7, each), at_once=True) for each in ({}, edits)), pruning=False).edits
+    assert edit.cost == whole.cost and edit.cost is not None
+    assert [cost.runs for cost in edit.cost if cost] == [9, 9]
+    for module in modules:
+        assert isinstance(module.computations, LazyComputations)
+        read = {module.computations[index].name for index in module.computations.parsed}
+        assert {name.split(".")[1] for name in read if name.startswith(("turn", "asks"))} == {"2"}
+
+
 def test_of_many_equal_bodies_the_edited_one_is_read_and_one_for_all_others() -> None:
     modules = [
         read_hlo(layers(20, 10, edits), at_once=False) for edits in ({}, {4: (5, "logistic")}, {9: (5, "logistic")})

@@ -16,11 +16,12 @@ from hlodiff.differ.executed_count import UncountedLoop
 from hlodiff.differ.instruction_costs import FUSIONS, instruction_flops, is_launched, traffic
 from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import Cost
-from hlodiff.differ.trip_counts import LoopPlace, TripCount, trip_counts, uncounted_loop
+from hlodiff.differ.trip_counts import LoopPlace, LoopSolver, uncounted_loop
 from hlodiff.graph import CallSite, call_graph
 from hlodiff.hlo.collectives import Collective, collectives
 from hlodiff.hlo.grammar import KNOWN_TRIP_COUNT
 from hlodiff.hlo.model import Instruction, Module, Shape
+from hlodiff.hlo.parser import LazyComputations
 
 if TYPE_CHECKING:
     pass
@@ -46,17 +47,22 @@ class LoopTurns:
         self._whole = whole
 
     @cached_property
-    def _places(self) -> dict[tuple[str, str], LoopPlace]:
-        return {
-            (computation.name, it.name): (index, position)
-            for index, computation in enumerate(self._whole.computations)
-            for position, it in enumerate(computation.instructions)
-            if it.opcode == "while"
-        }
+    def _solver(self) -> LoopSolver:
+        return LoopSolver(self._whole)
 
     @cached_property
-    def _known(self) -> Mapping[LoopPlace, TripCount]:
-        return trip_counts(self._whole)
+    def _indices(self) -> dict[str, int]:
+        computations = self._whole.computations
+        if isinstance(computations, LazyComputations):
+            return {span.name: index for index, span in enumerate(computations.spans)}
+        return {computation.name: index for index, computation in enumerate(computations)}
+
+    def _place(self, owner: str, name: str) -> LoopPlace | None:
+        """Where the loop of a name is in the whole program: of a pruned one other indices are known here."""
+        index = self._indices.get(owner)
+        instructions = self._whole.computations[index].instructions if index is not None else ()
+        positions = (n for n, it in enumerate(instructions) if it.opcode == "while" and it.name == name)
+        return next(((index, n) for n in positions if index is not None), None)
 
     def in_one_run(self, module: Module, index: int, it: Instruction, called: str) -> int | UncountedLoop:
         """How often one run of an instruction runs what it calls; a loop, where nobody knows how often it turns.
@@ -76,10 +82,10 @@ class LoopTurns:
         owner = module.computations[index].name
         if (stated := stated_trip_count(it)) is not None:
             return stated
-        place = self._places.get((owner, it.name))
+        place = self._place(owner, it.name)
         if place is None:
             return UncountedLoop("", it.name)
-        known = self._known.get(place)
+        known = self._solver.trip_count(*place)
         return known.turns if known is not None and known.exact else uncounted_loop(self._whole, place)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from hlodiff.differ.fields import field_changes
 from hlodiff.differ.instruction_matches import (
@@ -563,6 +564,7 @@ def candidates(
     wanted = set(news)
     buckets = [(level, few, _by_label(new, news, level)) for level, few in _COMMON]
     found: dict[int, list[int]] = {}
+    around: dict[int, _Vicinity] = {}
     count = 0
     for one in olds:
         near = {other: None for other in _near(old, new, pairing, one) if _is_worth(old, new, wanted, one, other)}
@@ -574,7 +576,13 @@ def candidates(
             other for other in near if may_pair(old, new, one, other) or may_replace(old, new, pairing, one, other)
         ]
         count += len(fitting)
-        scored = sorted((-similarity(old, new, pairing, one, other), n, other) for n, other in enumerate(fitting))
+        ours = _Vicinity.of(old, pairing, 0, one)
+        for other in fitting:
+            if other not in around:
+                around[other] = _Vicinity.of(new, pairing, 1, other)
+        scored = sorted(
+            [(-_similarity(old, new, one, other, ours, around[other]), n, other) for n, other in enumerate(fitting)]
+        )
         found[one] = [other for _, _, other in scored[:most]]
     return found, count
 
@@ -625,36 +633,61 @@ def _users(side: MatchGraph, partners: Sequence[int], position: int) -> Iterator
             yield from (n for n, _, _ in side.uses[user][:_BUSY] if partners[n] >= 0)
 
 
-def similarity(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int, other: int) -> float:
-    """How much two instructions have in common, in what they are and in what stands around them."""
-    same = [old.labels[level][one] == new.labels[level][other] for level in (EXACT, OWN, VALUE, STRUCTURE, TYPE)]
-    neighbours = _shared_operands(old.uses[one], new.uses[other], pairing) + _shared_operands(
-        old.slots[one], new.slots[other], pairing
-    )
-    free = _both_free(old, new, pairing, one, other)
-    weights = (1.0, 4.0, 3.0, 3.0, 1.0)
-    return sum(w * s for w, s in zip(weights, same, strict=True)) + 2.0 * neighbours + 0.5 * free
+class _Vicinity(NamedTuple):
+    """What stands around an instruction: its users, then its operands.
+
+    Args:
+        degrees: how many.
+        paired: those that have partners, by their new position and slot; of a new instruction all.
+        free: those without, by the label of their structure and slot.
+    """
+
+    degrees: tuple[int, int]
+    paired: tuple[list[tuple[int, int]], list[tuple[int, int]]]
+    free: tuple[list[tuple[int, int]], list[tuple[int, int]]]
+
+    @staticmethod
+    def of(side: MatchGraph, pairing: InstructionMap, which: int, position: int) -> _Vicinity:
+        """Of an instruction of one side (0 old, 1 new)."""
+        partners, labels = (pairing.old, pairing.new)[which], side.labels[STRUCTURE]
+        uses, slots = side.uses[position], side.slots[position]
+        users, operands = uses[:_BUSY], slots[:_BUSY]
+        if which:
+            paired = [(n, slot) for n, slot, _ in users], [(n, slot) for n, slot, _ in operands]
+        else:
+            paired = (
+                [(partners[n], slot) for n, slot, _ in users if partners[n] >= 0],
+                [(partners[n], slot) for n, slot, _ in operands if partners[n] >= 0],
+            )
+        free = (
+            [(labels[n], slot) for n, slot, _ in users if partners[n] < 0],
+            [(labels[n], slot) for n, slot, _ in operands if partners[n] < 0],
+        )
+        return _Vicinity((len(uses), len(slots)), paired, free)
 
 
-def _shared_operands(
-    olds: Sequence[tuple[int, int, int]], news: Sequence[tuple[int, int, int]], pairing: InstructionMap
+_WEIGHTS = ((EXACT, 1.0), (OWN, 4.0), (VALUE, 3.0), (STRUCTURE, 3.0), (TYPE, 1.0))
+
+
+def _similarity(
+    old: MatchGraph, new: MatchGraph, one: int, other: int, ours: _Vicinity, theirs: _Vicinity
 ) -> float:
-    """Paired neighbours in the same slot, as a share of the larger neighbourhood."""
-    ours = [(pairing.old[o], slot) for o, slot, _ in olds[:_BUSY] if pairing.old[o] >= 0]
-    if not ours:
-        return 0.0
-    return in_both(ours, [(n, slot) for n, slot, _ in news[:_BUSY]]) / max(len(olds), len(news))
+    """How much two instructions have in common, in what they are and in what stands around them.
 
-
-def _both_free(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int, other: int) -> int:
-    """Free neighbours of equal structure in the same slot: two chains of free instructions pair along each other."""
-    count = 0
-    for olds, news in ((old.slots[one], new.slots[other]), (old.uses[one], new.uses[other])):
-        ours = [(old.labels[STRUCTURE][o], slot) for o, slot, _ in olds[:_BUSY] if pairing.old[o] < 0]
-        if ours:
-            theirs = [(new.labels[STRUCTURE][n], slot) for n, slot, _ in news[:_BUSY] if pairing.new[n] < 0]
-            count += in_both(ours, theirs)
-    return count
+    That is, of their neighbours those in the same slot: partners, as a share of the larger neighbourhood, and free ones
+    of equal structure, for two chains of free instructions pair along each other.
+    """
+    found = 0.0
+    for level, weight in _WEIGHTS:
+        if old.labels[level][one] == new.labels[level][other]:
+            found += weight
+    neighbours = free = 0.0
+    for n in (0, 1):
+        if ours.paired[n]:
+            neighbours += in_both(ours.paired[n], theirs.paired[n]) / max(ours.degrees[n], theirs.degrees[n])
+        if ours.free[n]:
+            free += in_both(ours.free[n], theirs.free[n])
+    return found + 2.0 * neighbours + 0.5 * free
 
 
 _FREE = -1

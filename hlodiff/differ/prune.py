@@ -503,8 +503,9 @@ def _pruned_side(
         key = fingerprint.keys[name]
         if shared.get(name, name) != name:
             stands_for[n] = index[shared[name]]
-            waiting += [c for c in (stands_for[n], *(index[callee] for callee in opened[name])) if c not in seen]
-            seen.update(waiting)
+            further = [c for c in (stands_for[n], *(index[callee] for callee in opened[name])) if c not in seen]
+            waiting += further
+            seen.update(further)
         elif name in opened:
             each = skeletons_by_index.get(n)
             body = (
@@ -512,8 +513,9 @@ def _pruned_side(
                 if each
                 else module.computations[n]
             )
-            waiting += [c for c in dict.fromkeys(c for it in body.instructions for c in it.called) if c not in seen]
-            seen.update(waiting)
+            further = [c for c in dict.fromkeys(c for it in body.instructions for c in it.called) if c not in seen]
+            waiting += further
+            seen.update(further)
             computations[n], stands_for[n] = body, n
         elif key is not None:
             stands_for[n] = stand_ins_by_key.setdefault(key, n)

@@ -18,6 +18,7 @@ from hlodiff.differ.executed_count import UncountedLoop
 from hlodiff.hlo.grammar import KNOWN_TRIP_COUNT
 from hlodiff.hlo.metadata import own_frame
 from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.parser import LazyComputations
 
 _INTEGER = re.compile(r"(?:dense<)?(-?\d+)>?")
 _VALUE_PRESERVING = frozenset(
@@ -68,16 +69,11 @@ def trip_counts(module: Module) -> Mapping[LoopPlace, TripCount]:
         {}
     """
     found: dict[LoopPlace, TripCount] = {}
-    solver: _Solver | None = None
+    loops = LoopSolver(module)
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
             if it.opcode == "while":
-                stated = KNOWN_TRIP_COUNT.search(it.attribute("backend_config") or "")
-                if stated:
-                    found[index, position] = TripCount(int(stated[1]), True)
-                    continue
-                solver = solver or _Solver(module)
-                known = solver.trip_count(index, position)
+                known = loops.trip_count(index, position)
                 if known is not None:
                     found[index, position] = known
     return found
@@ -138,24 +134,59 @@ class _OutOfStepsError(Exception):
     """A value was followed farther than any real counter is away."""
 
 
-class _Solver:
+class LoopSolver:
+    """How often single loops of a program turn; of a program that is read on demand, no more is read than that takes.
+
+    Args:
+        module: a program of either stage.
+    """
+
     def __init__(self, module: Module) -> None:
         self.module = module
         self.steps = self.depth = 0
         self.asked: set[tuple[_CallFrame, int, _State]] = set()
-        self.sites: dict[int, list[LoopPlace]] = {}
-        for index, computation in enumerate(module.computations):
-            for position, it in enumerate(computation.instructions):
-                for callee in dict.fromkeys(it.called):
-                    self.sites.setdefault(callee, []).append((index, position))
+        self._sites: dict[int, list[LoopPlace]] = {}
+        self._known: dict[LoopPlace, TripCount | None] = {}
 
     def trip_count(self, index: int, position: int) -> TripCount | None:
+        """How often a loop turns; None where nobody can say.
+
+        Args:
+            index, position: of a `while`: of its computation, and its place there.
+        """
+        if (index, position) not in self._known:
+            self._known[index, position] = self._stated_or_solved(index, position)
+        return self._known[index, position]
+
+    def _stated_or_solved(self, index: int, position: int) -> TripCount | None:
+        it = self.module.computations[index].instructions[position]
+        stated = KNOWN_TRIP_COUNT.search(it.attribute("backend_config") or "")
+        if stated:
+            return TripCount(int(stated[1]), True)
         self.steps = self.depth = 0
         self.asked.clear()
         try:
             return self._trip_count(_CallFrame(index), position)
         except _OutOfStepsError:
             return None
+
+    def _sites_of(self, callee: int) -> list[LoopPlace]:
+        """What calls a computation."""
+        computations = self.module.computations
+        if isinstance(computations, LazyComputations):
+            if callee not in self._sites:
+                naming = computations.naming(computations.spans[callee].name)
+                self._sites[callee] = [place for n in naming for place in self._calls_in(n, callee)]
+        elif not self._sites:
+            for index, computation in enumerate(computations):
+                for position, it in enumerate(computation.instructions):
+                    for called in dict.fromkeys(it.called):
+                        self._sites.setdefault(called, []).append((index, position))
+        return self._sites.get(callee, [])
+
+    def _calls_in(self, index: int, callee: int) -> list[LoopPlace]:
+        instructions = self.module.computations[index].instructions
+        return [(index, position) for position, it in enumerate(instructions) if callee in it.called]
 
     def _trip_count(self, owner: _CallFrame, position: int) -> TripCount | None:
         it = self._computation(owner).instructions[position]
@@ -309,7 +340,7 @@ class _Solver:
     def _from_callers(self, value: _Value, kept: bool) -> _Linear | None:
         """A parameter of a computation that may be called from several places: one number if all give the same."""
         frame, position, path = value
-        sites = self.sites.get(frame.computation, [])
+        sites = self._sites_of(frame.computation)
         if not 0 < len(sites) <= _MOST_CALLERS:
             return None
         found: set[_Linear | None] = set()

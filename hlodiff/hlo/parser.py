@@ -845,6 +845,11 @@ class LazyComputations(LazySequence):
         """Indices of the computations that were read so far."""
         return tuple(self._made)
 
+    def naming(self, name: str) -> list[int]:
+        """Indices of the computations in whose lines a name stands, ascending; nothing is read for it."""
+        whole_name = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
+        return [n for n, span in enumerate(self.spans) if whole_name.search(self.text, span.body, span.end)]
+
     def read_lines(self, index: int, lines: Sequence[str]) -> Computation:
         """Read the computation of that index as if these were its instructions."""
         return self._read(index, lines)
