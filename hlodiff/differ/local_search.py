@@ -669,9 +669,7 @@ class _Vicinity(NamedTuple):
 _WEIGHTS = ((EXACT, 1.0), (OWN, 4.0), (VALUE, 3.0), (STRUCTURE, 3.0), (TYPE, 1.0))
 
 
-def _similarity(
-    old: MatchGraph, new: MatchGraph, one: int, other: int, ours: _Vicinity, theirs: _Vicinity
-) -> float:
+def _similarity(old: MatchGraph, new: MatchGraph, one: int, other: int, ours: _Vicinity, theirs: _Vicinity) -> float:
     """How much two instructions have in common, in what they are and in what stands around them.
 
     That is, of their neighbours those in the same slot: partners, as a share of the larger neighbourhood, and free ones
