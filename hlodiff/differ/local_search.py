@@ -501,7 +501,10 @@ class CostModel:
 
     def _above(self, side: MatchGraph, partners: Sequence[int], start: int) -> list[int]:
         found = [start, *side.users[start]]
-        if not any(partners[user] < 0 for user in side.users[start]):
+        for user in side.users[start]:
+            if partners[user] < 0:
+                break
+        else:
             return found
         seen = set(found)
         for position in found:

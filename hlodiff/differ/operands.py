@@ -91,36 +91,47 @@ def same_operands_in_any_order(old: MatchGraph, new: MatchGraph, pairing: Instru
     below, above = pairing.reach(sides, which), pairing.reach(sides, 1 - which)
     pairing.steps += len(ours) + len(theirs)
     places: dict[Slot, list[int]] = {}
-    unpaired: dict[int, int] = {}
+    unpaired: list[tuple[int, int]] = []  # by place, ascending, with what each leads to
     for n in range(len(more) - 1, -1, -1):
         if back[more[n][0]] >= 0:
             places.setdefault(more[n], []).append(n)
         else:
-            unpaired[n] = above.below(more[n][0])
+            unpaired.append((n, above.below(more[n][0])))
+    unpaired.reverse()
     found = 0  # by any operand without partner
-    for bits in unpaired.values():
+    for _, bits in unpaired:
         found |= bits
     for one, result in fewer:
         partner = there[one]
-        first: list[int] | None
         if partner >= 0:
             first = places.get((partner, result))
-            free = (n for n, bits in unpaired.items() if bits >> partner & 1) if found >> partner & 1 else ()
+            before = first[-1] if first else len(more)
+            free = _first_that_leads_to(partner, unpaired, before) if found >> partner & 1 else -1
         else:
             bits = below.below(one)
             first = min(
                 (each for slot, each in places.items() if each and bits >> back[slot[0]] & 1), key=_last, default=None
             )
-            free = (n for n in unpaired if not (names[0][one] and names[1][more[n][0]]))
+            named = names[0][one]
+            free = next((k for k, (n, _) in enumerate(unpaired) if not (named and names[1][more[n][0]])), -1)
             pairing.steps += len(places)
-        place = min(free, default=None)
-        if first and (place is None or first[-1] < place):
+        if first and (free < 0 or first[-1] < unpaired[free][0]):
             first.pop()
-        elif place is not None:
-            del unpaired[place]
+        elif free >= 0:
+            del unpaired[free]
         else:
             return False
     return True
+
+
+def _first_that_leads_to(partner: int, unpaired: Sequence[tuple[int, int]], before: int) -> int:
+    """Which of the operands without partner, by place, leads to an instruction; -1 where none before a place does."""
+    for number, (place, bits) in enumerate(unpaired):
+        if place > before:
+            return -1
+        if bits >> partner & 1:
+            return number
+    return -1
 
 
 def _last(places: Sequence[int]) -> int:
