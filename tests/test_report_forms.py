@@ -118,6 +118,8 @@ def test_a_comment() -> None:
         "<!-- hlodiff -->\n"
         "### 🔴 hlodiff: worse on cpu\\: \\+2 all-gathers \\(24.0 KiB\\), aliased 512 B -&gt; 0 B; model.py\\:31\n"
         "\n"
+        "`f`: numerics\\: changed literal\\: 0 -&gt; 1\n"
+        "\n"
         "next: `hlodiff update f`\n"
         "\n"
         "| function | target | verdict | largest change | line | link |\n"

@@ -16,7 +16,7 @@ from hlodiff.report.rows import MOST_ROWS, by_how_much, is_in_words
 from hlodiff.report.sections import COSTS, what_differs
 from hlodiff.report.timings import timing_rows
 from hlodiff.report.totals import format_totals
-from hlodiff.report.view import ChangeView, Detail, FindingView, Group, Overview, ProgramView, ReportView
+from hlodiff.report.view import ChangeView, Detail, FindingView, FunctionView, Group, Overview, ProgramView, ReportView
 from hlodiff.report.view_builder import build_view
 from hlodiff.report.wording import FORMATS, format_bytes, format_names, format_pair, format_sides, format_targets, many
 
@@ -39,16 +39,30 @@ def title(view: ReportView) -> list[str]:
         sign = SIGNS[view.functions[0].verdict] if view.functions else ""
         lines = [f"### {f'{sign} hlodiff: '.lstrip()}{escape_markdown(clip(view.verdict, 2 * WIDEST))}", ""]
         lines += [sides, ""] if sides else []
+    if len(view.functions) == 1 and view.functions[0].what:
+        lines += [_what(view.functions[0]), ""]
     if view.verdict and view.next:
         lines += [f"next: {code(view.next)}", ""]
-    for change in view.toolchain:
-        on = f" ({escape_markdown(', '.join(change.targets))})" if change.targets else ""
-        lines.append(
-            f"- {what_differs(change)} differs: {escape_markdown(change.what)} "
-            f"{format_pair(code(change.old), code(change.new))}{on}"
-        )
+    lines += _toolchain(view)
     lines += [f"- {escape_markdown(words)}" for words in view.causes]
     return [*lines, *([""] if view.toolchain else [])]
+
+
+def _what(function: FunctionView) -> str:
+    """What happened to the one function that changed, which is else below the fold."""
+    return f"{code(clip(function.name, WIDEST))}: {escape_markdown(clip(function.what, 2 * WIDEST))}"
+
+
+def _toolchain(view: ReportView) -> list[str]:
+    """What differs between the toolchains: an item for each kind and the targets that have it."""
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for change in view.toolchain:
+        words = f"{escape_markdown(change.what)} {format_pair(code(change.old), code(change.new))}"
+        found.setdefault((what_differs(change), change.targets), []).append(words)
+    return [
+        f"- {kind} differs: {', '.join(changes)}" + (f" ({escape_markdown(', '.join(targets))})" if targets else "")
+        for (kind, targets), changes in found.items()
+    ]
 
 
 def totals(view: ReportView, link: str = "") -> str:

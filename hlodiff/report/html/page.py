@@ -14,7 +14,8 @@ from markupsafe import Markup
 
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
-from hlodiff.report.functions import format_listed, verdict_rows
+from hlodiff.report.functions import format_beside, format_listed, verdict_rows
+from hlodiff.report.grouping import REPLACED
 from hlodiff.report.html.limits import PAGE_LIMITS, PageLimits
 from hlodiff.report.html.overview import (
     finding_of,
@@ -32,7 +33,7 @@ from hlodiff.report.report import Report
 from hlodiff.report.rows import by_how_much, format_number
 from hlodiff.report.totals import format_totals
 from hlodiff.report.verdict import MARKS
-from hlodiff.report.view import ReportView
+from hlodiff.report.view import ChangeView, ReportView
 from hlodiff.report.view_builder import build_view
 
 MOST_VERDICTS = 100
@@ -109,7 +110,8 @@ def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLim
         "address_of": program_address,
         "verdicts": verdicts[:MOST_VERDICTS] if len(view.functions) > 1 else (),
         "functions": [one for one in view.functions if not one.folded][:MOST_FUNCTIONS] if not in_order else (),
-        "words_of": lambda change: format_listed(change).partition(" ")[2],
+        "words_of": _words_of,
+        "beside_of": format_beside,
         "number_of": lambda number: (format_number(number), by_how_much(number)),
         "stage_names": STAGE_NAMES,
         "rows": shown,
@@ -120,6 +122,12 @@ def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLim
         "findings": [finding_of(finding, shown) for finding in first],
         "further": [finding_of(finding, shown) for finding in view.findings if finding not in first],
     }
+
+
+def _words_of(change: ChangeView) -> str:
+    """A change beside its sign; what was replaced by what needs the word."""
+    words = format_listed(change)
+    return words if change.kind == REPLACED else words.partition(" ")[2]
 
 
 def content_policy(style: str, script: str) -> str:
