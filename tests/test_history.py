@@ -15,7 +15,7 @@ from hlodiff.errors import StoreError, UsageError
 from hlodiff.integrations.history import History, by_size, changes, crossings, reading_of, values_on
 from hlodiff.integrations.history.commits import literally, objects, open_repository, revisions_of, touching
 from hlodiff.integrations.history.data import history_csv, history_json
-from hlodiff.integrations.history.readings import values_of
+from hlodiff.integrations.history.recorded_numbers import values_of
 from hlodiff.integrations.history.select import HistoryRequest, find
 from hlodiff.integrations.history.text import (
     ShownHistory,

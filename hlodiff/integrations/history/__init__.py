@@ -11,8 +11,8 @@ from hlodiff.integrations.history.changes import values_on as values_on
 from hlodiff.integrations.history.metrics import check_metrics as check_metrics
 from hlodiff.integrations.history.metrics import completed as completed
 from hlodiff.integrations.history.metrics import shown_metrics as shown_metrics
-from hlodiff.integrations.history.readings import Reading as Reading
-from hlodiff.integrations.history.readings import reading_of as reading_of
+from hlodiff.integrations.history.recorded_numbers import Reading as Reading
+from hlodiff.integrations.history.recorded_numbers import reading_of as reading_of
 from hlodiff.integrations.history.rows import History as History
 from hlodiff.integrations.history.rows import HistoryRow as HistoryRow
 from hlodiff.integrations.history.rows import ToolchainStep as ToolchainStep

@@ -13,7 +13,7 @@ from hlodiff.errors import HlodiffError, UsageError
 from hlodiff.hlo import read_bytes
 from hlodiff.hlo.model import Stage
 from hlodiff.integrations.history.commits import GitObjects, objects
-from hlodiff.integrations.history.readings import COMPILED_ONLY, Kind, Reading, budget_name
+from hlodiff.integrations.history.recorded_numbers import COMPILED_ONLY, Kind, Reading, budget_name
 from hlodiff.integrations.history.rows import History, HistoryRow, value_in
 from hlodiff.snapshots.keys import COMPILED, STABLEHLO
 from hlodiff.snapshots.read import unpack

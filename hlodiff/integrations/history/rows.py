@@ -9,7 +9,7 @@ from typing import Any, Literal
 from hlodiff.config import FACTS
 from hlodiff.hlo.model import Stage
 from hlodiff.integrations.history.commits import Commit, GitObjects, touching
-from hlodiff.integrations.history.readings import Kind, Reading, Readings
+from hlodiff.integrations.history.recorded_numbers import Kind, Reading, Readings
 from hlodiff.integrations.history.steps import Step, StepLine, folders_of, followed, kind_of, lines_of
 from hlodiff.policy.budgets import executed_as
 from hlodiff.snapshots import Key

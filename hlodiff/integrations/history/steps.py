@@ -9,7 +9,7 @@ from operator import eq
 from pathlib import PurePosixPath
 
 from hlodiff.integrations.history.commits import Commit, FileChange, GitObjects, Touch, literally, touching
-from hlodiff.integrations.history.readings import Kind, Readings
+from hlodiff.integrations.history.recorded_numbers import Kind, Readings
 from hlodiff.snapshots.keys import PROGRAMS, PYTEST, SUMMARY, Key, is_safe
 from hlodiff.snapshots.traces_file import TRACES
 
