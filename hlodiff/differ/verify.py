@@ -141,7 +141,8 @@ def _failures(script: EditScript) -> Iterator[str]:
     for step in script.steps:
         if not isinstance(step, HeaderStep):
             steps[step.pair].append(step)
-    program = _ReplayedProgram(script, [_ReplayedComputation(script, n, its) for n, its in enumerate(steps)])
+    pairs = enumerate(zip(script.pairs, steps, strict=True))
+    program = _ReplayedProgram(script, [_ReplayedComputation(script, n, pair, its) for n, (pair, its) in pairs])
     _compare_printed(program)
     opened = [made for made in program.computations if not made.is_printed]
     for made in opened:
@@ -218,7 +219,7 @@ def normal(row: Row) -> Row:
         attributes=tuple(sorted(attributes)),
         control=tuple(sorted(row.control)),
     )
-    return row.reading(sorted(row.reads) if _is_commutative(row) else row.reads)
+    return row.reading(sorted(row.reads)) if _is_commutative(row) else row
 
 
 def _normal_attribute(name: str, text: str) -> str:
@@ -309,7 +310,7 @@ class _ReplayedComputation:
     """A pair of computations and what the steps made of the old one.
 
     Args:
-        script, index: the script, and the pair in it.
+        script, index, pair: the script, and the pair in it.
         steps: those of the pair.
         nodes: the result, by places in the new computation; of a pair that was compared as printed, what calls others.
         root: the place of what it returns.
@@ -321,6 +322,7 @@ class _ReplayedComputation:
 
     script: EditScript
     index: int
+    pair: InstructionPair
     steps: Sequence[Step]
     nodes: dict[int, _ResultNode] = field(default_factory=dict)
     root: int = -1
@@ -333,11 +335,6 @@ class _ReplayedComputation:
     def is_printed(self) -> bool:
         """Whether both computations were compared as printed."""
         return self.parameters >= 0
-
-    @property
-    def pair(self) -> InstructionPair:
-        """The pair of the script."""
-        return self.script.pairs[self.index]
 
     @cached_property
     def old(self) -> Computation | None:
@@ -957,10 +954,10 @@ def _check_calls(program: _ReplayedProgram, made: _ReplayedComputation) -> Itera
     """A kept instruction calls what it called; an edit reports what it calls in addition or no longer."""
     pairs, computations = program.script.pairs, program.computations
     for place, node in made.nodes.items():
-        before, now = made.before(node), dict(node.calls)
-        if before is None or not (now or before.calls):
+        before = made.before(node)
+        if before is None or not (node.calls or before.calls):
             continue
-        where = made.name(place)
+        where, now = made.name(place), dict(node.calls)
         if not node.is_rewired:
             yield from _exchanged_parameters(program, node, before, where)
         for name, group in before.calls:
