@@ -608,8 +608,8 @@ def _asks_for_program(frame: FrameType | None) -> bool:
 def accept_unlisted_memories() -> None:
     """Let JAX compile for devices that list no memories, as GPUs that are not attached do; for the whole process.
 
-    Missing: any way to compile for such a GPU with JAX 0.8.1 to 0.8.3. XLA compiles the program and names the memory of
-    each output, and then JAX looks for that memory among those of the device. Other versions do not look.
+    Missing: any way to compile for such a GPU with JAX 0.8.3. XLA compiles the program and names the memory of each
+    output, and then JAX looks for that memory among those of the device. 0.8.1 and 0.9.0 do not look.
     """
     from jax._src.interpreters import pxla
 
