@@ -16,15 +16,19 @@ from hlodiff.hlo.model import Layout, Module, Shape
 # --- Commas, brackets, strings and comments. A regular expression that stops at the first `}` is the classic bug of HLO
 # tools: backend configurations, frontend attributes and op names hold braces, commas and escaped quotes in strings.
 
+# A string up to its end, or up to the end of the text. Without a choice for each character, which takes long, and
+# possessive: one step back for each would take 150 bytes of memory.
+_OPEN_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+'
+_STRING = _OPEN_STRING + '"'
 # What never closes is one token up to the end: looked for again at each quote, it would take quadratic time.
-_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}()\[\],]|/\*(?:.*?\*/|.*)', re.DOTALL)
+_TOKEN = re.compile(_OPEN_STRING + r'"?|[{}()\[\],]|/\*(?:.*?\*/|.*)', re.DOTALL)
 _OPENING, _CLOSING = frozenset("{(["), frozenset("})]")
 _PARTNER = {"{": "}", "(": ")", "[": "]"}
-_COMMENT = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+"?)|/\*(?:.*?\*/|.*)|//[^\n]*', re.DOTALL)
+_COMMENT = re.compile(rf'({_OPEN_STRING}"?)|/\*(?:.*?\*/|.*)|//[^\n]*', re.DOTALL)
 # What XLA's lexer sees: (1) a word (`%` and colon included), a string or one mark; otherwise blanks or a comment.
 FREE_TOKEN = re.compile(
-    r"""\s*+(?:/\*(?:.*?\*/|.*)|//[^\n]*+
-    |(%?(?:[\w.?~+]|-(?!>))++|"[^"\\]*+(?:\\.[^"\\]*+)*+"|'(?:[^'\\\n]|\\.)*+'|->|[^\s]))""",
+    rf"""\s*+(?:/\*(?:.*?\*/|.*)|//[^\n]*+
+    |(%?(?:[\w.?~+]|-(?!>))++|{_STRING}|'(?:[^'\\\n]|\\.)*+'|->|[^\s]))""",
     re.DOTALL | re.VERBOSE,
 )
 # The tables before the first computation.
@@ -95,7 +99,7 @@ def _closes(string: str) -> bool:
     )
 
 
-_HEADER_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}()\[\]\n]', re.DOTALL)
+_HEADER_TOKEN = re.compile(_OPEN_STRING + r'"?|[{}()\[\]\n]', re.DOTALL)
 
 
 def header_end(text: str, start: int) -> int:
@@ -122,7 +126,7 @@ def open_brackets(line: str) -> int:
     return sum(kind in _OPENING for kind in kinds) - sum(kind in _CLOSING for kind in kinds)
 
 
-_STRING_IN_LINE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_STRING_IN_LINE = re.compile(_STRING, re.DOTALL)
 
 
 def open_string(line: str) -> int:
@@ -146,8 +150,8 @@ def without_comments(text: str) -> str:
     return _COMMENT.sub(lambda m: m.group(1) or "", text) if "/*" in text or "//" in text else text
 
 
-_BLANKS = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+"?)|(?:\s|/\*(?:.*?\*/|.*)|//[^\n]*)++', re.DOTALL)
-_AT_BRACKET = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+"?)|(?<=[{(\[]) | (?=[})\]])', re.DOTALL)
+_BLANKS = re.compile(rf'({_OPEN_STRING}"?)|(?:\s|/\*(?:.*?\*/|.*)|//[^\n]*)++', re.DOTALL)
+_AT_BRACKET = re.compile(rf'({_OPEN_STRING}"?)|(?<=[{{(\[]) | (?=[}})\]])', re.DOTALL)
 
 
 def squeeze(text: str) -> str:
@@ -156,12 +160,17 @@ def squeeze(text: str) -> str:
     return _AT_BRACKET.sub(lambda m: m[1] or "", plain)
 
 
-_LONG_NUMBER = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|(\d{400})', re.DOTALL)
+_LONG_DIGITS = re.compile(r"\d{400}")
+_LONG_NUMBER = re.compile(_OPEN_STRING + r'"?|(\d{400})', re.DOTALL)
 
 
 def has_long_number(text: str) -> bool:
     """Whether a text holds a number that Python would take long to convert; digits in strings are no number."""
-    return len(text) > 400 and any(found[1] for found in _LONG_NUMBER.finditer(text))
+    return (
+        len(text) > 400
+        and _LONG_DIGITS.search(text) is not None
+        and any(found[1] for found in _LONG_NUMBER.finditer(text))
+    )
 
 
 def unquote(text: str) -> str:
@@ -319,9 +328,6 @@ def print_layout(layout: Layout) -> str:
     order = ",".join(map(str, layout.minor_to_major))
     return f"{order}:{rest}" if rest else order
 
-
-# Possessive: one step back for each character would take 150 bytes of memory for each.
-_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 # --- Every form that XLA has printed: for the parser.
 

@@ -108,6 +108,7 @@ class AttributeReader:
     frames: FrameTable
     _tails: dict[str, Tail] = field(default_factory=lambda: {"": Tail()})
     _metadata: dict[str, tuple[str, int, str]] = field(default_factory=lambda: {"": ("", -1, "")})
+    _known: dict[str, tuple[Tail, tuple[str, int, str]]] = field(default_factory=dict)
 
     def read(self, text: str) -> tuple[Tail, tuple[str, int, str]]:
         """Read what follows the `)` of the operands.
@@ -124,6 +125,12 @@ class AttributeReader:
             RepeatedAttribute: two attributes of one name.
             UnknownComputation: a call leads nowhere.
         """
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = self._read_whole(text)
+        return known
+
+    def _read_whole(self, text: str) -> tuple[Tail, tuple[str, int, str]]:
         metadata = ""
         at = text.find(", metadata={")
         if at >= 0 and _is_plain(text[:at]) and (found := METADATA.match(text, at)):
@@ -731,39 +738,48 @@ def _first(line: str) -> int:
 
 def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Match[str], number: int) -> Instruction:
     position = start.end()
-    end = closing(line, position) + 1 if line[position : position + 1] == "(" else line.find(" ", position)
+    end = closing(line, position) + 1 if line.startswith("(", position) else line.find(" ", position)
     if end < 0:
         end = len(line)
-    opcode = OPCODE.match(line, end)
-    if opcode is None:
+    head = OPCODE.match(line, end)
+    if head is None:
         raise reader.error("expected `opcode(`", number, end + 1)
     try:
         shape = read_shape(line[position:end])
     except UnknownType as unknown:
         column = line.find(unknown.name, position) + 1
         raise reader.error(str(unknown), number, column) from None
-    inside = line.find(")", opcode.end())
-    if inside < 0 or "(" in line[opcode.end() : inside] or '"' in line[opcode.end() : inside]:
-        inside = closing(line, opcode.end() - 1)
-    arguments = line[opcode.end() : inside]
-    verbatim = opcode.group(1) in _VERBATIM
-    if opcode.group(1) == "parameter" and not _is_parameter_number(arguments.strip()):
-        raise reader.error("expected the number of the parameter", number, opcode.end() + 1)
-    if opcode.group(1) == "constant":
-        if wrong := literal_error(arguments, shape):
-            raise reader.error(wrong, number, opcode.end() + 1)
-        arguments = canonical_literal(arguments, shape.element_type)
-    operands = [] if verbatim else operand_names(arguments)
-    tail, (op_name, frame, rest) = _read_tail(reader, line[inside + 1 :], number, inside + 2)
+    opcode, inside = head[1], head.end()
+    end = line.find(")", inside)
+    arguments = line[inside:end]
+    if end < 0 or "(" in arguments or '"' in arguments:
+        end = closing(line, inside - 1)
+        arguments = line[inside:end]
+    literal: str | None = None
+    operands: list[str] = []
+    if opcode not in _VERBATIM:
+        operands = operand_names(arguments)
+    else:
+        if opcode == "parameter" and not _is_parameter_number(arguments.strip()):
+            raise reader.error("expected the number of the parameter", number, inside + 1)
+        if opcode == "constant":
+            if wrong := literal_error(arguments, shape):
+                raise reader.error(wrong, number, inside + 1)
+            arguments = canonical_literal(arguments, shape.element_type)
+        literal = arguments.strip()
+    tail, (op_name, frame, rest) = _read_tail(reader, line[end + 1 :], number, end + 2)
     index = open_.index
+    before: tuple[int, ...] = ()
     try:
-        known, before = tuple([index[name] for name in operands]), tuple([index[name] for name in tail.predecessors])
+        known = tuple([index[name] for name in operands])
+        if tail.predecessors:
+            before = tuple([index[name] for name in tail.predecessors])
     except KeyError:
         known = before = ()
         open_.late.append((len(open_.instructions), operands, tail.predecessors))
     return Instruction(
-        start.group(2), opcode.group(1), shape, known, (), tail.attributes, tail.calls, before,
-        arguments.strip() if verbatim else None, op_name, frame, rest, number + reader.lines_before,
+        start[2], opcode, shape, known, (), tail.attributes, tail.calls, before,
+        literal, op_name, frame, rest, number + reader.lines_before,
     )  # fmt: skip
 
 
