@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from hlodiff.differ.placement import format_memory_space
@@ -38,6 +39,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 _FIELD_OF = {attribute: name for name, attributes in FIELDS.items() for attribute in attributes}
 _RANK = {name: rank for rank, name in enumerate(FIELDS)}
 _T = TypeVar("_T")
+Attributes = tuple[tuple[str, str], ...]
 _FRONTEND = frozenset(["frontend_attributes", "mhlo.frontend_attributes"])
 # Attributes that an instruction of any opcode can have.
 _OF_ANY = frozenset(["sharding", "compute_type"])
@@ -97,8 +99,8 @@ def field_changes(old: Instruction, new: Instruction, platform: str = "") -> lis
     if old.literal != new.literal and "parameter" not in (old.opcode, new.opcode):
         changes.append(FieldChange("literal", old.literal or "", new.literal or ""))
     if old.attributes != new.attributes:
-        changes += _attribute_changes(old, new)
-    if any(change.field == "literal" for change in changes) and is_unknown_value(old, new):
+        changes += _attribute_changes(old.attributes, new.attributes)
+    if is_unknown_value(old, new):
         changes = [change for change in changes if change.field != "literal"]
     return in_order(changes)
 
@@ -110,34 +112,38 @@ def is_unknown_value(old: Instruction, new: Instruction) -> bool:
 
 def in_order(changes: list[FieldChange]) -> list[FieldChange]:
     """Sorted as FIELDS says, attributes last by name."""
+    if len(changes) < 2:
+        return changes
     return sorted(changes, key=lambda change: (_RANK.get(change.field, len(FIELDS)), change.field))
 
 
-def _shape_changes(old: Shape, new: Shape, platform: str) -> Iterator[FieldChange]:
-    pairs = list(zip(old.leaves(), new.leaves(), strict=False))
+@lru_cache(maxsize=10_000)
+def _shape_changes(old: Shape, new: Shape, platform: str) -> tuple[FieldChange, ...]:
     if _skeleton(old) != _skeleton(new):
-        yield FieldChange("shape", shape_text(old, False), shape_text(new, False))
-        return
+        return (FieldChange("shape", shape_text(old, False), shape_text(new, False)),)
+    pairs = list(zip(old.leaves(), new.leaves(), strict=False))
+    changes: list[FieldChange] = []
     types = [(a.element_type, b.element_type) for a, b in pairs]
+    if any(a != b for a, b in types):
+        changes.append(FieldChange("element_type", *_first(types)))
     # All that is neither element type nor layout.
     sizes = [tuple(replace(leaf, element_type="", layout=None) for leaf in pair) for pair in pairs]
-    if any(a != b for a, b in types):
-        yield FieldChange("element_type", *_first(types))
     if any(a != b for a, b in sizes):
         place = next(n for n, (a, b) in enumerate(sizes) if a != b)
-        yield FieldChange("shape", *(shape_text(shape, False) for shape in pairs[place]))
+        changes.append(FieldChange("shape", *(shape_text(shape, False) for shape in pairs[place])))
     layouts = [
         (_arrangement(a), _arrangement(b))
         for a, b in pairs
         if a.dimensions == b.dimensions and (a.layout is not None or b.layout is not None)
     ]
     if any(a != b for a, b in layouts):
-        yield FieldChange("layout", *_first(layouts))
+        changes.append(FieldChange("layout", *_first(layouts)))
     spaces = [(_memory_space(a), _memory_space(b)) for a, b in pairs]
     if any(a != b for a, b in spaces):
         old_space, new_space = _first(spaces)
         words = format_memory_space(old_space, platform), format_memory_space(new_space, platform)
-        yield FieldChange("memory_space", *words)
+        changes.append(FieldChange("memory_space", *words))
+    return tuple(changes)
 
 
 def _skeleton(shape: Shape) -> object:
@@ -161,8 +167,10 @@ def _memory_space(shape: Shape) -> int:
     return shape.layout.memory_space if shape.layout else 0
 
 
-def _attribute_changes(old: Instruction, new: Instruction) -> list[FieldChange]:
-    ours, theirs = flat_attributes(old), flat_attributes(new)
+# The same two sets of attributes meet wherever an operation of one kind changed.
+@lru_cache(maxsize=1_000)
+def _attribute_changes(old: Attributes, new: Attributes) -> tuple[FieldChange, ...]:
+    ours, theirs = _flat(old), _flat(new)
     changes: dict[str, FieldChange] = {}
     for name in sorted({*ours, *theirs}):
         a, b = ours.get(name, ""), theirs.get(name, "")
@@ -175,7 +183,7 @@ def _attribute_changes(old: Instruction, new: Instruction) -> list[FieldChange]:
             elif field == "backend_config":
                 a, b = _config_words(a, b)
             changes.setdefault(field, FieldChange(field, a, b))
-    return list(changes.values())
+    return tuple(changes.values())
 
 
 def _donation(name: str, value: str) -> str:
@@ -228,8 +236,12 @@ def flat_attributes(it: Instruction) -> dict[str, str]:
         >>> flat_attributes(Instruction("a", "add", Shape("f32"), attributes=(("frontend_attributes", "{b=1}"),)))
         {'frontend_attributes.b': '1'}
     """
+    return _flat(it.attributes)
+
+
+def _flat(attributes: Attributes) -> dict[str, str]:
     flat: dict[str, str] = {}
-    for name, value in it.attributes:
+    for name, value in attributes:
         if name in _FRONTEND:
             flat.update({f"frontend_attributes.{key}": text for key, text in _entries(value)})
         else:

@@ -207,25 +207,26 @@ def _labels(
     it: Instruction, hashes: Sequence[str], intern: Intern, entry: bool, operand_kinds: tuple[str, ...]
 ) -> tuple[int, ...]:
     """A parameter's number is no part of any label: parameters pair by their callers, uses and names."""
-    literal = None if it.opcode == "parameter" else it.literal
+    is_parameter = it.opcode == "parameter"
+    literal = None if is_parameter else it.literal
     kind = shape_text(it.shape, False)
-    attributes = tuple(sorted(it.attributes))
-    called = tuple((name, *(hashes[callee] for callee in group)) for name, group in it.calls)
+    attributes = tuple(sorted(it.attributes)) if len(it.attributes) > 1 else it.attributes
+    called = tuple([(name, *[hashes[callee] for callee in group]) for name, group in it.calls]) if it.calls else ()
     # A call and an operation that stands alone are never each other: what is inside would be lost from sight.
     call = it.opcode if it.calls and it.opcode in CALLS else ""
-    if it.opcode == "parameter" or (it.opcode == "constant" and entry):
+    if is_parameter or (entry and it.opcode == "constant"):
         call = "argument" if entry else "parameter"
-    own = (it.opcode, shape_text(it.shape), literal, attributes)
-    rows: tuple[Any, ...] = (
-        (EXACT, *own, called),
-        (SIGNED, *own, operand_kinds),
-        (OWN, *own),
-        (VALUE, it.opcode, kind, literal, len(it.operands)),
-        (STRUCTURE, it.opcode),
-        (TYPE, kind, call),
-        (ANY, call),
+    number = intern.setdefault
+    own = number((OWN, it.opcode, shape_text(it.shape), literal, attributes), len(intern))
+    return (
+        number((EXACT, own, called), len(intern)),
+        number((SIGNED, own, operand_kinds), len(intern)),
+        own,
+        number((VALUE, it.opcode, kind, literal, len(it.operands)), len(intern)),
+        number((STRUCTURE, it.opcode), len(intern)),
+        number((TYPE, kind, call), len(intern)),
+        number((ANY, call), len(intern)),
     )
-    return tuple(intern.setdefault(row, len(intern)) for row in rows)
 
 
 @dataclass(slots=True)

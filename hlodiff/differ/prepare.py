@@ -12,6 +12,7 @@ from hlodiff.hlo.model import Computation, Instruction, Module, fused_only
 from hlodiff.normalizer import passes_for
 from hlodiff.normalizer.backend_config import is_of_xla, split_backend_config
 from hlodiff.normalizer.fusion_parameters import fusion_parameters
+from hlodiff.normalizer.rewrite import with_attributes, with_instructions
 
 ORDER = "branch_order"
 CONDITIONALS = frozenset(["conditional", "case", "if"])
@@ -252,9 +253,9 @@ def without_channels(module: Module) -> Module:
 
 
 def _bare_computation(computation: Computation) -> Computation:
-    if not any(key in _STRIPPED for it in computation.instructions for key, _ in it.attributes):
+    if {key for it in computation.instructions for key, _ in it.attributes}.isdisjoint(_STRIPPED):
         return computation
-    return replace(computation, instructions=tuple(map(bare_instruction, computation.instructions)))
+    return with_instructions(computation, [bare_instruction(it) for it in computation.instructions])
 
 
 def bare_instruction(it: Instruction) -> Instruction:
@@ -263,13 +264,16 @@ def bare_instruction(it: Instruction) -> Instruction:
     A chain is the steps that a TPU takes a collective in. They hand its state from one to the next, so that their
     operands say what is one chain; a chain that comes or goes gives the others new numbers.
     """
-    if not any(key in _STRIPPED for key, _ in it.attributes):
+    for key, _ in it.attributes:
+        if key in _STRIPPED:
+            break
+    else:
         return it
     tuned = is_of_xla(it)
     kept = [(k, split_backend_config(v)[0] if tuned and k == "backend_config" else v) for k, v in it.attributes]
     kept = [(k, _CHAIN.sub("", v) if k == "frontend_attributes" else v) for k, v in kept]
     kept = [(k, v) for k, v in kept if k != "frontend_attributes" or v != "{}"]
-    return replace(it, attributes=tuple((k, v) for k, v in kept if k not in CHANNELS and (v or k not in _STRIPPED)))
+    return with_attributes(it, tuple([(k, v) for k, v in kept if k not in CHANNELS and (v or k not in _STRIPPED)]))
 
 
 def tuning_of(it: Instruction) -> str:

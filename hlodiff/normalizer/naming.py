@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from hlodiff.hlo.fingerprint import contents, shape_text
+from hlodiff.hlo.fingerprint import Content, contents, shape_text
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape, call_sites, computation_kind, is_commutative
 from hlodiff.normalizer.backend_config import holds_pointer, is_callback
 from hlodiff.normalizer.ordering import legal_order
@@ -201,21 +201,35 @@ class NumberKind:
 CHANNEL = NumberKind("channel_id", re.compile(r"()(\d+)()"), lambda it: True)
 RENDEZVOUS = NumberKind("frontend_attributes", _RENDEZVOUS, lambda it: it.opcode.startswith(("send", "recv")))
 CALLBACK = NumberKind("backend_config", _CALLBACK, is_callback, True)
+_NUMBERED = frozenset(kind.attribute for kind in (CHANNEL, RENDEZVOUS, CALLBACK))
 
 
 def channel_ids(module: Module) -> tuple[Module, int]:
     """Give channels numbers that come from the instructions that share them."""
-    module, count = _renumber(module, CHANNEL)
-    module, more = _renumber(module, RENDEZVOUS)
+    unnumbered = _Unnumbered(module)
+    module, count = _renumber(module, CHANNEL, unnumbered)
+    module, more = _renumber(module, RENDEZVOUS, unnumbered)
     return module, count + more
 
 
 def callback_numbers(module: Module) -> tuple[Module, int]:
     """Count Python callbacks 0, 1, 2 in the order that their content decides."""
-    return _renumber(module, CALLBACK)
+    return _renumber(module, CALLBACK, _Unnumbered(module))
 
 
-def _renumber(module: Module, kind: NumberKind) -> tuple[Module, int]:
+class _Unnumbered:
+    """The content of a program's computations without numbers of any kind, which other numbers do not change."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+
+    @cached_property
+    def contents(self) -> tuple[Content, ...]:
+        """One for each computation, worked out when first asked for: most programs have no two equal groups."""
+        return contents(map_instructions(self._module, _anonymous)[0])
+
+
+def _renumber(module: Module, kind: NumberKind, unnumbered: _Unnumbered) -> tuple[Module, int]:
     groups: dict[int, list[_Place]] = {}
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
@@ -226,7 +240,7 @@ def _renumber(module: Module, kind: NumberKind) -> tuple[Module, int]:
                 groups.setdefault(number, []).append((index, position))
     if not groups:
         return module, 0
-    new = _new_numbers(module, kind, groups)
+    new = _new_numbers(module, kind, groups, unnumbered)
     places = {place: str(new[number]) for number, members in groups.items() for place in members}
     return _with_numbers(module, kind, places)
 
@@ -248,12 +262,14 @@ def _with_numbers(module: Module, kind: NumberKind, places: dict[_Place, str]) -
     return (with_computations(module, computations), count) if count else (module, 0)
 
 
-def _new_numbers(module: Module, kind: NumberKind, groups: dict[int, list[_Place]]) -> dict[int, int]:
+def _new_numbers(
+    module: Module, kind: NumberKind, groups: dict[int, list[_Place]], unnumbered: _Unnumbered
+) -> dict[int, int]:
     keys = {number: _group_key(module, members) for number, members in groups.items()}
     exact: dict[int, Any] = dict(keys)
     # Only groups with equal keys, and what is counted in program order, need their place in the program.
     if kind.counted or len(set(keys.values())) < len(keys):
-        where = _instances(module, groups)
+        where = _instances(unnumbered.contents, groups)
         exact = {number: (where[number] if kind.counted else (keys[number], where[number])) for number in groups}
     order = sorted(groups, key=exact.__getitem__)
     given: dict[Any, int] = {}
@@ -291,6 +307,11 @@ def _own_number(module: Module, place: _Place) -> str:
 
 def _anonymous(it: Instruction) -> Instruction:
     """The instruction without any number of any kind, so that no kind depends on another."""
+    for key, _ in it.attributes:
+        if key in _NUMBERED:
+            break
+    else:
+        return it
     for kind in (CHANNEL, RENDEZVOUS, CALLBACK):
         value = it.attribute(kind.attribute) if it.attributes else None
         if value is not None and kind.applies(it):
@@ -298,9 +319,8 @@ def _anonymous(it: Instruction) -> Instruction:
     return it
 
 
-def _instances(module: Module, groups: dict[int, list[_Place]]) -> dict[int, tuple[tuple[str, int], ...]]:
+def _instances(found: Sequence[Content], groups: dict[int, list[_Place]]) -> dict[int, tuple[tuple[str, int], ...]]:
     """The place of the members: content hash of the computation, without numbers, and canonical position."""
-    found = contents(map_instructions(module, _anonymous)[0])
     places = [place for members in groups.values() for place in members]
     positions: dict[int, dict[int, int]] = {}
     for index, _ in places:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import is_not
 
 from hlodiff.hlo.model import Computation, Instruction, Module
 
@@ -14,8 +15,8 @@ def map_instructions(module: Module, change: Callable[[Instruction], Instruction
     count = 0
     computations = []
     for computation in module.computations:
-        instructions = [change(it) for it in computation.instructions]
-        changed = sum(new is not old for new, old in zip(instructions, computation.instructions, strict=True))
+        instructions = [*map(change, computation.instructions)]
+        changed = sum(map(is_not, instructions, computation.instructions))
         count += changed
         computations.append(with_instructions(computation, instructions) if changed else computation)
     return (with_computations(module, computations), count) if count else (module, 0)
