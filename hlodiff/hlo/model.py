@@ -9,8 +9,8 @@ called computation an index into its module's `computations`, so no name is ever
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, cast
 
 from hlodiff.hlo.traversal import first_cycle, postorder, preorder
 
@@ -121,8 +121,17 @@ class Frame:
     parent: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class _Draft:
+    """An instruction while it is made, see `Instruction.__new__`."""
+
+    __slots__ = (
+        "attributes", "calls", "control_predecessors", "frame", "line", "literal", "metadata", "name", "op_name", "opcode",
+        "operands", "results", "shape",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Instruction(_Draft):
     """One instruction (HLO) or operation (StableHLO).
 
     Args:
@@ -155,6 +164,43 @@ class Instruction:
     frame: int = -1
     metadata: str = ""
     line: int = 0
+
+    def __new__(
+        cls,
+        name: str,
+        opcode: str,
+        shape: Shape,
+        operands: tuple[int, ...] = (),
+        results: tuple[int, ...] = (),
+        attributes: tuple[tuple[str, str], ...] = (),
+        calls: tuple[tuple[str, tuple[int, ...]], ...] = (),
+        control_predecessors: tuple[int, ...] = (),
+        literal: str | None = None,
+        op_name: str = "",
+        frame: int = -1,
+        metadata: str = "",
+        line: int = 0,
+    ) -> Instruction:
+        """Fill in a draft and freeze it: a program has thousands, and a frozen record takes four times as long."""
+        made: Any = _Draft()
+        made.name = name
+        made.opcode = opcode
+        made.shape = shape
+        made.operands = operands
+        made.results = results
+        made.attributes = attributes
+        made.calls = calls
+        made.control_predecessors = control_predecessors
+        made.literal = literal
+        made.op_name = op_name
+        made.frame = frame
+        made.metadata = metadata
+        made.line = line
+        made.__class__ = cls
+        return cast("Instruction", made)
+
+    def __reduce__(self) -> tuple[type[Instruction], tuple[Any, ...]]:
+        return Instruction, tuple([getattr(self, field.name) for field in fields(self)])
 
     def attribute(self, name: str) -> str | None:
         """Verbatim value of an attribute, None where the instruction has none of that name."""
