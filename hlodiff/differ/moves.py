@@ -131,6 +131,8 @@ def with_moves(
         return edits, {}
     homes = {(pair.old, pair.new) for pair in found.pairs}
     groups, computations = _small(_groups((before, after), removed, added), homes, limits)
+    if not groups:
+        return edits, {"moves": computations}
     equal = [(pair.old, pair.new) for pair in found.pairs if pair.pairing is None]
     sides = (inlined_view(old, {a for a, _ in equal}), inlined_view(new, {b for _, b in equal}))
     known = paired_places(found)
@@ -234,11 +236,11 @@ def _groups(
 
 
 def _small(groups: list[_Group], homes: set[tuple[int, int]], limits: Limits) -> tuple[list[_Group], int]:
-    """Groups that may be looked at, and in how many computations the others are, where there was something to find."""
-    small = [g for g in groups if len(g[0]) * len(g[1]) <= limits.moves]
-    large = [g for g in groups if len(g[0]) * len(g[1]) > limits.moves]
-    missed = [g for g in large if any((a, b) not in homes for a in _inside(g[0]) for b in _inside(g[1]))]
-    return small, _holders(missed)
+    """Groups with something to find that may be looked at, and in how many computations the others are."""
+    across = [g for g in groups if any((a, b) not in homes for a in _inside(g[0]) for b in _inside(g[1]))]
+    small = [g for g in across if len(g[0]) * len(g[1]) <= limits.moves]
+    large = [g for g in across if len(g[0]) * len(g[1]) > limits.moves]
+    return small, _holders(large)
 
 
 def _inside(places: Sequence[Place]) -> dict[int, None]:

@@ -67,10 +67,13 @@ def _counted(module: Module, copies: Mapping[int, int]) -> Counter[Hashable]:
     found: Counter[Hashable] = Counter()
     for index, owner in enumerate(module.computations):
         times = copies.get(index, 1)
-        for it in owner.instructions:
-            if it.opcode not in _EVERYWHERE:
-                operands = tuple([owner.instructions[o].opcode for o in it.operands])
-                found[it.opcode, shape_text(it.shape, False), it.literal, operands] += times
+        opcodes = [it.opcode for it in owner.instructions]
+        work = [
+            (it.opcode, shape_text(it.shape, False), it.literal, tuple([opcodes[o] for o in it.operands]))
+            for it in owner.instructions
+            if it.opcode not in _EVERYWHERE
+        ]
+        found.update(work if times == 1 else {one: number * times for one, number in Counter(work).items()})
     return found
 
 

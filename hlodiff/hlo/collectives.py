@@ -180,6 +180,7 @@ _OPCODES = frozenset([*FAMILIES, *(f"{name}-start" for name in FAMILIES)])
 # How libtpu marks an instruction that is one step of a collective, and what takes the first step's result.
 _STEP = "async_collective_fusion_config"
 _BEGIN = "AsyncCollectiveStart"
+_WRAPPERS = frozenset(["async-start", "fusion-start"])
 _OWN_NUMBER = frozenset(["partition-id", "replica-id"])
 _CHAIN_ID = re.compile(r'chain_id="([^"]*)"')
 
@@ -229,7 +230,7 @@ def collectives(module: Module) -> tuple[Collective, ...]:
         if index in wrapped:
             continue
         for position, it in enumerate(computation.instructions):
-            if (index, position) not in later:
+            if (it.opcode in _OPCODES or it.opcode in _WRAPPERS) and (index, position) not in later:
                 slices = _slices(computation, position) if index in fused and it.opcode == "all-reduce" else ()
                 records = _records(module, index, position, it)
                 found += [_as_reduce_scatter(record, it, slices) for record in records] if slices else records
@@ -284,7 +285,7 @@ def family(opcode: str) -> str | None:
 def _records(module: Module, index: int, position: int, it: Instruction) -> list[Collective]:
     if _is_step(it):
         return [_record(it, index, position, asynchronous=True)]
-    if it.opcode in ("async-start", "fusion-start"):
+    if it.opcode in _WRAPPERS:
         inner = [one for callee in it.called for one in _inside(module.computations[callee])]
         return [_record(one, index, position, asynchronous=not _is_sync(it)) for one in inner]
     if family(it.opcode) is None:
@@ -354,7 +355,7 @@ def _wrapped(module: Module) -> frozenset[int]:
         callee
         for computation in module.computations
         for it in computation.instructions
-        if it.opcode in ("async-start", "fusion-start")
+        if it.opcode in _WRAPPERS
         for callee in it.called
     )
 

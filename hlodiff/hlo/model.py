@@ -125,8 +125,8 @@ class _Draft:
     """An instruction while it is made, see `Instruction.__new__`."""
 
     __slots__ = (
-        "attributes", "calls", "control_predecessors", "frame", "line", "literal", "metadata", "name", "op_name", "opcode",
-        "operands", "results", "shape",
+        "attributes", "calls", "control_predecessors", "frame", "line", "literal", "metadata", "name", "op_name",
+        "opcode", "operands", "results", "shape",
     )  # fmt: skip
 
 
