@@ -181,9 +181,9 @@ class MatchGraph:
         ordered = [not is_commutative(it) for it in instructions]
         uses: list[tuple[tuple[int, int, int], ...]] = []
         slots: list[list[tuple[int, int, int]]] = [[(-1, -1, -1)] * len(it.operands) for it in instructions]
-        for operand in graph:
+        for operand, users in graph.adjacency():
             triples = []
-            for user, edges in cast("_Users", graph.adj[operand]).items():
+            for user, edges in cast("_Users", users).items():
                 for number, edge in edges.items():
                     if number >= 0:  # else a control edge, which hands on no value
                         slot, result = number if ordered[user] else 0, edge["result"]

@@ -12,6 +12,7 @@ from hlodiff.hlo.model import Computation, Instruction, Module, fused_only
 from hlodiff.normalizer import passes_for
 from hlodiff.normalizer.backend_config import is_of_xla, split_backend_config
 from hlodiff.normalizer.fusion_parameters import fusion_parameters
+from hlodiff.normalizer.naming import callback_numbers, channel_ids
 from hlodiff.normalizer.rewrite import with_attributes, with_instructions
 
 ORDER = "branch_order"
@@ -195,6 +196,10 @@ class DiffInput:
     printed: tuple[Module, Module]
 
 
+# Passes that look at the content of all computations, most of which are the same ones later.
+_NUMBERING = {"channel_ids": channel_ids, "callback_numbers": callback_numbers}
+
+
 def prepare_pair(old: Module, new: Module, *, only_listed: bool = False) -> DiffInput:
     """Apply every pass that drops content to both programs, and count what each pass dropped.
 
@@ -206,10 +211,14 @@ def prepare_pair(old: Module, new: Module, *, only_listed: bool = False) -> Diff
     bare = Bare()
     ignored: dict[str, int] = {}
     for one in passes_for(old, new):
-        with_parameters = one.name == "fusion_parameters"
-        if not one.affects_diff or (with_parameters and only_listed):
+        if not one.affects_diff or (one.name == "fusion_parameters" and only_listed):
             continue
-        results = _with_parameters(modules, bare) if with_parameters else [one.apply(module) for module in modules]
+        if one.name == "fusion_parameters":
+            results = _with_parameters(modules, bare)
+        elif one.name in _NUMBERING:
+            results = [_NUMBERING[one.name](module, bare.known) for module in modules]
+        else:
+            results = [one.apply(module) for module in modules]
         modules = [module for module, _ in results]
         if count := sum(count for _, count in results):
             ignored[one.name] = count

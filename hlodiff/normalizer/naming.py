@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from hlodiff.hlo.fingerprint import Content, contents, shape_text
+from hlodiff.hlo.fingerprint import Content, KnownContents, contents, shape_text
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape, call_sites, computation_kind, is_commutative
 from hlodiff.normalizer.backend_config import holds_pointer, is_callback
 from hlodiff.normalizer.ordering import legal_order
@@ -204,29 +204,34 @@ CALLBACK = NumberKind("backend_config", _CALLBACK, is_callback, True)
 _NUMBERED = frozenset(kind.attribute for kind in (CHANNEL, RENDEZVOUS, CALLBACK))
 
 
-def channel_ids(module: Module) -> tuple[Module, int]:
-    """Give channels numbers that come from the instructions that share them."""
-    unnumbered = _Unnumbered(module)
+def channel_ids(module: Module, known: KnownContents | None = None) -> tuple[Module, int]:
+    """Give channels numbers that come from the instructions that share them.
+
+    Args:
+        module: the program.
+        known: contents of computations that it, or another program, holds too.
+    """
+    unnumbered = _Unnumbered(module, known)
     module, count = _renumber(module, CHANNEL, unnumbered)
     module, more = _renumber(module, RENDEZVOUS, unnumbered)
     return module, count + more
 
 
-def callback_numbers(module: Module) -> tuple[Module, int]:
-    """Count Python callbacks 0, 1, 2 in the order that their content decides."""
-    return _renumber(module, CALLBACK, _Unnumbered(module))
+def callback_numbers(module: Module, known: KnownContents | None = None) -> tuple[Module, int]:
+    """Count Python callbacks 0, 1, 2 in the order that their content decides; `known` as for `channel_ids`."""
+    return _renumber(module, CALLBACK, _Unnumbered(module, known))
 
 
 class _Unnumbered:
     """The content of a program's computations without numbers of any kind, which other numbers do not change."""
 
-    def __init__(self, module: Module) -> None:
-        self._module = module
+    def __init__(self, module: Module, known: KnownContents | None) -> None:
+        self._module, self._known = module, known
 
     @cached_property
     def contents(self) -> tuple[Content, ...]:
         """One for each computation, worked out when first asked for: most programs have no two equal groups."""
-        return contents(map_instructions(self._module, _anonymous)[0])
+        return contents(map_instructions(self._module, _anonymous)[0], known=self._known)
 
 
 def _renumber(module: Module, kind: NumberKind, unnumbered: _Unnumbered) -> tuple[Module, int]:

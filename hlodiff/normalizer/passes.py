@@ -290,8 +290,7 @@ def passes_for(*modules: Module) -> list[Pass]:
     present = {key for module in modules for key, _ in module.attributes}
     for module in modules:
         for computation in module.computations:
-            for it in computation.instructions:
-                present.add(it.opcode)
-                present.update([key for key, _ in it.attributes])
+            present.update([it.opcode for it in computation.instructions])
+            present.update([key for it in computation.instructions for key, _ in it.attributes])
     stage = modules[0].stage
     return [step for step in PASSES if stage in step.stages and not (step.needs and present.isdisjoint(step.needs))]
