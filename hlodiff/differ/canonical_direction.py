@@ -13,7 +13,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from hlodiff.differ.computation_matches import EntrySearch, ProgramMatch, ProgramSide, match_arguments, match_programs
+from hlodiff.differ.computation_matches import KnownSearches, ProgramMatch, ProgramSide, match_arguments, match_programs
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.prepare import DiffInput
@@ -42,7 +42,7 @@ def diff_in_canonical_direction(
     limits: Limits,
     pruned: PrunedPair | None = None,
     unrelated: float | None = None,
-    search: EntrySearch | None = None,
+    search: KnownSearches | None = None,
 ) -> CanonicalDiff:
     """Pair two programs without noise; the same two with the same limits always give the same pairs.
 

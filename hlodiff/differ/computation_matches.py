@@ -210,42 +210,66 @@ def match_arguments(old: ProgramSide, new: ProgramSide) -> ProgramMatch:
     return ProgramMatch((pair,), _alone(old, new.module, (pair,), 0), _alone(new, old.module, (pair,), 1))
 
 
-@dataclass(slots=True)
-class EntrySearch:
-    """What the search among the instructions of two entries began with and came to.
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What the search in a pair of computations began with and came to; `spent` of the budget of the two programs."""
 
-    A pair of programs is matched once more where something that was pruned has to be read. The entries are then mostly
-    what they were, but for the hashes of what they call, and are not searched again.
+    start: tuple[object, ...]
+    old: list[int]
+    new: list[int]
+    matchers: dict[int, str]
+    is_whole: bool
+    spent: int
+
+
+# Instructions of two computations from which on a search is kept: a smaller one takes little more than comparing.
+_KEPT_SIZE = 80
+# Pairs of parameters of computations that are called that are asked what the caller says of them.
+_MOST_ASKED = 4096
+
+
+@dataclass(slots=True)
+class KnownSearches:
+    """What the searches in pairs of computations came to, by their names.
+
+    A pair of programs is matched once more where something that was pruned has to be read. What was read before is then
+    mostly what it was, but for the hashes of what it calls, and is not searched again.
 
     Args:
         intern: numbers of labels, so that equal labels have equal numbers whenever the programs are matched.
-        start: what it began with; None before the first search.
-        old, new, matchers, is_whole: what it came to, and whether no limit ended it.
-        spent: what it took of the budget of the two programs.
     """
 
     intern: Intern = field(default_factory=dict)
-    start: tuple[object, ...] | None = None
-    old: list[int] = field(default_factory=list)
-    new: list[int] = field(default_factory=list)
-    matchers: dict[int, str] = field(default_factory=dict)
-    is_whole: bool = True
-    spent: int = 0
+    _found: dict[tuple[str, str], _Search] = field(default_factory=dict)
 
-    def run(self, model: CostModel, limits: Limits, budget: SearchBudget) -> bool:
-        """Search, or take what an equal search came to; False where a limit ended it."""
-        pairing = model.pairing
-        start = self._start(model.old, model.new, pairing)
-        if start == self.start:
-            pairing.exchange(self.old, self.new, self.matchers)
-            budget.left -= self.spent
-            budget.waiting -= model.old.size + model.new.size
-            return self.is_whole
-        before = budget.left
-        self.start, self.is_whole = start, local_search(model, limits, budget)
-        self.spent = before - budget.left
-        self.old, self.new, self.matchers = pairing.old.copy(), pairing.new.copy(), pairing.matchers.copy()
-        return self.is_whole
+    def run(
+        self, model: CostModel, limits: Limits, budget: SearchBudget, expected: Callable[[int, int], bool] | None
+    ) -> bool:
+        """Search, or take what an equal search came to; False where a limit ended it.
+
+        Args:
+            model: the pairing of two computations, which is changed in place.
+            limits, budget: see `local_search`.
+            expected: whether the caller says that two parameters are each other; None for the entries.
+        """
+        pairing, size = model.pairing, model.old.size + model.new.size
+        olds, news = (side.computation.parameters() for side in (model.old, model.new))
+        if size < _KEPT_SIZE or (expected and len(olds) * len(news) > _MOST_ASKED):
+            return local_search(model, limits, budget)
+        fitting = [(a, b) for a in olds for b in news if expected(a, b)] if expected else []
+        start = *self._start(model.old, model.new, pairing), fitting, model.outside
+        key = model.old.computation.name, model.new.computation.name
+        known = self._found.get(key)
+        if known is None or known.start != start:
+            before = budget.left
+            is_whole = local_search(model, limits, budget)
+            kept = pairing.old.copy(), pairing.new.copy(), pairing.matchers.copy()
+            self._found[key] = _Search(start, *kept, is_whole, before - budget.left)
+            return is_whole
+        pairing.exchange(known.old, known.new, known.matchers)
+        budget.left -= known.spent
+        budget.waiting -= size
+        return known.is_whole
 
     @staticmethod
     def _start(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> tuple[object, ...]:
@@ -257,16 +281,16 @@ class EntrySearch:
 
 
 def match_programs(
-    old: ProgramSide, new: ProgramSide, limits: Limits, search: EntrySearch | None = None
+    old: ProgramSide, new: ProgramSide, limits: Limits, search: KnownSearches | None = None
 ) -> ProgramMatch:
     """Pair two programs, from the entries along calls, with no more effort than the limits allow.
 
     Args:
         old, new: the programs.
         limits: how much may be tried.
-        search: what is known of the entries from matching the same programs with less of them read.
+        search: what is known from matching the same programs with less of them read.
     """
-    search = search or EntrySearch()
+    search = search or KnownSearches()
     costs: PairCosts = {}
     budget = SearchBudget.of(limits)
     pairs: dict[tuple[int, int], ComputationMatch] = {}
@@ -302,7 +326,7 @@ def _open(
     new: ProgramSide,
     pair: ComputationMatch,
     call: parameters.CallContext | None,
-    search: EntrySearch,
+    search: KnownSearches,
     costs: PairCosts,
     limits: Limits,
     budget: SearchBudget,
@@ -324,7 +348,7 @@ def _open(
     expected = parameters.expectation(pair.old_side, pair.new_side, call)
     both = pair.old_side, pair.new_side, pair.pairing
     model = CostModel(*both, (old.bodies, new.bodies), expected, elements, old.operand_symmetric, costs)
-    if not (search.run if entry else local_search)(model, limits, budget):
+    if not search.run(model, limits, budget, None if entry else expected.fits):
         pair.limits_hit.append("search")
     if entry:
         parameters.exchange(pair.old_side, pair.new_side, pair.pairing)

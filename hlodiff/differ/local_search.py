@@ -147,6 +147,11 @@ class CostModel:
         self.total = sum(map(sum, self.costs))
 
     @property
+    def outside(self) -> tuple[object, ...]:
+        """What of the callers decides on costs, which parameters fit apart: equal where that is equal."""
+        return self._expected.edits, sorted((place, sorted(which.items())) for place, which in self._elements.items())
+
+    @property
     def work(self) -> int:
         """The measure of one round: costs that were worked out, and the walks along operands that this took."""
         return self._priced + (self._walked + self.pairing.walked) // _STEPS

@@ -16,7 +16,7 @@ from hlodiff.differ.canonical_direction import (
 )
 from hlodiff.differ.causes import with_causes
 from hlodiff.differ.channels import channel_changes, schedule_edits, tuning_edits, with_asynchronous, with_channels
-from hlodiff.differ.computation_matches import EntrySearch, ProgramMatch, ProgramSide, partners_of
+from hlodiff.differ.computation_matches import KnownSearches, ProgramMatch, ProgramSide, partners_of
 from hlodiff.differ.costs import with_costs
 from hlodiff.differ.edits import RawEdit, computation_edits, entry_layout_edit, header_edits, raw_edits
 from hlodiff.differ.executed import executed, static_costs
@@ -151,7 +151,7 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
         unrelated = are_unrelated(opened, (old, new), limits, pruned.copies if pruned else ({}, {}))
         if unrelated is not None:
             pruned = None  # all of both is listed
-        search = EntrySearch()
+        search = KnownSearches()
         while True:
             opened = pruned.modules if pruned else (old, new)
             ready = prepare_pair(*opened, only_listed=unrelated is not None)
