@@ -177,3 +177,20 @@ def test_defaults_and_spellings_are_equal() -> None:
         for end in ("condition=c, body=b", "body=b, condition=c")
     }
     assert len(hashes) == 1
+
+
+@pytest.mark.parametrize("attributes", [', metadata={op_name="x"}', ", sharding={replicated}", ", channel_id=1"])
+@pytest.mark.parametrize("stray", ["garbage", "garbage x y", "  1", "= 3"])
+def test_a_line_that_belongs_nowhere_is_refused_behind_attributes_too(attributes: str, stray: str) -> None:
+    text = f"""HloModule m
+
+ENTRY %e (p: f32[2]) -> f32[2] {{
+  %a = f32[2]{{0}} parameter(0)
+  %b = f32[2]{{0}} add(%a, %a){attributes}
+{stray}
+  %c = f32[2]{{0}} add(%a, %b)
+  ROOT %d = f32[2]{{0}} add(%b, %c)
+}}
+"""
+    with pytest.raises(ReadError, match=r"^<text>:6:"):
+        read_text(text)

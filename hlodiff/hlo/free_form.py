@@ -485,10 +485,11 @@ class _Rewriter:
             if self.token.text in ("", "}") or self.begins_instruction():
                 return
             raise self.error("expected `, attribute=value`")
-        key = ""
+        key, before = "", self.token
         while self.token.text and self.token.text not in ("}", ")"):
             if not after_comma and self.begins_instruction():
                 break
+            self.refuse_stray(before)
             after_comma = self.token.text == ","
             if self.token.is_word and self.peek().text == "=":
                 key = self.token.name
@@ -497,9 +498,21 @@ class _Rewriter:
                 offset = self.token.start
                 line.add(self.computations_inside(), offset)
                 start = end = self.at
+                before = self.token
                 continue
-            end = self.any().end
+            before = self.any()
+            end = before.end
         self.add(line, start, end)
+
+    def refuse_stray(self, before: Token) -> None:
+        """Raise where a value is over and neither a comma nor an instruction follows, as in a stray line.
+
+        Args:
+            before: the last token of what is read so far.
+        """
+        apart = self.token.start > before.end and before.text not in (",", "=")
+        if (self.token.is_word and apart) or (self.token.text == "=" and not before.is_word):
+            raise self.error("expected `, attribute=value` or the next instruction")
 
     def add(self, line: _FreeLine, start: int, end: int) -> None:
         text = self.until(start, end)

@@ -27,7 +27,7 @@ from hlodiff.snapshots import (
     write_snapshot,
     writing,
 )
-from hlodiff.snapshots.paths import refuse_links
+from hlodiff.snapshots.paths import place_below, refuse_links
 from hlodiff.snapshots.pending import Kind, record_path
 from hlodiff.snapshots.write import replace_text
 from hlodiff.workflows.configuration import load
@@ -476,6 +476,7 @@ def accept_program(config: Config, one: PendingProgram, root: Path, freshness: F
     Raises:
         StoreError: the snapshot cannot be written.
     """
+    place_below(shown_path(config.snapshots), one.key.folder)  # what is behind a link is no snapshot of ours
     base = base_of(config, one.key)
     now = standing(one, base)
     if base.stale:
