@@ -138,7 +138,8 @@ def test_a_target_that_is_none_is_answered_with_what_targets_look_like(
     )
     assert run(["list", "--target", "gpu"]) == 2
     said = " ".join(capsys.readouterr().err.split())
-    assert "targets are called like cpu, tpu-v5e-2x2 or cuda-h100, or a pattern such as 'tpu-*'" in said
+    assert "targets look like cpu, tpu-v5e-2x2 or cuda-h100, or a pattern such as 'tpu-*'; registered: cpu" in said
+    assert "did you mean" not in said
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -172,11 +172,11 @@ def parse(name: str) -> TargetName:
     """
     target = _parse(name)
     if target is None:
-        near = closest(name, KNOWN)
+        near = "" if name.startswith("gpu") else closest(name, KNOWN)  # `cpu` is near, and is not what is meant
         hint = f"did you mean `{near}`? " if near else ""
         raise UsageError(
             f"there is no target `{name}`",
-            hint=f"{hint}they are called like cpu, tpu-v5e-2x2 or cuda-h100; `hlodiff list --targets` lists them",
+            hint=f"{hint}targets look like cpu, tpu-v5e-2x2 or cuda-h100; `hlodiff list --targets` lists them",
         )
     return target
 

@@ -160,7 +160,7 @@ def run_variants(
 
 def _select(names: tuple[str, ...], patterns: tuple[str, ...]) -> tuple[str, ...]:
     if not names:
-        raise UsageError("nothing is registered in variants", hint="@hlodiff.variants; see docs/what-to-jit.md")
+        raise UsageError("no function uses @hlodiff.variants", hint="see docs/what-to-jit.md")
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             near = closest(pattern, names)

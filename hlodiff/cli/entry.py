@@ -56,7 +56,7 @@ _FORMER = {
 _FAILED = 2
 _HELP = {"-h", "--help", "--version"}
 # Where an error says no more: what shows whether it is repaired, in a second and without compiling anything.
-_REPAIR = "repair it; `hlodiff list` shows what is found"
+_REPAIR = "repair it, then `hlodiff list` shows what it finds"
 
 
 class _Commands(click.Group):

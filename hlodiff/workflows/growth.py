@@ -402,7 +402,7 @@ def measure_named_growth(
             return MeasuredGrowth([], unlisted)
         if not keys:
             hint = 'Case(..., grow={"length": [8, 16, 32, 64]}), or --at length=8,16,32,64'
-            raise UsageError("no case that was asked for names sizes", hint=hint)
+            raise UsageError("none of the selected cases has sizes (grow=)", hint=hint)
         requests = [GrowthRequest(key.function, key.case, target or key.target, compile_too, sizes) for key in keys]
         found: dict[tuple[str, str], tuple[Growth, ...]] = {}
         failures = []

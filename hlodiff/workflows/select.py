@@ -10,9 +10,12 @@ from pathlib import Path
 from hlodiff.capture import Discovery, Request
 from hlodiff.config import Config, budget_of, closest, shown_path
 from hlodiff.errors import HlodiffError, UsageError, expected_error
+from hlodiff.report.wording import format_names
 from hlodiff.snapshots import FolderTree, Key, Snapshot, list_snapshots, read_whole_snapshot
 from hlodiff.workflows.build_snapshot import ParsedSnapshot, parse
 from hlodiff.workflows.scenarios import ChosenScenarios, all_scenarios, chosen_scenarios
+
+_MOST_NAMED = 5  # targets, where a pattern matches none
 
 
 def as_patterns(patterns: Sequence[str]) -> tuple[str, ...]:
@@ -68,10 +71,12 @@ def _matches(values: Sequence[str], patterns: Sequence[str]) -> bool:
 
 
 def _nothing(what: str, pattern: str, options: list[str], command: str) -> UsageError:
-    near = closest(pattern, dict.fromkeys(options))
+    options = list(dict.fromkeys(options))
+    near = "" if pattern.startswith("gpu") else closest(pattern, options)  # `cpu` is near, and is not what is meant
     hint = f"did you mean `{near}`? " if near else ""
     if what == "target":
-        hint += "targets are called like cpu, tpu-v5e-2x2 or cuda-h100, or a pattern such as 'tpu-*'; "
+        hint += "targets look like cpu, tpu-v5e-2x2 or cuda-h100, or a pattern such as 'tpu-*'; "
+        hint += f"registered: {format_names(options, _MOST_NAMED)}; " if options else ""
     return UsageError(f"no {what} matches `{pattern}`", hint=f"{hint}`{command}` shows what there is")
 
 
