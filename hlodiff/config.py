@@ -577,7 +577,7 @@ def amount(value: object, metric: str, where: str, further: str = "") -> float:
             return float(size[1]) * _UNITS[size[2]]
     limit = closest(metric.rpartition(".")[2], LIMIT_KEYS)
     if limit:  # a name may stand behind `fusions`, and so a mistyped limit looks like one
-        raise ConfigError(f"{value!r} is no limit", where=where, hint=f"did you mean `{limit}`?")
+        raise ConfigError(f"{value!r} is not a limit", where=where, hint=f"did you mean `{limit}`?")
     expected = 'bytes, as in 1024 or "64 MiB"' if is_bytes(metric) else "a number of at least 0"
     raise wrong(value, where, expected + further)
 

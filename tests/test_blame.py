@@ -244,7 +244,7 @@ def test_what_has_no_pass_dump_is_refused(tmp_path: Path, capsys: pytest.Capture
     old = str(unpack("matmul-cpu", tmp_path))
     (tmp_path / "empty").mkdir()
     for other, words in (
-        (str(tmp_path / "empty"), "holds no text of a single pass"),
+        (str(tmp_path / "empty"), "has no text of any pass"),
         ("main", "--passes compares two folders"),
     ):
         code, _, err = said(capsys, old, other, "--passes")

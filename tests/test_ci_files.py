@@ -481,7 +481,7 @@ def test_the_job_with_the_token_of_gitlab_runs_nothing_of_the_merge_request(fold
 @pytest.mark.parametrize("action", ["x", "a/b", "a/b@", "a/b@v1\n    run: x", "a/b@${{ x }}"])
 def test_an_address_that_is_none(folder: Path, said: Ask, action: str) -> None:
     code, _, err = said("init", "--ci", "github", "--action", action)
-    assert (code, "is no address of an action" in err, list(folder.iterdir())) == (2, True, [])
+    assert (code, "is not the address of an action" in err, list(folder.iterdir())) == (2, True, [])
 
 
 def test_every_recipe_is_written_by_some_choice() -> None:

@@ -94,7 +94,7 @@ def test_names_targets_and_reject(changed: Compiler, said: Ask) -> None:
     ("arguments", "words"),
     [
         ((), "4 programs pending, and none was named"),
-        (("nothing",), "nothing is pending that is called `nothing`"),
+        (("nothing",), "no pending program is called `nothing`"),
         (("ff",), "did you mean `f`?"),
         (("--target", "cuda"), "nothing is pending for target `cuda`"),
         (("--pattern", "0" * 8), "no pending program has the pattern `00000000`"),

@@ -620,7 +620,9 @@ def test_show_prints_the_text_of_a_program(
 
     code, _, err = said("show", "f", "--stage", "compiled")
     assert code == 2 and "cpu, tpu-v5e-2x2\nhint: hlodiff show f --stage compiled -t cpu\n" in err
-    assert "a text is of one program, and these match: g/large, g/small" in said("show", "g", "--stage", "compiled")[2]
+    assert (
+        "--stage prints one program, and these match: g/large, g/small" in said("show", "g", "--stage", "compiled")[2]
+    )
     assert "hint: hlodiff show f --stage compiled\n" in said("show", "f", "--scopes")[2]
 
     monkeypatch.setattr("hlodiff.capture.discover", compiler.discover)

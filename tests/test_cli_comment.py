@@ -329,7 +329,7 @@ def test_in_the_workflow_of_the_pull_request_itself(code_host: CodeHost, said: A
     assert said("comment", "hlodiff.json") == (0, "comment on owner/project#5: added\n", "")
     assert "gh run download 456" in code_host.bodies()[0]
     event({"push": 1})
-    assert "this event is about no pull request" in said("comment", "hlodiff.json")[2]
+    assert "this event has no pull request" in said("comment", "hlodiff.json")[2]
 
 
 @pytest.fixture
@@ -371,7 +371,7 @@ def test_no_line_of_a_note_is_a_command(gitlab: CodeHost, said: Ask) -> None:
 
 def test_a_pipeline_of_no_merge_request(gitlab: CodeHost, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI_MERGE_REQUEST_IID")
-    assert "this is no pipeline of a merge request" in said("comment", "hlodiff.json")[2]
+    assert "this is not a merge request pipeline" in said("comment", "hlodiff.json")[2]
     assert "on GitLab the result is a file" in said("comment")[2]
 
 

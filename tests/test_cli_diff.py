@@ -299,7 +299,7 @@ def test_the_folder_of_a_project_stands_for_its_snapshots(capsys: pytest.Capture
     [
         (["a.hlo", "nowhere.hlo"], "nowhere.hlo: no such file, folder or git revision"),
         (["a.hlo", "nonsense"], "nonsense: neither a file, a folder nor a git revision"),
-        (["a.hlo"], "a.hlo: compared with what? NEW is missing"),
+        (["a.hlo"], "a.hlo: NEW is missing"),
         (["nowhere.hlo"], "nowhere.hlo is compared with the snapshots of the work tree, and there are none"),
         (["a..b", "a.hlo"], "a..b: is a range of revisions, which names both sides\nhint: hlodiff diff a..b\n"),
         (["../nowhere", "a.hlo"], "../nowhere: no such file, folder or git revision"),

@@ -68,7 +68,7 @@ def test_an_existing_pyproject_keeps_every_byte(text: str) -> None:
         ("pyproject.toml", "[tool.hlodiff]\n", "has a [tool.hlodiff] table already"),
         ("pyproject.toml", "[tool\n", "cannot be read"),
         ("pyproject.toml", "tool = {ruff = {x = 1}}\n", "a table cannot be added to it"),
-        ("hlodiff_programs.py", "mine\n", "exists already, and nothing is overwritten"),
+        ("hlodiff_programs.py", "mine\n", "already exists, and nothing is overwritten"),
     ],
 )
 def test_what_is_refused_leaves_everything_as_it_was(

@@ -103,9 +103,9 @@ def test_environments_that_cannot_be_used(tmp_path: Path) -> None:
     cases: tuple[tuple[tuple[str, ...], Path | None, Path | None, str], ...] = (
         ((), None, bare, "lacks jax, jaxlib, numpy, equinox, which capturing needs"),
         ((), None, nowhere, "nowhere: no virtual environment"),
-        ((), nowhere, None, "nowhere: no program that can be run"),
-        ((), Path("/bin/true"), None, "is no Python that answers"),
-        ((), here, bare, "name an environment each"),
+        ((), nowhere, None, "nowhere: not an executable program"),
+        ((), Path("/bin/true"), None, "is not a working Python"),
+        ((), here, bare, "exclude each other"),
         (("jax==0.0.1",), here, None, f"has jax {version('jax')}, not 0.0.1"),
         (("jax>0.9",), here, None, "is no NAME==VERSION"),
     )

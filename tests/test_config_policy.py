@@ -110,7 +110,7 @@ MISTAKES = [
     (BUDGET + "fusions = '3KiB'", "fusions: expected a number of at least 0"),
     (BUDGET + "fusions = true", "fusions: expected a number of at least 0"),
     (BUDGET + "fusions = { max_increase = '2 percent' }", 'max_increase: expected a number of at least 0 or "2%"'),
-    (BUDGET + "fusions = { rachet = true }", "fusions.rachet: True is no limit\nhint: did you mean `ratchet`?"),
+    (BUDGET + "fusions = { rachet = true }", "fusions.rachet: True is not a limit\nhint: did you mean `ratchet`?"),
     (BUDGET + "fusions = { ratchet = false }", "`ratchet` is true and takes no `max_increase`"),
     (BUDGET + "fusions = { ratchet = true, max_increase = 1 }", "`ratchet` is true and takes no"),
     (BUDGET + "fusions = 1\nstage = 'hlo'", 'stage: expected "compiled" or "stablehlo"'),

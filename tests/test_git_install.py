@@ -250,7 +250,7 @@ def test_where_there_is_nothing_to_install_into(made: Project, tmp_path: Path) -
     assert made.hlodiff("git", "install", at=outside, code=2).startswith("error: ")
     (outside / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["m"]\n')
     assert made.hlodiff("git", "install", at=outside, code=2, GIT_CEILING_DIRECTORIES=str(tmp_path)) == (
-        f"error: {outside}: this is no git repository\nhint: git init\n"
+        f"error: {outside}: this is not a git repository\nhint: git init\n"
     )
     bare = tmp_path / "bare"
     made.git("init", "-q", "--bare", str(bare))

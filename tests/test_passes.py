@@ -272,7 +272,7 @@ def test_what_is_no_pass_dump_is_said(tmp_path: Path, capsys: pytest.CaptureFixt
     (folder / "module_0000.jit_f.before_optimizations.txt").write_text("HloModule m\n")
     code, _, err = said(capsys, "passes", str(folder))
     assert code == 2
-    assert "holds no text of a single pass" in err
+    assert "has no text of any pass" in err
     assert "--xla_dump_hlo_pass_re" in err
 
 

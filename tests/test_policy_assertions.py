@@ -135,7 +135,7 @@ def test_budgets_and_rules_of_the_configuration() -> None:
     )
     with pytest.raises(ConfigError, match="unknown metric `copiez`"):
         program.metric("copiez")
-    with pytest.raises(ConfigError, match="nothing to grow from"):
+    with pytest.raises(ConfigError, match="no earlier value"):
         program.assert_budget(copies={"ratchet": True})
     with pytest.raises(ConfigError, match="`flops` is not known for cpu"):
         program.assert_budget(flops=3)

@@ -122,7 +122,7 @@ def test_only_recordings_are_replaced(tmp_path: Path) -> None:
     check_replaceable(tmp_path)
     check_replaceable(tmp_path / "new")
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(UsageError, match="is no recording"):
+    with pytest.raises(UsageError, match="is not a recording"):
         check_replaceable(tmp_path)
     (tmp_path / "recording.json").write_text("{}")
     check_replaceable(tmp_path)

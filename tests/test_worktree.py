@@ -165,5 +165,5 @@ def test_a_shallow_clone(repository: Path, tmp_path: Path) -> None:
 
 
 def test_no_repository(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="this is no git repository"), checked_out("HEAD", tmp_path):
+    with pytest.raises(UsageError, match="this is not a git repository"), checked_out("HEAD", tmp_path):
         pass

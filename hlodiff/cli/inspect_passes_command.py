@@ -66,7 +66,7 @@ def command(
         try:
             found = re.compile(pattern)
         except re.error as error:
-            raise UsageError(f"`{pattern}` is no regular expression: {error}") from None
+            raise UsageError(f"`{pattern}` is not a regular expression: {error}") from None
     limits, root = limits_of(project)
     views = [passes_view(*one, limits) for one in dumped_programs(names, targets, modules, project)]
     if form == "json":

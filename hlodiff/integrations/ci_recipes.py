@@ -280,7 +280,7 @@ def ci_files(folder: Path, recipes: tuple[str, ...], action: str | None, config:
         UsageError: a file exists and says something else, or the address is none.
     """
     if action is not None and not _ACTION.fullmatch(action):
-        raise UsageError(f"`{action}` is no address of an action", where="--action", hint="OWNER/REPO@COMMIT")
+        raise UsageError(f"`{action}` is not the address of an action", where="--action", hint="OWNER/REPO@COMMIT")
     top, below = _repository(folder.resolve())
     if below and "gitlab" in recipes:
         hint = "run it in the top folder, or copy the job and change into the project's folder"

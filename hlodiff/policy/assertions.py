@@ -85,7 +85,7 @@ class Program:
         growing = [limit.metric for limit in budget.limits if limit.growth is not None]
         if growing:
             hint = "use assert_grows_at_most, or a budget in the configuration"
-            raise ConfigError(f"`{growing[0]}` has a limit of growth, and nothing to grow from", hint=hint)
+            raise ConfigError(f"`{growing[0]}` has a growth limit, but there is no earlier value", hint=hint)
         for limit in budget.limits:
             self.metric(limit.metric)
         found = [Hit(one.what, "", one.source) for one in over_budget(self._measured(), budget)]

@@ -284,7 +284,7 @@ def open_revision(repository: Path, spec: str, default_folder: Path) -> GitTree:
     if not colon:
         absolute = Path(os.path.realpath(default_folder))
         if not absolute.is_relative_to(top.resolve()):
-            raise StoreError("the snapshots folder lies outside this git repository", where=str(default_folder))
+            raise StoreError("the snapshots folder is outside this git repository", where=str(default_folder))
         folder = absolute.relative_to(top.resolve()).as_posix()
     folder = "" if folder == "." else folder.strip("/")
     if not folder:

@@ -138,7 +138,7 @@ def _of_word(word: str, ids: Mapping[Key, str]) -> list[Key]:
     if not found:
         near = closest(word, dict.fromkeys(key.name for key in ids))
         hint = f"did you mean `{near}`? " if near else ""
-        raise UsageError(f"nothing is pending that is called `{word}`", hint=f"{hint}`hlodiff check` captures it again")
+        raise UsageError(f"no pending program is called `{word}`", hint=f"{hint}`hlodiff check` captures it again")
     return found
 
 

@@ -344,7 +344,7 @@ def _config_of(checkout: Checkout, config: Config) -> Config:
         root = checkout.counterpart(config.root)
     except ValueError:
         hint = "run it where pyproject.toml lies inside the repository"
-        raise UsageError("the project lies outside this git repository", where=str(config.root), hint=hint) from None
+        raise UsageError("the project is outside this git repository", where=str(config.root), hint=hint) from None
     where = f"{checkout.label}:pyproject.toml"
     try:
         found = load_if_any(root / "pyproject.toml") if (root / "pyproject.toml").is_file() else None

@@ -141,11 +141,11 @@ def check(
     names, targets = as_patterns(names), as_patterns(targets)
     if stage == "stablehlo" and (timings or pending or passes or against is not None):
         what = "--stage stablehlo only lowers: it leaves nothing pending, times nothing and looks at no revision"
-        raise UsageError(what, hint="leave out one of the options")
+        raise UsageError(what, hint="use only one of these options")
     if against is not None and (timings or pending):
-        raise UsageError("--against leaves nothing pending and times nothing", hint="leave out one of the options")
+        raise UsageError("--against leaves nothing pending and times nothing", hint="use only one of these options")
     if against is not None and changed:
-        raise UsageError("--changed is about snapshots, and --against needs none", hint="leave out one of the options")
+        raise UsageError("--changed is about snapshots, and --against needs none", hint="use only one of these options")
     if against is not None and executor_asked_for(executor):
         what = "--against captures a temporary checkout, which only this machine has"
         raise UsageError(what, hint="leave out --executor and the variable HLODIFF_EXECUTOR")

@@ -90,7 +90,7 @@ def folder_dumps(folder: Path, modules: Sequence[str] = ()) -> tuple[DumpedProgr
 
     found = dumps_of(_files(folder), read, str(folder))
     if not found:
-        raise UsageError("holds no text of a single pass", where=str(folder), hint=f"dump again with {_FLAGS}")
+        raise UsageError("has no text of any pass", where=str(folder), hint=f"dump again with {_FLAGS}")
     patterns = [_pattern(text) for text in modules]
     chosen = [dump for dump in found if any(one.search(dump.key.label) for one in patterns)] if patterns else []
     if patterns and not chosen:
@@ -104,7 +104,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
-        raise UsageError(f"`{text}` is no regular expression: {error}") from None
+        raise UsageError(f"`{text}` is not a regular expression: {error}") from None
 
 
 @contextmanager

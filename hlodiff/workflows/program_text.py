@@ -32,7 +32,7 @@ def one_program(keys: Sequence[Key], name: str, command: str) -> Key:
     names = list(dict.fromkeys(key.name for key in keys))
     if len(names) > 1:
         shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-        raise UsageError(f"a text is of one program, and these match: {shown}", hint="name one of them")
+        raise UsageError(f"--stage prints one program, and these match: {shown}", hint="name one of them")
     if len(keys) > 1:
         targets = ", ".join(key.target for key in keys)
         what = f"`{names[0]}` has a program for each of several targets: {targets}"

@@ -380,7 +380,7 @@ def check_replaceable(folder: Path) -> None:
         return
     if not folder.is_dir() or any(folder.iterdir()):
         hint = "name a folder that is not there, or an earlier recording: -o FOLDER"
-        raise UsageError("stands there already and is no recording", where=str(folder), hint=hint)
+        raise UsageError("already exists and is not a recording", where=str(folder), hint=hint)
 
 
 def record_run(arguments: Sequence[str], output: Path, calls: bool) -> int:

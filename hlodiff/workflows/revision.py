@@ -139,7 +139,7 @@ def _git(folder: Path, arguments: Sequence[str], spec: str, more: dict[str, str]
         message = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1])
         if "not a git repository" in message:
             hint = "--against compares with a revision: commit the project to git first"
-            raise UsageError("this is no git repository", where=str(folder), hint=hint)
+            raise UsageError("this is not a git repository", where=str(folder), hint=hint)
         raise UsageError(f"git cannot check {spec!r} out: {message.partition(': ')[2] or message}", where="--against")
     return done.stdout
 

@@ -83,7 +83,7 @@ def set_up_project(folder: Path) -> list[str]:
     for path in (pyproject, module, attributes):
         refuse_links(path)  # before anything is written
     if module.exists():
-        raise UsageError("exists already, and nothing is overwritten", where=str(module), hint="hlodiff list")
+        raise UsageError("already exists, and nothing is overwritten", where=str(module), hint="hlodiff list")
     configured = _with_table(pyproject)
     write_project_file(pyproject, configured)
     write_project_file(module, _FUNCTIONS)

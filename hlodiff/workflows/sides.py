@@ -378,7 +378,7 @@ def open_sides(old: str, new: str | None, project: Path) -> tuple[Side, Side]:
     if ranges:
         return _of_range(ranges[0], project)
     if Path(old).exists():
-        raise UsageError("compared with what? NEW is missing", where=old, hint="hlodiff diff OLD NEW")
+        raise UsageError("NEW is missing", where=old, hint="hlodiff diff OLD NEW")
     folder = snapshots_folder(project)
     if not folder.is_dir():
         what = f"{old} is compared with the snapshots of the work tree, and there are none"

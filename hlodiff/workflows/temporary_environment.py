@@ -155,7 +155,7 @@ def other_environment(
 
 def _existing(python: Path | None, folder: Path | None) -> Path | None:
     if python and folder:
-        raise UsageError("--python and --env name an environment each", hint="give one of them")
+        raise UsageError("--python and --env exclude each other", hint="give one of them")
     if not python and not folder:
         return None
     if folder:
@@ -166,7 +166,7 @@ def _existing(python: Path | None, folder: Path | None) -> Path | None:
         return found.absolute()
     assert python is not None
     if not (python.is_file() and os.access(python, os.X_OK)):
-        raise UsageError("no program that can be run", where=str(python), hint="give a Python interpreter")
+        raise UsageError("not an executable program", where=str(python), hint="give a Python interpreter")
     return python.absolute()  # not resolved: a virtual environment's interpreter is a link to another one's
 
 
@@ -216,7 +216,7 @@ def _probed(interpreter: Path, env: dict[str, str], packages: Sequence[str]) -> 
         found: dict[str, Any] = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired):
         hint = "hlodiff needs Python 3.11 or later there"
-        raise UsageError("is no Python that answers", where=str(interpreter), hint=hint) from None
+        raise UsageError("is not a working Python", where=str(interpreter), hint=hint) from None
     if tuple(found["python"]) < (3, 11):
         hint = "hlodiff needs Python 3.11 or later there"
         raise UsageError(f"is Python {'.'.join(map(str, found['python']))}", where=str(interpreter), hint=hint)
@@ -232,7 +232,9 @@ def _refuse_others(requirements: Sequence[str], versions: dict[str, str | None],
         match = _EXACT.fullmatch(requirement)
         if match is None:
             hint = "leave it out: the environment has the versions it has"
-            raise UsageError(f"`{requirement}` is no NAME==VERSION that an environment can be held to", hint=hint)
+            raise UsageError(
+                f"`{requirement}` is not NAME==VERSION, which an environment can be checked against", hint=hint
+            )
         found = versions[_name(requirement)]
         if found != match[3]:
             what = f"has {_name(requirement)} {found or 'not installed'}, not {match[3]}"

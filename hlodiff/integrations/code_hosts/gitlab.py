@@ -70,12 +70,12 @@ def merge_request_of(client: HttpClient, variables: Mapping[str, str]) -> GitLab
         variables: of the job: CI_PROJECT_ID, CI_MERGE_REQUEST_IID.
 
     Raises:
-        UsageError: this is no pipeline of a merge request.
+        UsageError: this is not a merge request pipeline.
     """
     found = [variables.get(name, "") for name in ("CI_PROJECT_ID", "CI_MERGE_REQUEST_IID")]
     if not all(_NUMBER.fullmatch(value) for value in found):
         hint = 'add to the job: rules: [{if: $CI_PIPELINE_SOURCE == "merge_request_event"}]'
-        raise UsageError("this is no pipeline of a merge request", hint=hint)
+        raise UsageError("this is not a merge request pipeline", hint=hint)
     return GitLabRequest(client, int(found[0]), int(found[1]))
 
 

@@ -72,7 +72,7 @@ class _Job:
             run = self._variable("GITHUB_RUN_ID")
             if not isinstance(number, int):
                 hint = "run it in a workflow on `pull_request`, or without RESULT.json in one on `workflow_run`"
-                raise UsageError("this event is about no pull request", hint=hint)
+                raise UsageError("this event has no pull request", hint=hint)
             comments = GitHubRequest(client, repository, number, author)
             return CommentTask(
                 comments,
@@ -122,7 +122,7 @@ class _Job:
         names = _TOKENS[host]
         token = next((self.variables[name] for name in names if self.variables.get(name)), "")
         if not token or not token.isprintable():
-            raise UsageError(f"{names[0]} is not set", hint="give it to this step alone: env: in its workflow")
+            raise UsageError(f"{names[0]} is not set", hint="set it for this step only: `env:` in its workflow")
         return token
 
     def _variable(self, name: str) -> str:

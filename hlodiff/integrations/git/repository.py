@@ -87,13 +87,13 @@ def repository_of(config: Config) -> Repository:
         raise _no_repository(error, config.root) from None
     snapshots = Path(os.path.realpath(config.snapshots))
     if not snapshots.is_relative_to(os.path.realpath(top)):
-        raise UsageError("the snapshots folder lies outside this git repository", where=str(config.snapshots))
+        raise UsageError("the snapshots folder is outside this git repository", where=str(config.snapshots))
     return Repository(top, config.root, snapshots)
 
 
 def _no_repository(error: StoreError, root: Path) -> UsageError:
     if "not a git repository" in error.what:
-        return UsageError("this is no git repository", where=str(root), hint="git init")
+        return UsageError("this is not a git repository", where=str(root), hint="git init")
     if "work tree" in error.what or "cannot use bare repository" in error.what:
         hint = "run it where the files are checked out: drivers are set up for a clone, not for a server"
         return UsageError("this git repository has no work tree here", where=str(root), hint=hint)

@@ -112,7 +112,7 @@ def open_repository(folder: Path, snapshots: Path) -> GitObjects:
     top = Path(os.path.realpath(_line(git(folder, ["rev-parse", "--show-toplevel"], str(folder)))))
     inside = Path(os.path.realpath(snapshots))
     if not inside.is_relative_to(top):
-        raise StoreError("the snapshots folder lies outside this git repository", where=str(snapshots))
+        raise StoreError("the snapshots folder is outside this git repository", where=str(snapshots))
     below = inside.relative_to(top).as_posix()
     return GitObjects(folder, "" if below == "." else below, _shallow(folder))
 
