@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -126,3 +127,20 @@ def test_without_a_terminal(changed: Compiler, said: Ask, words: tuple[str, ...]
     code, out, err = said("review", *words)
     assert (code, out) == (2, "")
     assert "this is no terminal" in err and "hlodiff accept NAME" in err
+
+
+def test_the_page_is_gone_when_the_review_ends(
+    changed: Compiler,  # noqa: F811
+    said: Ask,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "xdg-open").write_text('#!/bin/sh\ntest -s "$1" && echo yes > "$SEEN"\n')
+    (tmp_path / "xdg-open").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("SEEN", str(tmp_path / "seen"))
+    said("check")
+    code, out = review("oq")
+    found = re.search(r"page, until the review ends: (\S+\.html)", out)
+    assert code == 0 and found is not None, out
+    assert not Path(found[1]).exists() and not Path(found[1]).parent.exists()
