@@ -142,7 +142,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(ci_recipes, "installed_from", lambda: None)
     versions = {"jax": "0.10.2", "jaxlib": "0.10.2", "libtpu": "0.0.42", "nvidia-cuda-nvcc-cu12": "12.9.86"}
-    monkeypatch.setattr(ci_recipes, "_installed", lambda package: versions.get(package, ""))
+    monkeypatch.setattr(ci_recipes, "installed_version", lambda package: versions.get(package, ""))
     return tmp_path
 
 
