@@ -310,7 +310,7 @@ ENTRY e {{
     [
         ("%b2", "%i1", ("numerics",), "operands: constant 1 -> 1e+09"),
         ("%b1", "%i2", ("structure",), "operands: constant 3 -> 4"),
-        ("%p", "%i1", ("structure",), "operands: %p, %b1 -> %p, %p"),
+        ("%p", "%i1", ("structure",), "multiply %m f32[8]: operands"),
     ],
 )
 def test_a_number_that_the_program_has_already_is_another_number(
@@ -339,3 +339,30 @@ def test_an_argument_in_the_memory_of_the_host_is_placed_elsewhere(kind: str, wo
     assert classes_of(found) == (word,)
     words = to_terminal(Report("diff", "a", "b", (ProgramComparison("m", None, "stablehlo", "changed", found),)))
     assert f"memory space: default -> {kind}" in words
+
+
+def test_rounding_to_fewer_bits_and_back_is_numerics() -> None:
+    text = "HloModule m\n\nENTRY e {{\n  %p = f32[8]{{0}} parameter(0)\n{}}}\n"
+    bits = "  ROOT %r = f32[8]{{0}} reduce-precision(%p), exponent_bits=8, mantissa_bits={}\n"
+    plain, seven, ten = (
+        text.format(body) for body in ("  ROOT %r = f32[8]{0} copy(%p)\n", bits.format(7), bits.format(10))
+    )
+    assert classes_of(diff(read_text(plain), read_text(seven)))[0] == "numerics"
+    assert classes_of(diff(read_text(seven), read_text(ten))) == ("numerics",)
+
+
+def test_a_buffer_that_is_written_in_another_order_is_no_same_cost() -> None:
+    text = """HloModule m
+
+ENTRY e {
+  %x = f32[8,16]{1,0} parameter(0)
+  %u = f32[1,16]{1,0} parameter(1)
+  %i = s32[] parameter(2)
+  %z = s32[] constant(0)
+  ROOT %r = f32[8,16]{1,0} dynamic-update-slice(%x, %u, %i, %z)
+}
+"""
+    found = diff(read_text(text), read_text(text.replace("[8,16]{1,0}", "[8,16]{0,1}")))
+    program = ProgramComparison("m", "cpu", "compiled", "changed", found)
+    first = to_terminal(Report("diff", "a", "b", (program,))).splitlines()[0]
+    assert first == "m  ◆ mixed on cpu: no number changed, but a buffer is written in another order"

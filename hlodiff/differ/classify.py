@@ -380,11 +380,13 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
 
 
 def _is_cast(site: Site, module: Module) -> bool:
-    """Whether an instruction makes one floating-point type another; JAX writes many converts that change no type."""
-    if site.opcode != "convert":
-        return False
+    """Whether an instruction rounds to another floating-point type; JAX writes many converts that change no type."""
     computation = module.computations[site.computation]
     it = computation.instructions[site.instruction]
+    if site.opcode in ("reduce-precision", "reduce_precision"):
+        return bool(FLOAT.match(it.shape.element_type))
+    if site.opcode != "convert":
+        return False
     types = [it.shape.element_type, *(computation.instructions[n].shape.element_type for n in it.operands[:1])]
     return all(map(FLOAT.match, types)) and len(set(types)) > 1
 
@@ -425,7 +427,9 @@ def _is_numeric(field: str, old: str, new: str, site: Site | None) -> bool:
         return bool(_FLOAT.search(old) and _FLOAT.search(new))  # numbers in the place of indices are other work
     if field == "literal":
         return site is None or bool(_FLOATS.search(site.text))
-    if field == "precision" or (field == "backend_config" and ("precision" in old or "precision" in new)):
+    if field in ("precision", "attribute:exponent_bits", "attribute:mantissa_bits") or (
+        field == "backend_config" and ("precision" in old or "precision" in new)
+    ):
         return True
     if field == "opcode":
         return {old, new} <= _ACCUMULATING and site is not None and bool(_FLOATS.search(site.text))

@@ -43,6 +43,10 @@ class Unbalanced(ValueError):
         self.position = position
 
 
+class NotOperands(ValueError):
+    """A list of operands that is none."""
+
+
 def split_commas(text: str) -> list[str]:
     """Split at commas outside brackets and strings, parts stripped: `split_commas('a={1,2}, b="x,y"')` has 2 parts."""
     parts: list[str] = []
@@ -332,9 +336,9 @@ def print_layout(layout: Layout) -> str:
 # --- Every form that XLA has printed: for the parser.
 
 # The first line of a computation: (1) ENTRY, (2) the name; a signature, a layout and a comment may follow.
-COMPUTATION_HEAD = re.compile(r"(ENTRY\s+)?%?([^\s({]+)\s*(?:\(.*)?\{\s*(?:/\*.*\*/\s*)?$", re.DOTALL)
+COMPUTATION_HEAD = re.compile(r"(ENTRY\s+)?%?([^\s({%]+)\s*(?:\(.*)?\{\s*(?:/\*.*\*/\s*)?$", re.DOTALL)
 # The start of an instruction: (1) ROOT, (2) the name, up to its shape.
-INSTRUCTION_START = re.compile(r"\s*(ROOT\s+)?%?([^\s=%,]+)\s*=\s*")
+INSTRUCTION_START = re.compile(r"\s*(?!ROOT\s*=)(ROOT\s+)?%?([^\s=%,]+)\s*=\s*")
 # What follows the shape: (1) the opcode, and the bracket that opens the operands.
 OPCODE = re.compile(r"\s*([A-Za-z_][\w\-.]*)\(")
 # The name of an attribute (1) and its `=`.
@@ -367,7 +371,11 @@ CALLING_ATTRIBUTES = frozenset(
 
 
 def operand_names(text: str) -> list[str]:
-    """Names in a list of operands; older printers put a shape before each: `f32[2]{0} %x`."""
+    """Names in a list of operands; older printers put a shape before each: `f32[2]{0} %x`.
+
+    Raises:
+        NotOperands: a name is missing, or there are two of them without a comma.
+    """
     if not text:
         return []
     if "/*" in text:
@@ -375,8 +383,13 @@ def operand_names(text: str) -> list[str]:
     commas = text.count(",")
     if text.count(" ") == commas == text.count(", %") == text.count("%") - text.startswith("%"):  # nothing but names
         return text.replace("%", "").split(", ")
+    if not text.strip():
+        return []
     parts = split_commas(text) if "{" in text or "[" in text else text.split(",")
-    return [part.split()[-1].removeprefix("%") for part in parts if part.strip()]
+    words = [part.split() for part in parts]
+    if not all(words) or any(len(one) > 1 and one[0].startswith("%") for one in words) or text.rstrip().endswith(","):
+        raise NotOperands
+    return [one[-1].removeprefix("%") for one in words]
 
 
 def attribute_texts(text: str) -> list[str]:

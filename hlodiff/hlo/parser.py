@@ -23,6 +23,7 @@ from hlodiff.hlo.grammar import (
     INSTRUCTION_START,
     METADATA,
     OPCODE,
+    NotOperands,
     Span,
     Unbalanced,
     UnknownType,
@@ -170,7 +171,7 @@ class AttributeReader:
             elif name in CALLING_ATTRIBUTES and (names := self._called_names(value)):
                 calls.append((name, self._called(names)))
             elif name == "control-predecessors":
-                predecessors = operand_names(value.strip("{}"))
+                predecessors = _names(value.strip("{}"))
             elif (spelled := canonical_attribute(name, value)) is not None:
                 attributes.append((name, spelled))
         if [name for name, _ in calls] in (["body", "condition"], ["false_computation", "true_computation"]):
@@ -179,7 +180,7 @@ class AttributeReader:
 
     def _called_names(self, value: str) -> list[str]:
         """Names of computations. Short forms omit the `%`; in those only names that exist are computations."""
-        names = operand_names(value.strip().removeprefix("{").removesuffix("}"))
+        names = _names(value.strip().removeprefix("{").removesuffix("}"))
         return names if "%" in value or all(name in self.computations for name in names) else []
 
     def _called(self, names: list[str]) -> tuple[int, ...]:
@@ -209,6 +210,14 @@ def _attribute_key(part: str) -> re.Match[str] | None:
     if found is not None and lacks_value(part[found.end() :]):
         raise NotAttributes  # a value is missing
     return found
+
+
+def _names(text: str) -> list[str]:
+    """The names in the value of an attribute."""
+    try:
+        return operand_names(text)
+    except NotOperands:
+        raise NotAttributes from None
 
 
 def _is_plain(text: str) -> bool:
@@ -450,7 +459,7 @@ def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
         if not _PARAMETER_NUMBER.match(text, at):
             return True
         at = text.find(_PARAMETER, at)
-    if text.find(",,", start) >= 0 or text.find("==", start) >= 0:
+    if any(text.find(sign, start) >= 0 for sign in (",,", ",)", "==")):
         return True
     if any(text.count(opening, start) != text.count(ending, start) for opening, ending in ("()", "[]", "{}")):
         return True
@@ -490,6 +499,7 @@ def _computation_names(lines: list[str]) -> dict[str, int]:
     return names
 
 
+_NO_NAME = re.compile(r"[\s=]")
 _NO_HEADER = "expected `HloModule NAME`"
 
 
@@ -511,8 +521,8 @@ def _read_module_line(reader: _TextReader) -> tuple[str, tuple[tuple[str, str], 
             if len(parts) < 2:
                 what = "bracket or quote without its partner"
                 raise reader.error(what, number, at.position + 10, _TRUNCATED) from None
-        if not parts:
-            raise reader.error("expected a module name", number, len("HloModule") + 1)
+        if not parts or _NO_NAME.search(parts[0]):
+            raise reader.error("expected a module name, and `,` before each attribute", number, len("HloModule") + 1)
         pairs = (part.partition("=") for part in parts[1:])
         attributes = [(key.strip(), value.strip()) for key, _, value in pairs]
         if any(has_long_number(value) for _, value in attributes):
@@ -758,7 +768,10 @@ def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Ma
     literal: str | None = None
     operands: list[str] = []
     if opcode not in _VERBATIM:
-        operands = operand_names(arguments)
+        try:
+            operands = operand_names(arguments)
+        except NotOperands:
+            raise reader.error("expected operands: `%name, %name`", number, inside + 1) from None
     else:
         if opcode == "parameter" and not _is_parameter_number(arguments.strip()):
             raise reader.error("expected the number of the parameter", number, inside + 1)

@@ -177,7 +177,9 @@ def _sentence(verdicts: Sequence[TargetVerdict], compared: int) -> tuple[Verdict
     for verdict, numbers in words.items():
         on = _on([target for one in by[verdict] for target in one.targets], compared)
         doubt = _as_far_as_known(by[verdict]) if verdict == "better" else ""
-        parts.append(f"{verdict}{on}: {', '.join(numbers)}{_doubt(verdict, by[verdict][0])}{doubt}")
+        parts.append(
+            f"{verdict}{on}: {', '.join(numbers) or 'no number changed'}{_doubt(verdict, by[verdict][0])}{doubt}"
+        )
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
     first, numbers = next(iter(words.items()))
     return overall, "; ".join(parts), ", ".join(numbers[: 2 if first == "mixed" else 1])

@@ -182,7 +182,7 @@ def verdict_of(numbers: Iterable[Number], doubtful: bool = False) -> Verdict:
             most[number.mark] = max(most[number.mark], number.rank)
     better, worse = most["better"], most["worse"]
     if not better and not worse:
-        return "same"
+        return "mixed" if doubtful else "same"
     if min(better, worse) * _DOMINATES > max(better, worse) or (doubtful and better > worse):
         return "mixed"
     return "better" if better > worse else "worse"
