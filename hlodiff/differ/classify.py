@@ -381,12 +381,12 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
 
 def _is_cast(site: Site, module: Module) -> bool:
     """Whether an instruction rounds to another floating-point type; JAX writes many converts that change no type."""
+    if site.opcode not in ("convert", "reduce-precision", "reduce_precision"):
+        return False
     computation = module.computations[site.computation]
     it = computation.instructions[site.instruction]
-    if site.opcode in ("reduce-precision", "reduce_precision"):
-        return bool(FLOAT.match(it.shape.element_type))
     if site.opcode != "convert":
-        return False
+        return bool(FLOAT.match(it.shape.element_type))
     types = [it.shape.element_type, *(computation.instructions[n].shape.element_type for n in it.operands[:1])]
     return all(map(FLOAT.match, types)) and len(set(types)) > 1
 

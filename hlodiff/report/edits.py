@@ -105,7 +105,7 @@ def format_added(site: Site, path: str = "") -> str:
         'constant %c f32[] (0.5)'
     """
     operands, _ = _parts(site)
-    literal = f" ({operands})" if site.opcode in ("constant", "parameter") and operands else ""
+    literal = f" ({format_literal(operands)})" if site.opcode in ("constant", "parameter") and operands else ""
     return ", ".join([named(site, path) + literal, *format_attributes(site)])
 
 
@@ -263,6 +263,7 @@ _FIELD_WORDS = {
     "custom_call_target": "custom call target",
     "backend_config": "backend config",
 }
+_MESH = re.compile(r"#sdy\.sharding<@([\w.]+),")
 # Fields whose values have words.
 _FORMATS: dict[str, Callable[[str], str]] = {
     "literal": lambda text: format_literal(text or "none"),
@@ -300,7 +301,12 @@ def format_change(change: FieldChange, edit: Edit | None = None) -> str:
         )
     if show := _FORMATS.get(change.field):
         words = show(change.old or ""), show(change.new or "")
-        old, new = words if words[0] != words[1] else (old, new)  # equal words: the values as they are printed
+        meshes = [match[1] for text in (old, new) if (match := _MESH.match(text))]
+        if words[0] != words[1]:
+            old, new = words
+        elif len(set(meshes)) == 2:  # the same axes, of other sizes
+            old, new = (f"{one} of {mesh}" for one, mesh in zip(words, meshes, strict=True))
+        # otherwise the values as they are printed
     if change.field == "memory_space":
         # StableHLO has no kind where JAX means the memory of the device.
         old, new = (text.strip('"').replace("none", "default") for text in (old, new))
@@ -386,6 +392,8 @@ def listed_changes(edit: Edit) -> list[FieldChange]:
     listed = [change for change in edit.changes if change.field not in beside]
     if any(change.field in _WITH_LAYOUT for change in listed):
         listed = [change for change in listed if change.field != "layout"]
+    if any(change.field == "element_type" for change in listed):  # the same number in another type
+        listed = [c for c in listed if c.field != "literal" or format_literal(c.old) != format_literal(c.new)]
     return sorted(listed, key=lambda change: (change.field not in PLACEMENT_FIELDS, change.field == "backend_config"))
 
 

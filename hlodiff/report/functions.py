@@ -378,14 +378,17 @@ def _shown(views: Iterable[StageView]) -> int:
 
 
 def _importance(edit_group: EditGroup) -> tuple[object, ...]:
-    """Collectives first, then whole subgraphs, then what is new or gone, the largest by bytes first."""
+    """Collectives first, then whole subgraphs, then what is new or gone, the largest by bytes or flops first.
+
+    By flops too, because a product that a compiler only put into another fusion is gone here and new there.
+    """
     opcode = edit_group.what.partition(" ")[0].removesuffix(",")
     return (
         opcode.removesuffix("-start").removesuffix("-done").replace("_", "-") not in FAMILIES,
         edit_group.kind != REPLACED,
         edit_group.weight,
         edit_group.kind not in _NEW_AND_GONE,
-        -edit_group.size,
+        -max(edit_group.size, *(cost.flops if cost else 0 for cost in edit_group.cost)),
     )
 
 
