@@ -84,6 +84,11 @@ def test_a_damaged_text_is_refused(text: str, what: str, at_once: bool, enlarge:
     assert what in shown and re.search(r"<text>:\d+:\d+: ", shown) and "^" in shown
 
 
+def test_two_numbers_without_a_comma_are_not_one_number() -> None:
+    with pytest.raises(HlodiffError, match="expected `, attribute=value`"):
+        read_hlo(TEXT.replace("dims={1}", "dims={1 0}", 1), at_once=True)
+
+
 CALLS = """HloModule calls
 
 %add (a: f32[], b: f32[]) -> f32[] {

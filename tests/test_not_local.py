@@ -13,6 +13,7 @@ from pathlib import Path
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import hlodiff
 from benchmarks.writer import write
 from hlodiff.hlo import Computation, Instruction, Module, Shape, read_hlo
 from hlodiff.hlo.fingerprint import fingerprint
@@ -139,3 +140,20 @@ def test_what_is_not_local_is_never_silent(seed: int, change: Change, backwards:
         assert found.edits or found.schedule or found.tuning or found.limits
     if change is own_body:
         assert found.identical
+
+
+def test_the_type_of_a_channel_of_stablehlo_is_no_number_of_it() -> None:
+    """Device to device (1, as all of JAX's collectives) or to the host: another number alone means nothing."""
+    text = """module @m {{
+  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {{
+    %0 = "stablehlo.collective_permute"(%arg0) <{{channel_handle = #stablehlo.channel_handle<handle = {}, type = {}>,
+      source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}}> : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }}
+}}
+"""
+    first, other, host = (hlodiff.read_text(text.format(*both)) for both in ((1, 1), (7, 1), (1, 2)))
+    assert hlodiff.diff(first, other).edits == ()
+    found = hlodiff.diff(first, host)
+    assert [edit.fields for edit in found.edits] == [("attribute:channel_type",)]
+    assert found.replay().complete

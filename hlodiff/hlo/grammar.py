@@ -354,14 +354,22 @@ METADATA = re.compile(rf', metadata=(\{{[^"{{}}]*(?:{_STRING}[^"{{}}]*)*\}})(?=,
 _LACKING = re.compile(r'=|(?:[^",]|,(?!\s*,)|"(?:[^"\\]|\\.)*+")*+,\s*,', re.DOTALL)
 
 
+_TWO_NUMBERS = re.compile(r"\d\s+\d")
+
+
 def lacks_value(text: str) -> bool:
     """Whether the value of an attribute begins with a second `=`, or an item of a list in it is missing.
 
     Example:
-        >>> [lacks_value(text) for text in ("=1", "{0,,1}", "{0,1}", '"a,,b"')]
-        [True, True, False, False]
+        >>> [lacks_value(text) for text in ("=1", "{0,,1}", "{0 1}", "{0,1}", '"a,,b 1 2"')]
+        [True, True, True, False, False]
     """
-    return (",," in text or ", ," in text or text.startswith("=")) and _LACKING.match(text) is not None
+    doubtful = ",," in text or ", ," in text or text.startswith("=")
+    if doubtful and _LACKING.match(text):
+        return True
+    # Two numbers without a comma; blanks are dropped, and they would become one.
+    found = _TWO_NUMBERS.search(text)
+    return found is not None and ('"' not in text or _TWO_NUMBERS.search(_STRING_IN_LINE.sub('""', text)) is not None)
 
 
 CALLING_ATTRIBUTES = frozenset(

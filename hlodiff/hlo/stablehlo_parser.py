@@ -37,6 +37,7 @@ from hlodiff.hlo.model import (
 from hlodiff.interrupts import deferred
 
 _TENSOR = re.compile(r"tensor<((?:(?:\d+|\?)x)*)(.*)>", re.DOTALL)
+_CHANNEL_TYPE = re.compile(r"type = ([02-9]\d*|1\d+)")
 _BOUNDS = re.compile(r"#stablehlo\.bounds<(.*)>")
 _FLOATS = (
     "f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E3M4", "f8E4M3", "f8E4M3B11FNUZ", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2",
@@ -513,6 +514,9 @@ class _ModuleReader:
                 literal = own
             else:
                 attributes.append((key, self.attr_text(value)))
+                if key == "channel_handle" and (kind := _CHANNEL_TYPE.search(attributes[-1][1])):
+                    # Its number may change; who talks to whom (device, host) may not. JAX's collectives have type 1.
+                    attributes.append(("channel_type", kind[1]))
         op_name, frame, (line, _) = self.place(op)
         found = tuple(result for _, result in operands)
         instruction = Instruction(
