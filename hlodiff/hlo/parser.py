@@ -773,13 +773,9 @@ def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Ma
         except NotOperands:
             raise reader.error("expected operands: `%name, %name`", number, inside + 1) from None
     else:
-        if opcode == "parameter" and not _is_parameter_number(arguments.strip()):
-            raise reader.error("expected the number of the parameter", number, inside + 1)
-        if opcode == "constant":
-            if wrong := literal_error(arguments, shape):
-                raise reader.error(wrong, number, inside + 1)
-            arguments = canonical_literal(arguments, shape.element_type)
-        literal = arguments.strip()
+        literal, wrong = _literal(opcode, arguments, shape)
+        if wrong:
+            raise reader.error(wrong, number, inside + 1)
     tail, (op_name, frame, rest) = _read_tail(reader, line[end + 1 :], number, end + 2)
     index = open_.index
     before: tuple[int, ...] = ()
@@ -794,6 +790,17 @@ def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Ma
         start[2], opcode, shape, known, (), tail.attributes, tail.calls, before,
         literal, op_name, frame, rest, number + reader.lines_before,
     )  # fmt: skip
+
+
+def _literal(opcode: str, text: str, shape: Shape) -> tuple[str, str]:
+    """What a constant or a parameter holds, and what is wrong with it."""
+    if opcode == "parameter" and not _is_parameter_number(text.strip()):
+        return "", "expected the number of the parameter"
+    if opcode == "constant":
+        if wrong := literal_error(text, shape):
+            return "", wrong
+        text = canonical_literal(text, shape.element_type)
+    return text.strip(), ""
 
 
 def _is_parameter_number(text: str) -> bool:
