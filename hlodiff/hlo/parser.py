@@ -883,7 +883,9 @@ class LazyComputations(LazySequence):
 
     def naming(self, name: str) -> list[int]:
         """Indices of the computations in whose lines a name stands, ascending; nothing is read for it."""
-        whole_name = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
+        word = re.escape(name)
+        # The name first: a search for what has to stand before it would stop at every character.
+        whole_name = re.compile(rf"{word}(?<![\w.-]{word})(?![\w.-])")
         return [n for n, span in enumerate(self.spans) if whole_name.search(self.text, span.body, span.end)]
 
     def read_lines(self, index: int, lines: Sequence[str]) -> Computation:
