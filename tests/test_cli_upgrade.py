@@ -107,7 +107,7 @@ def test_environments_that_cannot_be_used(tmp_path: Path) -> None:
         ((), Path("/bin/true"), None, "is not a working Python"),
         ((), here, bare, "exclude each other"),
         (("jax==0.0.1",), here, None, f"has jax {version('jax')}, not 0.0.1"),
-        (("jax>0.9",), here, None, "is no NAME==VERSION"),
+        (("jax>0.9",), here, None, "is not NAME==VERSION"),
     )
     for requirements, python, folder, words in cases:
         with pytest.raises(UsageError) as caught, other_environment(requirements, python, folder):

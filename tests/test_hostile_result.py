@@ -432,6 +432,8 @@ def test_commands_of_strangers_lose_the_words_that_make_them_one() -> None:
             both = [n for n, word in enumerate(plain) if word == first.strip("\"'")]
             following = re.split(r"[\s\"'()$;|&]+", rest)[0] if rest else ""
             assert not (following and any(plain[n + 1 : n + 2] == [following] for n in both)), (phrase, shown)
+    sharded = "sharding: P('data', None) -> P(('data', 'model'), None, 'x'); P()"
+    assert known_text(sharded) == sharded and known_text("sh_x 'evil')") == "sh_x [removed]"
     assert known_text("a\nhlodiff check f\nb", {"f"}) == f"a\n{REMOVED} check f\nb"
 
 

@@ -37,6 +37,10 @@ _PAIR = re.compile(rf"[<\[({{]*\"?\w[\w.-]*\"?={_VALUE}")
 _GROUPS = re.compile(r"[<=]*[{(\[]+[-\d{}(),:\[\]T=<]*[),;:]*")
 _ASIDE = re.compile(r"\([\w.<>]+\)[,;:]?")  # no shell takes it for a word
 _QUOTED = re.compile(r"\"\w+\"[\]),;:}>]*")
+_SPEC = re.compile(
+    r"P\((?:\(?'\w+'|None)?[,)]+[;:]?"
+)  # of a sharding, `P('data', None)`: an error of syntax in a shell
+_AXIS = re.compile(r"(?:\(?'\w+'|None)[,)]+[;:]?")
 _BEFORE_QUOTED = ("axis", "axes", "and")  # of a mesh
 _FIXED = re.compile(r"(?:sdy|mhlo|stablehlo|chlo|func)\.\w+|(?:cpu|tpu|cuda|attached)(?:-\w+)*")
 _TENSOR = re.compile(r"[({]*(?:tensor|dense)<-?[\dx?a-z.+-]+>[),;:]*")
@@ -135,7 +139,7 @@ def _kind(word: str) -> _Kind:
         return "removed"
     if _MARKS.fullmatch(word) or word in _OURS:
         return ""
-    if any(one.fullmatch(word) for one in (_SHAPE, _TENSOR, _GROUPS)):
+    if any(one.fullmatch(word) for one in (_SHAPE, _TENSOR, _GROUPS, _SPEC)):
         return ""
     if _GLUED.search(word):
         return "removed"
@@ -154,6 +158,8 @@ def _kind_of_words(word: str, core: str, bare: str) -> _Kind:
     parts = core.lower().split("-")
     if all(part in _words() or part.removesuffix("s") in _words() for part in parts):
         return "word"
+    if _AXIS.fullmatch(word):
+        return "name"
     if _QUOTED.fullmatch(word) or _ASIDE.fullmatch(word):
         return "quoted"
     if _PAIR.fullmatch(word.lstrip("(\"'`")) or _PLACE.fullmatch(core):

@@ -524,6 +524,7 @@ def accept_record(config: Config, one: PendingRecord, root: Path, freshness: Fre
     Raises:
         StoreError: the record cannot be written.
     """
+    place_below(shown_path(config.snapshots), one.key.folder)  # what is behind a link is no record of ours
     now, kind = standing_record(one, base_record(config, one.key)), kind_of(config, one)
     if now == "stale":
         what = ("its record has changed since this was found", f"hint: hlodiff check {one.key.name}")
