@@ -13,6 +13,7 @@ from hlodiff.config import find_and_read
 from hlodiff.differ import diff
 from hlodiff.errors import HlodiffError, StoreError
 from hlodiff.hlo import read_bytes, read_text
+from hlodiff.hlo.mlir import refuse_wide
 from hlodiff.hlo.parser import read_hlo
 from hlodiff.normalizer import normalize, to_text
 from hlodiff.policy.rules import RULES_BY_NAME
@@ -50,6 +51,21 @@ def test_compiled_hlo(name: str) -> None:
 def test_stablehlo(name: str) -> None:
     with bounded("bomb.mlir"):
         read_text(STABLEHLO[name], path="bomb.mlir")
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("20,000 meshes", "bomb.mlir:1002:1: the module has more than 1,000 meshes"),
+        ("30,000 dimensions", "bomb.mlir:1:31: a type has more than 1,000 dimensions"),
+    ],
+)
+def test_numbers_are_bounded_before_mlir_parses(name: str, what: str) -> None:
+    """The parser's time grows with their square; its child ended only at the limit, without a place."""
+    with pytest.raises(HlodiffError) as error:
+        refuse_wide(STABLEHLO[name], "bomb.mlir")
+    assert str(error.value).partition("\n")[0] == what
+    read_text("module @m {\n" + 'sdy.mesh @m0 = <["x"=2]>\nfunc.func private @main()\n}', path="a.mlir")
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)

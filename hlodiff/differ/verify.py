@@ -67,7 +67,7 @@ from hlodiff.hlo.grammar import (
     without_metadata,
     without_references,
 )
-from hlodiff.hlo.json_text import load_json
+from hlodiff.hlo.json_text import aliased_buffers, load_json
 from hlodiff.hlo.model import (
     BINDS,
     Computation,
@@ -228,20 +228,13 @@ def _normal_attribute(name: str, text: str) -> str:
     if name == "backend_config" and text.startswith("{"):
         try:
             config = load_json(text)
-            for group in _aliasing(config):
+            for group in (groups := aliased_buffers(config)):
                 group["indices"] = sorted(group["indices"], key=int)
-            if _aliasing(config):
-                config["aliasing_operands"]["lists"].sort(key=json.dumps)
+            groups.sort(key=json.dumps)
             return json.dumps(config, sort_keys=True)
         except (ValueError, RecursionError):
             return text
     return text
-
-
-def _aliasing(config: Any) -> list[dict[str, Any]]:
-    """Which operands and results of a custom call share memory, by their numbers."""
-    lists = config.get("aliasing_operands", {}).get("lists", ()) if isinstance(config, dict) else ()
-    return list(lists)
 
 
 def _is_commutative(row: Row) -> bool:
@@ -597,7 +590,7 @@ def _renumber_aliasing(made: _ReplayedComputation, node: _ResultNode) -> Row:
     kept = node.positions if node.positions is not None else {n: n for n in range(len(before.operands))}
     results = range(max(1, len(node.row.shape.tuple_shapes)))
     numbers = kept | {len(before.operands) + n: len(node.row.operands) + n for n in results}
-    for group in _aliasing(config):
+    for group in aliased_buffers(config):
         group["indices"] = [str(numbers.get(int(n), -1)) for n in group["indices"]]
     return node.row.setting("backend_config", json.dumps(config))
 

@@ -31,3 +31,30 @@ def load_json(text: str) -> Any:
             elif first in "]}":
                 depth -= found.end() - found.start()
     return json.loads(text)
+
+
+def aliased_buffers(config: Any) -> list[dict[str, Any]]:
+    """Which operands and results of a custom call share memory, by their numbers, as XLA for TPU writes it.
+
+    Args:
+        config: a backend configuration.
+
+    Returns:
+        its own groups, each with numbers in text under "indices"; [] where they are not as XLA writes them.
+
+    Example:
+        >>> aliased_buffers({"aliasing_operands": {"lists": [{"indices": ["0", "1"]}]}}), aliased_buffers([1])
+        ([{'indices': ['0', '1']}], [])
+    """
+    operands = config.get("aliasing_operands") if isinstance(config, dict) else None
+    lists = operands.get("lists") if isinstance(operands, dict) else None
+    return lists if isinstance(lists, list) and all(map(_is_group, lists)) else []
+
+
+def _is_group(group: Any) -> bool:
+    """Numbers of at most 9 digits: Python does not convert those of thousands."""
+    indices = group.get("indices") if isinstance(group, dict) else None
+    return isinstance(indices, list) and all(
+        isinstance(index, str) and len(index) < 10 and index.isascii() and index.removeprefix("-").isdecimal()
+        for index in indices
+    )

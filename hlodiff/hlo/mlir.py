@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +20,12 @@ from hlodiff.interrupts import deferred
 _INSTALL = "pip install 'jaxlib>=0.7.1'"
 # Regions, types and locations nested deeper end the process: MLIR reads them by recursion.
 _DEPTH = 200
+# MLIR reads a type in time quadratic in its dimensions. XLA's own arrays have fewer than ten.
+_DIMENSIONS = 1_000
+_TOO_MANY = re.compile(rf"<\s*+(?:(?:\d++|\?)\s*+x\s*+){{{_DIMENSIONS + 1}}}")
+MOST_BESIDE = 1_000
+"""Meshes and other operations beside the functions: the text of each is made in a time that grows with their number."""
+_MESH = re.compile(r'(?<![#\w])sdy\.mesh"?\s*+[(@]')
 _BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|//[^\n]*|->|[(\[{<]+|[)\]}>]+', re.DOTALL)
 _CONFLICT = re.compile(r"^(<<<<<<< |=======$|>>>>>>> )", re.MULTILINE)
 
@@ -109,6 +116,7 @@ def parse_mlir(text: str, path: str = "") -> Any:
     if "<<<<<<< " in text and (conflict := _CONFLICT.search(text)):
         raise _conflict_error(text, conflict.start(), path)
     refuse_deep(text, path)
+    refuse_wide(text, path)
     try:
         with context():
             return mlir().Module.parse(text)
@@ -124,13 +132,24 @@ def refuse_deep(text: str, path: str = "") -> None:
         if first in "([{<":
             depth += found.end() - found.start()
             if depth > _DEPTH:
-                line = text.count("\n", 0, found.start()) + 1
-                column = found.start() - text.rfind("\n", 0, found.start())
-                shown = text[found.start() - column + 1 : found.start() + 100].partition("\n")[0]
-                what = f"brackets are nested more than {_DEPTH} deep"
-                raise ReadError(what, path=path, line=line, column=column, text=shown, hint="is the file damaged?")
+                raise _damaged(f"brackets are nested more than {_DEPTH} deep", text, found.start(), path)
         elif first in ")]}>":
             depth = max(depth - (found.end() - found.start()), 0)
+
+
+def refuse_wide(text: str, path: str = "") -> None:
+    """Refuse a type of more dimensions, or more meshes, than any program has; raises ReadError with the place."""
+    if found := _TOO_MANY.search(text):
+        raise _damaged(f"a type has more than {_DIMENSIONS:,} dimensions", text, found.start(), path)
+    if further := next(itertools.islice(_MESH.finditer(text), MOST_BESIDE, None), None):
+        raise _damaged(f"the module has more than {MOST_BESIDE:,} meshes", text, further.start(), path)
+
+
+def _damaged(what: str, text: str, position: int, path: str) -> ReadError:
+    line = text.count("\n", 0, position) + 1
+    column = position - text.rfind("\n", 0, position)
+    shown = text[position - column + 1 : position + 100].partition("\n")[0]
+    return ReadError(what, path=path, line=line, column=column, text=shown, hint="is the file damaged?")
 
 
 def mlir_text(bytecode: bytes) -> str:

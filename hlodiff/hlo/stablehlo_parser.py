@@ -410,6 +410,9 @@ class _ModuleReader:
             if op.name == "func.func":
                 self.functions[_symbol(op)] = len(self.functions)
         self.computations.extend(None for _ in self.functions)
+        if len(operations) - len(self.functions) > mlir.MOST_BESIDE:
+            what = f"the module has more than {mlir.MOST_BESIDE:,} operations beside its functions"
+            raise ReadError(what, path=self.path, hint="is the file damaged?")
         attributes = [(key, self.attr_text(value)) for key, value in self.header()]
         for op in operations:
             if op.name == "func.func":
@@ -444,9 +447,9 @@ class _ModuleReader:
     def module_level(self, op: Any) -> tuple[str, str]:
         """A mesh or another operation beside the functions, verbatim."""
         if op.name == "sdy.mesh":
-            head, _, rest = str(op).partition(" = ")
+            head, _, rest = op.get_asm(assume_verified=True).partition(" = ")  # else all of the module is verified
             return head, rest
-        return f"{op.name} @{_symbol(op)}", op.get_asm(print_generic_op_form=True)
+        return f"{op.name} @{_symbol(op)}", op.get_asm(print_generic_op_form=True, assume_verified=True)
 
     def function(self, op: Any) -> None:
         name = _symbol(op)

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 from hlodiff.hlo.fingerprint import neighbourhood_hashes, operands_first, renumbered_hash, shape_text, with_callees
+from hlodiff.hlo.json_text import aliased_buffers
 from hlodiff.hlo.model import Computation, Instruction, Module, call_sites, callees_first, fused_only, is_commutative
 from hlodiff.hlo.traversal import preorder
 from hlodiff.normalizer.backend_config import parse_config, print_config
@@ -391,10 +392,9 @@ def _permuted(it: Instruction, order: Sequence[int]) -> Instruction:
 def _moved_aliases(text: str, new: dict[int, int]) -> str:
     """TPU: lists of buffers that share memory, by operand number; the number after the last operand is the result."""
     config = parse_config(text)
-    if config is None or not isinstance(config.get("aliasing_operands"), dict):
+    if config is None or not (lists := aliased_buffers(config)):
         return text
-    lists = config["aliasing_operands"].get("lists", [])
     for one in lists:
-        one["indices"] = sorted((str(new.get(int(n), int(n))) for n in one.get("indices", [])), key=int)
-    lists.sort(key=lambda one: [int(n) for n in one.get("indices", [])])
+        one["indices"] = sorted((str(new.get(int(n), int(n))) for n in one["indices"]), key=int)
+    lists.sort(key=lambda one: [int(n) for n in one["indices"]])
     return print_config(config)

@@ -111,6 +111,8 @@ COMPILED: dict[str, str] = {
 STABLEHLO: dict[str, str] = {
     "attributes that double": "\n".join(["#a0 = [1, 2]", *(f"#a{n} = [#a{n - 1}, #a{n - 1}]" for n in range(1, 40))])
     + "\nfunc.func @main(%x: tensor<f32>) -> tensor<f32> attributes {x = #a39} { return %x : tensor<f32> }",
+    "20,000 meshes": "module @m {\n" + "".join(f'sdy.mesh @m{n} = <["x"=2]>\n' for n in range(20_000)) + "}",
+    "30,000 dimensions": f"func.func private @main(tensor<{'1x' * 30_000}f32>)",
     "a function that calls itself": "func.func @main(%x: tensor<f32>) -> tensor<f32> "
     "{ %a = call @main(%x) : (tensor<f32>) -> tensor<f32>\n return %a : tensor<f32> }",
 }
