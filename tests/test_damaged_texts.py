@@ -12,6 +12,7 @@ import hlodiff
 from hlodiff.differ import diff
 from hlodiff.errors import HlodiffError
 from hlodiff.hlo import Module, read_hlo
+from hlodiff.hlo.parser import spans_of
 from hlodiff.report import Report, to_form, to_terminal
 from tests.test_turns import compared
 
@@ -222,3 +223,17 @@ def test_what_nobody_calls_is_said_when_it_comes_or_goes(at_once: bool) -> None:
 
 def test_the_text_itself_is_read() -> None:
     assert hlodiff.diff(*(read_hlo(padded(TEXT), at_once=at_once) for at_once in (True, False))).identical
+
+
+@pytest.mark.parametrize(
+    "words", ["](", "}", "a%b, parameters (,)", r"\"(", r"\\\" == ,,", r"\\", "{" * 7], ids=lambda words: repr(words)
+)
+def test_what_strings_hold_is_no_damage(words: str) -> None:
+    text = padded(TEXT.replace("kind=kLoop", f'kind=kLoop, backend_config="{words}"', 1))
+    assert spans_of(text) is not None and spans_of(text.replace("dims={1}", "dims={1", 1)) is None
+    assert read_hlo(text, at_once=False) == read_hlo(text, at_once=True)
+
+
+def test_brackets_of_strings_do_not_stand_for_those_that_are_missing() -> None:
+    text = TEXT.replace("dims={1}", "dims={1", 1).replace("kind=kLoop", 'kind=kLoop, backend_config="}"', 1)
+    assert spans_of(padded(text)) is None

@@ -441,6 +441,13 @@ def _head_of(text: str, path: str, places: Places | None) -> tuple[_TextReader, 
 
 _PARAMETER = " parameter("
 _PARAMETER_NUMBER = re.compile(r"\d{1,9}\)")
+_PAIRS = (b"(", b")"), (b"[", b"]"), (b"{", b"}")
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"()[]{}")
+# Every byte of a name becomes an `a`, and `=` a comma: neither follows the other, nor itself.
+_ALIKE = bytes(
+    ord("," if byte == ord("=") else "a" if byte >= 128 or chr(byte).isalnum() or chr(byte) in "_.-" else chr(byte))
+    for byte in range(256)
+)
 
 
 def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
@@ -448,38 +455,29 @@ def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
 
     A computation that both sides hold is never read, so what is wrong in it has to be seen here: a parameter without
     its number, a `%` inside a name, an item that is missing, a bracket of another kind, or lines that begin no
-    instruction, as after a line break in a string. What strings hold may look so too; then all is read at once.
+    instruction, as after a line break in a string. What strings hold is left out first.
     """
-    instructions = text.count("\n  %", start) + text.count("\n  ROOT %", start)
-    if instructions != sum(span.lines for span in spans):
-        return True
     at = text.find(_PARAMETER, start)  # a regular expression that begins with this text takes twenty times as long
     while at >= 0:
         at += len(_PARAMETER)
         if not _PARAMETER_NUMBER.match(text, at):
             return True
         at = text.find(_PARAMETER, at)
-    if any(text.find(sign, start) >= 0 for sign in (",,", ",)", "==")):
+    outside = _outside_strings(text[start:].encode(errors="replace"))  # bytes are searched faster
+    if b"\\" in outside or outside.count(b"\n  %") + outside.count(b"\n  ROOT %") != sum(s.lines for s in spans):
         return True
-    if any(text.count(opening, start) != text.count(ending, start) for opening, ending in ("()", "[]", "{}")):
+    brackets = outside.translate(None, _NO_BRACKETS)
+    if any(brackets.count(opening) != brackets.count(ending) for opening, ending in _PAIRS):
         return True
-    return any(_is_inside_name(before) for before in _characters_before_percent(text, start))
+    alike = outside.translate(_ALIKE)
+    return any(sign in alike for sign in (b",,", b",)", b"a%"))
 
 
-_PIECE = 1 << 20
-
-
-def _characters_before_percent(text: str, start: int) -> set[str]:
-    """Taking apart a piece of the text at a time is ten times as fast as a regular expression, and needs no memory."""
-    return {
-        part[-1:]
-        for at in range(start, len(text), _PIECE)
-        for part in text[max(at - 1, 0) : at + _PIECE].split("%")[:-1]
-    }
-
-
-def _is_inside_name(character: str) -> bool:
-    return character.isalnum() or (character != "" and character in "_.-")
+def _outside_strings(text: bytes) -> bytes:
+    """The text with a quote in place of each string; a string that does not end hides the rest."""
+    if b"\\" in text:  # what it stands before ends no string
+        text = text.replace(b"\\\\", b"\\ ").replace(b'\\"', b"\\")
+    return b'"'.join(text.split(b'"')[::2])
 
 
 _TRUNCATED = "the file may be cut off: HLO prints ENTRY last; capture or dump it again"

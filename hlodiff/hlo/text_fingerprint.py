@@ -26,6 +26,7 @@ from hlodiff.hlo.grammar import (
     opcode_of,
     operand_references,
     parts_of_lines,
+    parts_without_metadata,
     references,
     root_reference,
     split_commas,
@@ -101,9 +102,17 @@ class _ByAttributes(dict[str, _ByOpcode]):
         self._masked = masked
         self._canonical = canonical
         self._sorted: dict[str, str] = {}
+        self._without_metadata: dict[str, _ByOpcode] = {}
 
     def __missing__(self, attributes: str) -> _ByOpcode:
         text = without_metadata(attributes)
+        by_opcode = self._without_metadata.get(text)
+        if by_opcode is None:
+            by_opcode = self._without_metadata[text] = self._read(text)
+        self[attributes] = by_opcode
+        return by_opcode
+
+    def _read(self, text: str) -> _ByOpcode:
         if "%" in text:
             text = without_references(text) if self._masked else with_references(text, self._key)
         checked = text
@@ -118,8 +127,7 @@ class _ByAttributes(dict[str, _ByOpcode]):
         text = self._sorted[text]
         if text not in self._canonical:
             self._canonical[text] = _ByOpcode(text, self._fresh)
-        self[attributes] = by_opcode = self._canonical[text]
-        return by_opcode
+        return self._canonical[text]
 
     def _key(self, name: str) -> str:
         key = self.keys_by_name.get(name)
@@ -226,7 +234,7 @@ class TextFingerprinter:
         return TextFingerprint(program, keys, spans, scheduled, own_channels, numbers)
 
     def _key(self, text: str, span: Span, scheduled: bool, numbers: dict[str, list[int]]) -> int | None:
-        lines = parts_of_lines(text, span)
+        lines = parts_without_metadata(text, span)
         if not lines:
             return None
         root = root_reference(text, span)
