@@ -446,17 +446,31 @@ def _coloured(
     ordered = [position for position in side.order if partners[position] < 0]
     down = list(anchors)
     up = down.copy()
-    for position in ordered:
-        operands = [(slot, down[operand], result) for operand, slot, result in slots[position]]
-        if len(operands) == 2 and operands[0][0] == operands[1][0]:
-            operands.sort()
-        down[position] = below.setdefault((labels[position], *operands), len(below))
+    key: tuple[Any, ...]
+    for position in ordered:  # most have one operand and one user; a list made in a loop is a call
+        around = slots[position]
+        if len(around) == 1:
+            neighbour, slot, result = around[0]
+            key = labels[position], slot, down[neighbour], result
+        elif around:
+            operands = [(slot, down[operand], result) for operand, slot, result in around]
+            if len(operands) == 2 and operands[0][0] == operands[1][0]:
+                operands.sort()
+            key = (labels[position], *operands)
+        else:
+            key = (labels[position],)
+        down[position] = below.setdefault(key, len(below))
     root = side.computation.root
     for position in reversed(ordered):
-        users = [(up[user], slot, result) for user, slot, result in uses[position]]
-        if len(users) > 1:
+        around = uses[position]
+        if len(around) == 1:
+            neighbour, slot, result = around[0]
+            key = labels[position], position == root, up[neighbour], slot, result
+        else:
+            users = [(up[user], slot, result) for user, slot, result in around]
             users.sort()
-        up[position] = above.setdefault((labels[position], position == root, *users), len(above))
+            key = (labels[position], position == root, *users)
+        up[position] = above.setdefault(key, len(above))
     return _Colours(sorted(ordered), down, up)
 
 

@@ -34,6 +34,7 @@ from hlodiff.differ.operands import (
     with_elements,
 )
 from hlodiff.differ.parameters import Expectation
+from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Computation, Instruction
 
 # --- What a pairing costs, in edits, kept up to date while a search changes it; every change can be taken back.
@@ -67,23 +68,35 @@ class Bodies:
 
     computation: Callable[[int], Computation]
     hashes: Sequence[str]
-    _counted: dict[int, Counter[object]] = field(default_factory=dict)
+    _counted: dict[int, Counter[str]] = field(default_factory=dict)
+    _sizes: dict[int, int] = field(default_factory=dict)
 
-    def __getitem__(self, computation: int) -> Counter[object]:
-        if computation not in self._counted:
+    def __getitem__(self, computation: int) -> Counter[str]:
+        found = self._counted.get(computation)
+        if found is None:
             instructions = self.computation(computation).instructions
-            held = Counter[object](_kind(it) for it in instructions if it.opcode != "parameter")
-            self._counted[computation] = held
-        return self._counted[computation]
+            found = Counter([_kind(it) for it in instructions if it.opcode != "parameter"])
+            self._counted[computation] = found
+        return found
+
+    def size(self, computation: int) -> int:
+        """How many instructions a computation holds, parameters apart."""
+        found = self._sizes.get(computation)
+        if found is None:
+            opcodes = [it.opcode for it in self.computation(computation).instructions]
+            found = self._sizes[computation] = len(opcodes) - opcodes.count("parameter")
+        return found
 
 
 # What noise spells in many ways; `_kind` looks at programs as they were read too.
 _SPELLED = frozenset(["backend_config", "frontend_attributes", "sharding", "replica_groups", "channel_id"])
 
 
-def _kind(it: Instruction) -> object:
+def _kind(it: Instruction) -> str:
+    """A text: its hash is worked out once."""
     literal = it.literal if it.opcode == "constant" and not it.shape.dimensions else None
-    return it.opcode, it.shape, literal, tuple(sorted(pair for pair in it.attributes if pair[0] not in _SPELLED))
+    attributes = sorted([pair for pair in it.attributes if pair[0] not in _SPELLED]) if it.attributes else ""
+    return f"{it.opcode} {shape_text(it.shape)} {literal!r} {attributes}"
 
 
 def _distance(bodies: tuple[Bodies, Bodies], old: int, new: int) -> int:
@@ -91,11 +104,15 @@ def _distance(bodies: tuple[Bodies, Bodies], old: int, new: int) -> int:
     if bodies[0].hashes[old] == bodies[1].hashes[new]:
         return 0
     ours, theirs = bodies[0][old], bodies[1][new]
-    return max((ours - theirs).total(), (theirs - ours).total(), 1)
+    if len(theirs) < len(ours):
+        ours, theirs = theirs, ours
+    common = sum([min(count, theirs[kind]) for kind, count in ours.items() if kind in theirs])
+    return max(bodies[0].size(old) - common, bodies[1].size(new) - common, 1)
 
 
 Move = tuple[int, int]
 """An old instruction and its new partner; -1 for none."""
+_NOTHING = (0, 0)
 PairCosts = dict[tuple[int, int], tuple[int, int]]
 """What two instructions cost as partners: inside of what they call, and themselves."""
 
@@ -256,7 +273,8 @@ class CostModel:
         cost = self.costs[0][position]
         if position >= self._size or self._is_parameter[position]:
             return cost
-        return cost - sum(self._pair(position, self.pairing.old[position]))
+        inside, own = self._pair(position, self.pairing.old[position])
+        return cost - inside - own
 
     def cost(self, position: int) -> int:
         """Of an old instruction with its partner, what is inside of what they call included."""
@@ -342,7 +360,7 @@ class CostModel:
                 touched.update([pairing.new[n] for n in self._above(new, pairing.new, start)])
         moved = (one, a), (other, b)
         for position in touched:
-            if position >= 0 and costs[0][position] and position != one and position != a:
+            if costs[0][position] and position >= 0 and position != one and position != a:
                 saved += self._saved_at_most(position, moved)
         if other >= 0:
             spent = self._least_of_pair(one, other)
@@ -363,7 +381,8 @@ class CostModel:
         partner = self.pairing.old[position]
         if partner < 0 or self._is_parameter[position]:
             return 0
-        saved = self.costs[0][position] - sum(self._pair(position, partner))
+        inside, own = self._pair(position, partner)
+        saved = self.costs[0][position] - inside - own
         return 0 if saved and self._is_certain(position, partner, moved) else saved
 
     def _is_certain(self, position: int, partner: int, moved: tuple[Move, Move]) -> bool:
@@ -447,20 +466,23 @@ class CostModel:
 
     def _pair(self, position: int, partner: int) -> tuple[int, int]:
         """What two instructions cost as partners, whatever their operands: inside of what they call, and themselves."""
-        below = self.old.slots[position] if self._elements else ()
-        elements = self._elements.get(below[0][0]) if below else None
-        if elements is not None:
+        if self._elements and (elements := self._elements_of(position)) is not None:
             found = self._of_elements.get((position, partner))
             if found is None:
                 found = self._of_elements[position, partner] = self._worked_out(position, partner, elements)
             return found
-        labels = self._exact[0][position], self._exact[1][partner]
+        ours, theirs = self._exact
+        labels = ours[position], theirs[partner]
         if labels[0] == labels[1]:
-            return 0, 0
+            return _NOTHING
         found = self._by_label.get(labels)
         if found is None:
             found = self._by_label[labels] = self._worked_out(position, partner, None)
         return found
+
+    def _elements_of(self, position: int) -> Elements | None:
+        below = self.old.slots[position]
+        return self._elements.get(below[0][0]) if below else None
 
     def _worked_out(self, position: int, partner: int, elements: Elements | None) -> tuple[int, int]:
         one, other = self.old.computation.instructions[position], self.new.computation.instructions[partner]
@@ -479,16 +501,14 @@ class CostModel:
         if one.calls and other.calls:
             return 0
         # What is applied to elements comes or goes with the one that applies it.
-        return sum(
-            bodies[n].total() for it, bodies in ((one, self.bodies[0]), (other, self.bodies[1])) for n in it.called
-        )
+        return sum(bodies.size(n) for it, bodies in ((one, self.bodies[0]), (other, self.bodies[1])) for n in it.called)
 
     def _cost_alone(self, side: MatchGraph, position: int, which: int) -> int:
         """Of an instruction that came or went, with all it calls."""
         found = self._costs_alone[which].get(position)
         if found is None:
             it = side.computation.instructions[position]
-            weight = 1 + sum(self.bodies[which][callee].total() for callee in it.called if it.opcode in CALLS)
+            weight = 1 + sum(self.bodies[which].size(callee) for callee in it.called if it.opcode in CALLS)
             found = self._costs_alone[which][position] = EDIT * weight
         return found
 
@@ -540,11 +560,14 @@ _COMMON = ((EXACT, 24), (OWN, 24), (VALUE, 16), (STRUCTURE, 8), (TYPE, 6))
 
 def may_pair(old: MatchGraph, new: MatchGraph, one: int, other: int) -> bool:
     """True where two instructions share an opcode or a type, and both or neither are calls or parameters."""
-    if old.labels[ANY][one] != new.labels[ANY][other]:
+    ours, theirs = old.labels, new.labels
+    if ours[ANY][one] != theirs[ANY][other]:
         return False
-    if _is_unnumbered_parameter(old, one) != _is_unnumbered_parameter(new, other):
+    if ours[STRUCTURE][one] == theirs[STRUCTURE][other]:
+        return True
+    if ours[TYPE][one] != theirs[TYPE][other]:
         return False
-    return any(old.labels[level][one] == new.labels[level][other] for level in (STRUCTURE, TYPE))
+    return _is_unnumbered_parameter(old, one) == _is_unnumbered_parameter(new, other)
 
 
 def may_replace(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int, other: int) -> bool:
@@ -689,9 +712,9 @@ def _similarity(old: MatchGraph, new: MatchGraph, one: int, other: int, ours: _V
             found += weight
     neighbours = free = 0.0
     for n in (0, 1):
-        if ours.paired[n]:
+        if ours.paired[n] and theirs.paired[n]:
             neighbours += in_both(ours.paired[n], theirs.paired[n]) / max(ours.degrees[n], theirs.degrees[n])
-        if ours.free[n]:
+        if ours.free[n] and theirs.free[n]:
             free += in_both(ours.free[n], theirs.free[n])
     return found + 2.0 * neighbours + 0.5 * free
 
