@@ -63,6 +63,18 @@ DAMAGED = [
     ("two operands without a comma", in_entry(", %p2)", " %p2)"), "expected operands"),
     ("an operand that is missing", re.sub(r"(multiply\([^)]*)\)", r"\1,)", TEXT, count=1), "expected operands"),
     ("an attribute with two signs", TEXT.replace("kind=", "kind==", 1), "expected `, attribute=value`"),
+    ("a list without a comma", TEXT.replace("dims={1}", "dims={1 0}", 1), "expected `, attribute=value`"),
+    ("groups without a comma", TEXT.replace("dims={1}", "dims={{1}{0}}", 1), "expected `, attribute=value`"),
+    ("a negative size", in_entry("= f32[16,64]", "= f32[16,-64]"), "a size is negative"),
+    ("a layout of other dimensions", in_entry("[16,64]{1,0}", "[16,64]{2,0}"), "orders each of the 2 dimensions once"),
+    ("a layout of more dimensions", in_entry("[16,64]{1,0}", "[16,64]{1,0,2}"), "orders each of the 2 dimensions"),
+    ("an entry without a name", TEXT.replace("ENTRY %main", "ENTRY", 1), "expected"),
+    (
+        "attributes of a computation without a comma",
+        TEXT.replace("\n}\n", '\n} execution_thread="host"\n', 1),
+        "expected `, attribute=value`",
+    ),
+    ("attributes of a module without a comma", TEXT.replace("}}, is_", "}} is_", 1), "a malformed value"),
     ("a list without an item", TEXT.replace("dims={1}", "dims={1,,0}", 1), "expected `, attribute=value`"),
     ("a string over two lines", TEXT.replace("kind=kLoop", 'kind=kLoop, backend_config="a\nb"', 1), "has to end on"),
     ("an indented one", TEXT.replace("kind=kLoop", 'kind=kLoop, backend_config="a\n  b"', 1), "has to end on"),
@@ -85,9 +97,9 @@ def test_a_damaged_text_is_refused(text: str, what: str, at_once: bool, enlarge:
     assert what in shown and re.search(r"<text>:\d+:\d+: ", shown) and "^" in shown
 
 
-def test_two_numbers_without_a_comma_are_not_one_number() -> None:
+def test_an_attribute_without_a_comma_before_it_is_no_part_of_the_value_before() -> None:
     with pytest.raises(HlodiffError, match="expected `, attribute=value`"):
-        read_hlo(TEXT.replace("dims={1}", "dims={1 0}", 1), at_once=True)
+        read_hlo(TEXT.replace("dims={1}", "dims={1} foo={2}", 1), at_once=True)
 
 
 CALLS = """HloModule calls

@@ -1,12 +1,17 @@
 """Regions of edits: what replaced what, pairs on weak evidence, and the classes that rest on neither."""
 
+from typing import Literal
+
 import networkx as nx
 import pytest
 
 import hlodiff
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.regions import _Regions, replaced_regions
-from hlodiff.report.grouping import edit_groups_of
+from hlodiff.differ.result import Cost, Edit, Site
+from hlodiff.hlo.model import Frame
+from hlodiff.report.functions import _importance
+from hlodiff.report.grouping import EditGroup, edit_groups_of
 from hlodiff.report.headline import headline
 from tests.scenarios import module
 
@@ -276,3 +281,45 @@ def test_parameters_that_hand_other_values_on_are_no_values_of_another_type() ->
     found = ProgramComparison("f", "tpu-v5e", "compiled", "changed", hlodiff.diff(*map(hlodiff.read_text, (old, new))))
     assert "instead of" not in headline(found)
     assert found.classes == ("structure",)
+
+
+def replaced_by(count: int, line: int, both: int = 1) -> list[str]:
+    """The kinds of groups where operations of line 36 made room for more of another line or of the same one."""
+
+    def edit(kind: Literal["added", "removed"], opcode: str, row: int) -> Edit:
+        site = Site(0, row, "main", opcode, opcode, f"%{opcode} = f32[8]{{0}} {opcode}(%x)")
+        sites = ((site, None),) if kind == "removed" else ((None, site),)
+        stack = (Frame("model.py", row, "f"),)
+        return Edit(kind, count=both if kind == "removed" else count, sites=sites, source=stack, region=1,
+                    is_replaced=True)  # fmt: skip
+
+    edits = [edit("removed", "tanh", 36), edit("added", "sine", line)]
+    return sorted({group.kind for group in edit_groups_of(edits, "stablehlo")})
+
+
+@pytest.mark.parametrize(
+    ("count", "line", "both", "is_one"),
+    [(4, 40, 1, True), (5, 40, 1, False), (8, 36, 1, True), (9, 36, 1, False), (8, 40, 2, True), (9, 40, 2, False)],
+)
+def test_an_operation_of_another_line_is_replaced_by_at_most_four(
+    count: int, line: int, both: int, is_one: bool
+) -> None:
+    """Where another line computes more than that, it was written for something else too."""
+    assert replaced_by(count, line, both) == (["replaced"] if is_one else ["added", "removed"])
+
+
+def test_of_changes_of_one_kind_the_one_with_most_work_is_listed_first() -> None:
+    """By bytes or flops, whatever is larger: a product reads little and computes much."""
+    groups = [
+        EditGroup((name,), kind, 1, f"{name} %a", "", cost=(None, cost), weight=weight)  # type: ignore[arg-type]
+        for name, kind, cost, weight in (
+            ("add", "changed", Cost(1, 10**9, 0, 0), 0),
+            ("sine", "added", Cost(1, 50, 400, 400), 0),
+            ("dot", "added", Cost(1, 10_000, 64, 64), 0),
+            ("copy", "removed", Cost(1, 0, 3000, 3000), 0),
+            ("fusion", "replaced", Cost(1, 1, 8, 8), 0),
+            ("all-reduce", "added", Cost(1, 1, 8, 8), 0),
+        )
+    ]
+    ranked = [group.key[0] for group in sorted(groups, key=_importance)]
+    assert ranked == ["all-reduce", "fusion", "dot", "copy", "sine", "add"]

@@ -150,7 +150,7 @@ def test_at_most_three_facts_stand_before_the_counts() -> None:
 @pytest.mark.parametrize(
     ("opcode", "text", "words"),
     [
-        ("add", "%a = f32[8]{1,0:T(8,128)} add(%x, %y)", "add %a f32[8]"),
+        ("add", "%a = f32[8]{0:T(128)} add(%x, %y)", "add %a f32[8]"),
         ("add", "%a = f32[8]{0:T(128)S(1)} add(%x, %y)", "add %a f32[8]{0:T(128)S(1)}"),
         ("parameter", "%a = f32[] parameter(3), sharding={replicated}", "parameter %a f32[] (3)"),
         ("constant", '%a = u8[3] constant("a)b")', 'constant %a u8[3] ("a)b")'),
@@ -169,6 +169,27 @@ def test_at_most_three_facts_stand_before_the_counts() -> None:
 )
 def test_instructions_in_words(opcode: str, text: str, words: str) -> None:
     assert format_added(Site(0, 0, "main", "a", opcode, text)) == words
+
+
+@pytest.mark.parametrize(
+    ("field", "old", "new", "words"),
+    [
+        ("attribute:dimensions", "array<i64: 0, 1>", "array<i64: 1, 2>", "dimensions: [0, 1] -> [1, 2]"),
+        ("attribute:dimensions", "array<i64>", "array<i64: 1>", "dimensions: [] -> [1]"),
+        (
+            "replica_groups",
+            "dense<[[0, 1]]> : tensor<1x2xi64>",
+            "dense<0> : tensor<1x1xi64>",
+            "replica groups: [[0, 1]] -> [[0]]",
+        ),
+        ("attribute:padding", "dense<0> : tensor<9x2xi64>", "none", "padding: dense<0> : tensor<9x2xi64> -> none"),
+        ("literal", "dense<[1.000000e+00, -5.000000e-01]>", "dense<[1.0, 2.0]>", "literal: [1, -0.5] -> [1, 2]"),
+        ("attribute:sizes", "dense<1> : tensor<1xi64>", "dense<[1]> : tensor<1xi32>",
+         "sizes: dense<1> : tensor<1xi64> -> dense<[1]> : tensor<1xi32>"),
+    ],
+)  # fmt: skip
+def test_lists_of_mlir_are_written_as_lists(field: str, old: str, new: str, words: str) -> None:
+    assert format_change(FieldChange(field, old, new)) == words
 
 
 def test_no_site_has_no_name() -> None:

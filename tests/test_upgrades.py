@@ -216,9 +216,9 @@ def test_a_library_whose_version_is_the_same_is_told_at_your_line(tmp_path: Path
 ROWS = """HloModule m
 
 ENTRY e {{
-  p = f32[64,64]{{0}} parameter(0)
-  s = f32[64,64]{{0}} {opcode}(p), metadata={{source_file="/x/site-packages/optax/a.py" source_line=1}}
-  ROOT r = f32[64,64]{{0}} {work}, metadata={{source_file="/x/site-packages/optax/a.py" source_line=2}}
+  p = f32[64,64]{{1,0}} parameter(0)
+  s = f32[64,64]{{1,0}} {opcode}(p), metadata={{source_file="/x/site-packages/optax/a.py" source_line=1}}
+  ROOT r = f32[64,64]{{1,0}} {work}, metadata={{source_file="/x/site-packages/optax/a.py" source_line=2}}
 }}
 """
 

@@ -269,6 +269,8 @@ def _read_shape_text(text: str) -> Shape:
     given = [size.strip() for size in sizes.split(",")] if sizes.strip() else []
     if "" in given:
         raise UnknownType(f"[{sizes}]", "a size is missing")
+    if any(size.startswith("-") for size in given):
+        raise UnknownType(f"[{sizes}]", "a size is negative")
     for index, size in enumerate(given):
         if size.startswith("<=") or size == "?":
             dynamic.append(index)
@@ -276,10 +278,14 @@ def _read_shape_text(text: str) -> Shape:
         if size != "?" and (not size.isdecimal() or len(size) > _DIGITS):
             return Shape(text, is_array=False)
         dimensions.append(-1 if size == "?" else int(size))
+    order = None if layout is None else read_layout(layout)
+    if order is not None and order.minor_to_major and sorted(order.minor_to_major) != list(range(len(dimensions))):
+        what = f"a layout orders each of the {len(dimensions)} dimensions once"
+        raise UnknownType(f"{{{layout}}}", what if len(dimensions) != 1 else "a layout of one dimension is {0}")
     return Shape(
         element_type,
         tuple(dimensions),
-        None if layout is None else read_layout(layout),
+        order,
         dynamic=tuple(dynamic),
         is_array=element_type not in _NO_ARRAY,
     )
@@ -336,7 +342,7 @@ def print_layout(layout: Layout) -> str:
 # --- Every form that XLA has printed: for the parser.
 
 # The first line of a computation: (1) ENTRY, (2) the name; a signature, a layout and a comment may follow.
-COMPUTATION_HEAD = re.compile(r"(ENTRY\s+)?%?([^\s({%]+)\s*(?:\(.*)?\{\s*(?:/\*.*\*/\s*)?$", re.DOTALL)
+COMPUTATION_HEAD = re.compile(r"(ENTRY\s+)?%?(?!ENTRY[\s({])([^\s({%]+)\s*(?:\(.*)?\{\s*(?:/\*.*\*/\s*)?$", re.DOTALL)
 # The start of an instruction: (1) ROOT, (2) the name, up to its shape.
 INSTRUCTION_START = re.compile(r"\s*(?!ROOT\s*=)(ROOT\s+)?%?([^\s=%,]+)\s*=\s*")
 # What follows the shape: (1) the opcode, and the bracket that opens the operands.
@@ -354,22 +360,32 @@ METADATA = re.compile(rf', metadata=(\{{[^"{{}}]*(?:{_STRING}[^"{{}}]*)*\}})(?=,
 _LACKING = re.compile(r'=|(?:[^",]|,(?!\s*,)|"(?:[^"\\]|\\.)*+")*+,\s*,', re.DOTALL)
 
 
-_TWO_NUMBERS = re.compile(r"\d\s+\d")
+def _has_words_behind(text: str) -> bool:
+    """Whether words follow the bracket that closes a value, without a comma."""
+    try:
+        return closing(text, 0) != len(text.rstrip()) - 1
+    except Unbalanced:
+        return True
+
+
+_TWO_ITEMS = re.compile(r"\d\s+\d|\}\s*\{")
 
 
 def lacks_value(text: str) -> bool:
-    """Whether the value of an attribute begins with a second `=`, or an item of a list in it is missing.
+    """Whether the value of an attribute begins with a second `=`, or an item or a comma in or behind a list is missing.
 
     Example:
-        >>> [lacks_value(text) for text in ("=1", "{0,,1}", "{0 1}", "{0,1}", '"a,,b 1 2"')]
-        [True, True, True, False, False]
+        >>> [lacks_value(text) for text in ("=1", "{0,,1}", "{0 1}", "{{0}{1}}", "{0} dims={1}", "{0,1}", '"a,,b 1 2"')]
+        [True, True, True, True, True, False, False]
     """
     doubtful = ",," in text or ", ," in text or text.startswith("=")
     if doubtful and _LACKING.match(text):
         return True
-    # Two numbers without a comma; blanks are dropped, and they would become one.
-    found = _TWO_NUMBERS.search(text)
-    return found is not None and ('"' not in text or _TWO_NUMBERS.search(_STRING_IN_LINE.sub('""', text)) is not None)
+    if text.startswith("{") and ("} " in text or text[-1] != "}") and _has_words_behind(text):
+        return True
+    # Two items without a comma; blanks are dropped, and two numbers would become one.
+    found = _TWO_ITEMS.search(text)
+    return found is not None and ('"' not in text or _TWO_ITEMS.search(_STRING_IN_LINE.sub('""', text)) is not None)
 
 
 CALLING_ATTRIBUTES = frozenset(

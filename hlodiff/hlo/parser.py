@@ -448,14 +448,15 @@ _ALIKE = bytes(
     ord("," if byte == ord("=") else "a" if byte >= 128 or chr(byte).isalnum() or chr(byte) in "_.-" else chr(byte))
     for byte in range(256)
 )
+_NUMBER_BEHIND_BLANK = re.compile(rb" \d")
 
 
 def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
     """Whether reading at once would refuse a text that reads well line by line.
 
     A computation that both sides hold is never read, so what is wrong in it has to be seen here: a parameter without
-    its number, a `%` inside a name, an item that is missing, a bracket of another kind, or lines that begin no
-    instruction, as after a line break in a string. What strings hold is left out first.
+    its number, a `%` inside a name, an item or a comma that is missing, a bracket of another kind, or lines that begin
+    no instruction, as after a line break in a string. What strings hold is left out first.
     """
     at = text.find(_PARAMETER, start)  # a regular expression that begins with this text takes twenty times as long
     while at >= 0:
@@ -469,8 +470,10 @@ def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
     brackets = outside.translate(None, _NO_BRACKETS)
     if any(brackets.count(opening) != brackets.count(ending) for opening, ending in _PAIRS):
         return True
+    if any(outside[found.start() - 1 : found.start()].isdigit() for found in _NUMBER_BEHIND_BLANK.finditer(outside)):
+        return True
     alike = outside.translate(_ALIKE)
-    return any(sign in alike for sign in (b",,", b",)", b"a%"))
+    return any(sign in alike for sign in (b",,", b",)", b"a%", b"}{", b"\n} "))
 
 
 def _outside_strings(text: bytes) -> bytes:
@@ -610,6 +613,9 @@ def _close(reader: _TextReader, open_: _OpenComputation, number: int) -> Computa
     if open_.late and (cycle := operand_cycle(instructions)):
         raise reader.error(cycle[0], cycle[1] - reader.lines_before, hint=CYCLE_HINT)
     line = reader.lines[number - 1]
+    behind = line[1:].lstrip()
+    if behind and not behind.startswith((",", "/")):
+        raise reader.error("expected `, attribute=value`", number, len(line) - len(behind) + 1)
     try:
         pairs = [part.partition("=") for part in split_commas(line[1:].lstrip(", "))]
     except Unbalanced as at:

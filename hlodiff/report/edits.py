@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterable
+from math import prod
 
 from hlodiff.differ.arguments import is_path
 from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE
@@ -28,6 +29,11 @@ _UNTOLD = (
 # `#stablehlo<precision HIGH>`, and what holds several values: `#stablehlo.dot<lhs_contracting_dimensions = [1]>`.
 _ENUM = re.compile(r"#stablehlo<\w+ (\w+)>")
 _NESTED = re.compile(r"#stablehlo\.\w+<([^<>]*)>")
+# `array<i64: 0, 1>`; `dense<[[0, 1]]> : tensor<1x2xi64>`; `dense<0> : tensor<2x2xi64>`, which is four zeros.
+_ARRAY = re.compile(r"\barray<\w+(?:: ?([^<>]*))?>")
+_DENSE = re.compile(r"\bdense<(\[[^<>]*\])>(?: ?: ?tensor<[\w?]+>)?")
+_SPLAT = re.compile(r"\bdense<([\w.+-]+)> ?: ?tensor<((?:\d+x)+)\w+>")
+_MOST_OF_A_SPLAT = 16  # elements that are written out
 
 
 _JITTED = re.compile(r"\bjit\(([\w<>.]+)\)")
@@ -124,15 +130,31 @@ def format_attributes(site: Site) -> list[str]:
 
 
 def short_attribute(text: str) -> str:
-    """An attribute without MLIR's names of StableHLO's own kinds of values.
+    """An attribute without MLIR's names of StableHLO's own kinds of values; lists of numbers as lists.
 
     Example:
         >>> short_attribute("comparison_direction=#stablehlo<comparison_direction LT>")
         'comparison_direction=LT'
         >>> short_attribute("#stablehlo.dot<lhs_contracting_dimensions = [1]>")
         'lhs_contracting_dimensions = [1]'
+        >>> short_attribute("dimensions=array<i64: 0, 1>"), short_attribute("dense<[[0, 1]]> : tensor<1x2xi64>")
+        ('dimensions=[0, 1]', '[[0, 1]]')
+        >>> short_attribute("padding=dense<0> : tensor<1x2xi64>"), short_attribute("array<i64>")
+        ('padding=[[0, 0]]', '[]')
     """
-    return _NESTED.sub(r"\1", _ENUM.sub(r"\1", text))
+    text = _ARRAY.sub(lambda found: f"[{found[1] or ''}]", _ENUM.sub(r"\1", text))
+    return _NESTED.sub(r"\1", _SPLAT.sub(_written_out, _DENSE.sub(r"\1", text)))
+
+
+def _written_out(found: re.Match[str]) -> str:
+    """The one element of `dense<0> : tensor<2x2xi64>` as often as it is meant."""
+    sizes = [int(size) for size in found[2].split("x") if size]
+    if prod(sizes) > _MOST_OF_A_SPLAT:
+        return found[0]
+    text = found[1]
+    for size in reversed(sizes):
+        text = f"[{', '.join([text] * size)}]"
+    return text
 
 
 def format_shape(site: Site) -> str:
@@ -204,16 +226,20 @@ _DIGITS_OF_F32 = 9  # enough for any; what has more is f64
 
 
 def format_literal(value: str) -> str:
-    """The shortest number that is the same value; what is no single number stays as it is.
+    """The shortest number that is the same value, of each number of a list; what is no number stays as it is.
 
     Example:
         >>> format_literal("dense<9.99999997E-7>"), format_literal("dense<[1, 2]>"), format_literal("{1, 2}")
-        ('1e-06', 'dense<[1, 2]>', '{1, 2}')
+        ('1e-06', '[1, 2]', '{1, 2}')
+        >>> format_literal("dense<[[1.000000e+00, 5.000000e-01]]>")
+        '[[1, 0.5]]'
         >>> format_literal("dense<5.000000e-01>"), format_literal("dense<true>"), format_literal("dense<3>")
         ('0.5', 'true', '3')
         >>> format_literal("dense<0xFF800000>"), format_literal("dense<0x7FC0>")
         ('-inf', 'nan')
     """
+    if listed := _DENSE.fullmatch(value):
+        return _FLOAT.sub(lambda found: format_literal(found[0]), listed[1])
     scalar = _SCALAR.fullmatch(value)
     text = scalar[1] if scalar else value
     if scalar and _BITS.fullmatch(text):

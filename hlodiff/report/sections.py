@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import compare_loops
 from hlodiff.differ.result import Cost
+from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.edits import fusion_lines, placement_lines
 from hlodiff.report.executed import executed_number
 from hlodiff.report.report import Report, ToolchainChange
@@ -80,7 +81,7 @@ def sections(program: ProgramComparison) -> list[Section]:
     costs = _pairs(_costs(metrics), comparable=loops.same)
     lines = fusion_lines(diff.fusions)
     found = [
-        ("ops", [_op_counts(program.op_count_pairs())]),
+        (f"{STAGE_NAMES[program.stage]} ops", [_op_counts(program.op_count_pairs())]),
         ("by kind", _by_kind(program)),
         ("fusions", ["; ".join(filter(None, (_fusion_counts(metrics), *lines[:1]))), *_cut(lines[1:])]),
         ("placement", _cut(placement_lines(diff.reported))),
@@ -123,14 +124,18 @@ def _by_kind(program: ProgramComparison) -> list[str]:
         counted = [(name, metrics.get(name, (0, 0))) for name in _BY_KIND]
         counted += [item for item in metrics.items() if item[0].startswith(("collectives.", "custom_calls."))]
         words = [
-            f"{_short(name)} {_count(pair)}{_carried(name, metrics)}" for name, pair in counted if pair[0] != pair[1]
+            f"{_short(name, program)} {_count(pair)}{_carried(name, metrics)}"
+            for name, pair in counted
+            if pair[0] != pair[1]
         ]
         if words:
             lines.append(f"{_KIND_WORDS.get(kind, kind)}: {', '.join(words)}")
     return lines
 
 
-def _short(name: str) -> str:
+def _short(name: str, program: ProgramComparison) -> str:
+    if name == "ops":  # of two stages they are two numbers
+        return f"{STAGE_NAMES[program.stage]} ops"
     return name.removeprefix("collectives.").removeprefix("custom_calls.").replace("_", " ")
 
 

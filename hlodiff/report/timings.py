@@ -78,18 +78,18 @@ def timing_lines(timings: Sequence[Timing]) -> Iterator[str]:
     Example:
         >>> for line in timing_lines([Timing("f", "cpu", 0.01, 0.002, 0.1, 57, 49)]):
         ...     print(line.rstrip())
-        time to make      trace     lower       XLA  StableHLO  compiled
-        f  cpu          10.0 ms   2.00 ms    100 ms     57 ops    49 ops  ████████████████████████
+        time to make      trace     lower       XLA  StableHLO ops  compiled ops
+        f  cpu          10.0 ms   2.00 ms    100 ms             57            49  ████████████████████████
     """
     if not timings:
         return
     names = [printable(f"{timing.name}  {timing.target}") for timing in timings]
     wide = max(len("time to make"), *map(len, names))
     longest = max(timing.total for timing in timings) or 1
-    yield f"{'time to make':<{wide}}  {'trace':>9} {'lower':>9} {'XLA':>9}  {'StableHLO':>9}{'compiled':>10}"
+    yield f"{'time to make':<{wide}}  {'trace':>9} {'lower':>9} {'XLA':>9}  {'StableHLO ops':>13}{'compiled ops':>14}"
     for name, timing in zip(names, timings, strict=True):
         times = " ".join(f"{_seconds(getattr(timing, phase)):>9}" for phase in PHASES)
-        sizes = f"{_ops(timing.stablehlo):>9}{_ops(timing.compiled):>10}"
+        sizes = f"{_count(timing.stablehlo):>13}{_count(timing.compiled):>14}"
         yield f"{name:<{wide}}  {times}  {sizes}  {bar(timing.total / longest)}"
 
 
@@ -97,11 +97,11 @@ def timing_rows(timings: Sequence[Timing]) -> Iterator[str]:
     """The same as a Markdown table."""
     if not timings:
         return
-    yield from ("| time to make | trace | lower | XLA | StableHLO | compiled |", "|---|--:|--:|--:|--:|--:|")
+    yield from ("| time to make | trace | lower | XLA | StableHLO ops | compiled ops |", "|---|--:|--:|--:|--:|--:|")
     for timing in timings:
         times = " | ".join(_seconds(getattr(timing, phase)) for phase in PHASES)
         name = code(f"{timing.name} {timing.target}")
-        yield f"| {name} | {times} | {_ops(timing.stablehlo)} | {_ops(timing.compiled)} |"
+        yield f"| {name} | {times} | {_count(timing.stablehlo)} | {_count(timing.compiled)} |"
 
 
 RunParts = tuple[tuple[str, float], ...]
@@ -131,5 +131,5 @@ def _seconds(seconds: float | None) -> str:
     return "not asked" if seconds is None else format_seconds(seconds)
 
 
-def _ops(count: int | None) -> str:
-    return "" if count is None else f"{count:,} ops"
+def _count(count: int | None) -> str:
+    return "" if count is None else f"{count:,}"
