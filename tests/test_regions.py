@@ -311,7 +311,7 @@ def test_an_operation_of_another_line_is_replaced_by_at_most_four(
 def test_of_changes_of_one_kind_the_one_with_most_work_is_listed_first() -> None:
     """By bytes or flops, whatever is larger: a product reads little and computes much."""
     groups = [
-        EditGroup((name,), kind, 1, f"{name} %a", "", cost=(None, cost), weight=weight)  # type: ignore[arg-type]
+        EditGroup((name,), kind, 1, f"{name} %a", "", cost=(None, cost), weight=weight)
         for name, kind, cost, weight in (
             ("add", "changed", Cost(1, 10**9, 0, 0), 0),
             ("sine", "added", Cost(1, 50, 400, 400), 0),

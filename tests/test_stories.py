@@ -12,6 +12,7 @@ from hlodiff.report.stories import compiler_stories, stories
 from hlodiff.report.text import to_terminal
 from hlodiff.report.view_builder import build_view
 from tests.pass_dumps import dump
+from tests.test_turns import copies, loop, open_loop
 
 
 def program(body: str, header: str = "") -> hlodiff.Module:
@@ -241,3 +242,19 @@ ENTRY %e {{
 def test_branches_in_another_order_are_said() -> None:
     old, new = (hlodiff.read_text(BRANCHES.format(order)) for order in ("%same, %other", "%other, %same"))
     assert list(compiler_stories(hlodiff.diff(old, new))) == ["the branches of 1 conditional are in another order"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (loop(turns=12), loop(turns=24), "a loop turns 24 times instead of 12"),
+        (loop(turns=12), loop(turns=1), "a loop turns 1 time instead of 12"),
+        (loop(turns=12), open_loop(), "how often a loop turns is no longer known (was 12 times)"),
+        (open_loop(), loop(turns=12), "how often a loop turns is known now (12 times)"),
+        (loop(turns=12), loop(inside=2, turns=12), ""),
+        (loop(turns=12), copies(12), ""),
+        (open_loop(), open_loop(inside=2), ""),
+    ],
+)
+def test_a_loop_that_turns_more_or_less_often_is_told_so(old: str, new: str, words: str) -> None:
+    assert said(*(hlodiff.read_text(text) for text in (old, new))) == ([words] if words else [])

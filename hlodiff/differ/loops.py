@@ -17,6 +17,8 @@ from hlodiff.hlo.model import Instruction, Module, callees_first
 
 EACH_ONCE = "each loop body once"
 """Behind XLA's figures of programs with loops."""
+UNKNOWN = "unknown"
+"""How often a loop turns where nobody knows; what its condition does follows."""
 # The nested loops of a hostile file; those of real programs have a handful of paths.
 _MOST_PATHS = 4096
 _Path = tuple[str, ...]
@@ -138,7 +140,7 @@ def _goes_another_way(diff: ModuleDiff) -> Iterator[bool]:
 def _turns(module: Module, known: TripCount | None, it: Instruction) -> str:
     if known is not None and known.exact:
         return str(known.turns)
-    return f"unknown {condition_fingerprint(module, it)}"
+    return f"{UNKNOWN} {condition_fingerprint(module, it)}"
 
 
 def _whiles(module: Module) -> Iterator[Instruction]:

@@ -86,7 +86,7 @@ def _table(summary: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _executed(name: str, value: Any) -> str:
     """A number, a range (`12 to 90`, `at most 90`), or what is known and what one turn of a loop adds."""
-    show = _bytes if "bytes" in name else str
+    show = _bytes if "bytes" in name else _number
     if not isinstance(value, Mapping):
         return show(value)
     least, most = value.get("at_least", 0), value.get("at_most")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from hlodiff.differ.arguments import path_of
 from hlodiff.differ.classify import is_argument
+from hlodiff.differ.loops import UNKNOWN, loops_of
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
 from hlodiff.differ.placement import format_partition
 from hlodiff.differ.prepare import ORDER
@@ -45,6 +46,7 @@ def stories(diff: ModuleDiff, packages: Sequence[str] = ()) -> Iterator[str]:
     yield from _arguments(diff)
     yield from _results(diff)
     yield from _resharded(diff)
+    yield from _turns(diff)
     yield from _constants(diff, packages)
     yield from _donations(diff)
     yield from _rematerialised(diff)
@@ -265,6 +267,31 @@ class _PathGroup:
         if len(set(map(len, self.paths))) > 1 or words[-1] in ("[*]", ".*"):
             words = words[: next(n for n, one in enumerate(columns) if len(set(one)) > 1 or n + 1 == len(columns))]
         return "".join(words or first) + (f" ({len(self.paths)})" if len(self.paths) > 1 else "")
+
+
+def _turns(diff: ModuleDiff) -> Iterator[str]:
+    """Loops of both sides that turn more or less often, where no loop came or went and there is one such change."""
+    if any(edit.kind in ("added", "removed") and _is_loop(edit) for edit in diff.edits):
+        return
+    old, new = loops_of(diff.old), loops_of(diff.new)
+    gone, came = list((old - new).items()), list((new - old).items())
+    if len(gone) != 1 or len(came) != 1 or gone[0][1] != came[0][1]:
+        return
+    (before, count), (after, _) = gone[0], came[0]
+    if before[:-1] != after[:-1]:  # the loop around it is another one, or turns otherwise
+        return
+    was, now = ("" if path[-1].startswith(UNKNOWN) else many(int(path[-1]), "time") for path in (before, after))
+    what, turn = ("a loop", "turns") if count == 1 else (f"{count} loops", "turn")
+    if was and now:
+        yield f"{what} {turn} {now} instead of {before[-1]}"
+    elif was:
+        yield f"how often {what} {turn} is no longer known (was {was})"
+    elif now:
+        yield f"how often {what} {turn} is known now ({now})"
+
+
+def _is_loop(edit: Edit) -> bool:
+    return any(site is not None and site.opcode == "while" for site in (edit.old, edit.new))
 
 
 def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
