@@ -323,3 +323,20 @@ def test_of_changes_of_one_kind_the_one_with_most_work_is_listed_first() -> None
     ]
     ranked = [group.key[0] for group in sorted(groups, key=_importance)]
     assert ranked == ["all-reduce", "fusion", "dot", "copy", "sine", "add"]
+
+
+def test_what_follows_from_either_side_of_what_was_replaced_is_part_of_its_cost() -> None:
+    """A product that a call has too is reported as removed and added, and follows from the call."""
+
+    def edit(kind: Literal["added", "removed"], opcode: str, cause: int | None = None, flops: int = 64) -> Edit:
+        site, cost = Site(0, 0, "main", opcode, opcode, f"%{opcode} = f32[64] {opcode}(%x)"), Cost(1, flops, 0, 0)
+        removed = kind == "removed"
+        return Edit(
+            kind, sites=((site, None),) if removed else ((None, site),), cost=(cost, None) if removed else (None, cost),
+            cause=cause, region=1, is_replaced=True,
+        )  # fmt: skip
+
+    edits = [edit("removed", "tanh"), edit("added", "func.call", flops=0), edit("removed", "multiply", 1),
+             edit("added", "multiply", 1), edit("added", "negate", 1)]  # fmt: skip
+    (group,) = edit_groups_of(edits, "stablehlo")
+    assert [cost.flops for cost in group.cost if cost] == [128, 128]

@@ -258,3 +258,16 @@ def test_branches_in_another_order_are_said() -> None:
 )
 def test_a_loop_that_turns_more_or_less_often_is_told_so(old: str, new: str, words: str) -> None:
     assert said(*(hlodiff.read_text(text) for text in (old, new))) == ([words] if words else [])
+
+
+@pytest.mark.parametrize("written", ["algorithm=rng_{}", "algorithm=dot_{}"])
+def test_the_algorithm_of_random_numbers_is_no_precision(written: str) -> None:
+    """That of a product is."""
+    is_random = "rng" in written
+    row = "(u64[2]{0}, u32[8]{0}) rng-bit-generator(%k)" if is_random else "f32[] dot(%x, %x), lhs_contracting_dims={0}"
+    body = f"%k = u64[2]{{0}} parameter(0)\n%x = f32[8]{{0}} parameter(1)\nROOT %r = {row}, {written}"
+    old, new = (program(body.replace("{}", name)) for name in ("default", "philox"))
+    found = hlodiff.diff(old, new)
+    assert [edit.fields for edit in found.edits] == [("attribute:algorithm",) if is_random else ("precision",)]
+    classes = ProgramComparison("f", "cpu", "compiled", "changed", found).classes
+    assert classes == (("structure",) if is_random else ("numerics",)) and found.replay().complete

@@ -182,8 +182,8 @@ def settings(claim: EditClaims, old: Instruction, new: Instruction) -> Iterator[
         yield SettingChange("number", new.literal)
     yield from _shape_settings(fields, old.shape, new.shape)
     ours, theirs = dict(old.attributes), dict(new.attributes)
-    for name in dict.fromkeys([*ours, *theirs]):
-        if (field_of(name) in fields or (turned and goes_with_opcode(name, ours, theirs))) and name != TUNING:
+    for name, value in {**ours, **theirs}.items():
+        if (field_of(name, value) in fields or (turned and goes_with_opcode(name, ours, theirs))) and name != TUNING:
             yield SettingChange(f"attribute:{name}", new.attribute(name))
     assert CHANNEL == "channel_id"
 

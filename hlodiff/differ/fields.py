@@ -59,8 +59,9 @@ def reported_changes(old: Instruction, new: Instruction, platform: str = "") -> 
     if old.opcode == new.opcode or len(changes) < 2:
         return changes
     ours, theirs = flat_attributes(old), flat_attributes(new)
-    silent = {field_of(name) for name in (*ours, *theirs) if goes_with_opcode(name, ours, theirs)}
-    silent -= {field_of(name) for name in ours if name in theirs}
+    values = {**ours, **theirs}
+    silent = {field_of(name, value) for name, value in values.items() if goes_with_opcode(name, ours, theirs)}
+    silent -= {field_of(name, value) for name, value in ours.items() if name in theirs}
     if (old.literal is None) != (new.literal is None):
         silent.add("literal")
     return [change for change in changes if change.field not in silent]
@@ -175,7 +176,7 @@ def _attribute_changes(old: Attributes, new: Attributes) -> tuple[FieldChange, .
     for name in sorted({*ours, *theirs}):
         a, b = ours.get(name, ""), theirs.get(name, "")
         if a != b or (name in ours) != (name in theirs):
-            field = field_of(name)
+            field = field_of(name, a or b)
             if field == "compute_type":
                 a, b = (unquote(value) or "device" for value in (a, b))
             elif field == "alias":
@@ -221,8 +222,15 @@ def _leaves(text: str) -> dict[str, str] | None:
     return found
 
 
-def field_of(attribute: str) -> str:
-    """The field that an attribute's change is called by: `field_of("kind") == "fusion_kind"`."""
+def field_of(attribute: str, value: str = "") -> str:
+    """The field that an attribute's change is called by.
+
+    Example:
+        >>> field_of("kind"), field_of("algorithm", "dot_bf16_bf16_f32_x3"), field_of("algorithm", "rng_philox")
+        ('fusion_kind', 'precision', 'attribute:algorithm')
+    """
+    if attribute == "algorithm" and value.startswith("rng_"):  # of random numbers, and not of a product
+        return f"attribute:{attribute}"
     if attribute.split(".")[-1] == _COMPUTE_TYPE:
         return "compute_type"
     short = attribute.split(".", 1)[-1] if attribute.startswith("result") else attribute

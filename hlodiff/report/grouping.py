@@ -191,7 +191,9 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "", pack
     followers = [edit for member in members for edit in member.followers]
     first = edits[0]
     # What came or went with it is part of it. What only takes another shape costs something of its own.
-    along = [edit for edit in followers if edit.kind == first.kind != "changed"]
+    # Of what was replaced both sides are: a pair that is reported as removed and added follows from one of them.
+    kinds = ("removed", "added") if key[1:2] == (REPLACED,) else () if first.kind == "changed" else (first.kind,)
+    along = [edit for edit in followers if edit.kind in kinds]
     costs = [edit.cost for edit in (*edits, *along) if edit.cost]
     old, new = (added_up(cost[side] for cost in costs) for side in (0, 1))
     if key[1:2] == (REPLACED,):
