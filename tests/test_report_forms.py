@@ -177,6 +177,15 @@ def test_annotations() -> None:
     ]
 
 
+@pytest.mark.parametrize("form", ["github", "sarif", "codequality"])
+def test_what_a_diff_cannot_read_is_said_with_the_reason(form: str) -> None:
+    """`diff` judges nothing, so it has no findings: only the number was printed."""
+    broken = ProgramComparison("f", "cpu", "compiled", "not_checked", reason="no HLO\n::error::x", broken=True)
+    text = to_form(Report("diff", "a", "b", (broken,)), form)
+    assert "no HLO" in text
+    assert "\n::error::x" not in text
+
+
 def test_at_most_ten_annotations_of_a_kind_the_most_edited_first() -> None:
     programs = [changed(f"f{n}", "cpu", edit(line=n + 1, count=n + 1)) for n in range(30)]
     lines = to_form(report(*programs), "github").splitlines()

@@ -10,13 +10,19 @@ from pathlib import Path
 import pytest
 
 from hlodiff import errors
-from hlodiff.config import find_and_read
+from hlodiff.capture.inputs import package_version
+from hlodiff.config import Config, find_and_read
 from hlodiff.errors import ConfigError, HlodiffError, ReadError, StoreError, expected_error
 from hlodiff.hlo import read
 from hlodiff.hlo.files import MAX_BYTES, content_of
-from hlodiff.snapshots import FolderTree, Key, drop_pending, keep_pending, write_snapshot
+from hlodiff.integrations.git import diff_driver
+from hlodiff.integrations.history import commits
+from hlodiff.snapshots import CaptureOrigin, FolderTree, Key, drop_pending, keep_pending, trees, write_snapshot
+from hlodiff.snapshots.origin import from_plain
 from hlodiff.workflows.accept import _settle
+from hlodiff.workflows.passes import pass_dumps
 from hlodiff.workflows.sides import open_side
+from hlodiff.workflows.staleness import Freshness
 from tests.test_store import NEW, OLD
 
 HLO = "HloModule m\n\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n"
@@ -122,3 +128,66 @@ def test_only_a_full_snapshots_folder_can_be_moved_by_its_setting(
             drop_pending(tmp_path / folder, NEW.key)
         monkeypatch.undo()
         assert ("set `snapshots`" in error.value.hint) == hinted
+
+
+def test_a_package_that_a_note_names_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To find `trap.inner`, Python imports `trap`; `accept` runs no code."""
+    (tmp_path / "trap").mkdir()
+    (tmp_path / "trap/__init__.py").write_text("raise SystemExit('the code of a stranger')")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert package_version("trap.inner") == ""
+    assert package_version("trap").startswith("content ")
+    assert "trap" not in sys.modules
+
+
+def test_what_a_note_says_of_its_origin_is_bounded(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not what a capture depends on"):
+        from_plain({"files": {}, "settings": {}, "packages": {f"p{n}": "1" for n in range(1_001)}})
+    long = "n" * 5_000
+    origin = CaptureOrigin(files={f"{long}.py": "00"}, packages={long: long})
+    words = Freshness(Config(tmp_path)).refusal(Key("f", "", "cpu"), origin)
+    assert len(words) > 2
+    assert max(map(len, words)) < 500
+
+
+@pytest.mark.parametrize("listing", ["files", "log"])
+def test_a_tree_of_a_million_million_files_is_refused(
+    listing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few objects of git spell such a tree: ten folders with ten folders each that are all the same one."""
+    monkeypatch.setattr(trees, "MOST_LISTED", 20_000)
+    monkeypatch.setattr(commits, "_MOST_LISTED", 20_000)
+
+    def git(*arguments: str, data: str = "") -> str:
+        command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+        return subprocess.run(command, cwd=tmp_path, input=data, check=True, capture_output=True, text=True).stdout[:40]
+
+    git("init", "--quiet")
+    below = f"100644 blob {git('hash-object', '-w', '--stdin')}"
+    for name in ("summary.yaml", "f", "f", "f"):
+        rows = [f"{below}\t{name}{n if name == 'f' else ''}" for n in range(10 if name == "f" else 1)]
+        below = f"040000 tree {git('mktree', data=chr(10).join(rows) + chr(10))}"
+    commit = git("commit-tree", git("mktree", data=f"{below}\tsnapshots\n"), "-m", "bomb")
+    with pytest.raises(StoreError, match="git lists more than 0 MiB"):
+        if listing == "files":
+            trees.open_revision(tmp_path, commit, tmp_path / "snapshots")
+        else:
+            commits.touching(commits.GitObjects(tmp_path, "snapshots"), [commit], [":(top)"])
+
+
+def test_thousands_of_modules_of_one_name_are_told_apart_in_linear_time(tmp_path: Path) -> None:
+    for n in range(2_000):
+        (tmp_path / f"module_{n:04d}.x.0001.p.after_a.before_b.txt").touch()
+    (tmp_path / "module_9999.x (2).0001.p.after_a.before_b.txt").touch()
+    found, _ = pass_dumps(str(tmp_path), str(tmp_path))
+    assert len(found) == 2_001
+
+
+def test_beside_a_program_only_a_plain_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "source.json"
+    file.write_text("{" * 100)
+    monkeypatch.setattr(diff_driver, "_LARGEST_SOURCE", 10)
+    assert len(diff_driver._beside(str(file))) == 11
+    file.unlink()
+    os.mkfifo(file)
+    assert diff_driver._beside(str(file)) == b""

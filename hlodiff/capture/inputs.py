@@ -138,8 +138,10 @@ def package_version(name: str) -> str:
         return version(name) or ""
     except (PackageNotFoundError, ValueError):
         pass
+    if "." in name:  # to find a module in a package, Python would run the package, and a stranger may have named it
+        return ""
     try:
-        spec = find_spec(name)  # of a top-level name: nothing is imported
+        spec = find_spec(name)
     except (ImportError, AttributeError, ValueError):
         return ""
     digest = file_digest(Path(spec.origin)) if spec and spec.origin else ""

@@ -52,7 +52,7 @@ def _worst_first(view: ReportView) -> Sequence[FindingView]:
             -edited.get((finding.program, finding.target), 0),
         )
 
-    return sorted(view.findings, key=rank)
+    return sorted(view.every_finding(), key=rank)
 
 
 def _groups(findings: Iterable[FindingView]) -> list[list[FindingView]]:

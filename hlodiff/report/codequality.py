@@ -27,7 +27,7 @@ def to_codequality(view: ReportView, link: str = "") -> str:
         >>> to_codequality(ReportView("check", "a", "b", ()))
         '[]\\n'
     """
-    return json_text([_finding(one, view) for one in view.findings])
+    return json_text([_finding(one, view) for one in view.every_finding()])
 
 
 def _finding(finding: FindingView, view: ReportView) -> dict[str, object]:

@@ -42,7 +42,8 @@ def to_sarif(view: ReportView, link: str = "") -> str:
         >>> '"results": []' in to_sarif(ReportView("check", "a", "b", ()))
         True
     """
-    findings = view.findings[:_MOST_RESULTS]  # sorted, worst first
+    every = view.every_finding()
+    findings = every[:_MOST_RESULTS]  # sorted, worst first
     rules = list(dict.fromkeys(finding.rule for finding in findings))
     driver = {"name": "hlodiff", "semanticVersion": __version__, "rules": [_rule(name) for name in rules]}
     run: dict[str, Any] = {
@@ -53,8 +54,8 @@ def to_sarif(view: ReportView, link: str = "") -> str:
         "results": [_result(finding, rules.index(finding.rule), view) for finding in findings],
         "properties": {"totals": view.totals(), "summary": printable(format_totals(view))},
     }
-    if len(findings) < len(view.findings):
-        run["properties"]["leftOut"] = len(view.findings) - len(findings)
+    if len(findings) < len(every):
+        run["properties"]["leftOut"] = len(every) - len(findings)
     if link:
         run["properties"]["link"] = link
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}

@@ -336,6 +336,16 @@ class ReportView:
         """The number of programs and of each outcome; the same numbers in every form."""
         return count_programs(self.programs, self.findings)
 
+    def every_finding(self) -> tuple[FindingView, ...]:
+        """The findings, worst first, and where nothing is judged (`diff`) one for each program that cannot be read."""
+        said = {(one.program, one.target) for one in self.findings}
+        broken = dict.fromkeys(
+            FindingView("broken", "broken", one.name, one.target, one.reason, one.advice, fingerprint="broken")
+            for one in self.programs
+            if one.broken and (one.name, one.target) not in said
+        )
+        return (*broken, *self.findings)
+
     def further_findings(self) -> tuple[FindingView, ...]:
         """Findings that are not listed with a program."""
         return tuple(finding for finding in self.findings if finding.rule not in PROGRAM_RULES)

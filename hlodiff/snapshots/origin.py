@@ -25,7 +25,8 @@ class CaptureOrigin:
     packages: Mapping[str, str] = field(default_factory=dict)
 
 
-_PARTS = ("files", "settings", "packages")
+# The most entries of each: all are held against what is here, which takes a millisecond for a package.
+_PARTS = {"files": 50_000, "settings": 1_000, "packages": 1_000}
 
 
 def to_plain(origin: CaptureOrigin) -> dict[str, dict[str, str]]:
@@ -43,10 +44,14 @@ def from_plain(value: object) -> CaptureOrigin:
         >>> from_plain({"files": {}, "settings": {"x64": "00ff"}, "packages": {}}).settings
         {'x64': '00ff'}
     """
-    if not isinstance(value, dict) or not all(_is_table(value.get(name)) for name in _PARTS):
+    if not isinstance(value, dict) or not all(_is_table(value.get(name), most) for name, most in _PARTS.items()):
         raise ValueError("not what a capture depends on")
     return CaptureOrigin(*(value[name] for name in _PARTS))
 
 
-def _is_table(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(each, str) for pair in value.items() for each in pair)
+def _is_table(value: object, most: int) -> bool:
+    return (
+        isinstance(value, dict)
+        and len(value) <= most
+        and all(isinstance(each, str) for pair in value.items() for each in pair)
+    )

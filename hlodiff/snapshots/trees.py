@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -19,7 +20,12 @@ _SHALLOW_CLONE = "this clone is shallow and may lack it: `git fetch --unshallow`
 
 
 def git(
-    repository: Path, arguments: Sequence[str], where: str, data: bytes = b"", accept: Sequence[int] = (0,)
+    repository: Path,
+    arguments: Sequence[str],
+    where: str,
+    data: bytes = b"",
+    accept: Sequence[int] = (0,),
+    limit: int | None = None,
 ) -> bytes:
     """Run one git command.
 
@@ -29,12 +35,13 @@ def git(
         where: what the user typed, for messages.
         data: what the command reads.
         accept: exit codes that are no failure.
+        limit: bytes above which a listing is refused: a few objects can spell trees of a million million files.
 
     Returns:
         what it printed.
 
     Raises:
-        StoreError: git is not installed or reports an error.
+        StoreError: git is not installed or reports an error, or prints more than `limit`.
 
     Example:
         >>> git(Path("."), ["rev-parse", "HEAD"], "HEAD")  # doctest: +SKIP
@@ -42,7 +49,11 @@ def git(
     """
     folder = repository.parent if repository.is_file() else repository  # `--project pyproject.toml`
     try:
-        done = subprocess.run([*GIT, "-C", str(folder), *arguments], input=data, capture_output=True, check=False)
+        command = [*GIT, "-C", str(folder), *arguments]
+        if limit is not None:
+            done = _listed(command, limit, where)
+        else:
+            done = subprocess.run(command, input=data, capture_output=True, check=False)
     except FileNotFoundError:
         hint = "give files or folders, or install git"
         raise StoreError("git is not installed, so no revision can be read", where=where, hint=hint) from None
@@ -50,6 +61,23 @@ def git(
         lines = done.stderr.decode(errors="replace").strip().splitlines() or ["git failed"]
         raise StoreError(lines[0].removeprefix("fatal: "), where=where)
     return done.stdout
+
+
+def _listed(command: Sequence[str], limit: int, where: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a command that reads nothing, up to so many bytes of its output."""
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors) as process,
+    ):
+        assert process.stdout is not None
+        output = process.stdout.read(limit + 1)
+        if len(output) > limit:
+            process.kill()
+            what = f"git lists more than {limit // 1024**2:,} MiB of files there: no project has so many snapshots"
+            raise StoreError(what, where=where, hint="give the folder of the snapshots: REVISION:FOLDER")
+        code = process.wait()
+        errors.seek(0)
+        return subprocess.CompletedProcess(command, code, output, errors.read())
 
 
 def is_shallow(repository: Path) -> bool:
@@ -123,6 +151,8 @@ def merge_base(repository: Path, one: str, other: str, where: str) -> str:
 # Above the largest program that is worth reading (1M instructions normalized are some 100 MB); a bound against
 # hostile files, not a budget.
 LARGEST = 256 * 1024 * 1024
+MOST_LISTED = 16 * 1024 * 1024
+"""Bytes of a listing of git: 120,000 files of 130 bytes."""
 
 
 class Tree(Protocol):
@@ -297,7 +327,7 @@ def open_revision(repository: Path, spec: str, default_folder: Path) -> GitTree:
 
 
 def _entries(repository: Path, tree: str, spec: str) -> dict[str, tuple[str, int]]:
-    listing = git(repository, ["ls-tree", "-r", "-l", "-z", "--full-tree", tree], spec)
+    listing = git(repository, ["ls-tree", "-r", "-l", "-z", "--full-tree", tree], spec, limit=MOST_LISTED)
     entries: dict[str, tuple[str, int]] = {}
     for row in listing.split(b"\0"):
         head, tab, name = row.partition(b"\t")

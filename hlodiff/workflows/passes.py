@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -234,10 +235,13 @@ def pass_dumps(old: str, new: str | None, modules: Sequence[str] = ()) -> tuple[
             hint = "for registered functions: hlodiff upgrade --passes, hlodiff check --against REV --passes"
             raise UsageError("--passes compares two folders of pass dumps", where=spec or "NEW", hint=hint)
         by_name: dict[str, Dump] = {}
+        counts: Counter[str] = Counter()
         for one in folder_dumps(path, modules):
             name = one.dump.key.name
-            count = sum(known == name or known.startswith(f"{name} (") for known in by_name)
-            by_name[f"{name} ({count + 1})" if count else name] = without_repeats(one.dump)
+            counts[name] += 1
+            while (label := f"{name} ({counts[name]})" if counts[name] > 1 else name) in by_name:
+                counts[name] += 1
+            by_name[label] = without_repeats(one.dump)
         found.append(by_name)
     return found[0], found[1]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from hlodiff.capture.environment import compiled_by
 from hlodiff.capture.inputs import file_digest, package_version
 from hlodiff.config import Config, process_environment
+from hlodiff.report.lines import clip
 from hlodiff.snapshots import CaptureOrigin, Key
 
 # Keys that decide what is captured. The others say where snapshots lie, how they are compared and what is let pass.
@@ -18,6 +19,7 @@ _SETTINGS = (
     "modules", "path", "targets", "xla_flags", "libtpu_init_args", "env", "x64", "matmul_precision", "large_constants",
 )  # fmt: skip
 _MOST = 3
+_LONGEST = 200  # letters of a name that a stranger may have written
 
 
 def settings_of(config: Config) -> dict[str, str]:
@@ -75,7 +77,7 @@ class Freshness:
         if not changed:
             return ()
         more = f" and {len(changed) - _MOST} more" if len(changed) > _MOST else ""
-        names = ", ".join(changed[:_MOST]) + more
+        names = ", ".join(clip(name, _LONGEST) for name in changed[:_MOST]) + more
         if self.foreign:
             return (f"it was captured from other content of {names} than is here, perhaps of a merge commit",)
         removed = [name for name in changed if not self._now(name)]
@@ -92,9 +94,10 @@ class Freshness:
         return Path(os.path.normpath(root / name)).is_relative_to(top)
 
     def _now(self, name: str) -> str:
-        if name not in self._digests:
-            self._digests[name] = file_digest(Path(os.path.realpath(self.config.root), name))
-        return self._digests[name]
+        path = os.path.realpath(Path(os.path.realpath(self.config.root), name))  # a stranger's list can name one often
+        if path not in self._digests:
+            self._digests[path] = file_digest(Path(path))
+        return self._digests[path]
 
     def _settings(self, origin: CaptureOrigin) -> tuple[str, ...]:
         now = settings_of(self.config)
@@ -105,7 +108,7 @@ class Freshness:
         if not self.foreign:
             names = sorted({name for name in (*now, *origin.settings) if name.startswith("$")})
             words += [
-                f"the environment variable {name[1:]} has changed since this was captured"
+                f"the environment variable {clip(name[1:], _LONGEST)} has changed since this was captured"
                 for name in names
                 if now.get(name) != origin.settings.get(name)
             ][:_MOST]
@@ -119,6 +122,7 @@ class Freshness:
                 self._versions[name] = package_version(name)
         changed = [name for name, version in origin.packages.items() if self._versions[name] != version]
         return tuple(
-            f"{name} was {origin.packages[name]} when this was captured, and is {self._versions[name] or 'gone'}"
+            f"{clip(name, _LONGEST)} was {clip(origin.packages[name], _LONGEST)} when this was captured, "
+            f"and is {self._versions[name] or 'gone'}"
             for name in changed[:_MOST]
         )

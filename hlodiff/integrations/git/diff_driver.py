@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import logging
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -186,8 +188,12 @@ class GitSide:
 
 
 def _beside(path: str) -> bytes:
+    """A file of the work tree; no link and no pipe is read, and of a large one only so much that it shows."""
     file = Path(path)
-    return b"" if file.is_symlink() else file.read_bytes()
+    if not stat.S_ISREG(file.lstat().st_mode):
+        return b""
+    with file.open("rb") as opened:
+        return opened.read(_LARGEST_SOURCE + 1)
 
 
 def _recorded_with(path: str, blob: str, beside: str) -> bytes:
@@ -195,6 +201,9 @@ def _recorded_with(path: str, blob: str, beside: str) -> bytes:
     for listing in _listings(path, blob, beside):
         objects = dict(_objects(listing))
         if objects.get(path) == blob and beside in objects:
+            size = _ask("cat-file", "-s", objects[beside]).decode().strip()
+            if size.isdecimal() and int(size) > _LARGEST_SOURCE:
+                raise OSError(errno.EFBIG, f"{format_bytes(int(size))} are more than is read here")
             return _ask("cat-file", "blob", objects[beside])
     return b""
 
@@ -224,7 +233,9 @@ def _ask(*arguments: str) -> bytes:
         TimeoutExpired: it takes longer than a person waits.
     """
     try:
-        done = subprocess.run(["git", *arguments], capture_output=True, check=False, timeout=_PATIENCE)
+        done = subprocess.run(
+            ["git", "--literal-pathspecs", *arguments], capture_output=True, check=False, timeout=_PATIENCE
+        )
     except OSError:
         return b""
     return done.stdout if done.returncode == 0 else b""

@@ -18,6 +18,7 @@ _LOG = (
     "log", "--topo-order", "--parents", "-c", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-relative",
     "--no-color", "--no-ext-diff", "--no-decorate", "--no-notes", "--encoding=UTF-8", f"--format=tformat:{_HEAD}",
 )  # fmt: skip
+_MOST_LISTED = 256 * 1024 * 1024  # bytes of all commits: 100,000 with ten files each
 _REGULAR = ("100644", "100755")
 _CUT_OFF = "this clone is shallow and may lack it: `git fetch --unshallow`"
 
@@ -173,7 +174,7 @@ def touching(
         StoreError: git fails.
     """
     command = [*_SETTINGS, *_LOG, *options, *revisions, "--", *folders]
-    return tuple(_touches(git(repository.folder, command, "git log")))
+    return tuple(_touches(git(repository.folder, command, "git log", limit=_MOST_LISTED)))
 
 
 def literally(path: str) -> str:
