@@ -136,7 +136,9 @@ def _decode(data: bytes) -> str | None:
 
 # What loggers write before each line: (1) absl's and glog's with the place in the source, a time, or a time alone as
 # CI systems write it.
-_PREFIX = r"(?:(?:[IWEF]\d{4} |\d{4}-\d\d-\d\d[T ])\d\d:\d\d:\d+[.,]\d+Z?(?::? *[IWEF\d]*? *([\w./-]+:\d+)\])? ?)+"
+# Every part has a length: a line of digits alone would be tried in each way to part it.
+_TIME = r"(?:[IWEF]\d{4} |\d{4}-\d\d-\d\d[T ])\d\d:\d\d:\d{1,12}+[.,]\d{1,12}+Z?"
+_PREFIX = rf"(?:{_TIME}(?::? {{0,20}}[IWEF\d]{{0,20}}? {{0,20}}([\w./-]{{1,200}}:\d{{1,9}})\])? ?)+"
 _IN_LOG = re.compile(rf"^{_PREFIX}(?=(?:HloModule|module) )", re.MULTILINE)
 _LOGGED = re.compile(_PREFIX)
 

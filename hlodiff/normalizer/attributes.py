@@ -140,7 +140,7 @@ def replica_groups(module: Module) -> tuple[Module, int]:
     return map_instructions(module, _with_groups)
 
 
-_PAIR = re.compile(r"([{\[])\s*(\d+)\s*,\s*(\d+)\s*[}\]]")
+_PAIR = re.compile(r"([{\[])\s*(\d{1,19})\s*,\s*(\d{1,19})\s*[}\]]")
 
 
 def sorted_pairs(value: str) -> str:
