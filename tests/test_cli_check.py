@@ -383,7 +383,7 @@ def test_a_changed_program_fails(compiler: Compiler, said: Ask) -> None:
     code, out, err = said("check")
     assert (code, err) == (1, "")
     assert out == (
-        "f  ▲ worse on cpu: temp +200 %\n"
+        "f  ▲ worse on cpu: temp +200 %; tanh -> exponential\n"
         "  changed on cpu (827623de): structure\n"
         "  StableHLO is the same\n"
         "  compiled (executed numbers)\n"
@@ -469,7 +469,7 @@ def test_a_broken_snapshot_is_said_and_the_others_are_judged(how: str, compiler:
     assert (code, err) == (2, "")
     assert words in out
     assert "could not be judged: f on cpu\n" in out
-    assert "g/small  ▲ worse on cpu: temp +200 %\n" in out
+    assert "g/small  ▲ worse on cpu: temp +200 %; tanh -> exponential\n" in out
     assert "hint: " in out
     assert out.split("\n")[-2].startswith("1 changed, 1 could not be judged, 2 unchanged")
     if how == "future":  # somebody with a newer hlodiff has recorded it: an old one must not overwrite it

@@ -48,10 +48,10 @@ def test_each_key(changed: Compiler, said: Ask) -> None:  # noqa: F811
     said("check")
     code, out = review("mxasr")
     assert code == 0, out
-    assert "[1/3] f  ▲ worse on 2 targets: temp +200 %\n  changed on cpu (" in out
+    assert "[1/3] f  ▲ worse on 2 targets: temp +200 %; tanh -> exponential\n  changed on cpu (" in out
     assert "compiled on cpu, tpu-v5e-2x2: structure: 1 changed of 2 instructions" in out
     assert "f (structure): a accept   r reject   s skip   t each target   m more   o page   ? help   q quit" in out
-    assert out.count("tanh -> exponential") == 2, "m shows it once more"
+    assert out.count("tanh -> exponential") == 4, "the verdict and the change, once more with m"
     assert "g/small (structure): a" in out and "h (new): a" in out
     assert "checked " not in out
     assert out.rstrip().endswith("2 accepted, 1 rejected, 1 still pending; next: git add snapshots")
@@ -115,7 +115,7 @@ def test_what_changed_is_shown_whatever_its_note_says(changed: Compiler, said: A
     code, out = review("sss", "--from", "captured")
     assert (
         code == 0
-        and "[1/3] f  ▲ worse on 2 targets: temp +200 %\n  changed on cpu (" in out
+        and "[1/3] f  ▲ worse on 2 targets: temp +200 %; tanh -> exponential\n  changed on cpu (" in out
         and "another toolchain or figures" not in out
     ), out
     assert "f  cpu          accepted (changed)" in said("accept", "--from", "captured")[1]

@@ -14,7 +14,7 @@ OLD = "HloModule step\nENTRY e {\n  p = f32[8]{0} parameter(0)\n  ROOT r = f32[8
 def test_print_of_a_difference_is_the_short_text() -> None:
     found = hlodiff.diff(hlodiff.read_text(OLD), hlodiff.read_text(OLD.replace("tanh", "exponential")))
     lines = str(found).split("\n")
-    assert lines[0] == "step  = same cost"
+    assert lines[0] == "step  = same cost; tanh -> exponential"
     assert "    changed tanh -> exponential  (8 flops, 64 B)" in lines
     assert lines[-1] == "1 changed"
     assert str(hlodiff.diff(hlodiff.read_text(OLD), hlodiff.read_text(OLD))) == "1 unchanged"

@@ -136,7 +136,7 @@ def test_a_change_fails_with_the_report(suite: pytest.Pytester) -> None:
     result.assert_outcomes(passed=1, failed=1)
     shown = result.stdout.str().split("test_two _")[1]
     assert shown.split("\n", 1)[1].startswith(
-        "test_suite.test_two/small  = same cost on cpu\n"
+        "test_suite.test_two/small  = same cost on cpu; tanh -> exponential\n"
         "  changed on cpu: structure\n"
         "  StableHLO is the same\n"
         "  compiled (executed numbers)\n"

@@ -116,7 +116,8 @@ def test_a_comment() -> None:
     told = report(changed(), same(), next="hlodiff update f")
     assert to_form(told, "comment", link="https://ci.example/run/7") == (
         "<!-- hlodiff -->\n"
-        "### 🔴 hlodiff: worse on cpu\\: \\+2 all-gathers \\(24.0 KiB\\), aliased 512 B -&gt; 0 B; model.py\\:31\n"
+        "### 🔴 hlodiff: worse on cpu\\: \\+2 all-gathers \\(24.0 KiB\\), aliased 512 B -&gt; 0 B; "
+        "literal\\: 0 -&gt; 1 at model.py\\:31\n"
         "\n"
         "`f`: numerics\\: changed literal\\: 0 -&gt; 1\n"
         "\n"
@@ -128,7 +129,7 @@ def test_a_comment() -> None:
         "| [details](https://ci.example/run/7) |\n"
         "\n"
         "<details open><summary>🔴 f: worse on cpu: +2 all-gathers (24.0 KiB), aliased 512 B -&#62; 0 B; "
-        "model.py:31</summary>\n"
+        "literal: 0 -&#62; 1 at model.py:31</summary>\n"
         "\n"
         "changed on cpu\\: numerics\n"
         "\n"
@@ -159,12 +160,12 @@ def test_annotations() -> None:
     assert lines == [
         "::error title=k on cpu%3A broken::damaged",
         "::error file=model.py,line=31,title=f on cpu%3A growth::instructions are linear in `length`%0A"
-        "worse on cpu: +2 all-gathers (24.0 KiB), aliased 512 B -> 0 B; model.py:31%0A"
+        "worse on cpu: +2 all-gathers (24.0 KiB), aliased 512 B -> 0 B; literal: 0 -> 1 at model.py:31%0A"
         "compiled: numerics: 2 all-gathers added (24.0 KiB); 1 changed of 3 instructions, model.py:31 (loss)%0A"
         "33, 65%0A"
         "hint: roll the loop",
         "::error file=model.py,line=31,title=f on cpu%3A changed::compiles to another program than the snapshot%0A"
-        "worse on cpu: +2 all-gathers (24.0 KiB), aliased 512 B -> 0 B; model.py:31%0A"
+        "worse on cpu: +2 all-gathers (24.0 KiB), aliased 512 B -> 0 B; literal: 0 -> 1 at model.py:31%0A"
         "compiled: numerics: 2 all-gathers added (24.0 KiB); 1 changed of 3 instructions, model.py:31 (loss)",
         "::error title=g on cpu%3A new::has no snapshot%0Ahint: hlodiff update g",
         "::error title=h on cpu%3A orphaned::has a snapshot, but nothing of this name is registered for this target "

@@ -165,7 +165,7 @@ def test_a_library_is_told_at_its_line_with_your_own_as_the_caller_and_with_both
     texts = ({file: ["import jax", "    y = jnp.sin(x)"]}, {file: ["import jax", "", "    y = jnp.tanh(x)"]})
     side = SourceSide(WORK_TREE)
     text = upgrade_text(of_a_library(SourceLines(tmp_path, (side, side), texts)), width=120)
-    assert "; optax/_src/base.py:3, called from net.py:9\n" in text.split("\n\n")[1] + "\n"
+    assert " at optax/_src/base.py:3, called from net.py:9\n" in text.split("\n\n")[1] + "\n"
     rows = [row.strip() for row in text.splitlines()]
     at = rows.index("optax/_src/base.py:3 (update), called from net.py:9 (step) (was optax/_src/base.py:2 (update))")
     assert rows[at + 1 : at + 3] == ["- y = jnp.sin(x)", "+ y = jnp.tanh(x)"]
@@ -209,7 +209,7 @@ def test_what_costs_no_more_is_to_be_installed_and_another_jax_gets_no_such_advi
 
 def test_a_library_whose_version_is_the_same_is_told_at_your_line(tmp_path: Path) -> None:
     text = upgrade_text(replace(of_a_library(None), packages=("flax",)), width=120)
-    assert "; net.py:9\n" in text.split("\n\n")[1] + "\n"
+    assert " at net.py:9\n" in text.split("\n\n")[1] + "\n"
     assert "called from" not in text and "base.py" not in text
 
 

@@ -133,8 +133,10 @@ def command(
         _ReviewWalk(review, pages).walk(found.programs, found.records)
     decisions = [*review.decisions, *found.broken, *found.left]
     accepted = any(one.status == "accepted" for one in decisions)
-    following = f"git add {shown_path(config.snapshots)}" if accepted else "hlodiff check"
     remaining = 0 if folder else len(list_pending(root))
+    following = f"git add {shown_path(config.snapshots)}" if accepted else "hlodiff check"
+    if remaining and not accepted:
+        following = "hlodiff review"
     click.echo("\n" + decisions_text(decisions, remaining, following), nl=False)
     return 2 if any(one.status == "refused" for one in decisions) else 0
 

@@ -21,6 +21,7 @@ from hlodiff.hlo.model import Frame
 from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
 from hlodiff.report.headline import headline, stories_of
 from hlodiff.report.line_edits import FileEdits, LineEdit, only_edit
+from hlodiff.report.main_edit import main_edit
 from hlodiff.report.programs import ProgramText, ReportTexts, differs
 from hlodiff.report.report import Report
 from hlodiff.report.rows import by_how_much
@@ -62,6 +63,8 @@ _DETAILS = re.compile(
 _LONG_CONFIG = re.compile(r"backend config: (?=.{40}).*", re.DOTALL)
 # Names that a compiler chose: which values they are is only known with the whole program.
 _OF_SHARDING = re.compile(r"[\d,]+ arguments? of another shape on each device: [^;]*$")
+# No line made it: arguments, results and memory are of the whole program.
+_OF_WHOLE = re.compile(r"\d+ (?:new )?(?:arguments?|results?)\b|temp ")
 _OPERANDS = re.compile(r"operands: %[^;]*")
 
 
@@ -122,13 +125,17 @@ def _function(
     if verdict == "same" and any("numerics" in report.programs[n].classes for n in numbers):
         sentence += ", floating-point results may differ"
     at = f"{where.file}:{where.line}" if where else ""
-    at += f", called from {where.caller.partition(' (')[0]}" if where and where.caller else ""
+    caller = f", called from {where.caller.partition(' (')[0]}" if where and where.caller else ""
+    known = [words for words in (_large_constants(own, report, sentence), _by_compiler(own, report)) if words]
+    if verdicts and not known and not cause:
+        happened = _happened(sentence, own, report, stages)
+        has_place = ".py:" in happened
+        joined = "; " if _OF_WHOLE.match(happened) else " at "
+        at = happened if has_place else joined.join(filter(None, (happened, at)))
     return FunctionView(
         name=name,
         verdict=verdict,
-        sentence="; ".join(
-            filter(None, (sentence, _large_constants(own, report, sentence), _by_compiler(own, report), cause or at))
-        ),
+        sentence="; ".join(filter(None, (sentence, *known, cause or at + caller))),
         largest=largest,
         what=_what([report.programs[n] for n in numbers], stages),
         where=where,
@@ -634,6 +641,16 @@ def _merged(
 def _is_written(stages: Iterable[StageView]) -> bool:
     """Whether somebody changed a line that changes come from, where the sources are known."""
     return any(_is_edited(line) and not line.is_elsewhere for stage in stages for line in stage.lines)
+
+
+def _happened(sentence: str, own: Sequence[ProgramText], report: Report, stages: Sequence[StageView]) -> str:
+    """The one change that explains it: of what was written, or else of what the compiler made of the same."""
+    changed = [text for text in own if text.edit_groups]
+    first = next((text for text in changed if text.stage == "stablehlo"), next(iter(changed), None))
+    if first is None:
+        return ""
+    lines = [line for stage in stages if stage.stage == first.stage for line in stage.lines]
+    return main_edit(sentence, _sentences(first, report), lines, first.edit_groups)
 
 
 def _setting(own: Iterable[ProgramText], report: Report) -> str:

@@ -17,7 +17,7 @@ from hlodiff.hlo.metadata import is_library, own_frame
 from hlodiff.hlo.model import Module
 from hlodiff.report.executed import PER_CALL, differs_from_text, executed_pair, format_executed
 from hlodiff.report.grouping import REPLACED, edit_groups_of
-from hlodiff.report.stories import constant_stories, stories
+from hlodiff.report.stories import buffer_stories, constant_stories, stories
 from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many, place
 
 
@@ -144,6 +144,7 @@ def stories_of(program: ProgramComparison) -> Iterator[str]:
         return
     metrics = program.metrics()
     yield from stories(diff)
+    yield from buffer_stories(diff, metrics)
     yield from _moves(diff)
     yield from _constraints(diff, metrics)
     yield from _element_types(diff)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hlodiff.differ.arguments import path_of
 from hlodiff.differ.classify import is_argument
 from hlodiff.differ.loops import UNKNOWN, loops_of
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
-from hlodiff.differ.placement import format_partition
+from hlodiff.differ.placement import donations, format_partition
 from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
@@ -25,6 +25,8 @@ _RNG_OPCODE = re.compile(r"^rng[_-]bit[_-]generator$")
 _EMITTER = re.compile(r'\bfusion_config\.kind="(\w+)"')
 _WRITES = ("dynamic-update-slice", "dynamic_update_slice", "scatter")
 _MOST_PATHS = 3
+_LEAST_BUFFER = 4096  # bytes; what is smaller has the size of many things
+_NEARLY = 0.01
 RESHARDED = "sharded differently"
 """What is said of arguments of another sharding."""
 _MOST_TYPES = 2
@@ -420,6 +422,36 @@ def compiler_stories(diff: ModuleDiff) -> Iterator[str]:
         yield f"{many(count, 'fusion')} {_are(count)} of kind {kind} now"
     if reordered:
         yield f"the branches of {many(reordered, 'conditional')} are in another order"
+
+
+def buffer_stories(diff: ModuleDiff, metrics: Mapping[str, tuple[float, float]]) -> Iterator[str]:
+    """The sentence about an argument that is donated on both sides and has a second buffer now, or no longer.
+
+    Temporary memory that grows or shrinks by the size of such an argument is a buffer beside its own.
+
+    Args:
+        diff: of two compiled programs.
+        metrics: of both, old and new; bytes.
+
+    Example:
+        >>> list(buffer_stories(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)), {}))
+        []
+    """
+    old, new = metrics.get("memory.temp", (0, 0))
+    by = abs(new - old)
+    if diff.old.stage != "compiled" or by < _LEAST_BUFFER or not all((diff.old.computations, diff.new.computations)):
+        return
+    entry = diff.new.entry_computation
+    donated = donations(diff.new).keys() & donations(diff.old).keys()
+    same = [
+        (number, it)
+        for number, it in enumerate(entry.instructions[index] for index in entry.parameters())
+        if number in donated and abs(it.shape.bytes - by) <= _NEARLY * by
+    ]
+    for number, it in same[:1]:
+        name = path_of(it) or f"number {number}"
+        way = "grew" if new > old else "shrank"
+        yield f"temp {way} by the size of the donated argument {name} ({format_bytes(it.shape.bytes)})"
 
 
 def _written_buffers(diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]:

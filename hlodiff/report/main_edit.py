@@ -1,0 +1,178 @@
+"""What happened in a few words, for the first line of a report, where one change explains a program.
+
+The first of these that there is: a name that somebody wrote in place of another (`gelu -> silu`), a sentence about the
+whole program, loops that came or went, a subgraph that another one replaced, the only kind of operation that is new or
+gone, and the only field that changed. Where several changes happened there are no such words: the list has them.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from hlodiff.differ.metrics import BOOKKEEPING
+from hlodiff.hlo.collectives import FAMILIES
+from hlodiff.report.grouping import REPLACED, EditGroup
+from hlodiff.report.view import ChangedLine
+from hlodiff.report.wording import many
+
+_MOST = 80  # characters: more is a list, and a first line is no place for it
+_HANDED_ON = BOOKKEEPING | {"constant", "reshape", "broadcast", "broadcast_in_dim", "return"}
+_LOOPS = ("while", "stablehlo.while")
+# Arguments and results come and go with what is done with them.
+_FOLLOWS = re.compile(r"\d+ (?:new arguments?|arguments? gone|results? instead of)\b")
+_BUFFER = "a buffer is written"
+
+
+def main_edit(
+    sentence: str, stories: Sequence[str], lines: Sequence[ChangedLine], edit_groups: Sequence[EditGroup]
+) -> str:
+    """What happened, in at most 80 characters; "" where no single change explains it.
+
+    Args:
+        sentence: the verdict; what it says already is not said again.
+        stories: sentences about the stage that was written, or else about the compiled one.
+        lines: of Python that changes of that stage come from.
+        edit_groups: the changes of that stage.
+
+    Example:
+        >>> groups = [EditGroup((), "added", 1, "exponential f32[8]", "", group=("added", "", "exponential", ()))]
+        >>> main_edit("worse: flops +2.9 %", (), (), groups)
+        'exponential added'
+        >>> line = ChangedLine("net.py:4", "", "y = jax.nn.gelu(x)", "y = jax.nn.silu(x)")
+        >>> main_edit("worse: flops +2.9 %", (), (line,), groups)
+        'jax.nn.gelu -> jax.nn.silu'
+    """
+    if _BUFFER in sentence:  # that is what happened
+        return ""
+    causes = [words for words in stories if not _FOLLOWS.match(words)]
+    words = (
+        _names(lines)
+        or next(iter(causes), "")
+        or _loops(edit_groups)
+        or _replaced(edit_groups)
+        or _operations(edit_groups, sentence)
+        or _field(edit_groups)
+        or next(iter(stories), "")
+    )
+    return words if len(words) <= _MOST and words not in sentence else ""
+
+
+# --- what was written ------------------------------------------------------------------------------------------------
+
+
+def _names(lines: Sequence[ChangedLine]) -> str:
+    """The name or number that another one was written for, where one line was edited and nothing else in it."""
+    edited = [line for line in lines if line.old_source != line.new_source]
+    if len(edited) != 1 or not (edited[0].old_source and edited[0].new_source):
+        return ""
+    old, new = (_words(source) for source in (edited[0].old_source, edited[0].new_source))
+    if len(old) != len(new):
+        return ""
+    places = [number for number, pair in enumerate(zip(old, new, strict=True)) if pair[0] != pair[1]]
+    if len({(old[number], new[number]) for number in places}) != 1:
+        return ""
+    one, other = old[places[0]], new[places[0]]
+    if all(word[0].isdigit() for word in (one, other)):  # a bare number says nothing; `axis: 0 -> 1` does
+        before = ["", "", *old[: places[0]]][-2:]
+        return f"{before[0]}: {one} -> {other}" if before[1] == "=" and before[0].isidentifier() else ""
+    if not all(word[0].isalpha() or word[0] == "_" for word in (one, other)):
+        return ""
+    called = all(f"{word}(" in "".join(side) for word, side in ((one, old), (other, new)))
+    ends = "()" if called and "." not in one + other else ""
+    return f"{one}{ends} -> {other}{ends}"
+
+
+def _words(source: str) -> list[str]:
+    """The tokens of a line; a dotted name is one."""
+    found: list[str] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            text = token.string.strip()
+            if not text:
+                continue
+            if found and (text == "." or found[-1].endswith(".")) and (found[-1][-1:].isidentifier() or text != "."):
+                found[-1] += text
+            else:
+                found.append(text)
+    except (tokenize.TokenError, SyntaxError):  # a line of a longer statement: what came before is right
+        pass
+    return found
+
+
+# --- what it made of the program -------------------------------------------------------------------------------------
+
+
+def _loops(edit_groups: Iterable[EditGroup]) -> str:
+    """Loops that are new or gone, with the line of the first."""
+    net, where = 0, ""
+    for group in edit_groups:
+        if len(group.group) > 2 and group.kind in ("added", "removed") and {*group.group[1:3]} & {*_LOOPS}:
+            net += group.count if group.kind == "added" else -group.count
+            where = where or group.where.partition(" (")[0]
+    return f"{many(abs(net), 'loop')} {_status(net)}{f' at {where}' if where else ''}" if net else ""
+
+
+def _status(net: int) -> str:
+    return "added" if net > 0 else "gone"
+
+
+def _replaced(edit_groups: Iterable[EditGroup]) -> str:
+    """One subgraph in place of another, where that is all that was replaced."""
+    groups = [one for one in edit_groups if one.kind == REPLACED]
+    return f"{REPLACED} {groups[0].what.partition(' (was ')[0]}" if len(groups) == 1 else ""
+
+
+def _operations(edit_groups: Iterable[EditGroup], sentence: str) -> str:
+    """The only kind of operation that is new, gone, or both; "" where the verdict names it."""
+    counts: dict[str, Counter[str]] = {"added": Counter(), "removed": Counter()}
+    for group in edit_groups:
+        if group.kind in counts and len(group.group) > 2:
+            opcode = str(group.group[2] if group.kind == "added" else group.group[1])
+            counts[group.kind][opcode] += group.count
+    added, removed = counts["added"] - counts["removed"], counts["removed"] - counts["added"]
+    kinds = [_of_work(one) for one in (removed, added)]
+    if max(map(len, kinds)) > 1 or not any(kinds):
+        return ""
+    (old, gone), (new, came) = (next(iter(one.items()), ("", 0)) for one in kinds)
+    if any(_family(opcode) in sentence for opcode in (old, new) if opcode):
+        return ""
+    if old and new:
+        return f"{old} -> {new}" if gone == came else f"{_times(old, gone)} -> {_times(new, came)}"
+    return f"{_times(old or new, gone or came)} {_status(came - gone)}"
+
+
+def _times(opcode: str, count: int) -> str:
+    return f"{count:,}x {opcode}" if count > 1 else opcode
+
+
+def _of_work(counts: Counter[str]) -> Counter[str]:
+    """Without what only hands values on, where anything else is there."""
+    return Counter({opcode: n for opcode, n in counts.items() if opcode not in _HANDED_ON}) or counts
+
+
+def _family(opcode: str) -> str:
+    """How a verdict calls an operation."""
+    name = opcode.removesuffix("-start").removesuffix("-done").replace("_", "-")
+    return name if name in FAMILIES else "cop" if name == "copy" else f" {opcode} "
+
+
+def _field(edit_groups: Sequence[EditGroup]) -> str:
+    """The only change of a field: `dot_general precision: default -> highest`."""
+    found: dict[str, None] = {}
+    for group in edit_groups:
+        opcodes = " -> ".join(filter(None, dict.fromkeys(map(str, group.group[1:3]))))
+        fields = group.group[-1:]
+        if group.kind != "changed" or len(fields) != 1 or not isinstance(fields[0], tuple):
+            return ""
+        words = group.what.partition(": ")[2] if opcodes and fields[0] else group.what
+        if " -> " in opcodes:
+            found[opcodes] = None
+        elif len(fields[0]) > 1 or "operands" in fields[0]:
+            return ""
+        else:
+            found[f"{opcodes} {words.removeprefix('literal: ')}" if opcodes else words] = None
+    return next(iter(found)) if len(found) == 1 else ""

@@ -1,0 +1,79 @@
+"""What happened, in the first line: the one name, loop, operation, field or buffer that explains a program."""
+
+from __future__ import annotations
+
+import pytest
+
+import hlodiff
+from hlodiff.report.grouping import EditGroup
+from hlodiff.report.main_edit import main_edit
+from hlodiff.report.stories import buffer_stories
+from hlodiff.report.view import ChangedLine
+
+ALIASED = """HloModule m, input_output_alias={ {}: (0, {}, may-alias) }
+
+ENTRY e {
+  %p = f32[4096]{0} parameter(0), metadata={op_name="x"}
+  ROOT %n = f32[4096]{0} negate(%p)
+}
+"""
+
+
+def one(kind: str, old: str, new: str, what: str = "", count: int = 1, fields: tuple[str, ...] = ()) -> EditGroup:
+    return EditGroup((), kind, count, what, "", group=(kind, old, new, fields))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("h = jax.nn.gelu(x)", "h = jax.nn.silu(x)", "jax.nn.gelu -> jax.nn.silu"),
+        ("h = gelu(x) + gelu(y)", "h = silu(x) + silu(y)", "gelu() -> silu()"),
+        ("return (jnp.tanh(", "return (jnp.exp(", "jnp.tanh -> jnp.exp"),
+        ("y = x.sum(axis=0)", "y = x.sum(axis=1)", "axis: 0 -> 1"),
+        ("y = x * 2.0", "y = x * 3.0", ""),
+        ("y = f(x, a)", "y = g(x, b)", ""),
+        ("y = f(x)", "y = f(x).astype(t)", ""),
+        ("y = f(x)", "", ""),
+    ],
+)
+def test_the_name_that_was_written_for_another(old: str, new: str, words: str) -> None:
+    assert main_edit("worse: flops +8 %", (), [ChangedLine("a.py:1", "", old, new)], ()) == words
+
+
+def test_two_edited_lines_are_no_one_change() -> None:
+    lines = [ChangedLine("a.py:1", "", "f(x)", "g(x)"), ChangedLine("a.py:2", "", "f(y)", "g(y)")]
+    assert main_edit("worse: flops +8 %", (), lines, ()) == ""
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        ([one("added", "", "exponential")], "exponential added"),
+        ([one("removed", "divide", "", count=2)], "2x divide gone"),
+        ([one("removed", "tanh", ""), one("added", "", "exponential")], "tanh -> exponential"),
+        ([one("removed", "fusion", ""), one("added", "", "copy", count=3)], "fusion -> 3x copy"),
+        ([one("removed", "while", ""), one("added", "", "func.call", count=5)], "1 loop gone"),
+        ([one("added", "", "add"), one("added", "", "multiply")], ""),
+        ([one("changed", "tanh", "sine", fields=("operands",))], "tanh -> sine"),
+        ([one("changed", "dot", "dot", "dot %d.1: precision: a -> b", fields=("precision",))], "dot precision: a -> b"),
+        ([one("changed", "dot", "dot", "dot: x; y", fields=("precision", "shape"))], ""),
+        ([one("added", "", "all-gather")], ""),
+    ],
+)
+def test_the_only_kind_of_operation(groups: list[EditGroup], words: str) -> None:
+    assert main_edit("worse: +1 all-gather (8 B)", (), (), groups) == words
+
+
+def test_what_a_verdict_says_is_not_said_again() -> None:
+    assert main_edit("mixed: temp -20 %, but a buffer is written in another order", ("2 loops",), (), ()) == ""
+    assert main_edit("same cost", ("4 results instead of 1",), (), [one("added", "", "tanh")]) == "tanh added"
+
+
+def test_temp_that_grew_by_a_donated_argument() -> None:
+    found = hlodiff.diff(hlodiff.read_text(ALIASED), hlodiff.read_text(ALIASED.replace("negate", "tanh")))
+    grown = list(buffer_stories(found, {"memory.temp": (196, 196 + 16384)}))
+    assert grown == ["temp grew by the size of the donated argument x (16.0 KiB)"]
+    assert not list(buffer_stories(found, {"memory.temp": (196, 196 + 3 * 16384)}))
+    bare = ALIASED.replace(", input_output_alias={ {}: (0, {}, may-alias) }", "")
+    kept = hlodiff.diff(hlodiff.read_text(bare), hlodiff.read_text(bare.replace("negate", "tanh")))
+    assert not list(buffer_stories(kept, {"memory.temp": (196, 196 + 16384)}))
