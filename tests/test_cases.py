@@ -1,11 +1,16 @@
-"""The gallery of regressions: its pages quote the reports of the programs that are committed beside the scripts."""
+"""The gallery of regressions: its pages quote the reports of the programs that are committed beside the scripts.
+
+`python -m tests.test_cases` quotes as many lines of each report anew.
+"""
 
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -19,6 +24,7 @@ from hlodiff.registry import registrations
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs" / "cases"
 _MOST_BYTES = 2 * 1024**2
+_QUOTED = re.compile(r"(?<=^```text\n).*?(?=\n```$)", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(params=names())
@@ -35,7 +41,7 @@ def test_the_page_of_a_case_quotes_its_report(
     assert run(["diff", "old", "new"]) == 0
     printed = capsys.readouterr().out
     page = (PAGES / f"{case}.md").read_text()
-    quoted = re.findall(r"^```text\n(.*?)\n```$", page, re.MULTILINE | re.DOTALL)
+    quoted = _QUOTED.findall(page)
     assert len(quoted) == 1 and len(quoted[0]) > 100
     assert quoted[0] in printed
     assert f"python -m examples.cases {case}" in page
@@ -73,3 +79,22 @@ def test_hlodiff_is_built_from_a_copy_that_has_all_that_building_needs(tmp_path:
     project = tomllib.loads((copy / "pyproject.toml").read_text())["project"]
     assert (copy / project["readme"]).is_file() and (copy / "hlodiff" / "__main__.py").is_file()
     assert not list(copy.rglob("__pycache__"))
+
+
+def quote_anew() -> None:
+    for case in names():
+        page = PAGES / f"{case}.md"
+        with tempfile.TemporaryDirectory() as folder:
+            unpack(case, Path(folder))
+            command = [sys.executable, "-m", "hlodiff", "diff", "old", "new"]
+            surroundings = {**os.environ, "COLUMNS": "110"}
+            done = subprocess.run(command, cwd=folder, env=surroundings, capture_output=True, text=True, check=True)
+        text = page.read_text()
+        (quoted,) = _QUOTED.findall(text)
+        if quoted not in done.stdout:
+            lines = done.stdout.splitlines()[: len(quoted.splitlines())]
+            page.write_text(text.replace(quoted, "\n".join(lines)))
+
+
+if __name__ == "__main__":
+    quote_anew()

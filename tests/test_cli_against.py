@@ -178,7 +178,7 @@ def test_other_settings_and_a_failure_on_one_side(project: Path) -> None:
     (project / "programs.py").write_text(broken)
     done = run(project, "check", "--against", "HEAD")
     assert done.returncode == 2
-    assert done.stdout.startswith("toolchain differs: x64 False -> True (cpu)")
+    assert done.stdout.startswith("configuration differs: x64 False -> True (cpu)")
     assert "note: [tool.hlodiff] x64 is another one at HEAD (" in done.stdout
     assert "could not be judged: old on cpu" in done.stdout and "in this work tree: " in done.stdout
     assert done.stdout.rstrip().endswith("next: hlodiff check --against HEAD old, once it is repaired")

@@ -143,22 +143,22 @@ def stories_of(program: ProgramComparison) -> Iterator[str]:
     if diff is None:
         return
     metrics = program.metrics()
+    yield from format_unrolled(diff)
     yield from stories(diff)
     yield from buffer_stories(diff, metrics)
     yield from _moves(diff)
     yield from _constraints(diff, metrics)
     yield from _element_types(diff)
-    yield from format_unrolled(diff)
 
 
 def _sentences(program: ProgramComparison, diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]:
     """What matters, most important first."""
     metrics = program.metrics()
+    yield from format_unrolled(diff)
     yield from stories(diff, packages)
     yield from _moves(diff)
     yield from _constraints(diff, metrics)
     yield from _collectives(program)
-    yield from format_unrolled(diff)
     yield from _replaced(diff, packages)
     yield from _element_types(diff)
     yield from _memories(diff)
