@@ -11,7 +11,7 @@ import click
 _DRIVER: dict[str, Any] = {"ignore_unknown_options": True, "help_option_names": []}
 
 
-@click.group("git")
+@click.group("git", epilog="\b\nExample:\n  hlodiff git install\n")
 def command() -> None:
     """Readable reports in `git diff` and `git log -p`; blocks line merges of programs.
 

@@ -34,6 +34,6 @@ class _Questions(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
 
-@click.group("inspect", cls=_Questions)
+@click.group("inspect", cls=_Questions, epilog="\b\nExample:\n  hlodiff inspect profile solve\n")
 def command() -> None:
     """Look closer at one function. No snapshot is written."""
