@@ -51,7 +51,7 @@ def test_two_files(capsys: pytest.CaptureFixture[str]) -> None:
     write("b.hlo", TWO)
     assert run(["diff", "a.hlo", "b.hlo"]) == 0
     assert capsys.readouterr().out == (
-        "b  = same cost\n"
+        "b  = same cost; tanh -> exponential\n"
         "  changed: structure\n"
         "  compiled (executed numbers)\n"
         "    no number changed\n"

@@ -220,8 +220,8 @@ def test_hostile_names_are_not_looked_at(project: Compiler, said: Ask) -> None:
     table = json.loads(note.read_text())
     table["origin"]["files"] = {"/etc/passwd": "", "../../../etc/passwd": "", "a\0b": "", "pipe": "", "/dev/zero": ""}
     note.write_text(json.dumps(table))
-    code, out, _ = said("accept", "--from", "from ci", "f", "--target", "cpu")
-    assert code == 0, out
+    code, out, err = said("accept", "--from", "from ci", "f", "--target", "cpu")
+    assert code == 0, out + err
 
 
 # --- traces and growth -----------------------------------------------------------------------------------------------

@@ -88,13 +88,13 @@ def report(sources: Sources, stack: tuple[tuple[str, int], ...]) -> list[str]:
 
 def test_an_argument_of_a_call_over_several_lines_is_the_line_of_the_change() -> None:
     lines = report(Sources(edited(15, "        axis=1,")), CALL)
-    assert lines[0].endswith("; model.py:15")
+    assert lines[0].endswith("model.py:15")
     assert lines[lines.index("model.py:15 (forward)") + 1 :][:2] == ["- axis=0,", "+ axis=1,"]
 
 
 def test_a_loop_around_a_call_is_the_line_of_the_change_and_each_operation_names_its_own() -> None:
     lines = report(Sources(edited(11, "    for _ in range(3):")), LAYER)
-    assert lines[0].endswith("; model.py:11")
+    assert lines[0].endswith("model.py:11")
     at = lines.index("model.py:11 (forward)")
     assert lines[at + 1 : at + 3] == ["- for _ in range(2):", "+ for _ in range(3):"]
     assert lines[at + 3].endswith("model.py:7 (layer)")
@@ -105,7 +105,7 @@ def test_a_loop_around_a_call_is_the_line_of_the_change_and_each_operation_names
 )
 def test_the_only_edit_of_the_project_is_the_line_of_the_change(number: int, text: str, where: str) -> None:
     lines = report(Sources(edited(number, text)), LAYER)
-    assert lines[0].endswith(f"; model.py:{number}")
+    assert lines[0].endswith(f"model.py:{number}")
     assert f"model.py:{number}{where}" in lines
 
 
@@ -122,7 +122,7 @@ def test_no_line_is_blamed_where_several_may_have_done_it_or_a_comment_alone_was
         Sources(edited(1, '"""The model."""')),
         Sources(edited(3, "RATE = (")),
     ):
-        assert report(sources, LAYER)[0].endswith("; model.py:7")
+        assert report(sources, LAYER)[0].endswith("model.py:7")
 
 
 def test_two_edits_of_two_files_are_not_the_only_one() -> None:

@@ -204,7 +204,7 @@ def test_a_broken_line_is_told_when_it_is_looked_at() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("multiply(%p.1, %p.1)", "multiply(%p.1, %p.1), metadata={op_name=\"a \\\\\"}{\\\\\" b\" stack_frame_id=0}"),
+        ("multiply(%p.1, %p.1)", "multiply(%p.1, %p.1), metadata={op_name=\"a \\\"}{\\\" b\" stack_frame_id=0}"),
         ("kind=kLoop, calls=%square.1", 'kind=kLoop, calls=%square.1, frontend_attributes={a="%square.1, metadata={"}'),
     ],
 )  # fmt: skip

@@ -94,6 +94,8 @@ class Freshness:
         return Path(os.path.normpath(root / name)).is_relative_to(top)
 
     def _now(self, name: str) -> str:
+        if "\0" in name:
+            return ""  # no file has such a name
         path = os.path.realpath(Path(os.path.realpath(self.config.root), name))  # a stranger's list can name one often
         if path not in self._digests:
             self._digests[path] = file_digest(Path(path))
