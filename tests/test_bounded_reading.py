@@ -16,6 +16,7 @@ import pytest
 from hlodiff.config import find_and_read
 from hlodiff.errors import HlodiffError, ReadError
 from hlodiff.hlo import native_process, read_bytes, read_text
+from hlodiff.hlo.grammar import canonical_attribute
 from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.mlir import refuse_deep
 from hlodiff.normalizer import normalize, to_text
@@ -230,3 +231,8 @@ def test_a_pending_folder_is_read_whole() -> None:
         programs, broken = pending.load_pending(root, [key for key in keys if not pending.is_record(key)])
         records, worse = pending.load_records(root, [key for key in keys if pending.is_record(key)])
     assert (len(programs), len(records), broken, worse) == (1, 2, {}, {})
+
+
+def test_an_attribute_of_blanks_takes_linear_time() -> None:
+    value = "{" + " " * 400_000 + "x}"
+    assert canonical_attribute("dimensions", value) == value

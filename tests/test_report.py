@@ -244,6 +244,11 @@ def test_numbers_in_words() -> None:
     ]
 
 
+def test_a_name_of_a_toolchain_that_yaml_reads_as_a_number_is_text() -> None:
+    changes = toolchain_changes([("cpu", {1: "a"}, {1: "b"})])  # type: ignore[dict-item]
+    assert [(change.what, change.old, change.new) for change in changes] == [("1", "a", "b")]
+
+
 def test_toolchains_are_compared_key_by_key() -> None:
     old = {"jax": "0.9.2", "xla_flags": [], "x64": False}
     new = {"jax": "0.10.2", "xla_flags": ["--a", "--b"], "x64": False}

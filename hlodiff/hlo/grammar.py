@@ -440,7 +440,7 @@ _DEFAULTS = {
 HEADER_DEFAULTS = {
     "is_scheduled": "false", "replica_count": "1", "num_partitions": "1", "alias_passthrough_params": "false",
 }  # fmt: skip
-_INTEGERS = re.compile(r"[\s\d,{}\-]*\s[\s\d,{}\-]*")
+_INTEGERS = re.compile(r"[\s\d,{}\-]*")
 _WINDOW = ("size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal")
 _WINDOW_DEFAULT = {
     "stride": re.compile(r"1(?:x1)*"), "lhs_dilate": re.compile(r"1(?:x1)*"), "rhs_dilate": re.compile(r"1(?:x1)*"),

@@ -151,7 +151,7 @@ def toolchain_changes(
     for target, old, new in pairs:
         for key in dict.fromkeys([*old, *new]):
             if old.get(key) != new.get(key):
-                change = (key, _value(old.get(key)), _value(new.get(key)))
+                change = (str(key), _value(old.get(key)), _value(new.get(key)))
                 found.setdefault(change, {})[target] = None
     return tuple(ToolchainChange(*change, tuple(targets)) for change, targets in found.items())
 
