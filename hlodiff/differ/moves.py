@@ -212,7 +212,8 @@ def _carried(
 
 def _without(edits: Iterable[RawEdit], carried: Mapping[tuple[int, int], int]) -> Iterator[RawEdit]:
     for edit in edits:
-        count = max(carried[which, place[0]] for which, place in enumerate((edit.old, edit.new)) if place)
+        # One that changed is of a pair: that another call moved along with the old one says nothing of the new one.
+        count = min(carried[which, place[0]] for which, place in enumerate((edit.old, edit.new)) if place)
         if edit.count > count:
             yield replace(edit, count=edit.count - count) if count else edit
 
