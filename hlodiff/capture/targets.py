@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -172,13 +173,21 @@ def parse(name: str) -> TargetName:
     """
     target = _parse(name)
     if target is None:
-        near = "" if name.startswith("gpu") else closest(name, KNOWN)  # `cpu` is near, and is not what is meant
-        hint = f"did you mean `{near}`? " if near else ""
         raise UsageError(
-            f"there is no target `{name}`",
-            hint=f"{hint}targets look like cpu, tpu-v5e-2x2 or cuda-h100; `hlodiff list --targets` lists them",
+            f"there is no target `{name}`", hint=f"{looks_like(name, KNOWN)}; `hlodiff list --targets` lists them"
         )
     return target
+
+
+def looks_like(name: str, targets: Iterable[str]) -> str:
+    """What is said to somebody who named no target: the nearest one, and what targets look like.
+
+    Example:
+        >>> looks_like("cpv", KNOWN)
+        'did you mean `cpu`? targets look like cpu, tpu-v5e-2x2 or cuda-h100'
+    """
+    near = "" if name.startswith("gpu") else closest(name, targets)  # `cpu` is near, and is not what is meant
+    return (f"did you mean `{near}`? " if near else "") + "targets look like cpu, tpu-v5e-2x2 or cuda-h100"
 
 
 def is_target(name: str) -> bool:

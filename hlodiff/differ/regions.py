@@ -19,6 +19,7 @@ from hlodiff.differ.computation_matches import Place, ProgramMatch, paired_place
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.result import Edit, ModuleDiff
+from hlodiff.hlo.collectives import stem
 from hlodiff.hlo.model import Frame, Instruction, Module, Shape
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ class _Regions:
         if "opcode" in fields:
             if any(one.opcode in family and other.opcode in family for family in _FAMILIES):
                 return False
-            if _stem(one.opcode) == _stem(other.opcode):
+            if stem(one.opcode) == stem(other.opcode):
                 return False
             if {"shape", "operands"} <= fields:  # nothing is as it was
                 return True
@@ -292,10 +293,6 @@ def _is_float(it: Instruction) -> bool:
 def _first(it: Instruction) -> Shape:
     """The shape of a value; of a tuple the first array in it."""
     return next(iter(it.shape.leaves()), it.shape)
-
-
-def _stem(opcode: str) -> str:
-    return opcode.replace("_", "-").removesuffix("-start").removesuffix("-done")
 
 
 Line = tuple[str, int] | None

@@ -276,6 +276,11 @@ def _begins(computation: Computation, position: int) -> bool:
     )
 
 
+def stem(opcode: str) -> str:
+    """An opcode as compiled text spells it, without `-start` and `-done`: `all-reduce` of StableHLO's `all_reduce`."""
+    return opcode.replace("_", "-").removesuffix("-start").removesuffix("-done")
+
+
 def family(opcode: str) -> str | None:
     """The family of a collective's opcode, plain or `-start`; None for everything else, `-done` included."""
     plain = opcode.removesuffix("-start")

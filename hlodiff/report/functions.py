@@ -15,7 +15,7 @@ from hlodiff.differ.classify import is_argument
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.result import Edit, ModuleDiff
-from hlodiff.hlo.collectives import FAMILIES
+from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.metadata import own_frames, portable_file, shown_file
 from hlodiff.hlo.model import Frame
 from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
@@ -61,10 +61,10 @@ _DETAILS = re.compile(
 )
 # A compiler's own text of many lines; it is the last field that is listed.
 _LONG_CONFIG = re.compile(r"backend config: (?=.{40}).*", re.DOTALL)
-# Names that a compiler chose: which values they are is only known with the whole program.
 _OF_SHARDING = re.compile(r"[\d,]+ arguments? of another shape on each device: [^;]*$")
 # No line made it: arguments, results and memory are of the whole program.
 _OF_WHOLE = re.compile(r"\d+ (?:new )?(?:arguments?|results?)\b|temp ")
+# Names that a compiler chose: which values they are is only known with the whole program.
 _OPERANDS = re.compile(r"operands: %[^;]*")
 
 
@@ -110,7 +110,8 @@ def _function(
     own = [text for text in texts.program_texts if text.name == name]
     compared = list(dict.fromkeys(programs[n].target for n in numbers if programs[n].status != "not_checked"))
     verdicts = _targets([programs[n] for n in numbers])
-    stages = tuple(_stages(own, report, texts, lines))
+    sentences = {text.programs: _sentences(text, report) for text in own}
+    stages = tuple(_stages(own, report, texts, lines, sentences))
     verdict, sentence, largest = _sentence(verdicts, len(compared))
     if not verdicts:  # the schedule or the tuning alone
         sentence = next((stage.what for stage in stages if stage.what), "the same program")
@@ -128,7 +129,7 @@ def _function(
     caller = f", called from {where.caller.partition(' (')[0]}" if where and where.caller else ""
     known = [words for words in (_large_constants(own, report, sentence), _by_compiler(own, report)) if words]
     if verdicts and not known and not cause:
-        happened = _happened(sentence, own, report, stages)
+        happened = _happened(sentence, own, sentences, stages)
         has_place = ".py:" in happened
         joined = "; " if _OF_WHOLE.match(happened) else " at "
         at = happened if has_place else joined.join(filter(None, (happened, at)))
@@ -297,7 +298,13 @@ def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str =
     )
 
 
-def _stages(own: Sequence[ProgramText], report: Report, texts: ReportTexts, lines: _Lines) -> Iterator[StageView]:
+_Sentences = Mapping[tuple[int, ...], Sequence[str]]
+"""What happened to the programs of a text; the key is their numbers."""
+
+
+def _stages(
+    own: Sequence[ProgramText], report: Report, texts: ReportTexts, lines: _Lines, sentences: _Sentences
+) -> Iterator[StageView]:
     """What was written, then what the compiler made of it; equal changes of several targets once."""
     written = any(text.stage == "stablehlo" and text.edit_groups for text in own)
     elsewhere = set() if report.all else {one.edit_group.key for one in texts.shared}
@@ -312,7 +319,7 @@ def _stages(own: Sequence[ProgramText], report: Report, texts: ReportTexts, line
                     _, targets = groups.setdefault((edit_group.key, shown), (edit_group, {}))
                     targets.update(dict.fromkeys(text.targets))
         most = _MOST_WRITTEN if stage == "stablehlo" else _MOST_COMPILED if written else _MOST_BY_COMPILER
-        yield from _stage_views(of_stage, list(groups.values()), most, report, lines, said)
+        yield from _stage_views(of_stage, list(groups.values()), most, report, lines, sentences, said)
 
 
 def _shown_text(change: ChangeView) -> tuple[str, str]:
@@ -326,10 +333,11 @@ def _stage_views(
     most: int,
     report: Report,
     lines: _Lines,
+    sentences: _Sentences,
     said: set[str],
 ) -> Iterator[StageView]:
     """The stage on those targets where the same is to be said; `said` holds the sentences that were."""
-    told = " ".join(words for text in own for words in _sentences(text, report))
+    told = " ".join(words for text in own for words in sentences[text.programs])
     ranked = [item for item in groups if not _is_told(item[0], told)]
     ranked.sort(key=lambda item: _importance(item[0]))
     most = len(ranked) if report.all else most
@@ -340,12 +348,12 @@ def _stage_views(
     found: list[StageView] = []
     on_targets: dict[str, dict[str, None]] = {}  # of each sentence
     for text in own:
-        for words in _sentences(text, report):
+        for words in sentences[text.programs]:
             on_targets.setdefault(words, {}).update(dict.fromkeys(text.targets))
-    sentences: dict[tuple[str, ...], list[str]] = {}
+    told_on: dict[tuple[str, ...], list[str]] = {}
     for words, of in on_targets.items():
         same = next((targets for targets in by_targets if set(targets) == set(of)), tuple(of))
-        sentences.setdefault(same, []).append(words)
+        told_on.setdefault(same, []).append(words)
         by_targets.setdefault(same, [])
     for targets, edit_groups in sorted(by_targets.items(), key=lambda item: -len(item[0])):
         with_callers = own[0].stage == "stablehlo" and not _setting(own, report)
@@ -353,9 +361,9 @@ def _stage_views(
         if with_callers and not edit_groups and not found:  # the sentence says everything
             listed = lines.only(report.programs[own[0].programs[0]])
         whole = [text for text in own if text.targets == targets]
-        fresh = (words for words in sentences.get(targets, ()) if words not in said)
+        fresh = (words for words in told_on.get(targets, ()) if words not in said)
         what = "; ".join(words for words in fresh if not _is_of_sharding(words, said))
-        said.update(sentences.get(targets, ()))
+        said.update(told_on.get(targets, ()))
         sections = [section for text in whole for section in text.sections if section[0] in _NOTES]
         notes = dict.fromkeys(f"{title}: {line}" for title, part in sections for line in part)
         view = StageView(own[0].stage, targets, what, listed, notes=tuple(notes))
@@ -391,7 +399,7 @@ def _importance(edit_group: EditGroup) -> tuple[object, ...]:
     """
     opcode = edit_group.what.partition(" ")[0].removesuffix(",")
     return (
-        opcode.removesuffix("-start").removesuffix("-done").replace("_", "-") not in FAMILIES,
+        stem(opcode) not in FAMILIES,
         edit_group.kind != REPLACED,
         edit_group.weight,
         edit_group.kind not in _NEW_AND_GONE,
@@ -643,14 +651,14 @@ def _is_written(stages: Iterable[StageView]) -> bool:
     return any(_is_edited(line) and not line.is_elsewhere for stage in stages for line in stage.lines)
 
 
-def _happened(sentence: str, own: Sequence[ProgramText], report: Report, stages: Sequence[StageView]) -> str:
+def _happened(sentence: str, own: Sequence[ProgramText], sentences: _Sentences, stages: Sequence[StageView]) -> str:
     """The one change that explains it: of what was written, or else of what the compiler made of the same."""
     changed = [text for text in own if text.edit_groups]
     first = next((text for text in changed if text.stage == "stablehlo"), next(iter(changed), None))
     if first is None:
         return ""
     lines = [line for stage in stages if stage.stage == first.stage for line in stage.lines]
-    return main_edit(sentence, _sentences(first, report), lines, first.edit_groups)
+    return main_edit(sentence, sentences[first.programs], lines, first.edit_groups)
 
 
 def _setting(own: Iterable[ProgramText], report: Report) -> str:

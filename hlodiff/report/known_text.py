@@ -37,9 +37,8 @@ _PAIR = re.compile(rf"[<\[({{]*\"?\w[\w.-]*\"?={_VALUE}")
 _GROUPS = re.compile(r"[<=]*[{(\[]+[-\d{}(),:\[\]T=<]*[),;:]*")
 _ASIDE = re.compile(r"\([\w.<>]+\)[,;:]?")  # no shell takes it for a word
 _QUOTED = re.compile(r"\"\w+\"[\]),;:}>]*")
-_SPEC = re.compile(
-    r"P\((?:\(?'\w+'|None)?[,)]+[;:]?"
-)  # of a sharding, `P('data', None)`: an error of syntax in a shell
+# Of a sharding, `P('data', None)`: an error of syntax in a shell.
+_SPEC = re.compile(r"P\((?:\(?'\w+'|None)?[,)]+[;:]?")
 _AXIS = re.compile(r"(?:\(?'\w+'|None)[,)]+[;:]?")
 _BEFORE_QUOTED = ("axis", "axes", "and")  # of a mesh
 _FIXED = re.compile(r"(?:sdy|mhlo|stablehlo|chlo|func)\.\w+|(?:cpu|tpu|cuda|attached)(?:-\w+)*")

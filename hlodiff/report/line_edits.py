@@ -43,7 +43,6 @@ class LineEdit:
 class _Side:
     """The code of one side of a file."""
 
-    lines: Sequence[str]
     code: list[tuple[int, str]]
     statements: list[_Span]
     functions: list[tuple[_Span, str]]
@@ -109,7 +108,7 @@ class FileEdits:
     def _found(self, one: _Side, other: _Side) -> Iterator[LineEdit]:
         old, new = one.code, other.code
         texts = [text for _, text in old], [text for _, text in new]
-        for a, b, c, d in _opcodes(*texts):
+        for a, b, c, d in _exchanged(*texts):
             ends = (_first(old, a, b), _first(new, c, d))
             spans = (_span(old, a, b), _span(new, c, d))
             side = other if d > c else one
@@ -138,7 +137,7 @@ def _within(edits: Iterable[LineEdit], side: int, span: _Span) -> Iterator[LineE
             yield edit
 
 
-def _opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+def _exchanged(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
     """Which lines were exchanged for which."""
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
@@ -171,6 +170,8 @@ def _span(code: Sequence[tuple[int, str]], start: int, end: int) -> _Span:
 
 def _parsed(lines: Sequence[str]) -> _Side | None:
     """None where a file is not known or no Python of this version."""
+    if not lines:
+        return None
     text = "\n".join(lines)
     try:
         tree = ast.parse(text)
@@ -183,8 +184,7 @@ def _parsed(lines: Sequence[str]) -> _Side | None:
         own = line[: comments.get(number, len(line))].rstrip()
         if own.strip() and number not in documented:
             code.append((number, own))
-    functions = list(_functions(tree, ""))
-    return _Side(lines, code, list(_statements(tree)), functions) if lines else None
+    return _Side(code, list(_statements(tree)), list(_functions(tree, "")))
 
 
 def _comments(text: str) -> Mapping[int, int]:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from hlodiff.differ.metrics import BOOKKEEPING
-from hlodiff.hlo.collectives import FAMILIES
+from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.report.grouping import REPLACED, EditGroup
 from hlodiff.report.view import ChangedLine
 from hlodiff.report.wording import many
@@ -156,7 +156,7 @@ def _of_work(counts: Counter[str]) -> Counter[str]:
 
 def _family(opcode: str) -> str:
     """How a verdict calls an operation."""
-    name = opcode.removesuffix("-start").removesuffix("-done").replace("_", "-")
+    name = stem(opcode)
     return name if name in FAMILIES else "cop" if name == "copy" else f" {opcode} "
 
 

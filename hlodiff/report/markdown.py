@@ -13,7 +13,7 @@ from hlodiff.report.markdown_functions import ROW_WORDS, SIGNS, function_fold, v
 from hlodiff.report.programs import MORE, MOST_NAMES
 from hlodiff.report.report import Report
 from hlodiff.report.rows import MOST_ROWS, by_how_much, is_in_words
-from hlodiff.report.sections import COSTS, what_differs
+from hlodiff.report.sections import COSTS, toolchain_by_kind
 from hlodiff.report.timings import timing_rows
 from hlodiff.report.totals import format_totals
 from hlodiff.report.view import ChangeView, Detail, FindingView, FunctionView, Group, Overview, ProgramView, ReportView
@@ -55,14 +55,12 @@ def _what(function: FunctionView) -> str:
 
 def _toolchain(view: ReportView) -> list[str]:
     """What differs between the toolchains: an item for each kind and the targets that have it."""
-    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for change in view.toolchain:
-        words = f"{escape_markdown(change.what)} {format_pair(code(change.old), code(change.new))}"
-        found.setdefault((what_differs(change), change.targets), []).append(words)
-    return [
-        f"- {kind} differs: {', '.join(changes)}" + (f" ({escape_markdown(', '.join(targets))})" if targets else "")
-        for (kind, targets), changes in found.items()
-    ]
+    found = []
+    for (kind, targets), changes in toolchain_by_kind(view.toolchain).items():
+        words = (f"{escape_markdown(one.what)} {format_pair(code(one.old), code(one.new))}" for one in changes)
+        on = f" ({escape_markdown(', '.join(targets))})" if targets else ""
+        found.append(f"- {kind} differs: {', '.join(words)}{on}")
+    return found
 
 
 def totals(view: ReportView, link: str = "") -> str:

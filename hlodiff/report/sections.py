@@ -252,15 +252,21 @@ def format_settings(report: Report, targets: Collection[str] | None = None) -> s
     return f"the configuration changed ({words})" if words else ""
 
 
-def what_differs(change: ToolchainChange) -> str:
-    """What a difference between toolchains is of: "configuration" for a setting of the project, else "toolchain".
+def toolchain_by_kind(
+    changes: Sequence[ToolchainChange],
+) -> dict[tuple[str, tuple[str, ...]], list[ToolchainChange]]:
+    """Differences by what they are of ("configuration" for a setting of the project, else "toolchain") and by targets.
 
     Example:
         >>> from hlodiff.report.report import ToolchainChange
-        >>> what_differs(ToolchainChange("x64", "False", "True")), what_differs(ToolchainChange("jax", "0.9", "0.10"))
-        ('configuration', 'toolchain')
+        >>> list(toolchain_by_kind([ToolchainChange("x64", "False", "True"), ToolchainChange("jax", "0.9", "0.10")]))
+        [('configuration', ()), ('toolchain', ())]
     """
-    return "configuration" if change.what.partition(".")[0] in _SETTINGS else "toolchain"
+    found: dict[tuple[str, tuple[str, ...]], list[ToolchainChange]] = {}
+    for change in changes:
+        kind = "configuration" if change.what.partition(".")[0] in _SETTINGS else "toolchain"
+        found.setdefault((kind, change.targets), []).append(change)
+    return found
 
 
 def format_causes(report: Report) -> tuple[str, ...]:

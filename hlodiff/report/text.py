@@ -30,7 +30,7 @@ from hlodiff.report.programs import (
 )
 from hlodiff.report.report import Report
 from hlodiff.report.rows import MOST_ROWS
-from hlodiff.report.sections import COSTS, cause_lines, format_causes, format_cost, passing_lines, what_differs
+from hlodiff.report.sections import COSTS, cause_lines, format_causes, format_cost, passing_lines, toolchain_by_kind
 from hlodiff.report.timings import run_lines, timing_lines
 from hlodiff.report.totals import format_checked, format_totals, looked_at
 from hlodiff.report.verdict import MARKS, STYLES, format_numbers
@@ -174,15 +174,12 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
 
 def _toolchain_lines(report: Report, indent: int = 0, said: str = "") -> Iterator[Line]:
     """What differs between the toolchains and is not said yet, a line for each kind and the targets that have it."""
-    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for change in report.toolchain:
-        words = f"{change.what} {format_pair(change.old, change.new)}"
-        if words not in said:
-            found.setdefault((what_differs(change), change.targets), []).append(words)
-    for (kind, targets), changes in found.items():
-        on = f" ({', '.join(targets)})" if targets else ""
-        style = "" if indent else "bold"
-        yield Line(indent, f"{kind} differs: {', '.join(changes)}{on}", style=style, wrap=True)
+    for (kind, targets), changes in toolchain_by_kind(report.toolchain).items():
+        words = [f"{change.what} {format_pair(change.old, change.new)}" for change in changes]
+        unsaid = ", ".join(one for one in words if one not in said)
+        if unsaid:
+            on = f" ({', '.join(targets)})" if targets else ""
+            yield Line(indent, f"{kind} differs: {unsaid}{on}", style="" if indent else "bold", wrap=True)
 
 
 def _one_sided(report: Report) -> set[str]:

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from hlodiff.capture import Discovery, Request
+from hlodiff.capture.targets import looks_like
 from hlodiff.config import Config, budget_of, closest, shown_path
 from hlodiff.errors import HlodiffError, UsageError, expected_error
 from hlodiff.report.wording import format_names
@@ -72,11 +73,12 @@ def _matches(values: Sequence[str], patterns: Sequence[str]) -> bool:
 
 def _nothing(what: str, pattern: str, options: list[str], command: str) -> UsageError:
     options = list(dict.fromkeys(options))
-    near = "" if pattern.startswith("gpu") else closest(pattern, options)  # `cpu` is near, and is not what is meant
-    hint = f"did you mean `{near}`? " if near else ""
     if what == "target":
-        hint += "targets look like cpu, tpu-v5e-2x2 or cuda-h100, or a pattern such as 'tpu-*'; "
+        hint = f"{looks_like(pattern, options)}, or a pattern such as 'tpu-*'; "
         hint += f"registered: {format_names(options, _MOST_NAMED)}; " if options else ""
+    else:
+        near = closest(pattern, options)
+        hint = f"did you mean `{near}`? " if near else ""
     return UsageError(f"no {what} matches `{pattern}`", hint=f"{hint}`{command}` shows what there is")
 
 
