@@ -12,6 +12,9 @@ import pytest
 from hlodiff.capture.environment import CUDA, LIBTPU
 from hlodiff.cli import run
 
+# Runs inside mkdocs, which only `make docs` installs.
+collect_ignore = ["site_hooks.py"]
+
 # libtpu is here to compile; without this, a test that touches jax would ask for a TPU that is not there, for minutes.
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ |= LIBTPU | CUDA

@@ -43,6 +43,7 @@ def missing(name: TargetName) -> tuple[str, str] | None:
         the reason and what to type, or None where nothing is missing.
 
     Example:
+        >>> from hlodiff.capture.targets import parse
         >>> missing(parse("cpu")) is None
         True
     """

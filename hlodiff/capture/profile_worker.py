@@ -53,7 +53,7 @@ def pass_times(spans: Sequence[TimedSpan]) -> tuple[PassTime, ...]:
         the longest first.
 
     Example:
-        >>> [(p.name, p.seconds) for p in pass_times([TimedSpan("a", "", 0, 5), Span("b", "a", 1, 3)])]
+        >>> [(p.name, p.seconds) for p in pass_times([TimedSpan("a", "", 0, 5), TimedSpan("b", "a", 1, 3)])]
         [('a', 3), ('b', 2)]
     """
     own: dict[str, float] = {}
@@ -155,7 +155,7 @@ def metadata_spans(text: str) -> list[TimedSpan]:
         >>> block = 'pass_metadata {\\n  pass_name: "dce"\\n  pipeline_name: "p"\\n'
         >>> block += '  start_timestamp_usec: 1000000\\n  end_timestamp_usec: 3000000\\n}\\n'
         >>> metadata_spans(block)
-        [Span(name='dce', pipeline='p', start=1.0, end=3.0)]
+        [TimedSpan(name='dce', pipeline='p', start=1.0, end=3.0)]
     """
     spans = []
     for block in _BLOCK.findall(text):

@@ -86,7 +86,7 @@ def unrelated_hit(limits: Limits, share: float) -> LimitHit:
     """The record of two programs that were not matched.
 
     Example:
-        >>> unrelated_hit(Limits(), 0.07).words[:28]
+        >>> unrelated_hit(Limits(), 0.07).words[:27]
         'only 7 % in common; all but'
     """
     words = (

@@ -372,7 +372,7 @@ def analyze_program(module: Module, in_loop: InLoop = unknown) -> ProgramAnalysi
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
         >>> analyze_program(read_hlo("HloModule m\\nENTRY e {\\n  ROOT p = f32[] parameter(0)\\n}"))
-        Anatomy(repeats=(), twice=(), lowered_again=(), tables=(), loops=())
+        ProgramAnalysis(repeats=(), twice=(), lowered_again=(), tables=(), loops=())
     """
     stablehlo = module.stage == "stablehlo"
     return ProgramAnalysis(

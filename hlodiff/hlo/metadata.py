@@ -197,7 +197,8 @@ def package_frame(source: Iterable[Frame], packages: Sequence[str]) -> tuple[Fra
         what `own_frame` gives, or a package's frame; then the caller, None where the user's own code is the first.
 
     Example:
-        >>> stack = (Frame("site-packages/jax/a.py", 9), Frame("site-packages/optax/b.py", 3), Frame("net.py", 12))
+        >>> at = (("site-packages/jax/a.py", 9), ("site-packages/optax/b.py", 3), ("net.py", 12))
+        >>> stack = tuple(Frame(file, line, "f") for file, line in at)
         >>> [frame.file for frame in package_frame(stack, ["optax"])]
         ['site-packages/optax/b.py', 'net.py']
     """

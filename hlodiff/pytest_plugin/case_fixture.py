@@ -76,7 +76,7 @@ def snapshot_name(nodeid: str) -> str:
         >>> snapshot_name("tests/test_model.py::TestStep::test_step[8-f32]")
         'tests.test_model.TestStep.test_step-8-f32'
         >>> snapshot_name("test_a.py::test_b[x/y]")
-        'test_a.test_b-x_y-3d1e14'
+        'test_a.test_b-x_y-fe8c31'
     """
     path, _, rest = nodeid.partition("::")
     function, _, parameters = rest.partition("[")

@@ -287,7 +287,7 @@ def external_diff(arguments: Sequence[str], width: int = 160, color: bool = Fals
     Example:
         >>> print(external_diff(["snapshots/f/cpu/summary.yaml"]), end="")
         * in conflict: snapshots/f/cpu/summary.yaml
-          the snapshot is stale; once the code is merged: hlodiff update
+          the snapshot is stale; once the code is merged: hlodiff update f
     """
     if len(arguments) < 7:
         named = named_file(arguments[0])
