@@ -185,7 +185,6 @@ def settings(claim: EditClaims, old: Instruction, new: Instruction) -> Iterator[
     for name, value in {**ours, **theirs}.items():
         if (field_of(name, value) in fields or (turned and goes_with_opcode(name, ours, theirs))) and name != TUNING:
             yield SettingChange(f"attribute:{name}", new.attribute(name))
-    assert CHANNEL == "channel_id"
 
 
 def _shape_settings(fields: tuple[str, ...], old: Shape, new: Shape) -> Iterator[SettingChange]:
@@ -474,16 +473,16 @@ class _ScriptBuilder:
         returns_another = False
         for one, other in enumerate(draft.partners):
             if other >= 0:
-                claim = self.reported.changed.get(((draft.key[0], one), (draft.key[1], other)), [])
-                claim = [s for s in claim if s.edit.matcher != "schedule"]
-                is_rewired = any("operands" in s.edit.fields for s in claim)
-                returns_another |= any("attribute:root" in s.edit.fields for s in claim)
+                known = self.reported.changed.get(((draft.key[0], one), (draft.key[1], other)), [])
+                claims = [claim for claim in known if claim.edit.matcher != "schedule"]
+                is_rewired = any("operands" in claim.edit.fields for claim in claims)
+                returns_another |= any("attribute:root" in claim.edit.fields for claim in claims)
                 if draft.old.instructions[one].calls or draft.new.instructions[other].calls:
                     draft.calls[other] = self._calls(draft, one, other, is_rewired)
                 if not is_rewired and (draft.old.instructions[one].operands or draft.new.instructions[other].operands):
                     self._operands(draft, one, other)
-                for each in claim:
-                    self.steps.append(self._changed(number, draft, each, one, other))
+                for claim in claims:
+                    self.steps.append(self._changed(number, draft, claim, one, other))
         if draft.key[0] >= 0 and draft.key[1] >= 0:
             if not returns_another:
                 self._wire(draft, _ROOT, (0, 0), (draft.old.root, 0), (draft.new.root, 0))
@@ -664,22 +663,22 @@ class _ScriptBuilder:
     def _mine(self, side: int, number: int, place: int) -> list[EditClaims]:
         """Those of them that belong to this pair: where a computation has several partners, each pair has its own."""
         draft = self.drafts[number]
-        claim = self._claims_of(side, draft, place)
+        claims = self._claims_of(side, draft, place)
         others = self.of_computation[side, draft.key[:2][side]]
         alike = [n for n in others if (self.drafts[n].partners, self.drafts[n].back)[side][place] < 0]
         rank = alike.index(number)
-        return claim[rank:] if rank + 1 == len(alike) else claim[rank : rank + 1]
+        return claims[rank:] if rank + 1 == len(alike) else claims[rank : rank + 1]
 
     def _departures(self, number: int, draft: _PairDraft) -> None:
         for one, partner in enumerate(draft.partners if not draft.printed else ()):
             if partner >= 0:
                 continue
-            claim = self._mine(0, number, one)
-            if not claim and number > 0 and draft.old.instructions[one].opcode == "parameter":
+            claims = self._mine(0, number, one)
+            if not claims and number > 0 and draft.old.instructions[one].opcode == "parameter":
                 draft.removed.append(one)
-            for n, each in enumerate(claim):
+            for n, claim in enumerate(claims):
                 wires = () if n else tuple(draft.wires_went.get(one, ()))
-                self.steps.append(RemoveStep(each.reference, number, one, wires))
+                self.steps.append(RemoveStep(claim.reference, number, one, wires))
 
     def _target(self, claim: EditClaims) -> Sequence[int]:
         """What is called by what an instruction has become elsewhere."""
@@ -690,13 +689,13 @@ class _ScriptBuilder:
             if partner >= 0:
                 continue
             it = draft.new.instructions[other]
-            claim = self._mine(1, number, other)
-            if not claim and it.opcode == "parameter" and number > 0:
+            claims = self._mine(1, number, other)
+            if not claims and it.opcode == "parameter" and number > 0:
                 draft.added.append((other, it))
-            for n, each in enumerate(claim):
+            for n, claim in enumerate(claims):
                 wires = () if n else tuple(draft.wires_came.get(other, ()))
-                self.steps.append(self._arrival(number, each, other, it, wires))
-                self.steps += self._retuned(number, each, other, it)
+                self.steps.append(self._arrival(number, claim, other, it, wires))
+                self.steps += self._retuned(number, claim, other, it)
 
     def _arrival(
         self, number: int, claim: EditClaims, other: int, it: Instruction, wires: tuple[OperandRewiring, ...]

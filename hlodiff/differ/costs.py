@@ -24,9 +24,6 @@ from hlodiff.hlo.model import Instruction, Module, Shape
 from hlodiff.hlo.parser import LazyComputations
 
 if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
     import networkx as nx
 
 _APPLYING = frozenset(

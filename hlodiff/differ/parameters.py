@@ -124,10 +124,9 @@ def pair_unchanged(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) ->
     )
     for name, one in ours.items():
         other = theirs.get(name)
-        free = other is not None and pairing.old[one] < 0 and pairing.new[other] < 0
-        if (
-            free and other is not None and _shape(old, one) == _shape(new, other)
-        ):  # donated or not, and wherever it lies
+        if other is None or pairing.old[one] >= 0 or pairing.new[other] >= 0:
+            continue
+        if _shape(old, one) == _shape(new, other):  # donated or not, and sharded in any way
             pairing.add(one, other, "parameter:name")
     olds, news = old.computation.parameters(), new.computation.parameters()
     if len(olds) == len(news):

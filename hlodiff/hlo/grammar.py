@@ -18,17 +18,17 @@ from hlodiff.hlo.model import Layout, Module, Shape
 
 # A string up to its end, or up to the end of the text. Without a choice for each character, which takes long, and
 # possessive: one step back for each would take 150 bytes of memory.
-_OPEN_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+'
-_STRING = _OPEN_STRING + '"'
+OPEN_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+'
+STRING = OPEN_STRING + '"'
 # What never closes is one token up to the end: looked for again at each quote, it would take quadratic time.
-_TOKEN = re.compile(_OPEN_STRING + r'"?|[{}()\[\],]|/\*(?:.*?\*/|.*)', re.DOTALL)
+_TOKEN = re.compile(OPEN_STRING + r'"?|[{}()\[\],]|/\*(?:.*?\*/|.*)', re.DOTALL)
 _OPENING, _CLOSING = frozenset("{(["), frozenset("})]")
 _PARTNER = {"{": "}", "(": ")", "[": "]"}
-_COMMENT = re.compile(rf'({_OPEN_STRING}"?)|/\*(?:.*?\*/|.*)|//[^\n]*', re.DOTALL)
+_COMMENT = re.compile(rf'({OPEN_STRING}"?)|/\*(?:.*?\*/|.*)|//[^\n]*', re.DOTALL)
 # What XLA's lexer sees: (1) a word (`%` and colon included), a string or one mark; otherwise blanks or a comment.
 FREE_TOKEN = re.compile(
     rf"""\s*+(?:/\*(?:.*?\*/|.*)|//[^\n]*+
-    |(%?(?:[\w.?~+]|-(?!>))++|{_STRING}|'(?:[^'\\\n]|\\.)*+'|->|[^\s]))""",
+    |(%?(?:[\w.?~+]|-(?!>))++|{STRING}|'(?:[^'\\\n]|\\.)*+'|->|[^\s]))""",
     re.DOTALL | re.VERBOSE,
 )
 # The tables before the first computation.
@@ -103,7 +103,7 @@ def _closes(string: str) -> bool:
     )
 
 
-_HEADER_TOKEN = re.compile(_OPEN_STRING + r'"?|[{}()\[\]\n]', re.DOTALL)
+_HEADER_TOKEN = re.compile(OPEN_STRING + r'"?|[{}()\[\]\n]', re.DOTALL)
 
 
 def header_end(text: str, start: int) -> int:
@@ -130,7 +130,7 @@ def open_brackets(line: str) -> int:
     return sum(kind in _OPENING for kind in kinds) - sum(kind in _CLOSING for kind in kinds)
 
 
-_STRING_IN_LINE = re.compile(_STRING, re.DOTALL)
+_STRING_IN_LINE = re.compile(STRING, re.DOTALL)
 
 
 def open_string(line: str) -> int:
@@ -154,8 +154,8 @@ def without_comments(text: str) -> str:
     return _COMMENT.sub(lambda m: m.group(1) or "", text) if "/*" in text or "//" in text else text
 
 
-_BLANKS = re.compile(rf'({_OPEN_STRING}"?)|(?:\s|/\*(?:.*?\*/|.*)|//[^\n]*)++', re.DOTALL)
-_AT_BRACKET = re.compile(rf'({_OPEN_STRING}"?)|(?<=[{{(\[]) | (?=[}})\]])', re.DOTALL)
+_BLANKS = re.compile(rf'({OPEN_STRING}"?)|(?:\s|/\*(?:.*?\*/|.*)|//[^\n]*)++', re.DOTALL)
+_AT_BRACKET = re.compile(rf'({OPEN_STRING}"?)|(?<=[{{(\[]) | (?=[}})\]])', re.DOTALL)
 
 
 def squeeze(text: str) -> str:
@@ -165,7 +165,7 @@ def squeeze(text: str) -> str:
 
 
 _LONG_DIGITS = re.compile(r"\d{400}")
-_LONG_NUMBER = re.compile(_OPEN_STRING + r'"?|(\d{400})', re.DOTALL)
+_LONG_NUMBER = re.compile(OPEN_STRING + r'"?|(\d{400})', re.DOTALL)
 
 
 def has_long_number(text: str) -> bool:
@@ -353,9 +353,8 @@ ATTRIBUTE_KEY = re.compile(r"([A-Za-z_][\w\-.]*)\s*=\s*", re.DOTALL)
 ATTRIBUTE_START = re.compile(r"[A-Za-z_][\w\-.]*\s*(?:=|$)")
 # `, metadata={...}` where another attribute or the end follows: (1) the value. Values with nested braces do not match;
 # they take the slow way through `split_commas`.
-METADATA = re.compile(rf', metadata=(\{{[^"{{}}]*(?:{_STRING}[^"{{}}]*)*\}})(?=, [A-Za-z_][\w\-.]*=|$)')
+METADATA = re.compile(rf', metadata=(\{{[^"{{}}]*(?:{STRING}[^"{{}}]*)*\}})(?=, [A-Za-z_][\w\-.]*=|$)')
 
-# Attributes whose values name computations. `calls` of an async op and of a fusion are the same word.
 # `==`, and an item of a list that is not there; strings hold anything.
 _LACKING = re.compile(r'=|(?:[^",]|,(?!\s*,)|"(?:[^"\\]|\\.)*+")*+,\s*,', re.DOTALL)
 
@@ -388,6 +387,7 @@ def lacks_value(text: str) -> bool:
     return found is not None and ('"' not in text or _TWO_ITEMS.search(_STRING_IN_LINE.sub('""', text)) is not None)
 
 
+# Attributes whose values name computations. `calls` of an async op and of a fusion are the same word.
 CALLING_ATTRIBUTES = frozenset(
     ["calls", "to_apply", "condition", "body", "branch_computations", "true_computation", "false_computation",
      "called_computations", "select", "scatter"]
@@ -698,17 +698,17 @@ LineParts = tuple[str, str, str, str]
 
 _INDEX_COMMENT = re.compile(r"/\*index=\d+\*/")
 # Strings, so that a name inside one is skipped, and (1) names without their `%`.
-_STRING_OR_NAME = re.compile(rf'{_STRING}|%([^\s,{{}}()"]+)')
+_STRING_OR_NAME = re.compile(rf'{STRING}|%([^\s,{{}}()"]+)')
 _NAME = re.compile(r'%[^\s,{}()"]+')
 # Names in the values of attributes that name computations: `=%a`, `={%a, %b}`.
 _CALLED = re.compile(r"=(%[^\s,{}]+|\{%[^{}]*\})")
 # Everything before the first `, metadata={` that is not part of a string.
-_BEFORE_METADATA = re.compile(rf'(?:[^",]|{_STRING}|,(?! metadata=\{{))*')
+_BEFORE_METADATA = re.compile(rf'(?:[^",]|{STRING}|,(?! metadata=\{{))*')
 _METADATA_START = ", metadata={"
 _SCOPE_START = ', metadata={op_name="'
 # METADATA for canonical form: a `{` in the value and whatever follows it are allowed, because what is wrong there is
 # wrong in the rest of the line too, which is compared as text.
-_CANONICAL_METADATA = re.compile(rf', metadata=\{{[^"}}]*(?:{_STRING}[^"}}]*)*\}}')
+_CANONICAL_METADATA = re.compile(rf', metadata=\{{[^"}}]*(?:{STRING}[^"}}]*)*\}}')
 # At the end of a line; the first `"` has to be the first of the line.
 _METADATA_AT_END = re.compile(r', metadata=\{[^"}\n]*+(?:"[^"\\\n]*+"[^"}\n]*+)*+\}$', re.MULTILINE)
 # Instructions whose callees run one instruction at a time, so that their printed order is a schedule.

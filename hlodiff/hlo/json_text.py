@@ -6,8 +6,10 @@ import json
 import re
 from typing import Any
 
+from hlodiff.hlo.grammar import STRING
+
 _MAX_DEPTH = 100
-_BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]+|[\]}]+', re.DOTALL)
+_BRACKETS = re.compile(STRING + r"?|[\[{]+|[\]}]+", re.DOTALL)
 
 
 def load_json(text: str) -> Any:

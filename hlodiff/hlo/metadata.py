@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
 
-from hlodiff.hlo.grammar import unquote
+from hlodiff.hlo.grammar import STRING, unquote
 from hlodiff.hlo.model import Frame
 
 _ROW = re.compile(r"(\d{1,18}) (.*)")
-_PAIR = re.compile(r'(?<!\w)([A-Za-z_]\w*+)=("[^"\\]*+(?:\\.[^"\\]*+)*+"|\{[^{}]*\}|[^\s{}"]+)')
+_PAIR = re.compile(rf'(?<!\w)([A-Za-z_]\w*+)=({STRING}|\{{[^{{}}]*\}}|[^\s{{}}"]+)')
 _NUMBER = re.compile(r"(\w+)=(\d{1,18})(?!\d)")
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hlodiff.errors import HlodiffError, ReadError
+from hlodiff.hlo.grammar import STRING
 from hlodiff.interrupts import deferred
 
 _INSTALL = "pip install 'jaxlib>=0.7.1'"
@@ -26,7 +27,7 @@ _TOO_MANY = re.compile(rf"<\s*+(?:(?:\d++|\?)\s*+x\s*+){{{_DIMENSIONS + 1}}}")
 MOST_BESIDE = 1_000
 """Meshes and other operations beside the functions: the text of each is made in a time that grows with their number."""
 _MESH = re.compile(r'(?<![#\w])sdy\.mesh"?\s*+[(@]')
-_BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|//[^\n]*|->|[(\[{<]+|[)\]}>]+', re.DOTALL)
+_BRACKETS = re.compile(STRING + r"?|//[^\n]*|->|[(\[{<]+|[)\]}>]+", re.DOTALL)
 _CONFLICT = re.compile(r"^(<<<<<<< |=======$|>>>>>>> )", re.MULTILINE)
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from hlodiff.errors import ReadError
 from hlodiff.hlo import mlir
+from hlodiff.hlo.grammar import STRING
 from hlodiff.hlo.model import (
     CAPTURED,
     CYCLE_HINT,
@@ -114,7 +115,7 @@ def type_text(shape: Shape) -> str:
     return f"tensor<{'x'.join([*sizes, element])}{', ' + encoding if encoding else ''}>"
 
 
-_TYPE_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|->|>=|[<>(){}\[\],]', re.DOTALL)
+_TYPE_TOKEN = re.compile(STRING + r"|->|>=|[<>(){}\[\],]", re.DOTALL)
 
 
 def split(text: str) -> list[str]:
@@ -140,10 +141,8 @@ def split(text: str) -> list[str]:
 
 _ALIAS = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
 _TRAILING = re.compile(r" loc\((#loc\d*)\)$")
-_STRING_OR_LOC = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"| loc\(')
-_TOKEN = re.compile(
-    r'\s*("[^"\\]*+(?:\\.[^"\\]*+)*+"|#loc\d*|callsite|fused|unknown|at\b|to\b|[A-Za-z_]+|\d+|.)', re.DOTALL
-)
+_STRING_OR_LOC = re.compile(STRING + r"| loc\(")
+_TOKEN = re.compile(rf"\s*({STRING}|#loc\d*|callsite|fused|unknown|at\b|to\b|[A-Za-z_]+|\d+|.)", re.DOTALL)
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
 
 
@@ -343,7 +342,7 @@ def _unescape(text: str) -> str:
 
 _FUNCTION_KEYS = ("sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs")
 _RESOURCES = re.compile(r"^\{-#.*^#-\}", re.MULTILINE | re.DOTALL)
-_SYMBOLS = re.compile(r'@(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\w.$-]+)')
+_SYMBOLS = re.compile(rf"@(?:{STRING}|[\w.$-]+)")
 _DEBUG = re.compile(r'\bloc\((?:"|#loc\d*\)|callsite\(|fused[<\[]|unknown\))')
 _NAME = re.compile(r"\s*%([\w.$-]+)")
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 from math import prod
 
 from hlodiff.hlo.collectives import canonical_groups, iota, numbers
-from hlodiff.hlo.grammar import Unbalanced, parts_or_whole, split_commas
+from hlodiff.hlo.grammar import STRING, Unbalanced, parts_or_whole, split_commas
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.normalizer.rewrite import (
     Attributes,
@@ -210,7 +210,7 @@ def canonical_sharding(value: str, depth: int = 0) -> str:
     return f"{{devices=[{match.group(1)}]{ids}{' ' + rest if rest else ''}}}"
 
 
-_REFERENCE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|@([\w.$-]+)|@"((?:[^"\\]|\\.)*)"')
+_REFERENCE = re.compile(STRING + r'|@([\w.$-]+)|@"((?:[^"\\]|\\.)*)"')
 _AXIS = re.compile(r'"((?:[^"\\]|\\.)*)"=(\d+)')
 _PREFIX = "sdy.mesh @"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from hlodiff.errors import HlodiffError
 from hlodiff.hlo import native_process
-from hlodiff.hlo.grammar import unquote
+from hlodiff.hlo.grammar import STRING, unquote
 from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.normalizer.rewrite import map_attribute, map_instructions, with_attribute, with_attributes
@@ -279,9 +279,8 @@ def split_backend_config(text: str) -> tuple[str, str]:
 MARK = "hlodiff:"
 _BODY = re.compile(r"(\\22body\\22:\s*\\22)([A-Za-z0-9+/=]{16,})(?=\\22)")
 _BYTECODE = re.compile(r'\b(ir|module) = "(ML\\EFR(?:[^"\\]|\\.)*)"')
-_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 # `kernel_hash` is taken over the bytes with their debug info; `name` is the Python function's.
-_HASH_AND_NAME = rf"\b(?:kernel_hash|name) = {_STRING}"
+_HASH_AND_NAME = rf"\b(?:kernel_hash|name) = {STRING}"
 _EMPTY_METADATA = r'\bkernel_metadata = "\{\}"'
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)", re.DOTALL)
 _SYMBOL = re.compile(r'sym_name = "((?:[^"\\]|\\.)*)"')

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
 
 from hlodiff.hlo.fingerprint import computation_hashes
+from hlodiff.hlo.grammar import STRING
 from hlodiff.hlo.model import (
     Computation,
     Instruction,
@@ -372,7 +373,7 @@ def _without_collisions(nodes: Sequence[_Node], names: list[str]) -> list[str]:
     return names
 
 
-_NAMES = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
+_NAMES = re.compile(STRING)
 
 
 def sort_sets(module: Module) -> tuple[Module, int]:
