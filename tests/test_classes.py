@@ -14,7 +14,7 @@ from hlodiff.differ.classify import CLASSES, Class
 from hlodiff.hlo import read_text
 from hlodiff.policy import judge
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
-from hlodiff.report.headline import headline
+from hlodiff.report.headline import headline, stories_of
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "policy.md"
 
@@ -279,6 +279,95 @@ def test_a_constant_that_follows_from_a_shape_is_no_other_rounding(
     before, after = MEAN.replace("COUNT", old), MEAN.replace("COUNT", new)
     assert of(after.replace("[12,8]", "[16,8]"), before) == classes
     assert of(after, before) == ("numerics",)
+
+
+def mean(taken: tuple[int, int], over: str, divisor: int, stage: str) -> str:
+    """The mean of some rows and columns of an array, over dimensions of it, and the sum of what is left."""
+    kept = [taken[n] for n in (0, 1) if str(n) not in over]
+    rest = ", ".join(map(str, range(len(kept))))
+    if stage == "compiled":
+        text = (
+            f"  %x = f32[16,24]{{1,0}} parameter(0)\n  %z = f32[] constant(0)\n  %n = f32[] constant({1 / divisor})\n"
+            f"  %s = f32[{taken[0]},{taken[1]}]{{1,0}} slice(%x), slice={{[0:{taken[0]}], [0:{taken[1]}]}}\n"
+            f"  %r = f32{kept} reduce(%s, %z), dimensions={{{over}}}, to_apply=%sum\n"
+            f"  %b = f32{kept} broadcast(%n), dimensions={{}}\n  %m = f32{kept} multiply(%r, %b)\n"
+            f"  ROOT %t = f32[] reduce(%m, %z), dimensions={{{rest}}}, to_apply=%sum\n}}\n"
+        )
+        return MEAN[: MEAN.index("ENTRY")] + "ENTRY e {\n" + text
+    sliced = f"tensor<{taken[0]}x{taken[1]}xf32>"
+    left = "".join(f"{n}x" for n in kept)
+    return (
+        "module @m {\n  func.func public @main(%x: tensor<16x24xf32>) -> tensor<f32> {\n"
+        "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        f"    %s = stablehlo.slice %x [0:{taken[0]}, 0:{taken[1]}] : (tensor<16x24xf32>) -> {sliced}\n"
+        f"    %r = stablehlo.reduce(%s init: %z) applies stablehlo.add across dimensions = [{over}]"
+        f" : ({sliced}, tensor<f32>) -> tensor<{left}f32>\n"
+        f"    %n = stablehlo.constant dense<{divisor}.0> : tensor<f32>\n"
+        f"    %b = stablehlo.broadcast_in_dim %n, dims = [] : (tensor<f32>) -> tensor<{left}f32>\n"
+        f"    %m = stablehlo.divide %r, %b : tensor<{left}f32>\n"
+        f"    %t = stablehlo.reduce(%m init: %z) applies stablehlo.add across dimensions = [{rest}]"
+        f" : (tensor<{left}f32>, tensor<f32>) -> tensor<f32>\n    return %t : tensor<f32>\n  }}\n}}\n"
+    )
+
+
+@pytest.mark.parametrize("stage", ["stablehlo", "compiled"])
+@pytest.mark.parametrize(
+    ("old", "new", "words", "name"),
+    [
+        (((16, 24), "0, 1", 384), ((16, 8), "0, 1", 128), "a mean is over 128 elements instead of 384", "structure"),
+        (((16, 24), "0, 1", 384), ((16, 24), "0", 16), "a mean is over 16 elements instead of 384", "structure"),
+        (((16, 24), "1", 24), ((16, 24), "0", 16), "a mean is over 16 elements instead of 24", "structure"),
+        (((16, 24), "0", 16), ((16, 24), "0", 15), "", "numerics"),  # another divisor alone
+        (((16, 24), "0, 1", 384), ((16, 8), "0, 1", 96), "", "numerics"),
+    ],
+)
+def test_a_mean_over_other_elements_is_another_computation(
+    old: tuple[tuple[int, int], str, int],
+    new: tuple[tuple[int, int], str, int],
+    words: str,
+    name: str,
+    stage: str,
+) -> None:
+    before, after = (read_text(mean(*one, stage), trusted=True) for one in (old, new))
+    found = diff(before, after)
+    assert classes_of(found)[0] == name
+    program = ProgramComparison("f", None, before.stage, "changed", found)
+    assert [one for one in stories_of(program) if "mean" in one] == ([words] if words and stage == "stablehlo" else [])
+
+
+def test_results_are_what_the_program_returns() -> None:
+    """Not all results of a call that it returns one result of."""
+    text = (
+        "module @m {\n  func.func public @main(%x: tensor<16x24xf32>) -> (tensor<f32>, tensor<16x24xf32>) {\n"
+        "    %0:2 = call @f(%x) : (tensor<16x24xf32>) -> (tensor<f32>, tensor<16x24xf32>)\n"
+        "    return %0#0, %x : tensor<f32>, tensor<16x24xf32>\n  }\n"
+        "  func.func private @f(%x: tensor<16x24xf32>) -> (tensor<f32>, tensor<16x24xf32>) {\n"
+        "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "    %r = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0, 1]"
+        " : (tensor<16x24xf32>, tensor<f32>) -> tensor<f32>\n"
+        "    %y = stablehlo.negate %x : tensor<16x24xf32>\n"
+        "    return %r, %y : tensor<f32>, tensor<16x24xf32>\n  }\n}\n"
+    )
+    other = text.replace(
+        "negate %x : tensor<16x24xf32>", "slice %x [0:15, 0:24] : (tensor<16x24xf32>) -> tensor<15x24xf32>"
+    )
+    other = other.replace(
+        "-> (tensor<f32>, tensor<16x24xf32>)\n    return %0", "-> (tensor<f32>, tensor<15x24xf32>)\n    return %0"
+    )
+    other = other.replace(
+        "@f(%x: tensor<16x24xf32>) -> (tensor<f32>, tensor<16x24xf32>)",
+        "@f(%x: tensor<16x24xf32>) -> (tensor<f32>, tensor<15x24xf32>)",
+    )
+    other = other.replace(
+        "return %r, %y : tensor<f32>, tensor<16x24xf32>", "return %r, %y : tensor<f32>, tensor<15x24xf32>"
+    )
+    modules = [read_text(one, trusted=True) for one in (text, other)]
+    assert [[shape.dimensions for shape in module.result_shapes()] for module in modules] == [[(), (16, 24)]] * 2
+    found = diff(*modules)
+    assert classes_of(found) == ("structure",)
+    assert not [
+        one for one in stories_of(ProgramComparison("f", None, "stablehlo", "changed", found)) if "result" in one
+    ]
 
 
 CONSTANTS = """HloModule m

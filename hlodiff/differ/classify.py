@@ -283,16 +283,7 @@ def signature(module: Module) -> tuple[tuple[object, ...], tuple[object, ...]]:
         return (), ()
     entry = module.entry_computation
     arguments = tuple(_type(entry.instructions[index].shape) for index in entry.parameters())
-    root = entry.instructions[entry.root]
-    # The StableHLO root is `return`, whose operands are the results; the compiled root is the result.
-    results = [entry.instructions[o].shape for o in root.operands] if root.opcode == "return" else [root.shape]
-    if root.opcode == "return" and root.results:
-        results = [_part(shape, number) for shape, number in zip(results, root.results, strict=True)]
-    return arguments, tuple(_type(leaf) for shape in results for leaf in shape.leaves())
-
-
-def _part(shape: Shape, number: int) -> Shape:
-    return shape.tuple_shapes[number] if shape.tuple_shapes else shape
+    return arguments, tuple(map(_type, module.result_shapes()))
 
 
 def _type(shape: Shape) -> object:
@@ -365,7 +356,7 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         return [("interface", False), *_if_it_holds("numerics", numeric)]
     if _is_placement(field, old, new, edit):
         return [("placement", False)]
-    if numeric and field == "literal" and follows_from_shapes(old, new, (diff.old, diff.new)):
+    if numeric and field == "literal" and follows_from_shapes(old, new, diff.element_counts):
         return [("structure", True)]
     if numeric:
         return [("numerics", follows and field != "literal")]

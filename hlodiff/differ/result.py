@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from hlodiff.differ.arguments import ArgumentChanges, argument_changes
 from hlodiff.differ.executed_count import ExecutedCount, UncountedLoop
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits
+from hlodiff.differ.shape_literals import Pair, element_counts
 from hlodiff.differ.uncalled import uncalled_in_words
 from hlodiff.errors import DiffError
 from hlodiff.hlo.garbage import without_garbage_collection
@@ -265,6 +266,7 @@ class ModuleDiff:
     write_script: Callable[[ModuleDiff], EditScript] | None = field(default=None, repr=False, compare=False)
     not_held: tuple[str, ...] = ()
     _arguments: ArgumentChanges | None = field(default=None, init=False, repr=False, compare=False)
+    _element_counts: tuple[Pair, ...] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.edits and not self.reported:
@@ -292,6 +294,27 @@ class ModuleDiff:
             names = ", ".join(self.not_held)
             unknown.append(f"{names}: a proto does not hold this, so whether it is the same is not known")
         return (*(hit.words for hit in self.limit_hits), *unknown, *uncalled_in_words(self.old, self.new))
+
+    @property
+    def touched(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The computations in which something was edited, on either side."""
+        places = [[pair[side] for edit in self.reported for pair in edit.sites] for side in (0, 1)]
+        old, new = (tuple(dict.fromkeys(site.computation for site in sites if site)) for sites in places)
+        return old, new
+
+    @property
+    def element_counts(self) -> tuple[Pair, ...]:
+        """Numbers of elements that differ, see `element_counts` in shape_literals; counted when first asked for."""
+        if self._element_counts is None:
+            changed = [
+                ((old.computation, old.instruction), (new.computation, new.instruction))
+                for edit in self.reported
+                for old, new in edit.sites
+                if old and new and old.opcode == new.opcode == "reduce"
+            ]
+            object.__setattr__(self, "_element_counts", element_counts(self.old, self.new, self.touched, changed))
+        assert self._element_counts is not None
+        return self._element_counts
 
     @property
     def arguments(self) -> ArgumentChanges:

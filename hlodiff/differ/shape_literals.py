@@ -1,37 +1,44 @@
-"""Constants that only follow from the shapes of arguments, such as the number of elements that a mean divides by."""
+"""Constants that only follow from shapes, such as the number of elements that a mean divides by."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import product
 
-from hlodiff.hlo.model import Computation, Module
+from hlodiff.hlo.model import Computation, Instruction, Module
+
+Pair = tuple[int, int]
+"""A number on the old and on the new side."""
+Place = tuple[int, int]
+"""The numbers of a computation and of an instruction in it."""
 
 _SCALAR = re.compile(r"(?:dense<)?([-+]?\d[\d.]*(?:[eE][-+]?\d+)?)>?")
 # A mean divides by the number of elements, its gradient and that of a sum of squares hold twice or half of that.
 _FACTORS = (1, 2, 0.5)
 # Arrays of more dimensions have too many products of sizes to mean anything.
 _MOST_DIMENSIONS = 6
+_MOST_COUNTS = 16  # of reductions that differ; of more, any two numbers may be one by chance
+_KEEPING = frozenset(["broadcast", "broadcast_in_dim", "reshape", "bitcast", "convert", "copy"])
 
 
-def follows_from_shapes(old: str, new: str, modules: tuple[Module, Module]) -> bool:
-    """Whether a number changed exactly as the elements of an argument did that has another shape.
+def follows_from_shapes(old: str, new: str, counts: Iterable[Pair]) -> bool:
+    """Whether a number changed exactly as a number of elements did.
 
     Args:
         old, new: a literal on either side, as it is printed.
-        modules: the two programs.
+        counts: of elements, as `element_counts` gives them.
 
     Returns:
-        True where both are the number of elements of the argument, or along some of its dimensions; or one divided by
-        that; or twice or half of either. False for arrays of numbers.
+        True where both are such a number, or one divided by it; or twice or half of either. False for arrays.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
         >>> text = "HloModule m\\nENTRY e {\\n  ROOT p = f32[12,8] parameter(0)\\n}"
-        >>> pair = read_hlo(text), read_hlo(text.replace("12", "16"))
-        >>> follows_from_shapes("96", "128", pair), follows_from_shapes("0.1", "0.2", pair)
+        >>> counts = element_counts(read_hlo(text), read_hlo(text.replace("12", "16")), ((), ()), ())
+        >>> follows_from_shapes("96", "128", counts), follows_from_shapes("0.1", "0.2", counts)
         (True, False)
     """
     before, after = _SCALAR.fullmatch(old), _SCALAR.fullmatch(new)
@@ -41,14 +48,98 @@ def follows_from_shapes(old: str, new: str, modules: tuple[Module, Module]) -> b
     if 0 in pair or before[1].startswith("-") != after[1].startswith("-"):
         return False
     return any(
-        math.isclose(pair[0] * factor, counts[0] ** power, rel_tol=1e-6)
-        and math.isclose(pair[1] * factor, counts[1] ** power, rel_tol=1e-6)
-        for counts in _element_counts(modules)
+        math.isclose(pair[0] * factor, count[0] ** power, rel_tol=1e-6)
+        and math.isclose(pair[1] * factor, count[1] ** power, rel_tol=1e-6)
+        for count in counts
         for factor, power in product(_FACTORS, (1, -1))
     )
 
 
-def _element_counts(modules: tuple[Module, Module]) -> Iterator[tuple[int, int]]:
+def element_counts(
+    old: Module, new: Module, touched: tuple[Iterable[int], Iterable[int]], changed: Iterable[tuple[Place, Place]]
+) -> tuple[Pair, ...]:
+    """Numbers of elements that differ: of arguments of another shape, and how many each reduction takes together.
+
+    Args:
+        old, new: the programs.
+        touched: the computations in which something was edited, on either side; reductions elsewhere are the same.
+        changed: instructions that were changed, old and new.
+    """
+    found = dict.fromkeys(_of_arguments((old, new)))
+    for places in changed:
+        one, other = (_reduced_at(module, *place) for module, place in zip((old, new), places, strict=True))
+        if one != other and min(one, other) > 0:
+            found[one, other] = None
+    one_side, other_side = (Counter(_reduced(*each)) for each in zip((old, new), touched, strict=True))
+    gone, came = one_side - other_side, other_side - one_side
+    if len(gone) <= _MOST_COUNTS >= len(came):
+        found.update(dict.fromkeys(product(gone, came)))
+    return tuple(found)
+
+
+def means(module: Module, touched: Iterable[int]) -> Counter[int]:
+    """Over how many elements the means of some computations are taken: sums that are divided by as many as they add.
+
+    Args:
+        module: StableHLO.
+        touched: the computations.
+    """
+    found: Counter[int] = Counter()
+    for number in touched:
+        body = module.computations[number]
+        for it in body.instructions:
+            if it.opcode != "divide" or len(it.operands) != 2:
+                continue
+            total, count = (_source(body, operand) for operand in it.operands)
+            literal = _SCALAR.fullmatch(count.literal or "") if count.opcode == "constant" else None
+            if literal is not None and total.opcode == "reduce" and _is_sum(module, total):
+                size = _reduced_by(body, total)
+                if size > 1 and float(literal[1]) == size:
+                    found[size] += 1
+    return found
+
+
+def _source(body: Computation, place: int) -> Instruction:
+    """What made a value, before it was repeated, cast or shaped."""
+    it = body.instructions[place]
+    while it.opcode in _KEEPING and len(it.operands) == 1:
+        it = body.instructions[it.operands[0]]
+    return it
+
+
+def _is_sum(module: Module, it: Instruction) -> bool:
+    callees = [module.computations[number] for number in it.called]
+    roots = [body.instructions[body.root] for body in callees]
+    made = [_source(body, root.operands[0]) for body, root in zip(callees, roots, strict=True) if root.operands]
+    return "add" in {each.opcode for each in (*roots[:1], *made[:1])}
+
+
+def _reduced(module: Module, touched: Iterable[int]) -> Iterator[int]:
+    """How many elements each reduction of some computations takes together; several in a row as one too."""
+    for number in touched:
+        body = module.computations[number]
+        for it in body.instructions:
+            if it.opcode == "reduce" and it.operands:
+                size = _reduced_by(body, it)
+                before = _source(body, it.operands[0])
+                yield size
+                if before.opcode == "reduce" and before.operands:
+                    yield size * _reduced_by(body, before)
+
+
+def _reduced_at(module: Module, computation: int, instruction: int) -> int:
+    """How many elements a reduction takes together; 0 for what is none."""
+    body = module.computations[computation]
+    it = body.instructions[instruction]
+    return _reduced_by(body, it) if it.opcode == "reduce" and it.operands else 0
+
+
+def _reduced_by(body: Computation, it: Instruction) -> int:
+    result = next(it.shape.leaves(), it.shape)
+    return body.instructions[it.operands[0]].shape.elements // max(result.elements, 1)
+
+
+def _of_arguments(modules: tuple[Module, Module]) -> Iterator[Pair]:
     """The products of sizes that differ, old and new, of arguments that have another shape."""
     arguments = [[entry.instructions[n].shape for n in entry.parameters()] for entry in _entries(modules)]
     if len(arguments[0]) != len(arguments[1]):

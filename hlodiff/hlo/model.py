@@ -267,6 +267,23 @@ class Module:
         """The computation that runs when the program is called."""
         return self.computations[self.entry]
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        """The arrays and tokens that the program returns, in order.
+
+        Compiled HLO ends in the result itself. StableHLO ends in `return`, whose operands are the results; one of an
+        op with several results is a part of its shape.
+        """
+        root = self.entry_computation.instructions[self.entry_computation.root]
+        if root.opcode != "return":
+            return tuple(root.shape.leaves())
+        made = [self.entry_computation.instructions[operand] for operand in root.operands]
+        numbers = root.results or (0,) * len(made)
+        shapes = [
+            it.shape.tuple_shapes[number] if it.shape.tuple_shapes and it.opcode != "tuple" else it.shape
+            for it, number in zip(made, numbers, strict=True)
+        ]
+        return tuple(leaf for shape in shapes for leaf in shape.leaves())
+
     def attribute(self, name: str) -> str | None:
         """Verbatim value of a header attribute, None where there is none of that name."""
         for key, value in self.attributes:

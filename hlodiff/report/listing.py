@@ -72,10 +72,7 @@ def _interface(module: Module) -> Iterator[str]:
     for number, index in enumerate(entry.parameters()):
         one = entry.instructions[index]
         yield f"  argument {number:<3} {' '.join([print_shape(one.shape), *_details(one)])}"
-    root = entry.instructions[entry.root]
-    # A StableHLO function ends in an operation that gives its operands back and has no shape of its own.
-    shapes = [entry.instructions[one].shape for one in root.operands] if root.opcode == "return" else [root.shape]
-    for number, shape in enumerate(leaf for one in shapes for leaf in one.leaves()):
+    for number, shape in enumerate(module.result_shapes()):
         yield f"  result {number:<5} {print_shape(shape)}"
     for name in ("input_output_alias", "num_partitions", "replica_count"):
         if module.attribute(name):

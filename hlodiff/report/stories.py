@@ -15,6 +15,7 @@ from hlodiff.differ.placement import donations, format_partition
 from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
+from hlodiff.differ.shape_literals import means
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED
 from hlodiff.report.wording import format_bytes, format_pair, many, place
@@ -49,6 +50,7 @@ def stories(diff: ModuleDiff, packages: Sequence[str] = ()) -> Iterator[str]:
     yield from _results(diff)
     yield from _resharded(diff)
     yield from _turns(diff)
+    yield from _means(diff)
     yield from _constants(diff, packages)
     yield from _donations(diff)
     yield from _rematerialised(diff)
@@ -109,11 +111,7 @@ def _is_retyped(edit: Edit, diff: ModuleDiff) -> bool:
 
 
 def _result_types(module: Module) -> list[str]:
-    entry = module.entry_computation
-    root = entry.instructions[entry.root]
-    shapes = [entry.instructions[number].shape for number in root.operands] if root.opcode == "return" else [root.shape]
-    leaves = [leaf for shape in shapes for leaf in (shape.leaves() if shape.tuple_shapes else (shape,))]
-    return [f"{leaf.element_type}[{','.join(map(str, leaf.dimensions))}]" for leaf in leaves]
+    return [f"{leaf.element_type}[{','.join(map(str, leaf.dimensions))}]" for leaf in module.result_shapes()]
 
 
 def interface_stories(diff: ModuleDiff) -> Iterator[str]:
@@ -292,6 +290,19 @@ def _turns(diff: ModuleDiff) -> Iterator[str]:
         yield f"how often {what} {turn} is known now ({now})"
 
 
+def _means(diff: ModuleDiff) -> Iterator[str]:
+    """Means over more or fewer elements, where these follow from no argument and there is one such change."""
+    if diff.old.stage != "stablehlo" or diff.arguments.retyped:
+        return
+    old, new = map(means, (diff.old, diff.new), diff.touched)
+    gone, came = old - new, new - old
+    if len(gone) == len(came) == 1:
+        (before, count), (after, now) = *gone.items(), *came.items()
+        if count == now:
+            what = "a mean is" if count == 1 else f"{count} means are"
+            yield f"{what} over {after:,} elements instead of {before:,}"
+
+
 def _is_loop(edit: Edit) -> bool:
     return any(site is not None and site.opcode == "while" for site in (edit.old, edit.new))
 
@@ -443,6 +454,8 @@ def buffer_stories(diff: ModuleDiff, metrics: Mapping[str, tuple[float, float]])
         return
     entry = diff.new.entry_computation
     donated = donations(diff.new).keys() & donations(diff.old).keys()
+    if by * 2 < max(old, new):  # other buffers are larger than that: many things have the size of some argument
+        return
     same = [
         (number, it)
         for number, it in enumerate(entry.instructions[index] for index in entry.parameters())
