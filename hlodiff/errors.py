@@ -133,7 +133,7 @@ class DiffError(HlodiffError):
     """Two things cannot be compared with each other."""
 
 
-class ForgeError(HlodiffError):
+class CodeHostError(HlodiffError):
     """GitHub or GitLab did not answer as expected, or what a run has uploaded there cannot be used."""
 
 

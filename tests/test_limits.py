@@ -114,7 +114,7 @@ def test_all_computations_together_get_one_budget_and_keep_what_they_have_after_
 
 
 def test_equal_instructions_that_stay_where_they_were_hit_no_limit() -> None:
-    """Nothing moves within a computation, however many came and went there."""
+    """Nothing moves within a computation, however many were added and removed there."""
     old, new = (
         module("\n".join(["  p = f32[8] parameter(0)", *rows, "  ROOT r = f32[8] negate(p)"]))
         for rows in (

@@ -1,7 +1,7 @@
 """From reported edits to a script: every step is charged to one site of one edit, and what no edit names is left out.
 
-Nothing here judges. An operand that changed though nothing came or went beside it, a field that no edit names: they are
-not in the script, and `replay` finds that the outcome is another program.
+Nothing here judges. An operand that changed though nothing was added or removed beside it, a field that no edit names:
+they are not in the script, and `replay` finds that the outcome is another program.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hlodiff.differ.computation_matches import Place, is_embedded
 from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE, THREAD
 from hlodiff.differ.fields import field_of, flat_attributes, goes_with_opcode
 from hlodiff.differ.kept_matches import BodyMatch, KeptMatches, Key, PrintedPair, WholeMatch
-from hlodiff.differ.operands import slots_of
+from hlodiff.differ.operands import operand_edges_of
 from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, tuning_of
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.differ.script import (
@@ -335,7 +335,7 @@ def build_script(found: ModuleDiff, kept: KeptMatches) -> EditScript:
 
 @dataclass
 class _PairDraft:
-    """A pair while it is written; wires by the place of what came or went on the way.
+    """A pair while it is written; operand changes by the place of what was added or removed on the way.
 
     `printed` are the lines of a pair that was not read for the diff: it is not read for the script either.
     """
@@ -376,7 +376,7 @@ _NOTHING = Computation("", (), -1)
 
 @dataclass(slots=True)
 class _ScriptBuilder:
-    """Walks from the entries along calls: first what survives, then what came and went with all that it calls."""
+    """Walks from the entries along calls: first what survives, then what was added or removed, with all it calls."""
 
     modules: tuple[Module, Module]
     bodies: BodyMatch | WholeMatch
@@ -520,12 +520,12 @@ class _ScriptBuilder:
             return ()
         if len(before.operands) != len(after.operands) or not self.bodies.are_equal(before.called[0], after.called[0]):
             return ()
-        order = exchanged(_mapped(draft, before), slots_of(after))
-        return order if order and self.bodies.cannot_tell(before.called[0], order) else ()
+        order = exchanged(_mapped(draft, before), operand_edges_of(after))
+        return order if order and self.bodies.is_operand_symmetric(before.called[0], order) else ()
 
     def _operands(self, draft: _PairDraft, one: int, other: int) -> None:
         before, after = draft.old.instructions[one], draft.new.instructions[other]
-        ours, theirs = slots_of(before), slots_of(after)
+        ours, theirs = operand_edges_of(before), operand_edges_of(after)
         aligned = self._through(draft, before, after, other)
         is_call = aligned is not None
         commutative = is_commutative(before) and is_commutative(after)
@@ -548,7 +548,7 @@ class _ScriptBuilder:
                 self._wire(draft, other, numbers, a, b)
 
     def _is_explained(self, draft: _PairDraft, ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
-        """Whether each operand is what it was, or something came or went on the way to it."""
+        """Whether each operand is what it was, or something was added or removed on the way to it."""
         return all(
             (draft.partners[a[0]], a[1]) == b
             or (draft.partners[a[0]] < 0 and draft.back[b[0]] < 0)
@@ -580,7 +580,7 @@ class _ScriptBuilder:
         before: Value | None,
         after: Value | None,
     ) -> None:
-        """Charge one operand that reads something else to what came or went there; to nothing where nothing did."""
+        """The edit that explains why one operand reads something else: what was added or removed there, or none."""
         if before and after and (draft.partners[before[0]], before[1]) == after:
             return
         wire = OperandRewiring(user, *numbers, after)
@@ -601,7 +601,7 @@ class _ScriptBuilder:
             found += donation_settings(claim, *self.modules, numbers)
         if "attribute:root" in claim.edit.fields:
             found.append(SettingChange("root", places=(draft.new.root,)))
-        operands = tuple(slots_of(after)) if "operands" in claim.edit.fields else None
+        operands = tuple(operand_edges_of(after)) if "operands" in claim.edit.fields else None
         return ChangeStep(claim.reference, number, other, tuple(found), operands)
 
     def _threads(self, draft: _PairDraft, claim: EditClaims, other: int) -> Iterator[SettingChange]:
@@ -612,7 +612,7 @@ class _ScriptBuilder:
                         yield SettingChange("thread", inner.new.execution_thread)
 
     def _follow(self) -> None:
-        """Reach what is called by what came and went; first what moved along, for others may apply it too."""
+        """Reach what is called by what was added and removed; first what moved along, for others may apply it too."""
         for is_last in (False, True):
             for draft in self.drafts:  # grows on the way
                 if not draft.printed:
@@ -626,7 +626,7 @@ class _ScriptBuilder:
                     self._left(before, self._target(claim))
 
     def _follow_arrivals(self, draft: _PairDraft, is_last: bool) -> None:
-        """What moved along and what is called; where this is the last time, also what came to be applied."""
+        """What moved along and what is called; where this is the last time, also what is applied now."""
         for other, it in enumerate(draft.new.instructions):
             for claim in self._claims_of(1, draft, other) if it.calls else ():
                 source = self._source(claim)
@@ -643,7 +643,7 @@ class _ScriptBuilder:
                 self._leave(before, name, callee)
 
     def _left(self, before: Instruction, along: Sequence[int]) -> None:
-        """What was called by what went must have an edit too, unless it moved `along` as it was."""
+        """What was called by what was removed must have an edit too, unless it moved `along` as it was."""
         for name, group in before.calls:
             for callee in group:
                 if not any(self.bodies.are_equal(callee, other) for other in along):
@@ -703,7 +703,7 @@ class _ScriptBuilder:
         calls, source = self._called(claim, it), self._source(claim)
         if claim.edit.kind == "moved" and source is not None and claim.old is not None:
             changes = tuple(settings(claim, source, it))
-            operands = tuple(slots_of(it))
+            operands = tuple(operand_edges_of(it))
             return ArriveStep(
                 claim.reference, number, other, claim.old, changes, operands, it.control_predecessors, calls, wires
             )
@@ -725,7 +725,7 @@ class _ScriptBuilder:
         return tuple((name, tuple(self._callee(it, name, b, source) for b in group)) for name, group in it.calls)
 
     def _callee(self, it: Instruction, name: str, callee: int, source: Instruction | None = None) -> int:
-        """What an instruction that came calls: as it was where it moved along, one that others use, or a new one."""
+        """What an added instruction calls: as it was where it moved along, one that others use, or a new one."""
         if (old := self._along(source, callee)) is not None:
             return self._reach((old, callee, ()))
         if is_embedded(it, name):
@@ -748,4 +748,4 @@ class _ScriptBuilder:
 
 def _mapped(draft: _PairDraft, it: Instruction) -> Sequence[Value | None]:
     """What the operands of an old instruction are in the new program."""
-    return [(draft.partners[o], r) if draft.partners[o] >= 0 else None for o, r in slots_of(it)]
+    return [(draft.partners[o], r) if draft.partners[o] >= 0 else None for o, r in operand_edges_of(it)]

@@ -26,14 +26,14 @@ from hlodiff.hlo.model import Computation, Instruction, is_commutative
 class CanonicalDiff:
     """Both programs, and which of their computations and instructions correspond.
 
-    Where `is_mirrored`, `old` is the new program: the side to work from is the one that content decides. `unrelated` is
+    Where `is_reversed`, `old` is the new program: the side to work from is the one that content decides. `unrelated` is
     what two programs have in common, from 0 to 1, where only their arguments were paired; None where all was.
     """
 
     old: ProgramSide
     new: ProgramSide
     found: ProgramMatch
-    is_mirrored: bool
+    is_reversed: bool
     unrelated: float | None = None
 
 
@@ -57,11 +57,11 @@ def diff_in_canonical_direction(
         ProgramSide.of(hashed, partial(pruned.body, side), pruned.copies[side]) if pruned else ProgramSide.of(hashed)
         for side, hashed in enumerate(ready.hashed)
     )
-    mirrored = is_reversed(old, new)
-    if mirrored:
+    reverse = is_reversed(old, new)
+    if reverse:
         old, new = new, old
     found = match_programs(old, new, limits, search) if unrelated is None else match_arguments(old, new)
-    return CanonicalDiff(old, new, found, mirrored, unrelated)
+    return CanonicalDiff(old, new, found, reverse, unrelated)
 
 
 if TYPE_CHECKING:

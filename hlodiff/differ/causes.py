@@ -5,10 +5,10 @@ An edit follows from an edited source of its value where the source explains eve
 - **carried**: the changed type (element type, shape, layout, memory space, sharding) is on both sides what an edited
   operand hands on. A parameter takes it from the caller's operand, a call or fusion from its body's root, a loop from
   its initial value and its body. A conversion states its type itself and never follows in it.
-- **brought along**: a constant, broadcast, bitcast or tuple that came or went only because those did that use it, and
-  a get-tuple-element or `-done` because what it takes apart did.
-- **inside**: what stands in a computation that came or went with its call, and what moved into a new fusion or out of
-  one that is gone.
+- **brought along**: a constant, broadcast, bitcast or tuple that was added or removed only because those did that use
+  it, and a get-tuple-element or `-done` because what it takes apart did.
+- **inside**: what stands in a computation that was added or removed with its call, and what moved into a new fusion or
+  out of one that is gone.
 """
 
 from __future__ import annotations
@@ -125,8 +125,8 @@ _HANDED_ON = frozenset(["shape", "element_type", "operands", "layout", "index", 
 def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
     """A tuple, a loop or a call that only hands on more or fewer values follows from the nearest edit of a value.
 
-    So does what took one of its values and takes it by another number now, and what came or went by the line of the
-    loop or call itself: the slices and stacks that a scan makes for each value.
+    So does what took one of its values and takes it by another number now, and what was added or removed by the line
+    of the loop or call itself: the slices and stacks that a scan makes for each value.
     """
     import networkx as nx
 
@@ -151,7 +151,8 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
         if follower in handing:
             edits[follower].cause = cause
             handing.discard(follower)
-    # What a loop no longer saves or slices, though nothing else came or went near it, is where the rest follows from.
+    # What a loop no longer saves or slices, though nothing else was added or removed near it, is where the rest
+    # follows from.
     left = graph.subgraph(handing).copy()
     left.add_edges_from(
         (_START, index) for index in sorted(handing) if index in left and edits[index].kind != "changed"
@@ -198,7 +199,7 @@ _FEEDS_LOOPS = ("constant", "broadcast", "broadcast_in_dim")  # with zeros a loo
 
 
 def _is_of_loop(sides: _Sides, edit: RawEdit, handing: set[int]) -> bool:
-    """Whether something came or went beside an edited loop or call, by that one's own line."""
+    """Whether something was added or removed beside an edited loop or call, by that one's own line."""
     place = edit.new or edit.old
     if edit.cause is not None or place is None:
         return False
@@ -270,7 +271,8 @@ def roots_of(edits: Sequence[RawEdit]) -> list[int]:
 
 @dataclass(slots=True)
 class _ProgramEdits:
-    """One program: its edits by place, who calls its opened computations, which came or went; users when asked."""
+    """One program: its edits by place, who calls its opened computations, which were added or removed,
+    users when asked."""
 
     module: Module
     edits: Sequence[RawEdit]
@@ -351,7 +353,7 @@ def _candidates(sides: _Sides, edit: RawEdit) -> list[int]:
 
 
 def _calls_of(side: _ProgramEdits, computation: int, kind: str) -> list[int]:
-    """The first call, itself an edit of that kind, of a computation that came or went."""
+    """The first call, itself an edit of that kind, of a computation that was added or removed."""
     for caller, position, _, _ in side.callers.get(computation, ()):
         for index in side.at.get((caller, position), ()):
             if side.edits[index].kind == kind:
@@ -360,7 +362,7 @@ def _calls_of(side: _ProgramEdits, computation: int, kind: str) -> list[int]:
 
 
 def _brought(side: _ProgramEdits, place: Place, kind: str) -> list[int]:
-    """What an added or removed instruction came or went with: its source, or all that use it."""
+    """What an added or removed instruction was added or removed with: its source, or all that use it."""
     it = side.instruction(place)
     if it.opcode in _OF_SOURCE or it.opcode.endswith("-done"):
         sources = [_edit_at(side, source, lambda e: e.kind == kind) for source in side.sources(place)[:1]]

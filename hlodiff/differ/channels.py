@@ -154,7 +154,7 @@ def _splits(old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit],
     modules = (old, new)
     removed = [place for e in edits if (place := _removed_collectives(e, plain)) is not None]
     fresh = {place for e in edits if (place := _removed_collectives(e, 1 - plain)) is not None}
-    if not fresh:  # start, done or both came with it
+    if not fresh:  # start, done or both were added with it
         return
     there = paired_places(found)
     partners = there if plain == 0 else {b: a for a, b in there.items()}

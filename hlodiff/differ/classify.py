@@ -207,7 +207,7 @@ def classes_of(diff: ModuleDiff) -> tuple[Class, ...]:
 
 
 def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) -> None:
-    """Casts that only came or went with an operation say what that says; one in two types says something of its own.
+    """Casts added or removed with an operation say what that says; one in two types says something of its own.
 
     Where a target has no arithmetic in a type, the compiler casts to another one and back around each operation.
     """
@@ -330,7 +330,7 @@ def _runs_otherwise(edit: Edit) -> bool:
 
 
 def _of_whole(site: Site | None, follows: bool, module: Module) -> _Classification:
-    """What came or went as a whole."""
+    """What was added or removed as a whole."""
     if site is None:
         return "structure", follows
     if _is_entry_parameter(site, module.entry):

@@ -27,9 +27,9 @@ from hlodiff.differ.operands import (
     match_elements,
     match_indistinguishable,
     of_tuple,
+    operand_edges_of,
     same_operands_in_any_order,
     same_value,
-    slots_of,
 )
 from hlodiff.differ.prepare import HashedModule
 from hlodiff.graph import call_graph, dataflow
@@ -131,17 +131,17 @@ class ProgramSide:
         """
         if one.opcode != "fusion" or other.opcode != "fusion" or len(one.called) != 1:
             return None
-        return partial(self._cannot_tell, one.called[0])
-
-    def _cannot_tell(self, callee: int, order: Sequence[int]) -> bool:
-        key = (callee, tuple(order))
-        if key not in self._operand_symmetric:
-            self._operand_symmetric[key] = self._is_operand_symmetric(*key)
-        return self._operand_symmetric[key]
+        return partial(self._is_operand_symmetric, one.called[0])
 
     def _is_operand_symmetric(self, callee: int, order: Sequence[int]) -> bool:
+        key = (callee, tuple(order))
+        if key not in self._operand_symmetric:
+            self._operand_symmetric[key] = self._is_same_in_order(*key)
+        return self._operand_symmetric[key]
+
+    def _is_same_in_order(self, callee: int, order: Sequence[int]) -> bool:
         body = self.module.computations[callee]
-        if len(body.parameters()) != len(order):  # it was not opened: in doubt, until it is
+        if len(body.parameters()) != len(order):  # it was not opened: unknown, until it is
             return False
         flat = flattened(self.module, callee)
         if any(number != order[number] for number in idle_parameters(flat)):
@@ -475,7 +475,7 @@ def _call(
     both = pair.old_side, pair.new_side, pair.pairing
     partner = pair.pairing.old[position]
     one, other = pair.old_side.computation.instructions[position], pair.new_side.computation.instructions[partner]
-    ours, theirs = slots_of(one), slots_of(other)
+    ours, theirs = operand_edges_of(one), operand_edges_of(other)
     operands = (one.operands, other.operands, pair.pairing.old)
     edited = pair.old_side.labels[OWN][position] != pair.new_side.labels[OWN][partner]
     edited = edited or not same_operands_in_any_order(*both, position)

@@ -88,7 +88,7 @@ class RawEdit:
     region: int = -1
     """Number of the region of edits that replaced one subgraph by another and that this one is in; -1 for none."""
     pair: tuple[int, int] | None = None
-    """The paired computations that it is in; None for what came or went with the whole computation, and for moves."""
+    """The paired computations that it is in; None for moves and for what is in an added or removed computation."""
 
 
 def raw_edits(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -> list[RawEdit]:
@@ -202,7 +202,7 @@ def _root_texts(old: Module, new: Module, pair: ComputationMatch) -> tuple[str, 
 
 
 def _moved_numbers(old: Module, new: Module, pair: ComputationMatch) -> dict[int, list[FieldChange]]:
-    """Parameters whose place among the paired ones changed; a place shifted by what came or went is none."""
+    """Parameters whose place among the paired ones changed; a place shifted by what was added or removed is none."""
     assert pair.pairing
     ours, theirs = old.computations[pair.old].parameters(), new.computations[pair.new].parameters()
     olds = [p for p in ours if pair.pairing.old[p] in theirs]
@@ -215,7 +215,7 @@ def _moved_numbers(old: Module, new: Module, pair: ComputationMatch) -> dict[int
             before = old.computations[pair.old].instructions[position].literal or ""
             after = new.computations[pair.new].instructions[partner].literal or ""
             if before == after:
-                continue  # others came or went before it, as many as changed places with it
+                continue  # others were added or removed before it, as many as changed places with it
             moved[position] = [FieldChange("attribute:parameter_number", before, after)]
     return moved
 

@@ -21,13 +21,13 @@ from hlodiff.hlo.traversal import preorder
 def expand(
     pruned: PrunedPair, edits: Iterable[RawEdit], apart: Iterable[RawEdit], matches: BodyMatch
 ) -> PrunedPair | None:
-    """The pair with more of it opened, or itself where nothing is in doubt; None where all has to be.
+    """The pair with more of it opened, or itself where nothing must be; None where all has to be.
 
-    What is called is in doubt where a call came, went or has other operands: operands in another order are no edit
-    where what is called cannot tell them apart. So is what uses an instruction that did: it may have taken another one
-    for it where it cannot tell them apart. A reducer that came or went is still there where computations call it
-    that both programs hold as they are, so that it takes all of them to know. And where a call came or went, which one
-    did hangs on all that hold the same, with their parameters in whatever order.
+    What is called must be opened where a call was added, removed or has other operands: operands in another order are
+    no edit where what is called cannot tell them apart. So is what uses an instruction that did: it may have taken
+    another one for it where it cannot tell them apart. A reducer that was added or removed is still there where
+    computations call it that both programs hold as they are, so that it takes all of them to know. And where a call
+    was added or removed, which one did hangs on all that hold the same, with their parameters in whatever order.
 
     Args:
         pruned: what was compared.
@@ -62,7 +62,7 @@ def expand(
         for edit in (*edits, *apart)
         for side, place in enumerate((edit.old, edit.new))
     )
-    if pruned.is_narrow and (keys or is_in_skeleton):
+    if pruned.ignores_counts and (keys or is_in_skeleton):
         # Calls that a skeleton leaves out may tell which copies are edited.
         copies = None if any(pruned.kept) else _edited_copies(pruned, [*edits, *apart], matches)
         return pruned.wider(keys, copies or ())
@@ -85,13 +85,13 @@ def _edited_copies(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMa
         if any(here in pruned.shared[side] for side, here in enumerate(key)):
             continue  # it is read apart first
         for side, here, callee, is_alone in _told_apart(pruned, key, matches.opened.get(key)):
-            if here in touched[side]:  # what came or went did so with all it calls
+            if here in touched[side]:  # what was added or removed was so with all it calls
                 found.update((side, n) for n in (pruned.shared_below(side, callee) if is_alone else (callee,)))
     return {(side, pruned.name(side, callee)) for side, callee in found} or None
 
 
 def _touched(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMatch) -> tuple[set[int], set[int]]:
-    """Shared computations that hold an edit, or are called by what came or went, or have another partner than one."""
+    """Shared computations that hold an edit, are called by added or removed calls, or have another partner than one."""
     touched: tuple[set[int], set[int]] = (set(), set())
     for edit in edits:
         for side, place in enumerate((edit.old, edit.new)):
@@ -216,7 +216,7 @@ def _held(pruned: PrunedPair, side: int, index: int) -> Counter[object]:
 
 
 def _must_expand_everywhere(pruned: PrunedPair, side: int, edits: Iterable[RawEdit]) -> bool:
-    """Whether something came or went inside what is applied to elements, and what was left out applies that too."""
+    """Whether an edit adds or removes something in what is applied to elements and what was left out applies too."""
     places = ((edit.old, edit.new)[side] for edit in edits if edit.kind != "changed")
     module, fingerprint = pruned.modules[side], pruned.fingerprints[side]
     touched = {place[0] for place in places if place is not None}

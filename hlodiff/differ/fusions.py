@@ -23,7 +23,7 @@ _Node = tuple[int, int]
 def fusion_changes(
     before: ProgramSide, after: ProgramSide, found: ProgramMatch, edits: Iterable[RawEdit]
 ) -> tuple[FusionChange, ...]:
-    """Fusions whose instructions crossed borders, came or went, grouped into one entry for those that share any.
+    """Fusions whose instructions crossed borders or were added or removed, one entry for those that share any.
 
     Args:
         before, after: the programs as they were paired.

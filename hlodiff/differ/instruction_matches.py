@@ -141,7 +141,7 @@ class MatchGraph:
         labels: for each level one number per instruction; equal numbers mean equal labels, on both sides.
         uses: for each instruction its (user, operand slot, result) triples; slot 0 for commutative users.
         users: for each instruction its users, each once.
-        slots: for each instruction its (operand, slot, result) triples.
+        operand_edges: for each instruction its (operand, slot, result) triples.
         operands: for each instruction its (operand, result) pairs.
         order: positions, operands before users.
         is_entry: its parameters are the program's; those of other computations are names for operands of the caller.
@@ -152,7 +152,7 @@ class MatchGraph:
     labels: tuple[tuple[int, ...], ...]
     uses: tuple[tuple[tuple[int, int, int], ...], ...]
     users: tuple[tuple[int, ...], ...]
-    slots: tuple[tuple[tuple[int, int, int], ...], ...]
+    operand_edges: tuple[tuple[tuple[int, int, int], ...], ...]
     operands: tuple[tuple[tuple[int, int], ...], ...]
     order: tuple[int, ...]
     is_entry: bool
@@ -398,20 +398,20 @@ def _by_both(side: MatchGraph, colours: _Colours, level: int) -> _Keyed:
     return [((down[p], up[p]), p) for p in colours.free]
 
 
-def _by_down(side: MatchGraph, colours: _Colours, level: int) -> _Keyed:
-    down, slots = colours.down, side.slots
+def _by_operand_hash(side: MatchGraph, colours: _Colours, level: int) -> _Keyed:
+    down, slots = colours.down, side.operand_edges
     if level == EXACT:
         return [(down[p], p) for p in colours.free]
     # A leaf has nothing below it: weak labels of leaves are no evidence.
     return [(down[p], p) for p in colours.free if slots[p]]
 
 
-def _by_up(side: MatchGraph, colours: _Colours, level: int) -> _Keyed:
+def _by_user_hash(side: MatchGraph, colours: _Colours, level: int) -> _Keyed:
     up, uses, root = colours.up, side.uses, side.computation.root
     return [(up[p], p) for p in colours.free if uses[p] or p == root]
 
 
-_KEYS = (("both", _by_both), ("down", _by_down), ("up", _by_up))
+_KEYS = (("both", _by_both), ("down", _by_operand_hash), ("up", _by_user_hash))
 
 
 def _colours(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int) -> tuple[_Colours, _Colours]:
@@ -442,7 +442,7 @@ def _coloured(
     below: Neighbourhoods,
     above: Neighbourhoods,
 ) -> _Colours:
-    labels, slots, uses = side.labels[level], side.slots, side.uses
+    labels, slots, uses = side.labels[level], side.operand_edges, side.uses
     ordered = [position for position in side.order if partners[position] < 0]
     down = list(anchors)
     up = down.copy()
@@ -530,7 +530,7 @@ def _ties(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int,
 
 def _is_enclosed(side: MatchGraph, partners: Sequence[int], position: int) -> bool:
     """True where everything around the instruction is paired."""
-    neighbours = [o for o, _, _ in side.slots[position]] + [u for u, _, _ in side.uses[position]]
+    neighbours = [o for o, _, _ in side.operand_edges[position]] + [u for u, _, _ in side.uses[position]]
     return all(partners[n] >= 0 for n in neighbours)
 
 
@@ -594,7 +594,7 @@ def _neighbours(side: MatchGraph, partners: Sequence[int], which: int, level: in
                 users.sort()
             if position == root:
                 users.append((0, 0, 0))
-            slots = side.slots[position]
+            slots = side.operand_edges[position]
             operands = [(s, _colour(partners[o], o, which), r) for o, s, r in slots if partners[o] >= 0]
             if len(operands) > 1:
                 operands.sort()
@@ -602,7 +602,7 @@ def _neighbours(side: MatchGraph, partners: Sequence[int], which: int, level: in
     return found
 
 
-def _by_around(free: Sequence[_Neighbours]) -> _Keyed:
+def _by_neighbourhood(free: Sequence[_Neighbours]) -> _Keyed:
     return [
         ((it.label, it.users, it.operands, it.arity), it.position)
         for it in free
@@ -623,7 +623,7 @@ def _colour(partner: int, position: int, which: int) -> int:
     return -1 - (position if which == 0 else partner)
 
 
-_NEIGHBOUR_KEYS = (("around", _by_around), ("users", _by_users), ("operands", _by_operands))
+_NEIGHBOUR_KEYS = (("around", _by_neighbourhood), ("users", _by_users), ("operands", _by_operands))
 
 
 # --- Pairs what no unique evidence paired: the assignment of least cost among free instructions of one neighbourhood.
@@ -695,7 +695,7 @@ def _groups(side: MatchGraph, pairing: InstructionMap, which: int, level: int) -
     for position, partner in enumerate(partners):
         if partner >= 0 or _is_parameter_pair(side, position):
             continue
-        uses, slots = side.uses[position], side.slots[position]
+        uses, slots = side.uses[position], side.operand_edges[position]
         if not any(partners[n] >= 0 for n, _, _ in (*uses, *slots)):
             continue
         around = [
@@ -786,7 +786,7 @@ class _Around(NamedTuple):
     def of(side: MatchGraph, pairing: InstructionMap, which: int, position: int) -> _Around:
         """Of an instruction of one side (0 old, 1 new)."""
         partners, labels = (pairing.old, pairing.new)[which], side.labels[STRUCTURE]
-        uses, slots = side.uses[position], side.slots[position]
+        uses, slots = side.uses[position], side.operand_edges[position]
         paired = [
             [(n if which else partners[n], slot) for n, slot, _ in around if partners[n] >= 0]
             for around in (uses, slots)

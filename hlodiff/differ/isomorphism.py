@@ -140,26 +140,26 @@ class Repetition:
 
         Of several as short the one to the latest: a turn may also read what the turn before the last one computed.
         """
-        came: dict[int, tuple[int, int]] = {start: (-1, -1)}
+        reached_from: dict[int, tuple[int, int]] = {start: (-1, -1)}
         waiting = [start]
         while waiting:
             self.steps.take(len(waiting))
             fresh = []
             for position in waiting:
                 for slot, operand in enumerate(self.computation.instructions[position].operands):
-                    if operand not in came and operand in scope:
-                        came[operand] = (position, slot)
+                    if operand not in reached_from and operand in scope:
+                        reached_from[operand] = (position, slot)
                         fresh.append(operand)
             found = [position for position in fresh if self.kinds[position] == self.kinds[start]]
             if found:
-                return self._steps_back(came, max(found, key=self.depths.__getitem__))
+                return self._steps_back(reached_from, max(found, key=self.depths.__getitem__))
             waiting = fresh
         return []
 
-    def _steps_back(self, came: Mapping[int, tuple[int, int]], end: int) -> list[tuple[int, int]]:
+    def _steps_back(self, reached_from: Mapping[int, tuple[int, int]], end: int) -> list[tuple[int, int]]:
         path = []
-        while came[end][0] >= 0:
-            user, slot = came[end]
+        while reached_from[end][0] >= 0:
+            user, slot = reached_from[end]
             path.append((slot, self.kinds[end]))
             end = user
         return path[::-1]

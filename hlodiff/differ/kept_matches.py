@@ -69,19 +69,19 @@ class BodyMatch:
         counts: dict[tuple[int, int], int] = {}
         elements: dict[tuple[int, int], dict[int, Elements]] = {}
         for pair in canonical.found.pairs:
-            key = (pair.new, pair.old) if canonical.is_mirrored else (pair.old, pair.new)
+            key = (pair.new, pair.old) if canonical.is_reversed else (pair.old, pair.new)
             counts[key] = pair.count
             if pair.pairing is not None:
-                opened[key] = tuple(pair.pairing.new if canonical.is_mirrored else pair.pairing.old)
-                elements[key] = _turned(pair) if canonical.is_mirrored else pair.elements
+                opened[key] = tuple(pair.pairing.new if canonical.is_reversed else pair.pairing.old)
+                elements[key] = _turned(pair) if canonical.is_reversed else pair.elements
         alone = (
             (canonical.found.added, canonical.found.removed)
-            if canonical.is_mirrored
+            if canonical.is_reversed
             else (canonical.found.removed, canonical.found.added)
         )
         counts |= {(index, -1): count for index, count in alone[0].items()}
         counts |= {(-1, index): count for index, count in alone[1].items()}
-        sides = (canonical.new, canonical.old) if canonical.is_mirrored else (canonical.old, canonical.new)
+        sides = (canonical.new, canonical.old) if canonical.is_reversed else (canonical.old, canonical.new)
         return BodyMatch(*sides, opened, counts, elements, keeps_numbers)
 
     def partners(self, key: Key) -> tuple[int, ...]:
@@ -133,7 +133,7 @@ class BodyMatch:
         """True where two computations have the same content."""
         return self.old.hashes[old] == self.new.hashes[new]
 
-    def cannot_tell(self, old: int, order: Sequence[int]) -> bool:
+    def is_operand_symmetric(self, old: int, order: Sequence[int]) -> bool:
         """True where a computation is the same with its parameters in that order."""
         owner = self.old.module.computations[old]
         return len(order) == len(owner.parameters()) and (
@@ -260,10 +260,10 @@ class WholeMatch:
         keys = self.pruned.key(0, old), self.pruned.key(1, new)
         return keys[0] is not None and keys[0] == keys[1]
 
-    def cannot_tell(self, old: int, order: Sequence[int]) -> bool:
+    def is_operand_symmetric(self, old: int, order: Sequence[int]) -> bool:
         """True where a computation is the same with its parameters in that order; what was pruned is not asked."""
         place = self.pruned.opened[0].get(old)
-        return place is not None and place not in self.pruned.kept[0] and self.opened.cannot_tell(place, order)
+        return place is not None and place not in self.pruned.kept[0] and self.opened.is_operand_symmetric(place, order)
 
 
 @dataclass(frozen=True, slots=True)

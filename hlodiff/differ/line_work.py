@@ -1,7 +1,7 @@
 """Whether one subgraph really replaced another: what a line of Python computes, counted in both whole programs.
 
 A compiler that fuses, copies or computes again in another place removes and adds operations that are still the same
-ones. Only what a line has fewer of in the new program went, and only what it has more of came.
+ones. Only what a line has fewer of in the new program was removed, and only what it has more of was added.
 """
 
 from __future__ import annotations

@@ -192,16 +192,16 @@ class CostModel:
         self._touch(one, other)
 
     def checkpoint(self) -> tuple[int, int, int]:
-        """A point to go back to; costs are settled first."""
+        """A point to go back to; costs are updated first."""
         self.update()
-        return self.mark()
+        return self.point()
 
-    def mark(self) -> tuple[int, int, int]:
-        """A point to go back to, where costs are settled or will be by going back further."""
+    def point(self) -> tuple[int, int, int]:
+        """A point to go back to, where costs are updated or will be by going back further."""
         return len(self._links), len(self._known), self.total
 
     def rollback(self, checkpoint: tuple[int, int, int]) -> None:
-        """Take back every change since a mark."""
+        """Take back every change since that point."""
         while len(self._links) > checkpoint[0]:
             one, other, matcher = self._links.pop()
             if other < 0:
@@ -227,7 +227,7 @@ class CostModel:
         """The cost of the whole, with every change so far."""
         for which, cost in enumerate((self.cost, self.cost_of_new)):
             for position in self._dirty[which]:
-                self._settle(which, position, cost(position))
+                self._set_cost(which, position, cost(position))
             self._dirty[which].clear()
         return self.total
 
@@ -244,11 +244,11 @@ class CostModel:
         olds, news = self._dirty
         partners, costs = self.pairing.old, self.costs
         for position in news:
-            self._settle(1, position, self.cost_of_new(position))
+            self._set_cost(1, position, self.cost_of_new(position))
         news.clear()
         certain = [n for n in olds if n < self._size and partners[n] < 0]
         for position in certain:
-            self._settle(0, position, self._cost_alone(self.old, position, 0))
+            self._set_cost(0, position, self._cost_alone(self.old, position, 0))
         olds.difference_update(certain)
         saved = {n: most for n in olds if costs[0][n] and (most := self._saved_by_operands(n))}
         least = self.total - sum(saved.values())
@@ -256,12 +256,12 @@ class CostModel:
             if least >= limit:
                 return False
             before = self.total
-            self._settle(0, position, self.cost(position))
+            self._set_cost(0, position, self.cost(position))
             least += self.total - before + saved.get(position, 0)
         olds.clear()
         return least < limit
 
-    def _settle(self, which: int, position: int, cost: int) -> None:
+    def _set_cost(self, which: int, position: int, cost: int) -> None:
         before = self.costs[which][position]
         if before != cost:
             self._known.append((which, position, before))
@@ -396,7 +396,7 @@ class CostModel:
             return False
         self._looked += len(ours)
         partners, back = self.pairing.old, self.pairing.new
-        slots = self.old.slots[position]
+        slots = self.old.operand_edges[position]
         orders = (theirs, theirs[::-1]) if len(slots) == 2 and slots[1][1] == 0 else (theirs,)
         for order in orders:
             for (x, result), (y, same) in zip(ours, order, strict=True):
@@ -469,7 +469,7 @@ class CostModel:
         if self._elements and (elements := self._elements_of(position)) is not None:
             found = self._of_elements.get((position, partner))
             if found is None:
-                found = self._of_elements[position, partner] = self._worked_out(position, partner, elements)
+                found = self._of_elements[position, partner] = self._cost_inside_and_own(position, partner, elements)
             return found
         ours, theirs = self._exact
         labels = ours[position], theirs[partner]
@@ -477,14 +477,14 @@ class CostModel:
             return _NOTHING
         found = self._by_label.get(labels)
         if found is None:
-            found = self._by_label[labels] = self._worked_out(position, partner, None)
+            found = self._by_label[labels] = self._cost_inside_and_own(position, partner, None)
         return found
 
     def _elements_of(self, position: int) -> Elements | None:
-        below = self.old.slots[position]
+        below = self.old.operand_edges[position]
         return self._elements.get(below[0][0]) if below else None
 
-    def _worked_out(self, position: int, partner: int, elements: Elements | None) -> tuple[int, int]:
+    def _cost_inside_and_own(self, position: int, partner: int, elements: Elements | None) -> tuple[int, int]:
         one, other = self.old.computation.instructions[position], self.new.computation.instructions[partner]
         same = self.old.labels[OWN][position] == self.new.labels[OWN][partner]
         fields = 0 if same else len(field_changes(one, other))
@@ -516,7 +516,7 @@ class CostModel:
         """Notes whose cost may depend on these: users, through free instructions on to theirs."""
         olds, news = self._dirty
         news.add(other)
-        if self._expected.edits and not self.old.slots[one]:
+        if self._expected.edits and not self.old.operand_edges[one]:
             olds.add(self._size + 1)
         above = self._above(self.new, self.pairing.new, other)
         olds.update(self._above(self.old, self.pairing.old, one))
@@ -574,8 +574,8 @@ def may_replace(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: 
     """True where two that are free have nothing in common but how many operands they have and who reads them."""
     if old.labels[ANY][one] != new.labels[ANY][other] or max(pairing.old[one], pairing.new[other]) >= 0:
         return False
-    arity = len(old.slots[one])
-    return 0 < arity == len(new.slots[other]) and len(old.uses[one]) == len(new.uses[other])
+    arity = len(old.operand_edges[one])
+    return 0 < arity == len(new.operand_edges[other]) and len(old.uses[one]) == len(new.uses[other])
 
 
 def _is_unnumbered_parameter(side: MatchGraph, position: int) -> bool:
@@ -639,20 +639,20 @@ def _near(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int) -
             if pairing.new[user] < 0 and len(new.uses[user]) <= _BUSY:
                 yield from (above for above, _, _ in new.uses[user])
     for user in _users(old, pairing.old, one):
-        slots = new.slots[pairing.old[user]]
+        slots = new.operand_edges[pairing.old[user]]
         for operand, _, _ in slots if len(slots) <= _BUSY else ():
             yield operand
-            if pairing.new[operand] < 0 and len(new.slots[operand]) <= _BUSY:
-                yield from (below for below, _, _ in new.slots[operand])
+            if pairing.new[operand] < 0 and len(new.operand_edges[operand]) <= _BUSY:
+                yield from (below for below, _, _ in new.operand_edges[operand])
 
 
 def _sources(side: MatchGraph, partners: Sequence[int], position: int) -> Iterator[int]:
     """Paired operands, and those of free operands."""
-    for operand, _, _ in side.slots[position][:_BUSY]:
+    for operand, _, _ in side.operand_edges[position][:_BUSY]:
         if partners[operand] >= 0:
             yield operand
         else:
-            yield from (n for n, _, _ in side.slots[operand][:_BUSY] if partners[n] >= 0)
+            yield from (n for n, _, _ in side.operand_edges[operand][:_BUSY] if partners[n] >= 0)
 
 
 def _users(side: MatchGraph, partners: Sequence[int], position: int) -> Iterator[int]:
@@ -681,7 +681,7 @@ class _Vicinity(NamedTuple):
     def of(side: MatchGraph, pairing: InstructionMap, which: int, position: int) -> _Vicinity:
         """Of an instruction of one side (0 old, 1 new)."""
         partners, labels = (pairing.old, pairing.new)[which], side.labels[STRUCTURE]
-        uses, slots = side.uses[position], side.slots[position]
+        uses, slots = side.uses[position], side.operand_edges[position]
         users, operands = uses[:_BUSY], slots[:_BUSY]
         if which:
             paired = [(n, slot) for n, slot, _ in users], [(n, slot) for n, slot, _ in operands]
@@ -898,7 +898,9 @@ class _LocalSearch:
     def _misfits(self, one: int, other: int) -> Iterator[Move]:
         """Operands of a pair that are not partners although they stand in the same slot."""
         partners = self.model.pairing.old
-        for (a, _, _), (b, _, _) in zip(self.model.old.slots[one], self.model.new.slots[other], strict=False):
+        for (a, _, _), (b, _, _) in zip(
+            self.model.old.operand_edges[one], self.model.new.operand_edges[other], strict=False
+        ):
             if partners[a] != b:
                 yield a, b
 
@@ -992,7 +994,7 @@ class _LocalSearch:
             model.link(one, other)
         is_below = model.update_below(limit)
         if a >= 0 and b >= 0 and may_pair(model.old, model.new, a, b):
-            checkpoint = model.mark()
+            checkpoint = model.point()
             model.link(a, b)
             if model.update_below(checkpoint[2] + 1 if is_below else limit):
                 return []
@@ -1040,7 +1042,7 @@ class _LocalSearch:
     def _beside(self, one: int, other: int) -> Iterator[Move]:
         """Operands in the same slot, and users of one opcode in the same slot."""
         old, new = self.model.old, self.model.new
-        for (a, slot, _), (b, same, _) in zip(old.slots[one][:8], new.slots[other][:8], strict=False):
+        for (a, slot, _), (b, same, _) in zip(old.operand_edges[one][:8], new.operand_edges[other][:8], strict=False):
             if slot == same and may_pair(old, new, a, b):
                 yield a, b
         for a, slot, _ in old.uses[one][:8]:

@@ -123,10 +123,10 @@ def with_moves(
         the edits, and for each limit that was hit in how many computations.
     """
     old, new = before.module, after.module
-    gone = (edit.old for edit in edits if edit.kind == "removed" and edit.old)
-    came = (edit.new for edit in edits if edit.kind == "added" and edit.new)
-    removed = dict.fromkeys(place for place in gone if _may_move(at(old, place)))
-    added = dict.fromkeys(place for place in came if _may_move(at(new, place)))
+    old_places = (edit.old for edit in edits if edit.kind == "removed" and edit.old)
+    new_places = (edit.new for edit in edits if edit.kind == "added" and edit.new)
+    removed = dict.fromkeys(place for place in old_places if _may_move(at(old, place)))
+    added = dict.fromkeys(place for place in new_places if _may_move(at(new, place)))
     if not removed or not added:
         return edits, {}
     homes = {(pair.old, pair.new) for pair in found.pairs}
@@ -191,7 +191,7 @@ def _inner_pairs(old: ProgramSide, new: ProgramSide, calls: Mapping[Place, Place
 
 
 _ALL = 10**15
-"""Of what is applied to elements: it came or went once, and moved along with any of those that apply it."""
+"""Of what is applied to elements: it was added or removed once, and moved along with any of those that apply it."""
 
 
 def _carried(
@@ -302,11 +302,11 @@ _Side = tuple[Module, dict[int, str]]
 
 def _move_counts(edits: Iterable[RawEdit], moves: Mapping[Place, Place]) -> dict[Place, int]:
     """How often each move was made. A computation may be paired with several others: all edits of a place add up."""
-    gone, came = Counter[Place | None](), Counter[Place | None]()
+    removed, added = Counter[Place | None](), Counter[Place | None]()
     for edit in edits:
-        gone[edit.old] += edit.count if edit.kind == "removed" else 0
-        came[edit.new] += edit.count if edit.kind == "added" else 0
-    return {old: min(gone[old], came[new]) for old, new in moves.items()}
+        removed[edit.old] += edit.count if edit.kind == "removed" else 0
+        added[edit.new] += edit.count if edit.kind == "added" else 0
+    return {old: min(removed[old], added[new]) for old, new in moves.items()}
 
 
 def _replaced(
@@ -316,9 +316,9 @@ def _replaced(
     moves: Mapping[Place, Place],
     counts: Mapping[Place, int],
 ) -> Iterator[RawEdit]:
-    gone, came = dict(counts), {new: counts[old] for old, new in moves.items()}
+    removed, added = dict(counts), {new: counts[old] for old, new in moves.items()}
     for edit in edits:
-        left, place = (gone, edit.old) if edit.kind == "removed" else (came, edit.new)
+        left, place = (removed, edit.old) if edit.kind == "removed" else (added, edit.new)
         if edit.kind not in ("removed", "added") or place is None or place not in left:
             yield edit
             continue
@@ -357,7 +357,7 @@ def threads_of(side: ProgramSide) -> dict[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class Relocation:
-    """An operation that went in one place and came in another one: "host" and "device", or a thread of XLA's."""
+    """An operation removed in one place and added in another one: "host" and "device", or a thread of XLA's."""
 
     removed: Edit
     added: Edit
@@ -371,7 +371,7 @@ class Relocation:
 
 
 def relocations(diff: ModuleDiff) -> tuple[Relocation, ...]:
-    """Operations of one opcode and type of which one went and one came, and that run elsewhere now.
+    """Operations of one opcode and type of which one was removed and one added, and that run elsewhere now.
 
     Args:
         diff: two programs.
@@ -397,7 +397,7 @@ def relocations(diff: ModuleDiff) -> tuple[Relocation, ...]:
 
 
 def _whole(diff: ModuleDiff, kind: str) -> Iterator[tuple[Edit, tuple[str, str], str]]:
-    """Operations that came or went, with opcode and type, and where they run."""
+    """Operations that were added or removed, with opcode and type, and where they run."""
     for edit in diff.reported:
         site = edit.new if kind == "added" else edit.old
         if edit.kind != kind or site is None or site.computation < 0 or site.opcode in BOOKKEEPING:

@@ -18,7 +18,7 @@ OrderFree = Callable[[Sequence[int]], bool]
 """Whether what is called cannot tell its operands in another order apart."""
 
 
-def slots_of(it: Instruction) -> list[Slot]:
+def operand_edges_of(it: Instruction) -> list[Slot]:
     """The operands of an instruction with the result each one takes."""
     return list(zip(it.operands, it.results or (0,) * len(it.operands), strict=True))
 
@@ -73,12 +73,12 @@ def _same_values(
 
 def _is_commutative(side: MatchGraph, position: int) -> bool:
     """Both operands stand in slot 0; see `MatchGraph.uses`."""
-    slots = side.slots[position]
+    slots = side.operand_edges[position]
     return len(slots) == 2 and slots[1][1] == 0
 
 
 def same_operands_in_any_order(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, position: int) -> bool:
-    """True where a paired call has the operands it had, in whatever order; arguments may have come or gone.
+    """True where a paired call has the operands it had, in whatever order; arguments may be added or removed.
 
     Each operand of the side that has fewer takes the first of the other side that is the same value and not yet taken.
     """
@@ -163,14 +163,14 @@ def same_value(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, ours: 
         return back < 0 and bool(pairing.reach((old, new), 1).below(b) >> partner & 1)
     if back >= 0:
         return bool(pairing.reach((old, new), 0).below(a) >> back & 1)
-    # One went and another came: both are edits of their own, unless they are names for a caller's operands.
+    # One was removed and another added: both are edits of their own, unless they are names for a caller's operands.
     return not (old.names[a] and new.names[b])
 
 
 def _subsequence(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, ours: Sequence[Slot], theirs: Sequence[Slot]
 ) -> bool:
-    """Of different lengths: True where only operands that came or went themselves are missing on either side."""
+    """Of different lengths: True where only added or removed operands are missing on either side."""
     kept_old = [slot for slot in ours if pairing.old[slot[0]] >= 0 or old.names[slot[0]]]
     kept_new = [slot for slot in theirs if pairing.new[slot[0]] >= 0 or new.names[slot[0]]]
     return len(kept_old) == len(kept_new) and all(
@@ -179,9 +179,9 @@ def _subsequence(
 
 
 def keeps_operands(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, position: int) -> bool:
-    """True where operands came to a paired instruction or went, each with an edit of its own, and the others stayed."""
-    ours = slots_of(old.computation.instructions[position])
-    theirs = slots_of(new.computation.instructions[pairing.old[position]])
+    """True where all operands of a paired instruction are kept but those that were added or removed by an edit."""
+    ours = operand_edges_of(old.computation.instructions[position])
+    theirs = operand_edges_of(new.computation.instructions[pairing.old[position]])
     kept = [slot for slot in ours if pairing.old[slot[0]] >= 0], [slot for slot in theirs if pairing.new[slot[0]] >= 0]
     return len(kept[0]) == len(kept[1]) and all(same_value(old, new, pairing, a, b) for a, b in zip(*kept, strict=True))
 
@@ -200,11 +200,11 @@ def root_changed(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> i
 # numbered alike in its result, in the parameters of its body and of its condition, and in what the body returns; so it
 # is where a loop stands in a computation of its own, which is called with the tuple.
 #
-# Where equal values came or went among them, the longest common subsequence decides, weighted by what a loop does with
-# an element.
+# Where equal values were added or removed among them, the longest common subsequence decides, weighted by what a loop
+# does with an element.
 
 Elements = Mapping[int, int]
-"""New numbers of a tuple's elements by old ones; those that came or went are in none."""
+"""New numbers of a tuple's elements by old ones; those that were added or removed are in none."""
 _ELEMENT = "get-tuple-element"
 _INDEX = "attribute:index"
 CARRIERS = frozenset(["while", "call"])
@@ -262,7 +262,7 @@ def _hands_on(side: MatchGraph, it: Instruction) -> bool:
 
 
 def of_tuple(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int, other: int) -> Elements | None:
-    """Which element of a tuple is which of its partner where operands came and went with edits of their own.
+    """Which element of a tuple is which of its partner where operands were added and removed with edits of their own.
 
     Those that stayed are the same elements. None where they are no tuples, or of other values.
     """
@@ -318,7 +318,7 @@ def match_indistinguishable(old: MatchGraph, new: MatchGraph, pairing: Instructi
         if not fits or len(it.shape.tuple_shapes) == len(other.shape.tuple_shapes):
             continue
         if of_tuple(old, new, pairing, it.operands[0], other.operands[0]) is None:
-            ours, theirs = old.slots[it.operands[0]], new.slots[other.operands[0]]
+            ours, theirs = old.operand_edges[it.operands[0]], new.operand_edges[other.operands[0]]
             elements = _in_order(old, new, pairing, held, (position, partner)) or {}
             _exchange(old, new, pairing, held, {ours[a][0]: theirs[b][0] for a, b in elements.items()})
 

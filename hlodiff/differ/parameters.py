@@ -116,7 +116,8 @@ def pair_rest(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, *, entr
 def pair_unchanged(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
     """Pair arguments of the program that the search has parted although they have one name, or one number, and type.
 
-    Where most of their users differ, removing and adding one may be the shorter script; no argument came or went.
+    Where most of their users differ, removing and adding one may be the shorter script; no argument was added or
+    removed.
     """
     ours, theirs = (
         {name: group[0] for name, group in _names(side, side.computation.parameters()).items() if len(group) == 1}
@@ -238,9 +239,12 @@ def exchange(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
 
 def _disagrees(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, user: int) -> bool:
     partner = pairing.old[user]
-    if partner < 0 or len(old.slots[user]) != len(new.slots[partner]):
+    if partner < 0 or len(old.operand_edges[user]) != len(new.operand_edges[partner]):
         return False
-    return any(pairing.old[o] != n for (o, *_), (n, *_) in zip(old.slots[user], new.slots[partner], strict=True))
+    return any(
+        pairing.old[o] != n
+        for (o, *_), (n, *_) in zip(old.operand_edges[user], new.operand_edges[partner], strict=True)
+    )
 
 
 def _explained(
@@ -254,9 +258,9 @@ def _explained(
     partners = {one: second, two: first}
     for user in {*touched[one], *touched[two]}:
         partner = pairing.old[user]
-        if partner < 0 or len(old.slots[user]) != len(new.slots[partner]):
+        if partner < 0 or len(old.operand_edges[user]) != len(new.operand_edges[partner]):
             return False
-        for (o, *_), (n, *_) in zip(old.slots[user], new.slots[partner], strict=True):
+        for (o, *_), (n, *_) in zip(old.operand_edges[user], new.operand_edges[partner], strict=True):
             if partners.get(o, pairing.old[o]) != n:
                 return False
     return True

@@ -247,7 +247,7 @@ def _edits_of(
 ) -> _Found:
     """The edits that a matching gives, the right way round."""
     tuned = ready.modules
-    if not canonical.is_mirrored:
+    if not canonical.is_reversed:
         return _compare_programs(canonical, tuned, opened, whole, limits)
     found = _compare_programs(canonical, (tuned[1], tuned[0]), (opened[1], opened[0]), (whole[1], whole[0]), limits)
     return _Found(

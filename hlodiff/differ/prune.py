@@ -8,9 +8,9 @@ is parsed for it.
 
 A computation that both texts hold, but one more often than the other (a layer of which one copy was edited), is read
 once on either side: one copy is shared by all calls of its equals, as in a program that stores equal computations once.
-No edit may stand in a shared copy: those that were edited, came, went or have another partner than the others are read
-apart, each where it stands, and the pair is compared again. So an edit has the names and lines of the copy that it is
-in, and the edits are those of the two whole programs.
+No edit may stand in a shared copy: those that were edited, added, removed or have another partner than the others are
+read apart, each where it stands, and the pair is compared again. So an edit has the names and lines of the copy that
+it is in, and the edits are those of the two whole programs.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def find_call_skeletons(
     fingerprints: Sequence[TextFingerprint],
     entries: Sequence[str],
     opened: Sequence[Mapping[str, Sequence[str]]],
-    is_narrow: bool,
+    ignores_counts: bool,
 ) -> list[CallSkeleton]:
     """Callers from the entries downwards that are the same but for what they call.
 
@@ -75,7 +75,7 @@ def find_call_skeletons(
         fingerprints: both sides, made with the same numbers.
         entries: names of the entries.
         opened: for each side the computations that are not left out, and what they call.
-        is_narrow: whether calls of equal computations are left out although one side has more of these.
+        ignores_counts: whether calls of equal computations are left out although one side has more of these.
     """
     fingerprinter = TextFingerprinter({}, False)
     found: dict[tuple[str, str], CallSkeleton] = {}
@@ -84,7 +84,7 @@ def find_call_skeletons(
         lines = fingerprinter.matching_lines(fingerprints[0], fingerprints[1], *pair)
         if lines is not None:
             elsewhere = _called_elsewhere(fingerprints, pair, opened)
-            if not is_narrow:
+            if not ignores_counts:
                 elsewhere |= _opened_keys(fingerprints, opened)
             found[pair] = _call_skeleton(fingerprints, pair, lines, elsewhere)
             waiting += [call for call in dict.fromkeys(found[pair].calls) if call not in waiting]
@@ -94,7 +94,7 @@ def find_call_skeletons(
 def _called_elsewhere(
     fingerprints: Sequence[TextFingerprint], pair: tuple[str, str], opened: Sequence[Mapping[str, Sequence[str]]]
 ) -> set[int | None]:
-    """Keys of what other opened computations call too: whether it came, went or stayed there hangs on all its calls."""
+    """Keys of what other opened computations call too: whether it was added, removed or kept, all calls decide."""
     return {
         fingerprint.keys[callee]
         for fingerprint, own, each in zip(fingerprints, pair, opened, strict=True)
@@ -214,7 +214,7 @@ class PrunedPair:
     # Sides and names of computations that are not shared.
     apart: frozenset[tuple[int, str]]
     # Whether of callers that are the same but for what they call those calls were left out that lead to equals.
-    is_narrow: bool
+    ignores_counts: bool
 
     @cached_property
     def opened(self) -> tuple[dict[int, int], dict[int, int]]:
@@ -354,7 +354,7 @@ def prune(old: Module, new: Module) -> PrunedPair | None:
     fingerprinter = TextFingerprinter({}, scheduled)
     first = fingerprinter.fingerprint(old.computations, old.entry, same)
     fingerprints = first, fingerprinter.fingerprint(new.computations, new.entry, same)
-    return _prune((old, new), fingerprints, frozenset(), is_narrow=True)
+    return _prune((old, new), fingerprints, frozenset(), ignores_counts=True)
 
 
 def _prune(
@@ -362,12 +362,12 @@ def _prune(
     fingerprints: tuple[TextFingerprint, TextFingerprint],
     but: frozenset[int],
     apart: frozenset[tuple[int, str]] = frozenset(),
-    is_narrow: bool = False,
+    ignores_counts: bool = False,
 ) -> PrunedPair:
     entries = [s.program.spans[module.entry].name for s, module in zip(fingerprints, whole, strict=True)]
     pruned_keys, opened = _prunable(fingerprints, entries, but)
     ranks = _ranks(fingerprints, pruned_keys)
-    skeletons = find_call_skeletons(fingerprints, entries, opened, is_narrow)
+    skeletons = find_call_skeletons(fingerprints, entries, opened, ignores_counts)
     has_spaces = _has_spaces(fingerprints, opened)
     # Where the callers are the same but for their calls, those calls say which copy was edited.
     told = {(side, name) for each in skeletons for call in each.calls for side, name in enumerate(call)}
@@ -397,7 +397,7 @@ def _prune(
         (first.read, second.read),
         (first.shared, second.shared),
         apart,
-        is_narrow,
+        ignores_counts,
     )
 
 
@@ -423,7 +423,8 @@ def _prunable(
 ) -> tuple[set[int], list[dict[str, list[str]]]]:
     """Keys of what is pruned, and for either side the names of what is opened, with what they call.
 
-    A computation that one side calls more often than the other may have come, gone or been edited at one of its calls.
+    A computation that one side calls more often than the other may have been added, removed or edited at one of its
+    calls.
     """
     pruned_keys = {key for key in fingerprints[0].keys.values() if key is not None and key not in but}
     pruned_keys &= {key for key in fingerprints[1].keys.values() if key is not None}

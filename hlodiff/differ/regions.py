@@ -3,8 +3,8 @@
 The shortest script pairs what it can: where `gelu` became `silu`, a multiplication by 0.044715 becomes one by 1. That
 is right for a proof and misleads a reader. So the edits of a program are the nodes of a graph, with an edge where one
 takes the value of another, where a user takes an added value in the place of a removed one, and from a call to what
-came or went with it. Its connected components are the regions. Pairs on weak evidence are marked in the edits, and a
-region in which most was added and removed is *replaced*: reports show what went and what came.
+was added or removed with it. Its connected components are the regions. Pairs on weak evidence are marked in the edits,
+and a region in which most was added and removed is *replaced*: reports show what was removed and what was added.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class _Regions:
             if self._is_replaced(region):
                 for index in region:
                     edit = self.edits[index]
-                    # A function of StableHLO that came with its call is no new place for what stood elsewhere.
+                    # A function of StableHLO that was added with its call is no new place for what stood elsewhere.
                     edit.is_weak |= edit.kind == "moved" and self.modules[0].stage == "stablehlo"
                     if edit.is_weak or edit.kind in ("added", "removed"):
                         edit.region = number
@@ -176,7 +176,7 @@ class _Regions:
                     edit.is_weak = waiting = True
 
     def _is_rebuilt(self, region: Sequence[int]) -> bool:
-        """Whether something came or went, or several operations are others that are put together in another way."""
+        """Whether something was added or removed, or several operations are others and put together in another way."""
         edits = [self.edits[n] for n in region]
         others = [{change.field for change in edit.changes} for edit in edits if edit.kind == "changed"]
         others = [fields for fields in others if "opcode" in fields]
@@ -270,10 +270,10 @@ class _Regions:
                     counts[kind] += _at(self.modules[side], place).opcode not in CARRIERS
             if edit.kind == "changed" and not edit.is_weak:
                 counts["changed"] += 1
-        gone, came = counts["removed"], counts["added"]
-        if min(gone, came) == 1 and max(gone, came) > MOST_OF_A_LINE:
+        removed, added = counts["removed"], counts["added"]
+        if min(removed, added) == 1 and max(removed, added) > MOST_OF_A_LINE:
             return False
-        return bool(gone and came) and self._is_rebuilt(region) and gone + came > 2 * counts["changed"]
+        return bool(removed and added) and self._is_rebuilt(region) and removed + added > 2 * counts["changed"]
 
 
 def _at(module: Module, place: Place) -> Instruction:
@@ -340,7 +340,7 @@ def _join(
     numbers: Mapping[tuple[Line, ...], int],
     found: list[int | None],
 ) -> None:
-    """What came or went elsewhere by the line of a replaced region belongs to it: the backward pass, another layer."""
+    """What the line of a replaced region added or removed elsewhere belongs to it: the backward pass, another layer."""
     by_side: tuple[dict[Line, int], dict[Line, int]] = ({}, {})
     for key, number in numbers.items():
         for side in (0, 1):
@@ -440,8 +440,8 @@ def replaced_regions(diff: ModuleDiff) -> tuple[Region, ...]:
     regions = []
     for _, numbers in sorted(members.items()):
         edits = [diff.reported[n] for n in numbers]
-        gone, came = (opcode_counts(edit for edit in edits if edit.kind == kind) for kind in ("removed", "added"))
-        regions.append(Region(gone, came, tuple(numbers)))
+        removed, added = (opcode_counts(edit for edit in edits if edit.kind == kind) for kind in ("removed", "added"))
+        regions.append(Region(removed, added, tuple(numbers)))
     return tuple(regions)
 
 

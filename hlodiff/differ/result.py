@@ -10,7 +10,7 @@ from hlodiff.differ.arguments import ArgumentChanges, argument_changes
 from hlodiff.differ.executed_count import ExecutedCount, UncountedLoop
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits
 from hlodiff.differ.shape_literals import Pair, element_counts
-from hlodiff.differ.uncalled import uncalled_in_words
+from hlodiff.differ.uncalled import format_uncalled
 from hlodiff.errors import DiffError
 from hlodiff.hlo.garbage import without_garbage_collection
 from hlodiff.hlo.model import Frame, Module
@@ -293,7 +293,7 @@ class ModuleDiff:
         if self.not_held:
             names = ", ".join(self.not_held)
             unknown.append(f"{names}: a proto does not hold this, so whether it is the same is not known")
-        return (*(hit.words for hit in self.limit_hits), *unknown, *uncalled_in_words(self.old, self.new))
+        return (*(hit.words for hit in self.limit_hits), *unknown, *format_uncalled(self.old, self.new))
 
     @property
     def touched(self) -> tuple[tuple[int, ...], tuple[int, ...]]:

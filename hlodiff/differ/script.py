@@ -28,13 +28,13 @@ class EditReference:
 
 @dataclass(frozen=True, slots=True)
 class OperandRewiring:
-    """One operand of a surviving instruction that reads something else, came or went.
+    """One operand of a surviving instruction that reads something else, was added or removed.
 
     Args:
         user: the new place of the instruction; -1 for what the computation returns.
-        slot: the number that the operand had, None for one that came.
-        place: the number that it has now, None for one that went.
-        reads: what it reads now, None for one that went.
+        slot: the number that the operand had, None for one that was added.
+        place: the number that it has now, None for one that was removed.
+        reads: what it reads now, None for one that was removed.
     """
 
     user: int
@@ -164,13 +164,13 @@ class InstructionPair:
         old, new: indices into the modules' computations; -1 where only one side has it.
         partners: for each old instruction its new place, -1 for none.
         calls: for each surviving caller, by its new place, what it calls now.
-        added: parameters that came with a reader, by their new places.
-        removed: parameters that went with their readers, by their old places.
-        arguments: operands of survivors that came or went with a parameter of what they call.
+        added: parameters that were added with a reader, by their new places.
+        removed: parameters that were removed with their readers, by their old places.
+        arguments: operands of survivors that were added or removed with a parameter of what they call.
         count: how many call sites lead here.
         root: the new place of the root of a computation that is new as a whole.
         elements: of tuples that loops carry, by their new places, old and new numbers of the elements that stayed where
-            others came or went.
+            others were added or removed.
         is_printed: whether nobody read either of them: no edit is in them, and they are compared as they are printed.
     """
 

@@ -1,4 +1,4 @@
-"""Which elements of two sequences are the same ones, where some came or went: the longest common subsequence."""
+"""Which elements of two sequences are the same, where some were added or removed: the longest common subsequence."""
 
 from __future__ import annotations
 

@@ -41,13 +41,13 @@ def uncalled(module: Module) -> tuple[int, ...]:
     return tuple(index for index in range(len(computations)) if index not in known)
 
 
-def uncalled_in_words(old: Module, new: Module) -> tuple[str, ...]:
+def format_uncalled(old: Module, new: Module) -> tuple[str, ...]:
     """What is to be said of computations that nothing calls and that only one of two programs has.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
         >>> entry, spare = "ENTRY e {\\n  ROOT p = f32[] parameter(0)\\n}", "s {\\n  ROOT p = f32[] parameter(0)\\n}\\n"
-        >>> uncalled_in_words(*(read_hlo("HloModule m\\n" + more + entry) for more in ("", spare)))
+        >>> format_uncalled(*(read_hlo("HloModule m\\n" + more + entry) for more in ("", spare)))
         ('1 computation that nothing calls is only in the new program (%s); it runs nowhere and is no edit',)
     """
     places = uncalled(old), uncalled(new)

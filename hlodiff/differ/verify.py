@@ -456,7 +456,7 @@ def _rearrange(
             continue
         if bound is None:
             unplaced.append((slot, value))
-        else:  # a position behind all others where the parameter is gone: the comparison sees one operand too many
+        else:  # a position behind all others where the parameter was removed: the comparison sees one operand too many
             placed[bound.get(slot, len(values) + slot)] = (slot, value)
     free = (n for n in range(len(placed) + len(unplaced)) if n not in placed)
     placed |= dict(zip(free, unplaced, strict=False))
@@ -566,7 +566,7 @@ def _compare(made: _ReplayedComputation) -> Iterator[str]:
 
 
 def _check_accounted(made: _ReplayedComputation) -> Iterator[str]:
-    """Each old instruction is kept, or else an edit removes it, or it is a parameter that went with its readers."""
+    """Each old instruction is kept, or an edit removes it, or it is a parameter that was removed with its readers."""
     removed = {step.old for step in made.steps if isinstance(step, RemoveStep)} | set(made.pair.removed)
     for place, partner in enumerate(made.pair.partners):
         if partner < 0 and place not in removed:
@@ -803,7 +803,7 @@ def _is_on_the_way(made: _ReplayedComputation, step: RemoveStep | AddStep | Arri
 
 
 def _is_bound(inner: _ReplayedComputation, wire: OperandRewiring) -> bool:
-    """Whether the operand that came or went belongs to a parameter that came or went."""
+    """Whether an added or removed operand belongs to an added or removed parameter."""
     if inner.old is None or inner.new is None:
         return False
     if wire.reads is None:

@@ -2,7 +2,7 @@
 
 `#train_step/cpu/compiled` is a program, `#train_step/cpu` its compiled program or else the StableHLO, `#train_step` the
 function. `/edit-3` after it is the third change of the list; `/edit-1a2b3c4d` is the same change wherever it stands in
-the list, also after lines and other changes came or went.
+the list, also after lines and other changes were added or removed.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from hlodiff.report.report import Report
 from hlodiff.report.rows import by_how_much
 from hlodiff.report.sections import format_cost, format_settings
 from hlodiff.report.stories import RESHARDED, compiler_stories, constant_stories, interface_stories
-from hlodiff.report.verdict import deciding, format_short
+from hlodiff.report.verdict import decisive_numbers, format_short
 from hlodiff.report.view import (
     ChangedLine,
     ChangeView,
@@ -219,7 +219,7 @@ def _numbers(verdict: Verdict, group: Sequence[TargetVerdict]) -> list[str]:
     first = group[0]
     several = sum(len(one.targets) for one in group) > 1
     words = []
-    for number in deciding(first.numbers, verdict):
+    for number in decisive_numbers(first.numbers, verdict):
         same = all(any(_same(number, other) for other in one.numbers) for one in group)
         words.append(format_short(number, first.targets[0] if several and not same else ""))
     return words

@@ -59,7 +59,7 @@ class EditGroup:
         where: the innermost line of the user's own code.
         stack: the whole call stack of the first one, innermost first, one line each.
         follows: opcodes of knock-on edits with their counts, most frequent first.
-        cost: on the old and the new side, with the knock-on edits that came or went with what came or went.
+        cost: on the old and the new side, with the knock-on edits of what was added or removed.
         weight: what a reviewer wants to see first is 0.
         group: equal for edit groups that a digest merges: kind, opcode and names of the changed fields.
         edits: (number of the program, index of the edit) for each edit that has no cause.
@@ -154,7 +154,7 @@ def grouped(
 
 
 def _whole(member: GroupMember, stage: str) -> list[Edit]:
-    """An edit, and of a fusion what came or went in it: which of it is a fusion, the compiler decides."""
+    """An edit, and of a fusion what was added or removed in it: which of it is a fusion, the compiler decides."""
     along = [edit for edit in member.followers if edit.kind == member.edit.kind] if stage == "compiled" else []
     return [member.edit, *(replace(edit, cause=None) for edit in along)]
 
@@ -190,7 +190,7 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "", pack
         edits.sort(key=lambda edit: (edit.kind != "added", weight_of(edit)))
     followers = [edit for member in members for edit in member.followers]
     first = edits[0]
-    # What came or went with it is part of it. What only takes another shape costs something of its own.
+    # What was added or removed with it is part of it. What only takes another shape costs something of its own.
     # Of what was replaced both sides are: a pair that is reported as removed and added follows from one of them.
     kinds = ("removed", "added") if key[1:2] == (REPLACED,) else () if first.kind == "changed" else (first.kind,)
     along = [edit for edit in followers if edit.kind in kinds]

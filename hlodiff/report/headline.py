@@ -243,7 +243,7 @@ def _host_calls(diff: ModuleDiff) -> Iterator[str]:
 
 
 def _constraints(diff: ModuleDiff, metrics: Metrics) -> Iterator[str]:
-    """Constraints of the text; where loops came or went, a count of the text says nothing of a run."""
+    """Constraints of the text; where loops were added or removed, a count of the text says nothing of a run."""
     loops = metrics.get("loops", (0, 0))
     for name, words in (("sdy.sharding_constraint", "sharding constraint"), ("sdy.reshard", "reshard")):
         old, new = diff.op_counts.get(name, (0, 0))

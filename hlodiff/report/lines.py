@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~:$])")
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _NUMBERED = {ord(c): f"&#{ord(c)};" for c in "&<>@`*_[]\\\"'"}
-# Forges look for people, issues, addresses and further things of theirs in what Markdown has become, where an escape is
+# Code hosts look for people, issues, addresses and more in what Markdown has become, where an escape is
 # gone: a zero-width space behind the sign keeps it from notifying and linking.
 _LINKS = re.compile(r"(@|[#!~$&](?=[\w\"'])|/(?=/)|www(?=\.)|G[HL](?=-))", re.IGNORECASE)
 # GitLab's milestones and alerts: it honours a backslash, which keeps `%add.3` a name that can be copied.

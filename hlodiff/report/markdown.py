@@ -12,7 +12,7 @@ from hlodiff.report.lines import bold, clip, code, escape_html, escape_markdown,
 from hlodiff.report.markdown_functions import ROW_WORDS, SIGNS, function_fold, verdict_table
 from hlodiff.report.programs import MORE, MOST_NAMES
 from hlodiff.report.report import Report
-from hlodiff.report.rows import MOST_ROWS, by_how_much, is_in_words
+from hlodiff.report.rows import MOST_ROWS, by_how_much, is_expression
 from hlodiff.report.sections import COSTS, toolchain_by_kind
 from hlodiff.report.timings import timing_rows
 from hlodiff.report.totals import format_totals
@@ -200,7 +200,7 @@ def _numbers(program: ProgramView | None) -> list[str]:
     lines = ["| | before | after | |", "| --- | ---: | ---: | ---: |"]
     for number in program.numbers:
         old, new = format_sides(number.old, number.new, FORMATS[number.unit])
-        if is_in_words(number):
+        if is_expression(number):
             old, new = (escape_markdown(printable(words)) for words in (number.old_words, number.new_words))
         if number.old_bytes or number.new_bytes:
             sizes = format_sides(number.old_bytes, number.new_bytes, format_bytes)

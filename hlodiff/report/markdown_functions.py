@@ -9,7 +9,7 @@ from hlodiff.report.addresses import fragment, program_address
 from hlodiff.report.functions import VerdictRow, format_beside, format_listed
 from hlodiff.report.lines import clip, code, escape_html, escape_markdown, printable
 from hlodiff.report.programs import MORE
-from hlodiff.report.rows import by_how_much, is_in_words
+from hlodiff.report.rows import by_how_much, is_expression
 from hlodiff.report.view import ChangedLine, ChangeView, FunctionView, Number, ProgramView, ReportView, StageView
 from hlodiff.report.wording import FORMATS, format_bytes, format_sides, format_targets, many
 
@@ -171,7 +171,7 @@ def _numbers(function: FunctionView) -> list[str]:
 
 def _sides(number: Number) -> tuple[str, str]:
     old, new = format_sides(number.old, number.new, FORMATS[number.unit])
-    if is_in_words(number):
+    if is_expression(number):
         old, new = (escape_markdown(printable(words)) for words in (number.old_words, number.new_words))
     if number.old_bytes or number.new_bytes:
         sizes = format_sides(number.old_bytes, number.new_bytes, format_bytes)

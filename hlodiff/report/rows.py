@@ -90,11 +90,11 @@ def _families(program: ProgramComparison) -> Iterator[tuple[str, str, Unit, str]
 _IN_WORDS = re.compile(r"(?:at (?:least|most) )?\d")
 
 
-def is_in_words(number: Number) -> bool:
+def is_expression(number: Number) -> bool:
     """Whether a side is a range or per turn of a loop; words that begin with no number are those of a forged result.
 
     Example:
-        >>> is_in_words(Number("copies", 4, 2, old_words="4", new_words="2 + 1 per turn of the loop at model.py:3"))
+        >>> is_expression(Number("copies", 4, 2, old_words="4", new_words="2 + 1 per turn of the loop at model.py:3"))
         True
     """
     return all(_IN_WORDS.match(words) for words in (number.old_words, number.new_words))
@@ -108,7 +108,7 @@ def format_number(number: Number) -> str:
         '0 -> 2 (24.0 KiB)'
     """
     words = format_arrow(number.old, number.new, FORMATS[number.unit])
-    if is_in_words(number):
+    if is_expression(number):
         words = printable(format_pair(number.old_words, number.new_words))
     if number.old_bytes or number.new_bytes:
         sizes = [

@@ -188,11 +188,11 @@ def verdict_of(numbers: Iterable[Number], doubtful: bool = False) -> Verdict:
     return "better" if better > worse else "worse"
 
 
-def deciding(numbers: Sequence[Number], verdict: Verdict, most: int = 2) -> tuple[Number, ...]:
+def decisive_numbers(numbers: Sequence[Number], verdict: Verdict, most: int = 2) -> tuple[Number, ...]:
     """The numbers that decide a verdict, most important first; of a mixed one the first of each side.
 
     Example:
-        >>> [number.name for number in deciding([Number("flops", 8, 9, mark="worse", rank=1)], "worse")]
+        >>> [number.name for number in decisive_numbers([Number("flops", 8, 9, mark="worse", rank=1)], "worse")]
         ['flops']
     """
     ranked = sorted((one for one in numbers if one.relevant and one.mark), key=lambda one: -one.rank)

@@ -195,7 +195,7 @@ def _pairs(canonical: CanonicalDiff) -> Iterator[tuple[Place, Place]]:
     for pair in every_pair(old, new, canonical.found.pairs):
         for position, partner in partners_of(old, new, pair).items():
             places = ((pair.old, position), (pair.new, partner))
-            yield (places[1], places[0]) if canonical.is_mirrored else places
+            yield (places[1], places[0]) if canonical.is_reversed else places
 
 
 class _PlacesAsRead:

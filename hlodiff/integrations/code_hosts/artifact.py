@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 
-from hlodiff.errors import ForgeError
+from hlodiff.errors import CodeHostError
 
 LARGEST = 64 * 1024**2  # bytes, of the zip file and of the result in it; `hlodiff diff` reads no more either
 RESULT, NUMBER = "hlodiff.json", "pull-request"
@@ -40,40 +40,40 @@ def read_artifact(content: bytes, where: str) -> UploadedArtifact:
         what it holds.
 
     Raises:
-        ForgeError: it is damaged, has too many files or a file too large, or names one twice.
+        CodeHostError: it is damaged, has too many files or a file too large, or names one twice.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             members = packed.infolist()
             if len(members) > _MOST_FILES:
-                raise ForgeError(f"holds {len(members):,} files; {_MOST_FILES:,} are the most", where=where)
+                raise CodeHostError(f"holds {len(members):,} files; {_MOST_FILES:,} are the most", where=where)
             result = _member(packed, members, RESULT, LARGEST, where)
             number = _member(packed, members, NUMBER, 64, where)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
-        raise ForgeError(f"cannot be read: {error}", where=where) from None
+        raise CodeHostError(f"cannot be read: {error}", where=where) from None
     return UploadedArtifact(result, _number(number, where))
 
 
 def _member(packed: zipfile.ZipFile, members: list[zipfile.ZipInfo], name: str, limit: int, where: str) -> str | None:
     found = [one for one in members if one.filename == name]
     if len(found) > 1:
-        raise ForgeError(f"names {name} {len(found)} times", where=where)
+        raise CodeHostError(f"names {name} {len(found)} times", where=where)
     if not found:
         return None
     # The size in the zip file is untrusted too.
     with packed.open(found[0]) as stream:
         content = stream.read(limit + 1)
     if len(content) > limit:
-        raise ForgeError(f"{name} is larger than {limit:,} bytes", where=where)
+        raise CodeHostError(f"{name} is larger than {limit:,} bytes", where=where)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
-        raise ForgeError(f"{name} is not UTF-8 text", where=where) from None
+        raise CodeHostError(f"{name} is not UTF-8 text", where=where) from None
 
 
 def _number(text: str | None, where: str) -> int | None:
     if text is None or not text.strip():
         return None
     if not _NUMBER.fullmatch(text.strip()):
-        raise ForgeError(f"{NUMBER} holds no number", where=where)
+        raise CodeHostError(f"{NUMBER} holds no number", where=where)
     return int(text)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from hlodiff.errors import ForgeError, UsageError
+from hlodiff.errors import CodeHostError, UsageError
 from hlodiff.integrations.code_hosts.artifact import LARGEST, UploadedArtifact, read_artifact
 from hlodiff.integrations.code_hosts.http_client import HttpClient
 from hlodiff.integrations.code_hosts.post_comment import PostedComment
@@ -114,7 +114,7 @@ def pull_request_of(client: HttpClient, run: TriggerEvent, claimed: int | None, 
         its comments; None where there is none any more: closed, or pushed to since.
 
     Raises:
-        ForgeError: the artifact claims a pull request that the run was not about, or several fit and it names none.
+        CodeHostError: the artifact claims a pull request that the run was not about, or several fit and it names none.
     """
     if not run.head or not run.branch:
         return None
@@ -126,10 +126,10 @@ def pull_request_of(client: HttpClient, run: TriggerEvent, claimed: int | None, 
         if isinstance(one, Mapping) and _is_about(one, run)
     ]
     if claimed is None and len(found) > 1:
-        raise ForgeError(f"fits pull requests {found}, and the artifact names none", where=f"run {run.run}")
+        raise CodeHostError(f"fits pull requests {found}, and the artifact names none", where=f"run {run.run}")
     if claimed is not None and found and claimed not in found:
         what = f"the artifact names pull request {claimed}, and the run was about {found[0]}"
-        raise ForgeError(f"{what}: nothing is posted", where=f"run {run.run}")
+        raise CodeHostError(f"{what}: nothing is posted", where=f"run {run.run}")
     return GitHubRequest(client, run.repository, claimed or found[0], author) if found else None
 
 
@@ -155,7 +155,7 @@ def uploaded(client: HttpClient, run: TriggerEvent, name: str) -> UploadedArtifa
         what it holds; None where there is no such artifact.
 
     Raises:
-        ForgeError: it is too large or cannot be read.
+        CodeHostError: it is too large or cannot be read.
     """
     path = f"/repos/{run.repository}/actions"
     answer = client.request("GET", f"{path}/runs/{run.run}/artifacts", None, {"name": name, "per_page": 100})
@@ -168,7 +168,7 @@ def uploaded(client: HttpClient, run: TriggerEvent, name: str) -> UploadedArtifa
     newest = max(fitting, key=lambda one: _count(one, "id"))
     where = f"artifact {name} of run {run.run}"
     if _count(newest, "size_in_bytes") > LARGEST:
-        raise ForgeError(f"is larger than {LARGEST // 1024**2} MiB", where=where)
+        raise CodeHostError(f"is larger than {LARGEST // 1024**2} MiB", where=where)
     return read_artifact(client.download(f"{path}/artifacts/{_count(newest, 'id')}/zip", LARGEST), where)
 
 
@@ -187,12 +187,12 @@ def _table(value: Any, name: str) -> Mapping[str, Any]:
 def _text(table: Mapping[str, Any], name: str, form: re.Pattern[str]) -> str:
     value = table.get(name)
     if not isinstance(value, str) or not form.fullmatch(value):
-        raise ForgeError(f"`{name}` is not what GitHub writes there", where="the event")
+        raise CodeHostError(f"`{name}` is not what GitHub writes there", where="the event")
     return quote(value, safe="/")
 
 
 def _count(table: Mapping[str, Any], name: str) -> int:
     value = table.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        raise ForgeError(f"`{name}` is no number", where="GitHub's answer")
+        raise CodeHostError(f"`{name}` is no number", where="GitHub's answer")
     return value

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hlodiff.errors import ForgeError, UsageError
+from hlodiff.errors import CodeHostError, UsageError
 from hlodiff.integrations.code_hosts.http_client import HttpClient
 from hlodiff.integrations.code_hosts.post_comment import PostedComment
 
@@ -41,7 +41,7 @@ class GitLabRequest:
         user = self.client.request("GET", "/user")
         me = user.get("id") if isinstance(user, Mapping) else None
         if not isinstance(me, int):
-            raise ForgeError("does not say whose token this is", where="GET /user")
+            raise CodeHostError("does not say whose token this is", where="GET /user")
         notes = [note for note in self.client.pages(self._path, {"sort": "asc"}) if isinstance(note, Mapping)]
         return [PostedComment(int(note["id"]), str(note.get("body") or "")) for note in notes if _author(note) == me]
 

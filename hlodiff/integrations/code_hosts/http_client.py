@@ -11,7 +11,7 @@ from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from hlodiff.errors import ForgeError
+from hlodiff.errors import CodeHostError
 
 _LARGEST_ANSWER = 16 * 1024**2  # bytes; a page of 100 comments of full length has 7 MiB
 _PATIENCE = 60  # seconds
@@ -59,26 +59,26 @@ class HttpClient:
             the answer.
 
         Raises:
-            ForgeError: there is none, or one that is no JSON or too large.
+            CodeHostError: there is none, or one that is no JSON or too large.
         """
         address = f"{self.base}{path}" + (f"?{urlencode(query)}" if query else "")
         content = self._read(self._open(method, address, dict(self.headers), body), _LARGEST_ANSWER, path)
         try:
             return json.loads(content)
         except (ValueError, RecursionError):
-            raise ForgeError("did not answer with JSON", where=f"{method} {path}", hint=self.refused) from None
+            raise CodeHostError("did not answer with JSON", where=f"{method} {path}", hint=self.refused) from None
 
     def pages(self, path: str, query: Mapping[str, str | int] | None = None) -> list[Any]:
         """A list that comes in pages of 100; the first 5,000.
 
         Raises:
-            ForgeError: as for `request`, or the answer is no list.
+            CodeHostError: as for `request`, or the answer is no list.
         """
         found: list[Any] = []
         for page in range(1, _PAGES + 1):
             answer = self.request("GET", path, None, {**(query or {}), "per_page": _PER_PAGE, "page": page})
             if not isinstance(answer, list):
-                raise ForgeError("did not answer with a list", where=f"GET {path}")
+                raise CodeHostError("did not answer with a list", where=f"GET {path}")
             found += answer
             if len(answer) < _PER_PAGE:
                 break
@@ -92,14 +92,14 @@ class HttpClient:
             limit: the most bytes that are read.
 
         Raises:
-            ForgeError: it is missing or larger, or its address cannot be trusted.
+            CodeHostError: it is missing or larger, or its address cannot be trusted.
         """
         address = f"{self.base}{path}"
         response = self._open("GET", address, dict(self.headers), None, moved=True)
         if isinstance(response, str):
             target = urlsplit(urljoin(address, response))
             if target.scheme not in ("https", urlsplit(self.base).scheme) or not target.hostname:
-                raise ForgeError("is moved to an address that is not https", where=f"GET {path}")
+                raise CodeHostError("is moved to an address that is not https", where=f"GET {path}")
             response = self._open("GET", target.geturl(), {}, None)
         return self._read(response, limit, path)
 
@@ -118,17 +118,17 @@ class HttpClient:
                 if moved and error.code in (301, 302, 303, 307, 308) and error.headers["Location"]:
                     return str(error.headers["Location"])
                 hint = self.refused if error.code in (401, 403, 404) else ""
-                raise ForgeError(f"answered {error.code} {error.reason}", where=shown, hint=hint) from None
+                raise CodeHostError(f"answered {error.code} {error.reason}", where=shown, hint=hint) from None
         except (OSError, HTTPException, ValueError) as error:
             reason = getattr(error, "reason", error)
-            raise ForgeError(f"cannot be reached: {reason}", where=shown) from None
+            raise CodeHostError(f"cannot be reached: {reason}", where=shown) from None
 
     def _read(self, response: Any, limit: int, path: str) -> bytes:
         try:
             with response:
                 content = bytes(response.read(limit + 1))
         except (OSError, HTTPException) as error:
-            raise ForgeError(f"broke off: {error}", where=path) from None
+            raise CodeHostError(f"broke off: {error}", where=path) from None
         if len(content) > limit:
-            raise ForgeError(f"is larger than {limit // 1024**2} MiB", where=path)
+            raise CodeHostError(f"is larger than {limit // 1024**2} MiB", where=path)
         return content

@@ -46,7 +46,7 @@ def comment_task(result: Path | None, artifact: str, author: str, variables: Map
 
     Raises:
         UsageError: this is no such job, or a variable, token or file is missing.
-        ForgeError: the code host does not answer as expected.
+        CodeHostError: the code host does not answer as expected.
     """
     job = _Job(variables)
     return job.gitlab(result) if variables.get("GITLAB_CI") else job.github(result, artifact, author)

@@ -71,7 +71,7 @@ def post(comments: Comments, body: str, quiet: bool, write: bool = True) -> Act:
         what was done.
 
     Raises:
-        ForgeError: the code host refuses.
+        CodeHostError: the code host refuses.
     """
     found = next((one for one in comments.mine() if _first(one.body) == _first(body)), None)
     if found is None:
