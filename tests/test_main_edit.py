@@ -7,7 +7,7 @@ import pytest
 import hlodiff
 from hlodiff.report.grouping import EditGroup
 from hlodiff.report.main_edit import main_edit
-from hlodiff.report.stories import buffer_stories
+from hlodiff.report.sentences import buffer_sentences
 from hlodiff.report.view import ChangedLine
 
 ALIASED = """HloModule m, input_output_alias={ {}: (0, {}, may-alias) }
@@ -71,11 +71,11 @@ def test_what_a_verdict_says_is_not_said_again() -> None:
 
 def test_temp_that_grew_by_a_donated_argument() -> None:
     found = hlodiff.diff(hlodiff.read_text(ALIASED), hlodiff.read_text(ALIASED.replace("negate", "tanh")))
-    grown = list(buffer_stories(found, {"memory.temp": (196, 196 + 16384)}))
+    grown = list(buffer_sentences(found, {"memory.temp": (196, 196 + 16384)}))
     assert grown == ["temp grew by the size of the donated argument x (16.0 KiB)"]
-    assert not list(buffer_stories(found, {"memory.temp": (196, 196 + 3 * 16384)}))
+    assert not list(buffer_sentences(found, {"memory.temp": (196, 196 + 3 * 16384)}))
     # Where temporary memory holds much else, it is one of many things of that size.
-    assert not list(buffer_stories(found, {"memory.temp": (10**6, 10**6 + 16384)}))
+    assert not list(buffer_sentences(found, {"memory.temp": (10**6, 10**6 + 16384)}))
     bare = ALIASED.replace(", input_output_alias={ {}: (0, {}, may-alias) }", "")
     kept = hlodiff.diff(hlodiff.read_text(bare), hlodiff.read_text(bare.replace("negate", "tanh")))
-    assert not list(buffer_stories(kept, {"memory.temp": (196, 196 + 16384)}))
+    assert not list(buffer_sentences(kept, {"memory.temp": (196, 196 + 16384)}))

@@ -9,8 +9,8 @@ from hlodiff.differ import FrameTree
 from hlodiff.differ.program_analysis import analyze_program, computed_twice, loops, lowered_again, tables
 from hlodiff.differ.repeats import repeats
 from hlodiff.hlo import Module
-from hlodiff.report.headline import format_unrolled
 from hlodiff.report.program_analysis import analysis_notes, listed, program_analysis_json
+from hlodiff.report.sentences import format_unrolled
 from hlodiff.snapshots import numbered, restored
 
 V, S = "tensor<4xf32>", "tensor<i32>"

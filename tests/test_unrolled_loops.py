@@ -18,7 +18,7 @@ import pytest
 import hlodiff
 from hlodiff.hlo import Module
 from hlodiff.inspect.reasons import to_mend
-from hlodiff.report.headline import format_unrolled
+from hlodiff.report.sentences import format_unrolled
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = """\

@@ -54,7 +54,7 @@ def loops_of(module: Module) -> Counter[_Path]:
         Counter()
     """
     found: Counter[_Path] = Counter()
-    if not module.computations:
+    if not any(_whiles(module)):
         return found
     around: dict[int, Counter[_Path]] = {module.entry: Counter({(): 1})}
     known = trip_counts(module)

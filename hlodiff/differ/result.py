@@ -245,6 +245,8 @@ class ModuleDiff:
         reported_from: for each of them the index in `edits`.
         write_script: writes the script of a difference from the matches that `diff` kept.
         not_held: header attributes that the file of one side cannot hold and the other one has.
+        contents: the kinds, opcodes and changed fields of the reported edits: what a program does not hold here, no
+            sentence has to be looked for.
     """
 
     old: Module
@@ -265,6 +267,7 @@ class ModuleDiff:
     reported_from: tuple[int, ...] = ()
     write_script: Callable[[ModuleDiff], EditScript] | None = field(default=None, repr=False, compare=False)
     not_held: tuple[str, ...] = ()
+    contents: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
     _arguments: ArgumentChanges | None = field(default=None, init=False, repr=False, compare=False)
     _element_counts: tuple[Pair, ...] | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -272,6 +275,9 @@ class ModuleDiff:
         if self.edits and not self.reported:
             object.__setattr__(self, "reported", self.edits)
             object.__setattr__(self, "reported_from", tuple(range(len(self.edits))))
+        sites = (site for edit in self.reported for pair in edit.sites for site in pair if site is not None)
+        words = [edit.kind for edit in self.reported] + [name for edit in self.reported for name in edit.fields]
+        object.__setattr__(self, "contents", frozenset([*words, *(site.opcode for site in sites)]))
 
     def __str__(self) -> str:
         """The short report, as `hlodiff diff` prints it."""

@@ -19,14 +19,20 @@ from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.metadata import own_frames, portable_file, shown_file
 from hlodiff.hlo.model import Frame
 from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
-from hlodiff.report.headline import headline, stories_of
+from hlodiff.report.headline import headline
 from hlodiff.report.line_edits import FileEdits, LineEdit, only_edit
 from hlodiff.report.main_edit import main_edit
 from hlodiff.report.programs import ProgramText, ReportTexts, differs
 from hlodiff.report.report import Report
 from hlodiff.report.rows import by_how_much
 from hlodiff.report.sections import format_cost, format_settings
-from hlodiff.report.stories import RESHARDED, compiler_stories, constant_stories, interface_stories
+from hlodiff.report.sentences import (
+    RESHARDED,
+    compiler_sentences,
+    constant_sentences,
+    interface_sentences,
+    sentences_of,
+)
 from hlodiff.report.verdict import decisive_numbers, format_short
 from hlodiff.report.view import (
     ChangedLine,
@@ -416,7 +422,7 @@ def _sentences(text: ProgramText, report: Report) -> list[str]:
         return []
     if program.diff.identical:
         return [headline(program, packages=report.packages)] if differs(program) else []
-    return list(stories_of(program))[:_MOST_SENTENCES]
+    return list(sentences_of(program))[:_MOST_SENTENCES]
 
 
 # --- lines of Python -------------------------------------------------------------------------------------------------
@@ -672,21 +678,21 @@ def _interface(own: Iterable[ProgramText], report: Report) -> str:
     written = (
         report.programs[number].diff for text in own if text.stage == "stablehlo" for number in text.programs[:1]
     )
-    return next((words for diff in written if diff for words in interface_stories(diff)), "")
+    return next((words for diff in written if diff for words in interface_sentences(diff)), "")
 
 
 def _by_compiler(own: Iterable[ProgramText], report: Report) -> str:
     """What the compiler decided in another way, where it alone changed the program: no number says so."""
     programs = (report.programs[number] for text in own for number in text.programs[:1])
     diffs = (program.diff for program in programs if program.by_compiler)
-    return next((words for diff in diffs if diff for words in compiler_stories(diff)), "")
+    return next((words for diff in diffs if diff for words in compiler_sentences(diff)), "")
 
 
 def _large_constants(own: Iterable[ProgramText], report: Report, said: str) -> str:
     """Large constants that were added: no number of the compiled program says that they are part of it now."""
     texts = sorted(own, key=lambda text: text.stage != "stablehlo")
     diffs = [report.programs[number].diff for text in texts for number in text.programs[:1]]
-    words = next((words for diff in diffs if diff for words in constant_stories(diff)), "")
+    words = next((words for diff in diffs if diff for words in constant_sentences(diff)), "")
     return "" if words in said else words
 
 

@@ -28,13 +28,13 @@ _BUFFER = "a buffer is written"
 
 
 def main_edit(
-    sentence: str, stories: Sequence[str], lines: Sequence[ChangedLine], edit_groups: Sequence[EditGroup]
+    sentence: str, sentences: Sequence[str], lines: Sequence[ChangedLine], edit_groups: Sequence[EditGroup]
 ) -> str:
     """What happened, in at most 80 characters; "" where no single change explains it.
 
     Args:
         sentence: the verdict; what it says already is not said again.
-        stories: sentences about the stage that was written, or else about the compiled one.
+        sentences: sentences about the stage that was written, or else about the compiled one.
         lines: of Python that changes of that stage come from.
         edit_groups: the changes of that stage.
 
@@ -48,7 +48,7 @@ def main_edit(
     """
     if _BUFFER in sentence:  # that is what happened
         return ""
-    causes = [words for words in stories if not _FOLLOWS.match(words)]
+    causes = [words for words in sentences if not _FOLLOWS.match(words)]
     words = (
         _names(lines)
         or next(iter(causes), "")
@@ -56,7 +56,7 @@ def main_edit(
         or _replaced(edit_groups)
         or _operations(edit_groups, sentence)
         or _field(edit_groups)
-        or next(iter(stories), "")
+        or next(iter(sentences), "")
     )
     return words if len(words) <= _MOST and words not in sentence else ""
 

@@ -16,7 +16,7 @@ from hlodiff.report.markdown import numbers_table, to_markdown
 from hlodiff.report.markdown_functions import SIGNS, verdict_words
 from hlodiff.report.report import Report
 from hlodiff.report.rows import key_numbers
-from hlodiff.report.stories import reordered_write
+from hlodiff.report.sentences import reordered_write
 from hlodiff.report.text import number_lines, to_terminal, written_lines
 from hlodiff.report.verdict import MARKS, both_sides, judged, verdict_of
 from hlodiff.report.view import Number, Verdict

@@ -30,7 +30,7 @@ from hlodiff.report.programs import (
 from hlodiff.report.report import Report
 from hlodiff.report.rows import key_numbers
 from hlodiff.report.sections import format_causes
-from hlodiff.report.stories import reordered_write
+from hlodiff.report.sentences import reordered_write
 from hlodiff.report.totals import format_checked
 from hlodiff.report.verdict import judged, verdict_of
 from hlodiff.report.view import (

@@ -1,16 +1,19 @@
-"""What happened, in JAX's words: rematerialisation, another random number generator, weights that became constants."""
+"""Sentences about what happened to a program: its arguments, results, constants, loops, memories and element types."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Concatenate, ParamSpec
 
 from hlodiff.differ.arguments import path_of
 from hlodiff.differ.classify import is_argument
+from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import UNKNOWN, loops_of
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
+from hlodiff.differ.moves import relocations
 from hlodiff.differ.placement import donations, format_partition
 from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
@@ -18,7 +21,7 @@ from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED
-from hlodiff.report.wording import format_bytes, format_pair, many, place
+from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many, place
 
 _REMATERIALISED = "rematted_computation"
 _THREEFRY, _RNG = "threefry2x32", "rng_bit_generator"
@@ -35,7 +38,25 @@ _MOST_TYPES = 2
 _PARTS = re.compile(r"\[(?:'[^']*'|\"[^\"]*\"|[^\]])*\]|\.?[^.\[]+")
 
 
-def stories(diff: ModuleDiff, packages: Sequence[str] = ()) -> Iterator[str]:
+Metrics = Mapping[str, tuple[float, float]]
+_P = ParamSpec("_P")
+_Writer = Callable[Concatenate[ModuleDiff, _P], Iterator[str]]
+
+
+def _about(*words: str) -> Callable[[_Writer[_P]], _Writer[_P]]:
+    """Says what a sentence is about: without an edit of such a kind, opcode or changed field it is not looked for."""
+    needed = frozenset(words)
+
+    def limit(write: _Writer[_P]) -> _Writer[_P]:
+        def limited(diff: ModuleDiff, /, *args: _P.args, **kwargs: _P.kwargs) -> Iterator[str]:
+            return iter(()) if needed.isdisjoint(diff.contents) else write(diff, *args, **kwargs)
+
+        return limited
+
+    return limit
+
+
+def what_happened(diff: ModuleDiff, packages: Sequence[str] = ()) -> Iterator[str]:
     """Sentences about what happened, most important first, without markup.
 
     Args:
@@ -43,7 +64,7 @@ def stories(diff: ModuleDiff, packages: Sequence[str] = ()) -> Iterator[str]:
         packages: libraries whose own line is named, see `shown_place`.
 
     Example:
-        >>> list(stories(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
+        >>> list(what_happened(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
         []
     """
     yield from _arguments(diff)
@@ -58,10 +79,31 @@ def stories(diff: ModuleDiff, packages: Sequence[str] = ()) -> Iterator[str]:
     yield from _written_buffers(diff, packages)
 
 
+def sentences_of(program: ProgramComparison) -> Iterator[str]:
+    """What happened to a changed program, most important first, without what numbers and lists of changes say.
+
+    Example:
+        >>> list(sentences_of(ProgramComparison("f", "cpu", "compiled", "identical")))
+        []
+    """
+    diff = program.diff
+    if diff is None:
+        return
+    metrics = program.metrics()
+    yield from format_unrolled(diff)
+    yield from what_happened(diff)
+    yield from buffer_sentences(diff, metrics)
+    yield from moved_work(diff)
+    yield from constraint_counts(diff, metrics)
+    yield from other_element_types(diff)
+
+
 def _arguments(diff: ModuleDiff) -> Iterator[str]:
     """Arguments that are new, gone or of another type, by their paths; one sentence."""
     found = diff.arguments
-    became_constants = set(_replaced_by_constants(diff))
+    if not (found.added or found.removed or found.retyped or found.reordered or "parameter" in diff.contents):
+        return
+    became_constants = set(_replaced_by_constants(diff)) if "constant" in diff.contents else set()
     added, removed = list(found.added), [path for path in found.removed if path not in became_constants]
     if not (found.are_named or found.added or found.removed):
         (added, unnamed_added), (removed, unnamed_removed) = _edited_arguments(diff)
@@ -87,6 +129,7 @@ def _arguments(diff: ModuleDiff) -> Iterator[str]:
         yield "; ".join(words)
 
 
+@_about("shape", "element_type", "operands", "attribute:root", "added", "removed", "moved")
 def _results(diff: ModuleDiff) -> Iterator[str]:
     """Results of another type; where arguments are of another type too, it follows from them."""
     modules = diff.old, diff.new
@@ -114,11 +157,11 @@ def _result_types(module: Module) -> list[str]:
     return [f"{leaf.element_type}[{','.join(map(str, leaf.dimensions))}]" for leaf in module.result_shapes()]
 
 
-def interface_stories(diff: ModuleDiff) -> Iterator[str]:
+def interface_sentences(diff: ModuleDiff) -> Iterator[str]:
     """Sentences about arguments that both programs have: of another type, sharded differently, donated or not.
 
     Example:
-        >>> list(interface_stories(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
+        >>> list(interface_sentences(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
         []
     """
     if diff.arguments.retyped:
@@ -127,16 +170,17 @@ def interface_stories(diff: ModuleDiff) -> Iterator[str]:
     yield from _donations(diff)
 
 
-def constant_stories(diff: ModuleDiff) -> Iterator[str]:
+def constant_sentences(diff: ModuleDiff) -> Iterator[str]:
     """The sentence about large constants that were added, without the line, which a headline says by itself.
 
     Example:
-        >>> list(constant_stories(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
+        >>> list(constant_sentences(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
         []
     """
     yield from _constants(diff, with_place=False)
 
 
+@_about("sharding")
 def _resharded(diff: ModuleDiff) -> Iterator[str]:
     """Arguments that are sharded differently; where that shows as another shape on each device, that is said."""
     if diff.old.stage == "compiled" and diff.arguments.retyped:
@@ -196,6 +240,7 @@ def _edited_arguments(diff: ModuleDiff) -> tuple[tuple[list[str], int], tuple[li
 _UNUSED = "still donated, but no output uses the memory now"
 
 
+@_about("alias")
 def _donations(diff: ModuleDiff) -> Iterator[str]:
     changed = [(edit, edit.changes[0]) for edit in diff.reported if edit.changes and edit.changes[0].field == "alias"]
     lost = [edit for edit, change in changed if change.new in NOT_DONATED]
@@ -337,6 +382,7 @@ def _is_rematerialised(it: Instruction) -> bool:
     return _REMATERIALISED in it.op_name
 
 
+@_about("added", "removed", "moved", "opcode")
 def _generators(diff: ModuleDiff) -> Iterator[str]:
     """Another implementation of random numbers; keys may still be split with the other one."""
     old, new = (_generators_of(module) for module in (diff.old, diff.new))
@@ -360,6 +406,7 @@ def _generators_of(module: Module) -> set[str]:
     return found
 
 
+@_about("constant")
 def _constants(diff: ModuleDiff, packages: Sequence[str] = (), with_place: bool = True) -> Iterator[str]:
     """Large constants that were added, what they replace, and the arguments of their shapes that were removed."""
     size, count, old_size, old_count = 0, 0, 0, 0
@@ -413,11 +460,12 @@ def _arguments_of(diff: ModuleDiff, types: Collection[_Type]) -> list[str]:
     return [path for it in chosen if (path := path_of(it)) in removed]
 
 
-def compiler_stories(diff: ModuleDiff) -> Iterator[str]:
+@_about("backend_config", f"attribute:{ORDER}")
+def compiler_sentences(diff: ModuleDiff) -> Iterator[str]:
     """Sentences about what a compiler decides and no number says: what runs a fusion, and the order of branches.
 
     Example:
-        >>> list(compiler_stories(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
+        >>> list(compiler_sentences(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
         []
     """
     emitters: Counter[str] = Counter()
@@ -435,7 +483,7 @@ def compiler_stories(diff: ModuleDiff) -> Iterator[str]:
         yield f"the branches of {many(reordered, 'conditional')} are in another order"
 
 
-def buffer_stories(diff: ModuleDiff, metrics: Mapping[str, tuple[float, float]]) -> Iterator[str]:
+def buffer_sentences(diff: ModuleDiff, metrics: Mapping[str, tuple[float, float]]) -> Iterator[str]:
     """The sentence about an argument that is donated on both sides and has a second buffer now, or no longer.
 
     Temporary memory that grows or shrinks by the size of such an argument is a buffer beside its own.
@@ -445,7 +493,7 @@ def buffer_stories(diff: ModuleDiff, metrics: Mapping[str, tuple[float, float]])
         metrics: of both, old and new; bytes.
 
     Example:
-        >>> list(buffer_stories(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)), {}))
+        >>> list(buffer_sentences(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)), {}))
         []
     """
     old, new = metrics.get("memory.temp", (0, 0))
@@ -467,6 +515,7 @@ def buffer_stories(diff: ModuleDiff, metrics: Mapping[str, tuple[float, float]])
         yield f"temp {way} by the size of the donated argument {name} ({format_bytes(it.shape.bytes)})"
 
 
+@_about("layout", "shape")
 def _written_buffers(diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]:
     """A buffer that is written in place and lies in another order now: each write may touch far more memory."""
     if edit := reordered_write(diff):
@@ -509,3 +558,164 @@ def _is_write_fusion(site: Site, module: Module) -> bool:
 
 def _instruction(module: Module, site: Site) -> Instruction:
     return module.computations[site.computation].instructions[site.instruction]
+
+
+@_about("while")
+def format_unrolled(diff: ModuleDiff) -> Iterator[str]:
+    """One sentence where copies of a body came in the place of a loop, or of some of its turns, or the reverse.
+
+    Args:
+        diff: of two programs.
+
+    Returns:
+        at most one sentence without markup; none of compiled programs, where XLA splits and merges copies.
+    """
+    if diff.old.stage != "stablehlo":
+        return
+    sentences = [*_sentence(diff.old, diff.new, "became"), *_sentence(diff.new, diff.old, "was"), *_partly(diff)]
+    yield from sentences[:1]
+
+
+def _sentence(looped: Module, unrolled: Module, verb: str) -> Iterator[str]:
+    from hlodiff.differ.unrolling import unrolling
+    from hlodiff.report.program_analysis import place_of
+
+    found = unrolling(looped, unrolled)
+    if found is not None:
+        here = "" if found.copies.where == found.loop else f" ({place_of(found.copies.where)})"
+        yield f"the loop of {place_of(found.loop)} {verb} {found.copies.copies:,} copies of its body{here}"
+
+
+def _partly(diff: ModuleDiff) -> Iterator[str]:
+    from hlodiff.differ.unrolling import partial_unrolling
+    from hlodiff.report.program_analysis import place_of
+
+    found = partial_unrolling(diff.old, diff.new)
+    if found is not None:
+        turns = format_pair(f"{found.turns[0]:,}", f"{found.turns[1]:,}")
+        old, new = found.copies
+        words = f"holds {new} copies of its body" if new > 1 else f"no longer holds {old} copies of its body"
+        yield (
+            f"the loop of {place_of(found.loop)} {words} and turns less often ({turns})"
+            if new > 1
+            else (f"the loop of {place_of(found.loop)} {words} and turns more often ({turns})")
+        )
+
+
+@_about("compute_type", "memory_space", "added", "removed")
+def moved_work(diff: ModuleDiff) -> Iterator[str]:
+    """What runs elsewhere now, then which arguments and values went to the host's memory or came from there."""
+    runs: dict[tuple[str, str], int] = {}
+    for edit in diff.reported:
+        for change in edit.changes:
+            if change.field == "compute_type":
+                pair = (change.old or "device", change.new or "device")
+                runs[pair] = runs.get(pair, 0) + edit.count
+    for one in relocations(diff) if not runs else ():
+        runs[one.old, one.new] = runs.get((one.old, one.new), 0) + one.count
+    for (old, new), count in runs.items():
+        yield f"{many(count, 'operation')} now {'runs' if count == 1 else 'run'} on the {new} instead of the {old}"
+    if not runs:
+        yield from _host_calls(diff)
+    yield from other_memories(diff, with_host=True)
+
+
+def other_memories(diff: ModuleDiff, with_host: bool = False) -> Iterator[str]:
+    """Which arguments and values are in another memory: the host's, or those of the device."""
+    found: dict[tuple[str, str, str], int] = {}
+    for edit in diff.reported:
+        for change in edit.changes:
+            if (
+                change.field == "memory_space"
+                and any("host" in space for space in (change.old, change.new)) == with_host
+            ):
+                what = "argument" if is_argument(edit, diff) else "value"
+                count = edit.count
+                if placed := _results_in_host(edit, diff) if with_host else 0:
+                    what, count = "result", placed
+                key = (what, format_memory_space(change.old), format_memory_space(change.new))
+                found[key] = found.get(key, 0) + count
+    for (what, old, new), count in sorted(found.items(), key=lambda item: (item[0][0], -item[1])):
+        yield f"{many(count, what)} now in {new} instead of {old}"
+
+
+def _results_in_host(edit: Edit, diff: ModuleDiff) -> int:
+    """By how many of the program's results more or fewer are in the host's memory, where an edit is about these."""
+    sides = ((edit.old, diff.old), (edit.new, diff.new))
+    if not all(site and (site.computation, site.instruction) == _result(module) for site, module in sides):
+        return 0
+    counts = [len(_HOST_SPACES.findall(site.text)) for site, _ in sides if site]
+    return abs(counts[1] - counts[0])
+
+
+def _result(module: Module) -> tuple[int, int]:
+    return module.entry, module.entry_computation.root
+
+
+_HOST_SPACES = re.compile(r"pinned_host|S\(5\)")
+
+
+def _host_calls(diff: ModuleDiff) -> Iterator[str]:
+    """Added and removed host calls, where the differ could not follow what they called."""
+    counts = {"added": 0, "removed": 0}
+    for edit in diff.reported:
+        site = edit.new or edit.old
+        if site and edit.kind in counts and '"HostExecute"' in site.text:
+            counts[edit.kind] += edit.count
+    moved = counts["removed"] - counts["added"]
+    if moved:
+        way = "from the host to the device" if moved > 0 else "from the device to the host"
+        yield f"{many(abs(moved), 'computation')} moved {way}"
+
+
+def constraint_counts(diff: ModuleDiff, metrics: Metrics) -> Iterator[str]:
+    """Constraints of the text; where loops were added or removed, a count of the text says nothing of a run."""
+    loops = metrics.get("loops", (0, 0))
+    for name, words in (("sdy.sharding_constraint", "sharding constraint"), ("sdy.reshard", "reshard")):
+        old, new = diff.op_counts.get(name, (0, 0))
+        if old != new and (loops[0] == loops[1] or not old or not new):
+            yield more_or_less(old, new, words)
+
+
+@_about("element_type")
+def other_element_types(diff: ModuleDiff) -> Iterator[str]:
+    named = bool(diff.arguments.retyped)
+    # What only hands a value on is no value of its own; a fusion is one where nothing in it changed its type.
+    carriers = CARRIERS - {"constant"}
+    values = _retyped(diff, named, carriers) or _retyped(diff, named, carriers - {"fusion"})
+    for (old, new), count in sorted(values.items(), key=lambda item: -item[1])[:2]:
+        yield f"{many(count, 'value')} now {new} instead of {old}"
+
+
+def _retyped(diff: ModuleDiff, named: bool, left_out: Container[str]) -> Counter[tuple[str, str]]:
+    """How many values have another type; arguments only where nothing else names them."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for edit in diff.reported:
+        site = edit.new or edit.old
+        argument = is_argument(edit, diff)
+        if (argument and named) or (not argument and site is not None and site.opcode in left_out):
+            continue
+        for change in edit.changes:
+            if change.field == "element_type" and _is_rounding(change.old, change.new):
+                counts[change.old, change.new] += edit.count
+    return counts
+
+
+_NUMBERS = re.compile(r"(bf|f|c|s|u|i|ui)\d+\w*")
+
+
+def _is_rounding(old: str, new: str) -> bool:
+    """Whether both types are of one kind of numbers; a mask or an index in the place of a number is another value."""
+    kinds = [match[1] if (match := _NUMBERS.fullmatch(word)) else None for word in (old, new)]
+    return None not in kinds and len({"f" if kind == "bf" else kind for kind in kinds}) == 1
+
+
+def more_or_less(old: float, new: float, one: str, several: str = "", size: tuple[float, float] = (0, 0)) -> str:
+    """`2 all-gathers more (now 4, 52.0 KiB)`; what is new or gone altogether is called so."""
+    count = many(int(abs(new - old)), one, several)
+    carried = f" ({format_bytes(size[1] or size[0])})" if any(size) and not (old and new) else ""
+    if not old:
+        return f"{count} added{carried}"
+    if not new:
+        return f"{count} gone{carried}"
+    return f"{count} {'more' if new > old else 'fewer'} ({format_pair(f'{old:,.0f}', f'{new:,.0f}')})"

@@ -8,7 +8,7 @@ import hlodiff
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.report.report import Report, ToolchainChange
 from hlodiff.report.sections import format_causes
-from hlodiff.report.stories import compiler_stories, stories
+from hlodiff.report.sentences import compiler_sentences, what_happened
 from hlodiff.report.text import to_terminal
 from hlodiff.report.view_builder import build_view
 from tests.pass_dumps import dump
@@ -21,7 +21,7 @@ def program(body: str, header: str = "") -> hlodiff.Module:
 
 
 def said(old: hlodiff.Module, new: hlodiff.Module) -> list[str]:
-    return list(stories(hlodiff.diff(old, new)))
+    return list(what_happened(hlodiff.diff(old, new)))
 
 
 DONATED = """%p0 = f32[8]{0} parameter(0), metadata={op_name="cache[\\'keys\\']"}
@@ -178,9 +178,9 @@ def test_fusions_of_another_kind_are_counted_where_the_compiler_alone_changed_th
     config = 'kCustom, backend_config={"fusion_config":{"kind":"__ynn_fusion"}}'
     found = hlodiff.diff(hlodiff.read_text(FUSED.format("kLoop")), hlodiff.read_text(FUSED.format(config)))
     words = "1 fusion is of kind __ynn_fusion now"
-    assert list(compiler_stories(found)) == [words]
+    assert list(compiler_sentences(found)) == [words]
     back = hlodiff.diff(hlodiff.read_text(FUSED.format(config)), hlodiff.read_text(FUSED.format("kLoop")))
-    assert list(compiler_stories(back)) == []
+    assert list(compiler_sentences(back)) == []
     program = ProgramComparison("f", "cpu", "compiled", "changed", found)
     reports = [Report("diff", "a", "b", (replace(program, by_compiler=known),)) for known in (True, False)]
     sentences = [build_view(report).functions[0].sentence for report in reports]
@@ -207,7 +207,7 @@ def test_arguments_that_only_change_places_and_donation_are_neither_new_nor_gone
         )
 
     found = hlodiff.diff(lowered((0, 1, 2), True), lowered((2, 0, 1), False))
-    words = " ".join(stories(found))
+    words = " ".join(what_happened(found))
     assert "2 arguments are no longer donated: model.a, model.b" in words
     assert "new argument" not in words and "gone" not in words
     assert {edit.kind for edit in found.edits} == {"changed"}
@@ -241,7 +241,7 @@ ENTRY %e {{
 
 def test_branches_in_another_order_are_said() -> None:
     old, new = (hlodiff.read_text(BRANCHES.format(order)) for order in ("%same, %other", "%other, %same"))
-    assert list(compiler_stories(hlodiff.diff(old, new))) == ["the branches of 1 conditional are in another order"]
+    assert list(compiler_sentences(hlodiff.diff(old, new))) == ["the branches of 1 conditional are in another order"]
 
 
 @pytest.mark.parametrize(
