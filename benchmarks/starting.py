@@ -89,7 +89,7 @@ from hlodiff.capture import lowering
 from hlodiff.capture.devices import open_target
 from hlodiff.config import process_environment
 from hlodiff.capture.messages import Request
-from hlodiff.capture.program import Bench, capture_with
+from hlodiff.capture.compile_case import Bench, capture_with
 from hlodiff.capture.targets import parse
 
 jax.config.update("jax_num_cpu_devices", 4)

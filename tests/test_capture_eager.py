@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from hlodiff.capture import CapturedProgram, NotChecked, discover, facts, worker_reuse
+from hlodiff.capture.compile_case import refusal
 from hlodiff.capture.devices import open_target
 from hlodiff.capture.environment import Setting, worker_environment
 from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.lowering import lower, trace
-from hlodiff.capture.program import refusal
 from hlodiff.capture.targets import parse
 from hlodiff.config import Config
 from hlodiff.hlo import read_text

@@ -113,7 +113,7 @@ IN_PROCESS = """
 import json, sys, jax, jax.numpy as jnp, hlodiff, programs
 from pathlib import Path
 from hlodiff.capture import Request
-from hlodiff.capture.program import Bench, capture_with
+from hlodiff.capture.compile_case import Bench, capture_with
 from hlodiff.workflows.build_snapshot import build_snapshot
 
 calls = 0

@@ -24,8 +24,8 @@ from hlodiff.hlo import Frame, read_hlo
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.report import Report, build_view, format_totals, to_form, to_json
 from hlodiff.report.html import PageLimits, to_page
+from hlodiff.report.html.bodies import Sources, places_of, stored
 from hlodiff.report.html.listing import listing_of, runs_of
-from hlodiff.report.html.program import Sources, places_of, stored
 from tests.page_parts import Page, long_program, parsed
 from tests.test_report import NEW, OLD
 from tests.test_report_forms import SLOWLY, changed, every_kind, reports

@@ -9,8 +9,8 @@ from pathlib import Path
 from hlodiff.differ import ProgramComparison, diff
 from hlodiff.hlo import read_text
 from hlodiff.report import Report, ToolchainChange, upgrade_text
+from hlodiff.report.html.bodies import bodies_of
 from hlodiff.report.html.limits import PageLimits
-from hlodiff.report.html.program import bodies_of
 from hlodiff.report.markdown import to_markdown
 from hlodiff.report.upgrade_table import totals, upgrade_changes, upgrade_json, upgrade_markdown
 from hlodiff.report.view_builder import build_view

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hlodiff.capture.cases import build_each_case, check_sizes, limits_of
+from hlodiff.capture.compile_case import Bench, cannot_open, refusal
 from hlodiff.capture.devices import Target, TooFewDevices
 from hlodiff.capture.imports import one_line, relative, user_frame, user_traceback
 from hlodiff.capture.literals import compiled_text, named_tables
@@ -15,7 +16,6 @@ from hlodiff.capture.messages import (
     NotChecked,
     SizedProgram,
 )
-from hlodiff.capture.program import Bench, cannot_open, refusal
 from hlodiff.capture.targets import parse
 from hlodiff.errors import HlodiffError
 from hlodiff.registry import Case, Registration, registrations

@@ -14,12 +14,12 @@ from jax.tree_util import tree_map
 from hlodiff.capture import jax_private
 from hlodiff.capture.arguments import concrete, without_numbers
 from hlodiff.capture.cases import build_each_case
+from hlodiff.capture.compile_case import Bench, cannot_open, refusal
 from hlodiff.capture.devices import Target, TooFewDevices
 from hlodiff.capture.imports import message, one_line, relative, user_frame, user_traceback
 from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.lowering import is_plain, jitted
 from hlodiff.capture.messages import CalledProgram, CallResult, CaptureFailure, NotChecked, ParityRequest
-from hlodiff.capture.program import Bench, cannot_open, refusal
 from hlodiff.capture.targets import parse
 from hlodiff.errors import HlodiffError
 from hlodiff.registry import Case, registrations

@@ -12,10 +12,10 @@ from typing import Any
 
 import jax
 
+from hlodiff.capture.compile_case import Bench, capture_program, find_case
 from hlodiff.capture.lowering import lower, trace
 from hlodiff.capture.messages import CapturedProgram, CaptureFailure, NotChecked, Request
 from hlodiff.capture.profile import PassTime, Phases, ProfileRequest, ProfileResult, Source
-from hlodiff.capture.program import Bench, capture_program, find_case
 from hlodiff.capture.targets import parse
 from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.tracing.observer import forget_compiled

@@ -47,7 +47,7 @@ from hlodiff.registry import Registration, Scenario, registrations, scenarios, v
 
 if TYPE_CHECKING:
     from hlodiff.capture.cases import BuiltCases
-    from hlodiff.capture.program import Bench
+    from hlodiff.capture.compile_case import Bench
 
 
 def main(descriptor: int, parent: int) -> None:
@@ -215,7 +215,7 @@ class _Server:
 
     def _bench(self) -> Bench:
         from hlodiff.capture.compile_cache import CompileCache
-        from hlodiff.capture.program import Bench
+        from hlodiff.capture.compile_case import Bench
 
         environment = process_environment()
         bench = Bench(self.config.root, environment, self.config.large_constants, worker=True)
@@ -229,7 +229,7 @@ class _Server:
         except Exception:
             raise
         except BaseException as error:  # also SystemExit and KeyboardInterrupt: Ctrl-C is for the parent
-            from hlodiff.capture.program import failed
+            from hlodiff.capture.compile_case import failed
 
             return failed(self.bench, request, error)
         is_made = isinstance(outcome, GrowthResult | CapturedProgram)
@@ -244,7 +244,7 @@ class _Server:
             from hlodiff.capture.parity_worker import capture_call
 
             return capture_call(self.bench, request)
-        from hlodiff.capture.program import capture_program
+        from hlodiff.capture.compile_case import capture_program
 
         return capture_program(self.bench, request)
 
@@ -262,7 +262,7 @@ class _Server:
         return vary(self.config.root, *wanted)
 
     def probe(self, name: str) -> str:
-        from hlodiff.capture.program import cannot_open
+        from hlodiff.capture.compile_case import cannot_open
 
         target = parse(name)
         try:

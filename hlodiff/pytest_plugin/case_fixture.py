@@ -20,7 +20,7 @@ from hlodiff.workflows.unchanged import UnchangedPrograms
 
 if TYPE_CHECKING:
     from hlodiff.capture import Outcome
-    from hlodiff.capture.program import Bench
+    from hlodiff.capture.compile_case import Bench
     from hlodiff.workflows.build_snapshot import ParsedSnapshot
 
 
@@ -176,9 +176,9 @@ class CaseChecker:
         return stored
 
     def _capture(self, case: Case | Callable[..., Case], key: Key, stored: dict[Key, ParsedSnapshot]) -> Outcome:
+        from hlodiff.capture.compile_case import Bench, capture_with
         from hlodiff.capture.environment import defaults_for
         from hlodiff.capture.jax_private import exclude_frames
-        from hlodiff.capture.program import Bench, capture_with
         from hlodiff.config import process_environment, set_defaults
         from hlodiff.workflows.select import intact_snapshots, requests_for
 

@@ -22,7 +22,6 @@ from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
 from hlodiff.report.headline import headline
 from hlodiff.report.line_edits import FileEdits, LineEdit, only_edit
 from hlodiff.report.main_edit import main_edit
-from hlodiff.report.programs import ProgramText, ReportTexts, differs
 from hlodiff.report.report import Report
 from hlodiff.report.rows import by_how_much
 from hlodiff.report.sections import format_cost, format_settings
@@ -33,6 +32,7 @@ from hlodiff.report.sentences import (
     interface_sentences,
     sentences_of,
 )
+from hlodiff.report.shared_text import ProgramText, ReportTexts, differs
 from hlodiff.report.verdict import decisive_numbers, format_short
 from hlodiff.report.view import (
     ChangedLine,
@@ -86,7 +86,7 @@ def function_views(
         folded: functions in which nothing changed but what is shared.
 
     Example:
-        >>> from hlodiff.report.programs import texts_of
+        >>> from hlodiff.report.shared_text import texts_of
         >>> report = Report("diff", "a", "b", ())
         >>> function_views(report, texts_of(report), (), ())
         ()

@@ -10,10 +10,10 @@ from hlodiff.report.functions import legend, verdict_rows
 from hlodiff.report.grouping import format_scopes
 from hlodiff.report.lines import bold, clip, code, escape_html, escape_markdown, printable
 from hlodiff.report.markdown_functions import ROW_WORDS, SIGNS, function_fold, verdict_table
-from hlodiff.report.programs import MORE, MOST_NAMES
 from hlodiff.report.report import Report
 from hlodiff.report.rows import MOST_ROWS, by_how_much, is_expression
 from hlodiff.report.sections import COSTS, toolchain_by_kind
+from hlodiff.report.shared_text import MORE, MOST_NAMES
 from hlodiff.report.timings import timing_rows
 from hlodiff.report.totals import format_totals
 from hlodiff.report.view import ChangeView, Detail, FindingView, FunctionView, Group, Overview, ProgramView, ReportView

@@ -16,7 +16,10 @@ from hlodiff.report.functions import legend as format_legend
 from hlodiff.report.grouping import Digest, EditGroup, digest_of, format_follows, format_share, format_shares, share
 from hlodiff.report.headline import SAME
 from hlodiff.report.lines import Line, lay_out
-from hlodiff.report.programs import (
+from hlodiff.report.report import Report
+from hlodiff.report.rows import MOST_ROWS
+from hlodiff.report.sections import COSTS, cause_lines, format_causes, format_cost, passing_lines, toolchain_by_kind
+from hlodiff.report.shared_text import (
     MORE,
     MOST_NAMES,
     ProgramText,
@@ -28,9 +31,6 @@ from hlodiff.report.programs import (
     limits_of,
     texts_of,
 )
-from hlodiff.report.report import Report
-from hlodiff.report.rows import MOST_ROWS
-from hlodiff.report.sections import COSTS, cause_lines, format_causes, format_cost, passing_lines, toolchain_by_kind
 from hlodiff.report.timings import run_lines, timing_lines
 from hlodiff.report.totals import format_checked, format_totals, looked_at
 from hlodiff.report.verdict import MARKS, STYLES, format_numbers

@@ -15,7 +15,11 @@ from hlodiff.report.findings import SEVERITIES
 from hlodiff.report.functions import change_view, function_views, overall, totals_by_number
 from hlodiff.report.grouping import Digest, digest_of, format_share, most_changed, share
 from hlodiff.report.headline import headline
-from hlodiff.report.programs import (
+from hlodiff.report.report import Report
+from hlodiff.report.rows import key_numbers
+from hlodiff.report.sections import format_causes
+from hlodiff.report.sentences import reordered_write
+from hlodiff.report.shared_text import (
     MORE,
     MOST_EDIT_GROUPS,
     ProgramText,
@@ -27,10 +31,6 @@ from hlodiff.report.programs import (
     limits_of,
     texts_of,
 )
-from hlodiff.report.report import Report
-from hlodiff.report.rows import key_numbers
-from hlodiff.report.sections import format_causes
-from hlodiff.report.sentences import reordered_write
 from hlodiff.report.totals import format_checked
 from hlodiff.report.verdict import judged, verdict_of
 from hlodiff.report.view import (

@@ -14,8 +14,8 @@ from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.errors import HlodiffError, StoreError, UsageError
 from hlodiff.report.lines import json_text, printable
-from hlodiff.report.programs import texts_of
 from hlodiff.report.report import Report
+from hlodiff.report.shared_text import texts_of
 from hlodiff.report.wording import many
 from hlodiff.snapshots import (
     RECORDS,

@@ -40,8 +40,8 @@ def capture_program(
         >>> program.assert_budget(temp_bytes="1 MiB", copies_in_loops=0)  # doctest: +SKIP
     """
     from hlodiff.capture import CapturedProgram, NotChecked, Request
+    from hlodiff.capture.compile_case import Bench, capture_with
     from hlodiff.capture.environment import defaults_for
-    from hlodiff.capture.program import Bench, capture_with
     from hlodiff.differ.metrics import raw_metrics
     from hlodiff.hlo import read_text
 

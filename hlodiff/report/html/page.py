@@ -16,6 +16,7 @@ from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
 from hlodiff.report.functions import format_beside, format_listed, verdict_rows
 from hlodiff.report.grouping import REPLACED
+from hlodiff.report.html.bodies import BodyStore, bodies_of
 from hlodiff.report.html.limits import PAGE_LIMITS, PageLimits
 from hlodiff.report.html.overview import (
     finding_of,
@@ -27,7 +28,6 @@ from hlodiff.report.html.overview import (
     scenarios_of,
     tiles_of,
 )
-from hlodiff.report.html.program import BodyStore, bodies_of
 from hlodiff.report.markdown_functions import ROW_WORDS
 from hlodiff.report.report import Report
 from hlodiff.report.rows import by_how_much, format_number

@@ -22,10 +22,10 @@ from hlodiff.hlo.collectives import family
 from hlodiff.hlo.model import STAGE_NAMES, Instruction, Module, Stage
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.report.addresses import program_address
+from hlodiff.report.html.bodies import stored
 from hlodiff.report.html.drawing import format_shape_of, operands_first, place_words
 from hlodiff.report.html.layers import layered_layout
 from hlodiff.report.html.page import page_of, script_of
-from hlodiff.report.html.program import stored
 from hlodiff.report.lines import clip, printable
 from hlodiff.report.wording import format_bytes, format_count, many, place
 
