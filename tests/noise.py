@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hlodiff.hlo import Computation, Frame, Instruction, Module
-from hlodiff.hlo.model import fused_only, scheduled
+from hlodiff.hlo.traversal import fused_only, scheduled
 from hlodiff.normalizer.ordering import redirected, renumbered
 from hlodiff.normalizer.rewrite import reordered
 

@@ -18,8 +18,9 @@ from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.prepare import DiffInput
 from hlodiff.differ.result import FieldChange, FusionChange, Kind
-from hlodiff.hlo.fingerprint import operands_first, shape_text
+from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Computation, Instruction, is_commutative
+from hlodiff.hlo.traversal import operands_first
 
 
 @dataclass(frozen=True, slots=True)

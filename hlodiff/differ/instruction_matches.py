@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hlodiff.differ.limits import Limits
-from hlodiff.hlo.fingerprint import operands_first, shape_text
+from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Computation, Instruction, is_commutative
+from hlodiff.hlo.traversal import operands_first
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -14,8 +14,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hlodiff.hlo.fingerprint import operands_first, shape_text
+from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import COMMUTATIVE, Computation, Instruction
+from hlodiff.hlo.traversal import operands_first
 
 _MOST_STEPS = 5_000_000  # about ten seconds; a program of 20,000 operations with a loop takes 200,000
 Scope = Mapping[int, None]

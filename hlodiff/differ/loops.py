@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.differ.trip_counts import TripCount, condition_fingerprint, trip_counts
-from hlodiff.hlo.model import Instruction, Module, callees_first
+from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.traversal import callees_first
 
 EACH_ONCE = "each loop body once"
 """Behind XLA's figures of programs with loops."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hlodiff.hlo.model import Instruction, Module, callees_first
+from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.traversal import callees_first
 
 KINDS = ("entry", "fusion", "loop", "branch", "reduction", "other")
 # Ops whose computation is applied to elements: reducers, comparators, updates.

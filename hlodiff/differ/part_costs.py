@@ -9,7 +9,8 @@ from hlodiff.differ.executed import runs
 from hlodiff.differ.executed_count import ExecutedCount
 from hlodiff.differ.instruction_costs import instruction_bytes, instruction_flops, is_launched
 from hlodiff.differ.multiplicity import is_continuation
-from hlodiff.hlo.model import Module, callees_first
+from hlodiff.hlo.model import Module
+from hlodiff.hlo.traversal import callees_first
 
 
 @dataclass(frozen=True, slots=True)

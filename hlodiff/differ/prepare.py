@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.hlo.fingerprint import Content, KnownContents, computation_hashes, contents
-from hlodiff.hlo.model import Computation, Instruction, Module, fused_only
+from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.traversal import fused_only
 from hlodiff.normalizer import passes_for
 from hlodiff.normalizer.backend_config import is_of_xla, split_backend_config
 from hlodiff.normalizer.fusion_parameters import fusion_parameters

@@ -14,8 +14,14 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from hlodiff.hlo.grammar import print_shape
-from hlodiff.hlo.model import Computation, Instruction, Module, Shape, callees_first, is_commutative
-from hlodiff.hlo.traversal import postorder, preorder
+from hlodiff.hlo.model import (
+    Computation,
+    Instruction,
+    Module,
+    Shape,
+    is_commutative,
+)
+from hlodiff.hlo.traversal import callees_first, operands_first, postorder, preorder
 
 # Header and instruction attributes that only describe layouts: not hashed where layouts are not.
 _LAYOUT_ATTRIBUTES = frozenset(["entry_computation_layout", "operand_layout_constraints", "operand_layouts"])
@@ -296,14 +302,6 @@ def _operand_hashes(owner: Computation, labels: Sequence[bytes]) -> tuple[bytes,
         combine = digest if it.results else _digest_of_digests
         hashes[position] = combine([labels[position], *operands])
     return tuple(hashes)
-
-
-def operands_first(owner: Computation) -> list[int]:
-    """Positions in topological order, operands before users; the printed order if it already is one."""
-    instructions = owner.instructions
-    if all(o < n for n, it in enumerate(instructions) for o in it.operands):
-        return list(range(len(instructions)))
-    return postorder(range(len(instructions)), lambda n: instructions[n].operands)
 
 
 def _canonical_order(owner: Computation, operand_hashes: Sequence[bytes]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""The program model: frozen records that all programs are read into, the order of calls, and cycles.
+"""The program model: frozen records that all programs are read into.
 
 Compiled HLO, StableHLO and HLO protos have the same records.
 
@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, cast
-
-from hlodiff.hlo.traversal import first_cycle, postorder, preorder
 
 Stage = Literal["compiled", "stablehlo"]
 STAGES: tuple[Stage, ...] = ("stablehlo", "compiled")
@@ -347,78 +345,10 @@ def with_each_other(old: Module, new: Module) -> tuple[Module, Module, tuple[str
     return sides[0], sides[1], tuple(sorted({name for more in given for name, _ in more}))
 
 
-# --- The order of calls, and cycles: no instruction needs its own result, no computation calls itself.
-
-
-def callees_first(module: Module) -> tuple[int, ...]:
-    """All computations, each after those it calls, in the order of calls from the entry; unreachable ones first."""
-    roots = [n for n in range(len(module.computations)) if n != module.entry]
-    called = {c for computation in module.computations for i in computation.instructions if i.calls for c in i.called}
-    starts = [*(n for n in roots if n not in called), module.entry, *roots]
-    return (*(n for n in postorder(starts, lambda n: _called(module, n)) if n != module.entry), module.entry)
-
-
-def _called(module: Module, index: int) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(c for i in module.computations[index].instructions if i.calls for c in i.called))
-
-
-CYCLE_HINT = "XLA programs are acyclic: the text was damaged or edited; dump or capture the program again"
-
-
-def operand_cycle(instructions: Sequence[Instruction]) -> tuple[str, int] | None:
-    """The error for a cycle of instructions in one computation, and its line; None if it is acyclic."""
-    cycle = first_cycle([(*it.operands, *it.control_predecessors) for it in instructions])
-    if not cycle:
-        return None
-    return f"instruction {format_cycle([instructions[n].name for n in cycle], 'needs')}", instructions[cycle[0]].line
-
-
-def call_cycle(computations: Sequence[Computation]) -> tuple[str, int] | None:
-    """The error for a cycle of calls, and the line of one; None if the call graph is acyclic."""
-    if not any(calls_later(index, computation) for index, computation in enumerate(computations)):
-        return None  # callees come first, as XLA prints them
-    cycle = first_cycle([[n for it in computation.instructions for n in it.called] for computation in computations])
-    if not cycle:
-        return None
-    line = next(it.line for it in computations[cycle[0]].instructions if cycle[1 % len(cycle)] in it.called)
-    return f"computation {format_cycle([computations[n].name for n in cycle], 'calls')}", line
-
-
-def calls_later(index: int, computation: Computation) -> bool:
-    """Whether a computation calls itself or a later one."""
-    return any(n >= index for it in computation.instructions if it.calls for n in it.called)
-
-
-def format_cycle(names: Sequence[str], verb: str) -> str:
-    """A cycle in words.
-
-    Example:
-        >>> format_cycle(["a"], "calls"), format_cycle(["a", "b"], "calls")
-        ('%a calls itself', '%a calls %b calls %a')
-    """
-    if len(names) == 1:
-        return f"%{names[0]} {verb} itself"
-    shown = names if len(names) < 6 else [*names[:2], *names[-2:]]
-    gap = "" if len(names) < 6 else f" {verb} {len(names) - 4} others"
-    steps = [f"%{name}" + (gap if n == 1 else "") for n, name in enumerate(shown)]
-    return f" {verb} ".join([*steps, f"%{names[0]}"])
-
-
-# --- What a computation is for, by its callers, and which computations have a schedule.
+# --- What a computation is for, by its callers.
 
 # Callers whose computations run instruction by instruction and so have a schedule, and the kind of each.
 _KIND_BY_CALLER = {"call": "called", "while": "loop", "conditional": "branch", "custom-call": "called"}
-
-
-def call_sites(module: Module) -> list[list[tuple[int, int, str]]]:
-    """For each computation its call sites: caller, position of the calling instruction, attribute name."""
-    sites: list[list[tuple[int, int, str]]] = [[] for _ in module.computations]
-    for caller, computation in enumerate(module.computations):
-        for position, it in enumerate(computation.instructions):
-            for name, group in it.calls:
-                for callee in group:
-                    sites[callee].append((caller, position, name))
-    return sites
 
 
 def computation_kind(opcode: str, attribute: str) -> str:
@@ -430,37 +360,6 @@ def computation_kind(opcode: str, attribute: str) -> str:
     if opcode.startswith("async-"):
         return "async"
     return _KIND_BY_CALLER.get(opcode.removesuffix("-start"), "apply")
-
-
-def scheduled(module: Module) -> list[bool]:
-    """For each computation whether the printed order of its instructions is a schedule.
-
-    Bodies of fusions and reducers have none: one kernel holds them.
-    """
-    found = [False] * len(module.computations)
-    if (module.attribute("is_scheduled") or "").lower() != "true":
-        return found
-
-    def run_in_steps(index: int) -> Iterator[int]:
-        for it in module.computations[index].instructions:
-            for name, group in it.calls:
-                if computation_kind(it.opcode, name) not in ("fused", "apply"):
-                    yield from group
-
-    for index in preorder([module.entry], run_in_steps):
-        found[index] = True
-    return found
-
-
-def fused_only(module: Module) -> list[bool]:
-    """For each computation whether fusions, and nothing else, call it."""
-    sites = call_sites(module)
-    return [
-        n != module.entry
-        and bool(calls)
-        and all(module.computations[caller].instructions[position].opcode == "fusion" for caller, position, _ in calls)
-        for n, calls in enumerate(sites)
-    ]
 
 
 # What calls a computation with its own operands: there a parameter is a name for an operand. Elsewhere (a reducer, a

@@ -49,16 +49,8 @@ from hlodiff.hlo.grammar import (
     without_comments,
 )
 from hlodiff.hlo.metadata import FrameTable, read_metadata
-from hlodiff.hlo.model import (
-    CYCLE_HINT,
-    Computation,
-    Instruction,
-    Module,
-    Shape,
-    call_cycle,
-    calls_later,
-    operand_cycle,
-)
+from hlodiff.hlo.model import Computation, Instruction, Module, Shape
+from hlodiff.hlo.traversal import CYCLE_HINT, call_cycle, calls_later, operand_cycle
 
 if TYPE_CHECKING:
     from hlodiff.hlo.free_form import Places

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hlodiff.hlo.grammar import print_shape
-from hlodiff.hlo.model import Computation, Instruction, Module, callees_first
+from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.traversal import callees_first
 
 # Attributes whose computations XLA prints and reads in braces even where there is only one.
 _BRACED = frozenset(["branch_computations", "called_computations"])

@@ -24,17 +24,16 @@ from hlodiff.hlo import mlir
 from hlodiff.hlo.grammar import STRING
 from hlodiff.hlo.model import (
     CAPTURED,
-    CYCLE_HINT,
     Computation,
     Frame,
     Instruction,
     Layout,
     Module,
     Shape,
-    call_cycle,
     region_name,
     region_title,
 )
+from hlodiff.hlo.traversal import CYCLE_HINT, call_cycle
 from hlodiff.interrupts import deferred
 
 _TENSOR = re.compile(r"tensor<((?:(?:\d+|\?)x)*)(.*)>", re.DOTALL)

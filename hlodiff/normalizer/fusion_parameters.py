@@ -7,10 +7,10 @@ from collections.abc import Container, Iterable, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from hlodiff.hlo.fingerprint import neighbourhood_hashes, operands_first, renumbered_hash, shape_text, with_callees
+from hlodiff.hlo.fingerprint import neighbourhood_hashes, renumbered_hash, shape_text, with_callees
 from hlodiff.hlo.json_text import aliased_buffers
-from hlodiff.hlo.model import Computation, Instruction, Module, call_sites, callees_first, fused_only, is_commutative
-from hlodiff.hlo.traversal import preorder
+from hlodiff.hlo.model import Computation, Instruction, Module, is_commutative
+from hlodiff.hlo.traversal import call_sites, callees_first, fused_only, operands_first, preorder
 from hlodiff.normalizer.backend_config import parse_config, print_config
 from hlodiff.normalizer.rewrite import with_attribute, with_computations, with_instructions, with_literal
 

@@ -13,7 +13,15 @@ from hashlib import blake2b
 from typing import Any
 
 from hlodiff.hlo.fingerprint import Content, KnownContents, contents, shape_text
-from hlodiff.hlo.model import Computation, Instruction, Module, Shape, call_sites, computation_kind, is_commutative
+from hlodiff.hlo.model import (
+    Computation,
+    Instruction,
+    Module,
+    Shape,
+    computation_kind,
+    is_commutative,
+)
+from hlodiff.hlo.traversal import call_sites
 from hlodiff.normalizer.backend_config import holds_pointer, is_callback
 from hlodiff.normalizer.ordering import legal_order
 from hlodiff.normalizer.rewrite import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from hlodiff.hlo.fingerprint import Content, computation_hashes, contents, shape_text
-from hlodiff.hlo.model import Computation, Instruction, Module, callees_first, scheduled
-from hlodiff.hlo.traversal import postorder
+from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.traversal import callees_first, postorder, scheduled
 from hlodiff.normalizer.rewrite import reordered, with_computations
 
 
