@@ -14,7 +14,8 @@ from hlodiff.differ.classify import CLASSES, Class
 from hlodiff.hlo import read_text
 from hlodiff.policy import judge
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
-from hlodiff.report.headline import headline, stories_of
+from hlodiff.report.headline import headline
+from hlodiff.report.sentences import sentences_of
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "policy.md"
 
@@ -332,7 +333,9 @@ def test_a_mean_over_other_elements_is_another_computation(
     found = diff(before, after)
     assert classes_of(found)[0] == name
     program = ProgramComparison("f", None, before.stage, "changed", found)
-    assert [one for one in stories_of(program) if "mean" in one] == ([words] if words and stage == "stablehlo" else [])
+    assert [one for one in sentences_of(program) if "mean" in one] == (
+        [words] if words and stage == "stablehlo" else []
+    )
 
 
 def test_results_are_what_the_program_returns() -> None:
@@ -366,7 +369,7 @@ def test_results_are_what_the_program_returns() -> None:
     found = diff(*modules)
     assert classes_of(found) == ("structure",)
     assert not [
-        one for one in stories_of(ProgramComparison("f", None, "stablehlo", "changed", found)) if "result" in one
+        one for one in sentences_of(ProgramComparison("f", None, "stablehlo", "changed", found)) if "result" in one
     ]
 
 

@@ -71,9 +71,9 @@ def element_counts(
         if one != other and min(one, other) > 0:
             found[one, other] = None
     one_side, other_side = (Counter(_reduced(*each)) for each in zip((old, new), touched, strict=True))
-    gone, came = one_side - other_side, other_side - one_side
-    if len(gone) <= _MOST_COUNTS >= len(came):
-        found.update(dict.fromkeys(product(gone, came)))
+    fewer, more = one_side - other_side, other_side - one_side
+    if len(fewer) <= _MOST_COUNTS >= len(more):
+        found.update(dict.fromkeys(product(fewer, more)))
     return tuple(found)
 
 

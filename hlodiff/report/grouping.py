@@ -53,7 +53,7 @@ class EditGroup:
 
     Args:
         key: equal for equal changes of one stage, in this program and in others.
-        kind: added, removed, changed or moved; replaced where one subgraph went and another came in its place.
+        kind: added, removed, changed or moved; replaced where another subgraph took the place of one.
         count: of instructions (or module-level facts), without knock-on edits; of a replaced subgraph those of both.
         what: in words, without markup and not yet escaped.
         where: the innermost line of the user's own code.
@@ -160,7 +160,7 @@ def _whole(member: GroupMember, stage: str) -> list[Edit]:
 
 
 def _region_key(edits: Sequence[Edit], stage: str, root: str, packages: Sequence[str]) -> Key | None:
-    """By its two lines; where they are not known by what went and what came. None where nothing went or came."""
+    """By its two lines; where they are not known by what was removed and added. None where nothing was."""
     sides = [[edit for edit in edits if edit.kind == kind] for kind in ("removed", "added")]
     if not all(sides):
         return None
@@ -237,18 +237,18 @@ def _replaced(
     root: str,
     packages: Sequence[str],
 ) -> EditGroup:
-    """One group for all that went and came by one line."""
+    """One group for all that one line removed and added."""
     edits = [member.edit for member in members]
     along = [edit for member in members for edit in _whole(member, str(key[0]))]
-    gone, came = ([edit for edit in along if edit.kind == kind] for kind in ("removed", "added"))
-    lines = [_common_line(side, root, packages) for side in (gone, came)]
-    first = next((edit for edit in came if place(edit.source, root, packages) == lines[1]), came[0])
+    removed, added = ([edit for edit in along if edit.kind == kind] for kind in ("removed", "added"))
+    lines = [_common_line(side, root, packages) for side in (removed, added)]
+    first = next((edit for edit in added if place(edit.source, root, packages) == lines[1]), added[0])
     was = f" (was {lines[0]})" if lines[0] and lines[0] != lines[1] else ""
     return EditGroup(
         key,
         REPLACED,
         sum(edit.count for edit in edits),
-        f"{_subgraph(gone, came, str(key[0]))} by {_subgraph(came, gone, str(key[0]))}{was}",
+        f"{_subgraph(removed, added, str(key[0]))} by {_subgraph(added, removed, str(key[0]))}{was}",
         lines[1],
         shown_stack(first.source, root),
         _follows("", followers),
@@ -271,8 +271,8 @@ def _common_line(edits: Sequence[Edit], root: str, packages: Sequence[str]) -> s
 
 def _net_counts(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> tuple[Counts, Counts]:
     """What the edits of either side compute, without what the other one has too."""
-    gone, came = Counter(dict(opcode_counts(edits))), Counter(dict(opcode_counts(others)))
-    pair = gone - came, came - gone
+    here, there = Counter(dict(opcode_counts(edits))), Counter(dict(opcode_counts(others)))
+    pair = here - there, there - here
     dropped = {"convert", *(ARRANGING if stage == "compiled" else ())}
     works = [{opcode: count for opcode, count in one.items() if opcode not in dropped} or one for one in pair]
     old, new = (tuple(sorted(one.items(), key=lambda item: (-item[1], item[0]))) for one in works)

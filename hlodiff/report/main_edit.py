@@ -137,12 +137,12 @@ def _operations(edit_groups: Iterable[EditGroup], sentence: str) -> str:
     kinds = [_of_work(one) for one in (removed, added)]
     if max(map(len, kinds)) > 1 or not any(kinds):
         return ""
-    (old, gone), (new, came) = (next(iter(one.items()), ("", 0)) for one in kinds)
+    (old, fewer), (new, more) = (next(iter(one.items()), ("", 0)) for one in kinds)
     if any(_family(opcode) in sentence for opcode in (old, new) if opcode):
         return ""
     if old and new:
-        return f"{old} -> {new}" if gone == came else f"{_times(old, gone)} -> {_times(new, came)}"
-    return f"{_times(old or new, gone or came)} {_status(came - gone)}"
+        return f"{old} -> {new}" if fewer == more else f"{_times(old, fewer)} -> {_times(new, more)}"
+    return f"{_times(old or new, fewer or more)} {_status(more - fewer)}"
 
 
 def _times(opcode: str, count: int) -> str:

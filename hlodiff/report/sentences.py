@@ -315,14 +315,14 @@ class _PathGroup:
 
 
 def _turns(diff: ModuleDiff) -> Iterator[str]:
-    """Loops of both sides that turn more or less often, where no loop came or went and there is one such change."""
+    """Loops of both sides that turn more or less often, where none was added or removed and one such change is made."""
     if any(edit.kind in ("added", "removed") and _is_loop(edit) for edit in diff.edits):
         return
     old, new = loops_of(diff.old), loops_of(diff.new)
-    gone, came = list((old - new).items()), list((new - old).items())
-    if len(gone) != 1 or len(came) != 1 or gone[0][1] != came[0][1]:
+    removed, added = list((old - new).items()), list((new - old).items())
+    if len(removed) != 1 or len(added) != 1 or removed[0][1] != added[0][1]:
         return
-    (before, count), (after, _) = gone[0], came[0]
+    (before, count), (after, _) = removed[0], added[0]
     if before[:-1] != after[:-1]:  # the loop around it is another one, or turns otherwise
         return
     was, now = ("" if path[-1].startswith(UNKNOWN) else many(int(path[-1]), "time") for path in (before, after))
@@ -335,14 +335,15 @@ def _turns(diff: ModuleDiff) -> Iterator[str]:
         yield f"how often {what} {turn} is known now ({now})"
 
 
+@_about("literal", "constant", "shape")
 def _means(diff: ModuleDiff) -> Iterator[str]:
     """Means over more or fewer elements, where these follow from no argument and there is one such change."""
     if diff.old.stage != "stablehlo" or diff.arguments.retyped:
         return
     old, new = map(means, (diff.old, diff.new), diff.touched)
-    gone, came = old - new, new - old
-    if len(gone) == len(came) == 1:
-        (before, count), (after, now) = *gone.items(), *came.items()
+    removed, added = old - new, new - old
+    if len(removed) == len(added) == 1:
+        (before, count), (after, now) = *removed.items(), *added.items()
         if count == now:
             what = "a mean is" if count == 1 else f"{count} means are"
             yield f"{what} over {after:,} elements instead of {before:,}"
@@ -427,7 +428,7 @@ def _constants(diff: ModuleDiff, packages: Sequence[str] = (), with_place: bool 
                 old_count += edit.count
     if first is None:
         return
-    gone = _arguments_of(diff, shapes)
+    replaced = _arguments_of(diff, shapes)
     where = place(first.source, packages=packages) if with_place else ""
     at = f", {where}" if where else ""
     if old_count:
@@ -435,7 +436,7 @@ def _constants(diff: ModuleDiff, packages: Sequence[str] = (), with_place: bool 
         words = f"{many(count, 'large constant')} instead of {old_count} ({sizes}{at})"
     else:
         words = f"{many(count, 'large constant')} added ({format_bytes(size)}{at})"
-    yield words + (f", {many(len(gone), 'argument')} gone: {format_paths(gone)}" if gone else "")
+    yield words + (f", {many(len(replaced), 'argument')} gone: {format_paths(replaced)}" if replaced else "")
 
 
 _Type = tuple[str, tuple[int, ...]]
