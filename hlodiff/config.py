@@ -741,7 +741,7 @@ def _budget_schema() -> dict[str, Any]:
     }
 
 
-def _definitions() -> dict[str, Any]:
+def _definitions(graph_rules: RuleTypes) -> dict[str, Any]:
     number = {"type": "number", "minimum": 0}
     size = {"type": "string", "pattern": rf"^\s*\d+(\.\d+)?\s*({'|'.join(filter(None, _UNITS))})?\s*$"}
     in_kind = {name: limit for name, limit in _dotted_schema().items() if not name.startswith("^(" + KINDS[0])}
@@ -749,6 +749,8 @@ def _definitions() -> dict[str, Any]:
         "strings": {"type": "array", "items": _TEXT.schema},
         "severity": {"enum": list(SEVERITIES)},
         "rule": _rule_schema({}, []),
+        "rules": _rules_schema(graph_rules),
+        "budget": _budget_schema(),
         "count_amount": number,
         "bytes_amount": {"anyOf": [number, size]},
         "count_limit": _limit_schema("count_amount", {}),
@@ -803,11 +805,11 @@ _CHANGES = Kind(
     },
     "tables",
 )
-_BUDGETS = Kind(budgets, {"type": "array", "items": _budget_schema()}, "tables")
+_BUDGETS = Kind(budgets, {"type": "array", "items": {"$ref": "#/$defs/budget"}}, "tables")
 
 
 def _rules_kind(known: RuleTypes) -> Kind:
-    return Kind(lambda value, where: rules(value, where, known), _rules_schema(known), "table")
+    return Kind(lambda value, where: rules(value, where, known), {"$ref": "#/$defs/rules"}, "table")
 
 
 # Amounts of memory are read by the function that budgets use, which is further up.
@@ -1003,7 +1005,7 @@ def schema(graph_rules: RuleTypes) -> dict[str, Any]:
         "type": "object",
         "additionalProperties": False,
         "properties": properties,
-        "$defs": _definitions(),
+        "$defs": _definitions(graph_rules),
     }
 
 

@@ -170,7 +170,7 @@ def test_the_schema_and_the_table_of_keys_are_made_from_the_definition() -> None
 
 def test_the_schema_has_every_key_rule_and_option() -> None:
     assert list(SCHEMA["properties"]) == [key.name for key in fields(Config) if key.name != "root"]
-    told = SCHEMA["properties"]["rules"]["properties"]
+    told = SCHEMA["$defs"]["rules"]["properties"]
     assert list(told) == list(RULES_BY_NAME)
     for name, rule in RULES_BY_NAME.items():
         table = json.dumps(told[name])
