@@ -17,7 +17,7 @@ from hlodiff.policy import Finding, judge
 from hlodiff.report import Report, by_how_much, format_number, to_form, to_terminal, upgrade_text
 from hlodiff.report.headline import headline
 from hlodiff.report.html.overview import tables_of
-from hlodiff.report.rows import key_numbers
+from hlodiff.report.numbers import key_numbers
 from hlodiff.workflows.next_command import following
 from tests.past import Past
 from tests.test_history import history, told

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from hlodiff.report.growth import growth_text as growth_text
     from hlodiff.report.json_form import to_json as to_json
     from hlodiff.report.markdown import to_markdown as to_markdown
+    from hlodiff.report.numbers import by_how_much as by_how_much
+    from hlodiff.report.numbers import format_number as format_number
     from hlodiff.report.parity import parity_markdown as parity_markdown
     from hlodiff.report.parity import parity_text as parity_text
     from hlodiff.report.report import Report as Report
     from hlodiff.report.report import ToolchainChange as ToolchainChange
     from hlodiff.report.report import toolchain_changes as toolchain_changes
-    from hlodiff.report.rows import by_how_much as by_how_much
-    from hlodiff.report.rows import format_number as format_number
     from hlodiff.report.sarif import to_sarif as to_sarif
     from hlodiff.report.text import to_terminal as to_terminal
     from hlodiff.report.totals import format_checked as format_checked
@@ -44,11 +44,11 @@ _HOME = {
     "SAVED_FORM_NAMES": "forms",
     "ToolchainChange": "report",
     "build_view": "view_builder",
-    "by_how_much": "rows",
+    "by_how_much": "numbers",
     "format_bytes": "wording",
     "format_checked": "totals",
     "format_count": "wording",
-    "format_number": "rows",
+    "format_number": "numbers",
     "format_totals": "totals",
     "growth_json": "growth",
     "growth_markdown": "growth",

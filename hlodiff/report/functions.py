@@ -22,8 +22,8 @@ from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
 from hlodiff.report.headline import headline
 from hlodiff.report.line_edits import FileEdits, LineEdit, only_edit
 from hlodiff.report.main_edit import main_edit
+from hlodiff.report.numbers import by_how_much
 from hlodiff.report.report import Report
-from hlodiff.report.rows import by_how_much
 from hlodiff.report.sections import format_cost, format_settings
 from hlodiff.report.sentences import (
     RESHARDED,

@@ -11,8 +11,8 @@ from hlodiff.differ.executed_count import ZERO
 from hlodiff.differ.grouping import weight_of
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.metadata import is_library, own_frame
-from hlodiff.report.executed import PER_CALL, differs_from_text, executed_pair, format_executed
 from hlodiff.report.grouping import REPLACED, edit_groups_of
+from hlodiff.report.numbers import PER_CALL, differs_from_text, executed_pair, format_executed
 from hlodiff.report.sentences import (
     constant_sentences,
     constraint_counts,

@@ -10,8 +10,8 @@ from hlodiff.report.functions import legend, verdict_rows
 from hlodiff.report.grouping import format_scopes
 from hlodiff.report.lines import bold, clip, code, escape_html, escape_markdown, printable
 from hlodiff.report.markdown_functions import ROW_WORDS, SIGNS, function_fold, verdict_table
+from hlodiff.report.numbers import MOST_ROWS, by_how_much, is_expression
 from hlodiff.report.report import Report
-from hlodiff.report.rows import MOST_ROWS, by_how_much, is_expression
 from hlodiff.report.sections import COSTS, toolchain_by_kind
 from hlodiff.report.shared_text import MORE, MOST_NAMES
 from hlodiff.report.timings import timing_rows

@@ -8,7 +8,7 @@ from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
 from hlodiff.report.functions import VerdictRow, format_beside, format_listed
 from hlodiff.report.lines import clip, code, escape_html, escape_markdown, printable
-from hlodiff.report.rows import by_how_much, is_expression
+from hlodiff.report.numbers import by_how_much, is_expression
 from hlodiff.report.shared_text import MORE
 from hlodiff.report.view import ChangedLine, ChangeView, FunctionView, Number, ProgramView, ReportView, StageView
 from hlodiff.report.wording import FORMATS, format_bytes, format_sides, format_targets, many

@@ -9,9 +9,8 @@ from hlodiff.differ.loops import compare_loops
 from hlodiff.differ.result import Cost
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.edits import fusion_lines, placement_lines
-from hlodiff.report.executed import executed_number
+from hlodiff.report.numbers import by_how_much, executed_number, format_number
 from hlodiff.report.report import Report, ToolchainChange
-from hlodiff.report.rows import by_how_much, format_number
 from hlodiff.report.wording import (
     Unit,
     format_arrow,

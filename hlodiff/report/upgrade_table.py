@@ -14,8 +14,8 @@ from hlodiff.report.functions import WORST
 from hlodiff.report.lines import Line, clip, code, escape_markdown, json_text, lay_out, printable
 from hlodiff.report.markdown import numbers_table, to_markdown
 from hlodiff.report.markdown_functions import SIGNS, verdict_words
+from hlodiff.report.numbers import key_numbers
 from hlodiff.report.report import Report
-from hlodiff.report.rows import key_numbers
 from hlodiff.report.sentences import reordered_write
 from hlodiff.report.text import number_lines, to_terminal, written_lines
 from hlodiff.report.verdict import MARKS, both_sides, judged, verdict_of

@@ -14,8 +14,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.executed_count import ExecutedCount
 from hlodiff.differ.loops import has_same_bounds
 from hlodiff.hlo.collectives import FAMILIES
-from hlodiff.report.executed import executed_pair
-from hlodiff.report.rows import by_how_much, format_number
+from hlodiff.report.numbers import by_how_much, executed_pair, format_number
 from hlodiff.report.view import Mark, Number, Verdict
 from hlodiff.report.wording import format_arrow, format_bytes, format_change, format_count, many
 

@@ -15,8 +15,8 @@ from hlodiff.report.findings import SEVERITIES
 from hlodiff.report.functions import change_view, function_views, overall, totals_by_number
 from hlodiff.report.grouping import Digest, digest_of, format_share, most_changed, share
 from hlodiff.report.headline import headline
+from hlodiff.report.numbers import key_numbers
 from hlodiff.report.report import Report
-from hlodiff.report.rows import key_numbers
 from hlodiff.report.sections import format_causes
 from hlodiff.report.sentences import reordered_write
 from hlodiff.report.shared_text import (

@@ -29,8 +29,8 @@ from hlodiff.report.html.overview import (
     tiles_of,
 )
 from hlodiff.report.markdown_functions import ROW_WORDS
+from hlodiff.report.numbers import by_how_much, format_number
 from hlodiff.report.report import Report
-from hlodiff.report.rows import by_how_much, format_number
 from hlodiff.report.totals import format_totals
 from hlodiff.report.verdict import MARKS
 from hlodiff.report.view import ChangeView, ReportView
