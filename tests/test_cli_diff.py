@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -58,8 +59,25 @@ def test_two_files(capsys: pytest.CaptureFixture[str]) -> None:
         "    changed tanh -> exponential  (8 flops, 64 B)\n"
         "\n"
         "▲ costs more, ▼ less, per call and device; below 1 % is not listed\n"
-        "1 changed\n"
+        "1 changed; next: hlodiff diff a.hlo b.hlo --format html -o diff.html\n"
     )
+
+
+def test_the_next_command_is_one_that_works(capsys: pytest.CaptureFixture[str]) -> None:
+    write("my old.hlo", ONE)
+    write("new.hlo", TWO)
+    assert run(["diff", "my old.hlo", "new.hlo", "--brief", "--name", "n*"]) == 0
+    following = capsys.readouterr().out.partition("next: ")[2]
+    assert following == "hlodiff diff 'my old.hlo' new.hlo --name 'n*'\n"
+    assert run(shlex.split(following)[1:]) == 0
+    following = capsys.readouterr().out.rpartition("next: ")[2]
+    assert following == "hlodiff diff 'my old.hlo' new.hlo --name 'n*' --format html -o diff.html\n"
+    assert run(shlex.split(following)[1:]) == 0
+    page = Path("diff.html").read_text()
+    assert "tanh -&gt; exponential" in page and "hlodiff diff" not in page
+    capsys.readouterr()
+    assert run(["diff", "new.hlo", "new.hlo"]) == 0
+    assert "next" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("other", "code"), [(ONE, 0), (TWO, 1)])
@@ -350,7 +368,7 @@ def test_diff_of_compiled_programs_imports_no_jax() -> None:
         "print([m for m in ('jax', 'jaxlib', 'rich', 'equinox') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("1 changed\n[]\n")
+    assert done.stdout.endswith("-o diff.html\n[]\n")
 
 
 def test_help_is_light_and_names_every_command() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -11,7 +12,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 LAYERS = Path(__file__).parent / "fixtures/report/layers"
-TWO = (str(LAYERS / "old"), str(LAYERS / "new"))
+TWO = ("old", "new")
+NEXT = "hlodiff diff old new --format html -o diff.html"
 LINK = "https://ci.example/run/7"
 Ask = Callable[..., tuple[int, str, str]]
 
@@ -20,6 +22,8 @@ Ask = Callable[..., tuple[int, str, str]]
 def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
+    for side in TWO:
+        shutil.copytree(LAYERS / side, side)
 
 
 def saved(said: Ask) -> str:
@@ -31,16 +35,16 @@ def test_several_forms_from_one_run(said: Ask) -> None:
     reports = ("--report", "junit=out.xml", "--report", "sarif=out.sarif", "--report", "comment=comment.md")
     code, out, err = said("diff", *TWO, *reports, "--link", LINK)
     assert (code, err) == (0, "")
-    assert out.endswith("2 changed\n")
+    assert out.endswith(f"2 changed; next: {NEXT}\n")
     assert ET.parse("out.xml").getroot().get("failures") == "2"
     assert json.loads(Path("out.sarif").read_text())["version"] == "2.1.0"
-    assert Path("comment.md").read_text().endswith(f"2 changed ([details]({LINK}))\n")
+    assert Path("comment.md").read_text().endswith(f"2 changed; next\\: `{NEXT}` ([details]({LINK}))\n")
 
 
 def test_a_further_form_may_go_to_stdout_and_the_text_to_a_file(said: Ask) -> None:
     _, out, _ = said("diff", *TWO, "-o", "report.txt", "--report", "github=-")
-    assert out == "2 changed\n"
-    assert Path("report.txt").read_text().endswith("2 changed\n")
+    assert out == f"2 changed; next: {NEXT}\n"
+    assert Path("report.txt").read_text().endswith(out)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +103,7 @@ def test_a_saved_result_as_text_fits_the_window_it_is_shown_in(said: Ask, monkey
     assert narrow == said("diff", *TWO)
     assert max(map(len, narrow[1].splitlines())) <= 60
     assert said("diff", "result.json", "-o", "out.txt", "--report", "junit=out.xml")[0] == 0
-    assert Path("out.txt").read_text().endswith("\n2 changed\n")
+    assert Path("out.txt").read_text().endswith(f"\n2 changed; next: {NEXT}\n")
     assert ET.parse("out.xml").getroot().get("tests") == "2"
 
 

@@ -8,6 +8,7 @@ after a change that was meant; what changed is then read in the pull request.
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import re
 import shutil
@@ -79,16 +80,15 @@ def cases() -> Iterator[Case]:
 def shown(case: Case, folder: Path) -> dict[str, str]:
     """What `hlodiff diff` writes of a case, by the suffix of the form."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{side}{case.suffix}" for side in ("old", "new")]
-    for path, text in zip(paths, (case.old, case.new), strict=True):
-        path.write_text(text, encoding="utf-8")
+    names = [f"{side}{case.suffix}" for side in ("old", "new")]
+    for name, text in zip(names, (case.old, case.new), strict=True):
+        (folder / name).write_text(text, encoding="utf-8")
     result = {}
-    for suffix in case.forms:
-        out = folder / f"out.{suffix}"
-        code = run(["diff", *map(str, paths), "--format", FORMS[suffix], "-o", str(out)])
-        assert code == 0
-        text = out.read_text(encoding="utf-8").replace(f"{folder}/", "")
-        result[suffix] = page_data(text) if suffix == "html" else text
+    with contextlib.chdir(folder):  # reports name the files as they were typed
+        for suffix in case.forms:
+            assert run(["diff", *names, "--format", FORMS[suffix], "-o", f"out.{suffix}"]) == 0
+            text = Path(f"out.{suffix}").read_text(encoding="utf-8")
+            result[suffix] = page_data(text) if suffix == "html" else text
     return result
 
 

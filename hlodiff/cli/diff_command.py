@@ -10,7 +10,7 @@ import click
 from hlodiff.cli import options
 from hlodiff.cli.output import emit_report
 from hlodiff.cli.saved_result import show_saved
-from hlodiff.workflows.diff import diff_exit_code, diff_sides
+from hlodiff.workflows.diff import diff_exit_code, diff_sides, following_diff
 
 
 @click.command(
@@ -86,5 +86,11 @@ def command(
         old, new, names, targets,
         project=project, verify=verify, everything=everything, passes=passes, modules=modules,
     )  # fmt: skip
-    emit_report(replace(report, stacks=stacks, brief=brief), form, output)
+    given = (("--name", names), ("--target", targets), ("--module", modules))
+    typed = ["hlodiff", "diff", old, *([new] if new else [])]
+    typed += [word for option, values in given for value in values for word in (option, value)]
+    typed += ["--passes"] if passes else []
+    typed += ["--project", str(project)] if project != Path() else []
+    following = following_diff(report.programs, typed, form, brief)
+    emit_report(replace(report, stacks=stacks, brief=brief, next=following), form, output)
     return diff_exit_code(report, exit_code)

@@ -152,6 +152,8 @@ def clip(text: str, width: int) -> str:
 
 _TITLES = 13
 _DEEPEST = 20  # of an indentation: lines may come from an untrusted file
+NEXT = "next"
+"""The style of the line that says what to type next; a saved result has its place alone."""
 _STYLES = frozenset(
     f"{weight}{color}".rstrip() for weight in ("", "bold ") for color in ("", "red", "green", "yellow", "cyan")
 )

@@ -14,7 +14,7 @@ from hlodiff.report.functions import below_threshold, format_beside, format_list
 from hlodiff.report.functions import legend as format_legend
 from hlodiff.report.grouping import Digest, EditGroup, digest_of, format_follows, format_share, format_shares, share
 from hlodiff.report.headline import SAME
-from hlodiff.report.lines import Line, lay_out
+from hlodiff.report.lines import NEXT, Line, lay_out
 from hlodiff.report.numbers import MOST_ROWS
 from hlodiff.report.report import Report
 from hlodiff.report.sections import COSTS, cause_lines, format_causes, format_cost, passing_lines, toolchain_by_kind
@@ -47,7 +47,6 @@ _ROW_WORDS = {"check": {"added": "new", "removed": "orphaned"}, "diff": {"added"
 _MOST_LINES = 300  # what a reviewer still scrolls through; more becomes an overview
 _MOST_LINES_OF_LOG = 12
 _MOST_FINDINGS = 10  # that say different things, the worst first
-_NEXT = "next"  # the style of the line that says what to type next: its place alone
 _MOST_AT_A_GLANCE = 10  # the last line, which has the next command too, is seen with the first
 _BELOW = 15  # indentation of further lines about an edit
 _STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan", "replaced": "yellow"}
@@ -123,7 +122,7 @@ def _with_next(lines: Iterable[Line], report: Report | ReportView) -> Iterator[L
     """
     lines = list(lines)
     for line in lines:
-        if line.style != _NEXT:
+        if line.style != NEXT:
             yield line
         elif report.next and len(lines) > _MOST_AT_A_GLANCE:
             yield Line(line.indent, f"next: {report.next}", wrap=True)
@@ -147,7 +146,7 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
         yield from _toolchain_lines(report)
         yield from (Line(0, words, wrap=True) for words in format_causes(report))
     if report.next and len(functions) > 1 and not report.brief:
-        yield Line(0, "", style=_NEXT)
+        yield Line(0, "", style=NEXT)
     if len(functions) > 1 or (report.toolchain and not (functions and listed and is_short)):
         yield Line(0, "")
     if shown and len({*(one.name for one in functions), *_one_sided(report)}) >= _MANY:
@@ -209,7 +208,7 @@ def _listed(report: Report, texts: ReportTexts, functions: Sequence[FunctionView
             if function.targets:
                 yield from _status(function.name, programs, report, indent=2)
             if len(functions) == 1:
-                yield from [Line(2, "", style=_NEXT)] if report.next else []
+                yield from [Line(2, "", style=NEXT)] if report.next else []
                 yield from _toolchain_lines(report, indent=2, said=function.sentence)
             if function.targets or report.all:
                 yield from _body(function, programs, report, texts)

@@ -17,6 +17,7 @@ from hlodiff.errors import UsageError
 from hlodiff.registry import folder_name_problem
 from hlodiff.report.json_form import FORMAT_VERSION
 from hlodiff.report.known_text import REMOVED, known_text
+from hlodiff.report.lines import NEXT
 from hlodiff.report.view import ReportView
 from hlodiff.report.wording import inside
 
@@ -49,6 +50,8 @@ def known_command(text: str, names: Collection[str]) -> str:
         >>> known_command("hlodiff update f", {"f"}), known_command("hlodiff upgrade 'x @ https://evil'", {"f"})
         ('hlodiff update f', '')
     """
+    if _DIFF.fullmatch(text):
+        return text
     command, _, ending = text.partition(", ")
     if ending not in _ENDINGS:
         return ""
@@ -70,7 +73,10 @@ _LONGEST_NAME = 400
 _NAMES = ("function", "name", "of", "program")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{0,99}")
 _SIDES = ("old", "new")  # files, folders, revisions; of toolchains, versions
-_PATH = re.compile(r"(?!-)[\w./+@~^:-]{1,400}(?: \([\w.]{1,100}\))?", re.ASCII)
+_PLAIN = r"(?!-)[\w./+@~^:-]{1,400}"
+_PATH = re.compile(rf"{_PLAIN}(?: \([\w.]{{1,100}}\))?", re.ASCII)
+# The page of a comparison, of one or two files, folders or revisions: words without a sign that a shell reads.
+_DIFF = re.compile(rf"hlodiff diff(?: {_PLAIN}){{1,2}} --format html -o diff\.html", re.ASCII)
 _VERBATIM = ("old_source", "new_source")  # lines of Python: whole or not at all
 _ADVICE = "advice"  # a field of programs and findings: what to type
 
@@ -208,6 +214,7 @@ def _record(kind: Any, value: Any, path: str, of: _ResultFile) -> Any:
             raise _refused(of.where, f"{path}.{field.name} is missing")
     found |= {name: value[name] for name in _NAMES if name in found and _IDENTIFIER.fullmatch(str(value[name]))}
     found |= {name: value[name] for name in _SIDES if name in found and _PATH.fullmatch(str(value[name]))}
+    found |= {"style": NEXT} if value.get("style") == NEXT and "style" in found else {}
     found |= {name: "" for name in _VERBATIM if REMOVED in str(found.get(name, ""))}
     return kind(**found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from hlodiff.differ.passes.dumps import Dump
     from hlodiff.policy.findings import Finding
     from hlodiff.tracing.compare import TraceComparison
+
+PAGE = "diff.html"
+"""The file that the command after a diff writes its page to."""
 
 _WHOLE = "see whether the file is whole; `hlodiff diff --help` lists what can be read"
 
@@ -119,6 +123,30 @@ def diff_exit_code(report: Report, fail_on_changes: bool) -> int:
         return 2
     statuses = [*(one.status for one in report.programs), *(one.status for one in report.scenarios)]
     return int(fail_on_changes and any(status in ("changed", "added", "removed") for status in statuses))
+
+
+def following_diff(programs: Sequence[ProgramComparison], typed: Sequence[str], form: str, brief: bool) -> str:
+    """The command to type after a diff: what a short list leaves out is in the whole one, and both graphs in the page.
+
+    Args:
+        programs: what was compared.
+        typed: the words of the command that compared them, without form, output and `--brief`.
+        form: the form that was asked for.
+        brief: whether only the verdicts were.
+
+    Returns:
+        the command; "" where nothing differs, something could not be judged, or the page is what was asked for.
+
+    Example:
+        >>> changed = ProgramComparison("f", None, "compiled", "changed")
+        >>> following_diff([changed], ["hlodiff", "diff", "old.hlo", "my new.hlo"], "text", False)
+        "hlodiff diff old.hlo 'my new.hlo' --format html -o diff.html"
+    """
+    is_whole = not any(one.broken for one in programs)  # else the hint of what is broken comes first
+    if form == "html" or not (is_whole and any(one.status == "changed" for one in programs)):
+        return ""
+    further = () if brief else ("--format", "html", "-o", PAGE)
+    return shlex.join([*typed, *further])
 
 
 def _is_chosen(one: Pair, names: Sequence[str], targets: Sequence[str]) -> bool:
