@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_cli_accept import BOTH, changed, pending  # noqa: F401  # the fixture
+from tests.test_cli_accept import BOTH, changed, contents, pending  # noqa: F401  # the fixture
 from tests.test_cli_check import Ask, Compiler, compiler  # noqa: F401  # the fixture
 
 pytestmark = pytest.mark.slow  # each test starts processes
@@ -22,8 +22,11 @@ pytestmark = pytest.mark.slow  # each test starts processes
 ROOT = Path(__file__).resolve().parent.parent
 
 
+END = b"any other key ends "
+
+
 def review(keys: str, *arguments: str) -> tuple[int, str]:
-    """The real command in a terminal of its own: each key is pressed when the command asks."""
+    """The real command in a terminal of its own: each key is pressed when the command asks, and Enter after them."""
     ours, theirs = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "100"}
     command = [sys.executable, "-m", "hlodiff", "review", *arguments]
@@ -37,8 +40,8 @@ def review(keys: str, *arguments: str) -> tuple[int, str]:
             except OSError:  # the other end is closed
                 break
         # What is typed before the terminal is set to single keys is dropped; afterwards one key is one answer.
-        elif said.count(b"q quit ") > answered < len(keys) and not termios.tcgetattr(ours)[3] & termios.ICANON:
-            os.write(ours, keys[answered : answered + 1].encode())
+        elif not termios.tcgetattr(ours)[3] & termios.ICANON and said.count(b"q quit ") + said.count(END) > answered:
+            os.write(ours, keys[answered : answered + 1].encode() or b"\r")
             answered += 1
     os.close(ours)
     return process.wait(timeout=60), said.decode().replace("\r\n", "\n")
@@ -67,6 +70,22 @@ def test_each_target_and_all_that_is_left(changed: Compiler, said: Ask) -> None:
     assert "[1/3] f  ▲ worse on cpu: temp +200 %" in out and "[1/3] f  ▲ worse on tpu-v5e-2x2: temp +200 %" in out
     assert out.rstrip().endswith("1 accepted, 1 rejected, 2 still pending; next: git add snapshots")
     assert pending() == ["g/small/cpu", "h/cpu"]
+
+
+def test_undo(changed: Compiler, said: Ask) -> None:  # noqa: F811
+    said("check")
+    before = contents(Path())
+    code, out = review("uxtauAuq")
+    assert code == 0, out
+    assert "nothing is decided yet\n" in out and "no key of ours: x\n" in out
+    assert "undone: f on cpu\n\n[1/3] f  ▲ worse on cpu: temp +200 %" in out, "back to the question"
+    assert "undone: f on cpu, f on tpu-v5e-2x2, g/small on cpu and 1 more\n\n[1/3] f" in out, "A is one decision"
+    assert out.rstrip().endswith("4 still pending; next: hlodiff review")
+    assert contents(Path()) == before, "snapshots and captures, byte for byte"
+    code, out = review("rausA")
+    assert out.count("all decided: u undo the last decision") == 1, out
+    assert out.rstrip().endswith("1 accepted, 2 rejected, 1 still pending; next: git add snapshots")
+    assert pending() == ["g/small/cpu"]
 
 
 def test_leaving_keeps_what_was_decided(changed: Compiler, said: Ask) -> None:  # noqa: F811

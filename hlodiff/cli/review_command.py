@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import click
@@ -16,7 +16,7 @@ from hlodiff.cli import options
 from hlodiff.cli.output import color, emit, width
 from hlodiff.config import refuse_in_ci, shown_path
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.errors import UsageError
+from hlodiff.errors import StoreError, UsageError
 from hlodiff.report.forms import to_form
 from hlodiff.report.lines import printable
 from hlodiff.report.report import Report
@@ -45,15 +45,19 @@ from hlodiff.workflows.review import PendingReview
 from hlodiff.workflows.staleness import Freshness
 
 _EACH_TARGET = "t each target   "
-_KEYS = f"a accept   r reject   s skip   {_EACH_TARGET}m more   o page   ? help   q quit"
+_UNDO = "u undo   "
+_KEYS = f"a accept   r reject   s skip   {_EACH_TARGET}m more   o page   {_UNDO}? help   q quit"
+_AT_THE_END = "all decided: u undo the last decision   any other key ends"
 _REST = {"A": "a", "R": "r", "S": "s"}
 _MOST_LINES = 15
+_MOST_NAMES = 3
 _HELP = """
   a  accept: record what was captured        A  accept this and everything that is left
   r  reject: forget the capture              R  reject this and everything that is left
   s  skip: decide later                      S  skip everything that is left
   t  decide for each target                  m  every change and number, in a pager
   k  whole Python call stacks, on and off    o  open the page of this function in a browser
+  u  undo: back to what was decided last, as it was before, with its snapshot
   q  quit; what was decided stays decided
 """
 _QUIT = ("q", "\x04", "")  # Ctrl-D; Ctrl-C interrupts as everywhere
@@ -105,9 +109,9 @@ def command(
     """Walk through what `hlodiff check` captured, in a terminal.
 
     Each function is shown with the first lines of its report; one key decides: a accept, r reject, s skip; A, R and S
-    decide on everything that is left, t asks for each target, m shows everything, o opens the page, ? explains, q
-    quits. Decisions made before you quit are kept. Without a terminal, `hlodiff accept NAME` and `hlodiff review
-    --reject NAME` do the same.
+    decide on everything that is left, t asks for each target, m shows everything, o opens the page, u undoes the last
+    decision, ? explains, q quits. Decisions made before you quit are kept. Without a terminal, `hlodiff accept NAME`
+    and `hlodiff review --reject NAME` do the same.
 
     Programs are named as for `hlodiff accept`. --reject forgets a capture; as long as the code stays the same, the next
     check captures it again.
@@ -128,17 +132,19 @@ def command(
     root = pending_folder_of(config, folder)
     selection = Selection(words, targets, patterns, classes)
     found = find(config, root, selection or Selection(everything=True))
-    review = PendingReview(config, root, Freshness(config, folder is not None, any_age))
-    with TemporaryFolder() as pages:
+    freshness = Freshness(config, folder is not None, any_age)
+    with TemporaryFolder() as pages, TemporaryFolder() as copies:
+        review = PendingReview(config, root, freshness, Path(copies))
         _ReviewWalk(review, pages).walk(found.programs, found.records)
     decisions = [*review.decisions, *found.broken, *found.left]
     accepted = any(one.status == "accepted" for one in decisions)
     remaining = 0 if folder else len(list_pending(root))
-    following = f"git add {shown_path(config.snapshots)}" if accepted else "hlodiff check"
-    if remaining and not accepted:
-        following = "hlodiff review"
+    refused = any(one.status == "refused" for one in decisions)  # captured before something changed: capture again
+    following = "hlodiff review" if remaining and not refused else "hlodiff check"
+    if accepted:
+        following = f"git add {shown_path(config.snapshots)}"
     click.echo("\n" + decisions_text(decisions, remaining, following), nl=False)
-    return 2 if any(one.status == "refused" for one in decisions) else 0
+    return 2 if refused else 0
 
 
 def _forget(selection: Selection, form: str, output: str | None, project: Path) -> None:
@@ -154,6 +160,16 @@ def _forget(selection: Selection, form: str, output: str | None, project: Path) 
     emit(text if form == "json" else decisions_text(decisions, remaining, "hlodiff check"), output)
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is asked at once: the programs of one name, those that are the same as before (no name), or a record."""
+
+    head: str
+    name: str = ""
+    programs: tuple[PendingProgram, ...] = ()
+    record: PendingRecord | None = None
+
+
 @dataclass(slots=True)
 class _ReviewWalk:
     """A walk through pending programs in a terminal, name by name.
@@ -163,64 +179,114 @@ class _ReviewWalk:
         pages: a temporary folder for what is opened in a browser.
         rest: the decision on everything that is left, once somebody pressed A, R or S.
         stacks: whether reports list whole call stacks.
+        answered: which questions were answered, and whether anything was decided: `u` goes back to the last one.
     """
 
     review: PendingReview
     pages: str
     rest: str = ""
     stacks: bool = False
+    answered: list[tuple[int, bool]] = field(default_factory=list)
 
     def walk(self, programs: Sequence[PendingProgram], records: Sequence[PendingRecord]) -> None:
         """Show one name after the other until the last one, or until somebody leaves."""
         groups = self.review.groups(programs)
         last = len(groups) + len(records)
-        for number, (name, group) in enumerate(groups, 1):
-            if not self.decide(f"[{number}/{last}]", name, group):
+        questions = [
+            *(_Question(f"[{n}/{last}]", name, tuple(group)) for n, (name, group) in enumerate(groups, 1)),
+            *(_Question(f"[{n}/{last}]", record=one) for n, one in enumerate(records, len(groups) + 1)),
+        ]
+        at = 0
+        while at < len(questions) or self.goes_back():
+            if at == len(questions):
+                key = "u"
+            elif questions[at].record is None:
+                key = self.decide(at, questions[at])
+            else:
+                key = self.decide_record(at, questions[at])
+            if key in _QUIT:
                 return
-        for number, record in enumerate(records, len(groups) + 1):
-            if not self.decide_record(f"[{number}/{last}]", record):
-                return
+            if key == "u":
+                at = self.back(at)
+            elif key == "t":
+                questions[at : at + 1] = [replace(questions[at], programs=(one,)) for one in questions[at].programs]
+            else:
+                at += 1
 
-    def decide(self, head: str, name: str, group: Sequence[PendingProgram]) -> bool:
-        """Show one name and do what is asked for; False where somebody leaves."""
-        ready = self.review.ready(group)
+    def goes_back(self) -> bool:
+        """At the end, whether the last decision is taken back; who skipped last has decided nothing to take back."""
+        if not (self.answered and self.answered[-1][1]):
+            return False
+        click.echo(f"\n{_AT_THE_END} ", nl=False)
+        key = _key()
+        click.echo(key if key.isprintable() else "")
+        return key == "u"
+
+    def back(self, at: int) -> int:
+        """Undo the last answer; where it cannot be undone, say why and stay here."""
+        try:
+            keys = self.review.undo()
+        except StoreError as error:
+            click.echo(f"\n{error.render()}")
+            return at
+        if keys:
+            names = ", ".join(f"{key.name} on {key.target}" for key in keys[:_MOST_NAMES])
+            more = f" and {len(keys) - _MOST_NAMES} more" if len(keys) > _MOST_NAMES else ""
+            click.echo(printable(f"undone: {names}{more}"))
+        self.rest = ""
+        return self.answered.pop()[0]
+
+    def answer(self, at: int, key: str, before: int) -> None:
+        """Begin what `u` undoes; with A, R and S all that is left belongs to it."""
+        if key in ("a", "r", "s"):
+            self.review.begin(before)
+            self.answered.append((at, key != "s"))
+
+    def decide(self, at: int, question: _Question) -> str:
+        """Show one name and do what is asked for; the key that decided, "s" where there is nothing to ask."""
+        before, name = len(self.review.decisions), question.name
+        ready = self.review.ready(question.programs)
         if not ready:
-            return True
-        shown = self.review.report(ready) if name else None
-        title = _title(name, shown.programs) if shown else "all of them"
+            return "s"
         key = self.rest
         if not key:
-            click.echo(f"\n{head} {_summary(_text(shown)) if shown else _same(ready)}", nl=False)
+            shown = self.review.report(ready) if name else None
+            title = _title(name, shown.programs) if shown else "all of them"
+            click.echo(f"\n{question.head} {_summary(_text(shown)) if shown else _same(ready)}", nl=False)
             targets = len({one.key.target for one in ready})
             key = self.asked(title, shown, several=bool(name) and targets > 1)
-        if key == "t":
-            return all(self.decide(head, name, [one]) for one in ready)
+            self.answer(at, key, before)
         if key == "a":
             self.review.accept(ready)
         elif key == "r":
             self.review.reject((one.key, one.id) for one in ready)
-        return key not in _QUIT
+        return key
 
-    def decide_record(self, head: str, one: PendingRecord) -> bool:
-        """Show traces or growth and do what is asked for; False where somebody leaves."""
+    def decide_record(self, at: int, question: _Question) -> str:
+        """Show traces or growth and do what is asked for; as `decide`."""
+        before, one = len(self.review.decisions), question.record
+        assert one is not None
         base = base_record(self.review.config, one.key)
         if standing_record(one, base) != "ready" or self.review.freshness.refusal(one.key, one.origin):
             self.review.accept_record(one)  # settles what is recorded already, refuses what is stale
-            return True
+            return "s"
         key = self.rest
         if not key:
-            click.echo(f"\n{head} {_record_text(one, base.text)}", nl=False)
+            click.echo(f"\n{question.head} {_record_text(one, base.text)}", nl=False)
             title = printable(f"{one.key.name} ({one.key.target})")
             key = self.asked(title, None, _record_text(one, base.text, everything=True))
+            self.answer(at, key, before)
         if key == "a":
             self.review.accept_record(one)
         elif key == "r":
             self.review.reject([(one.key, one.id)])
-        return key not in _QUIT
+        return key
 
     def asked(self, title: str, shown: Report | None, more: str = "", several: bool = False) -> str:
         """The key that decides; other keys show something and ask again."""
         keys = _KEYS if several else _KEYS.replace(_EACH_TARGET, "")
+        keys = keys if self.answered else keys.replace(_UNDO, "")
+        keys = keys if shown else keys.replace("o page   ", "")
         while True:
             click.echo(f"{title}: {keys} ", nl=False)
             key = _key()
@@ -228,7 +294,7 @@ class _ReviewWalk:
             if key in _REST:
                 self.rest = _REST[key]
                 return self.rest
-            if key.lower() in ("a", "r", "s", *_QUIT) or (key == "t" and several):
+            if key.lower() in ("a", "r", "s", *_QUIT) or (key == "t" and several) or (key == "u" and self.answered):
                 return key.lower()
             if key == "?":
                 click.echo(_HELP)
@@ -236,8 +302,14 @@ class _ReviewWalk:
                 _open_page(shown, self.pages)
             elif key in ("m", "k") and (shown or more):
                 self.stacks ^= key == "k"
+                if key == "k":
+                    click.echo(f"call stacks {'on' if self.stacks else 'off'}")
                 text = _text(replace(shown, all=key == "m", stacks=self.stacks)) if shown else more
                 _page("\n" + text)
+            elif key == "u":
+                click.echo("nothing is decided yet")
+            else:
+                click.echo(f"no key of ours: {key}" if key.isprintable() else "no key of ours")
 
 
 def _summary(text: str) -> str:

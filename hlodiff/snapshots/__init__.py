@@ -6,6 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hlodiff.snapshots.backup import Backup as Backup
+    from hlodiff.snapshots.backup import back_up as back_up
+    from hlodiff.snapshots.backup import digests as digests
+    from hlodiff.snapshots.backup import restore as restore
     from hlodiff.snapshots.growth_file import list_growth as list_growth
     from hlodiff.snapshots.growth_file import read_growth as read_growth
     from hlodiff.snapshots.growth_file import remove_growth as remove_growth
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.pending import digest as digest
     from hlodiff.snapshots.pending import drop_pending as drop_pending
     from hlodiff.snapshots.pending import drop_record as drop_record
+    from hlodiff.snapshots.pending import holding as holding
     from hlodiff.snapshots.pending import keep_pending as keep_pending
     from hlodiff.snapshots.pending import keep_record as keep_record
     from hlodiff.snapshots.pending import list_records as list_records
@@ -72,11 +77,12 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.yaml_format import FutureFormatError as FutureFormatError
 
 _FILES = {
+    "backup": "Backup back_up digests restore",
     "growth_file": "list_growth read_growth remove_growth write_growth",
     "keys": "PYTEST Key is_safe keys_of",
     "origin": "CaptureOrigin",
-    "pending": "OWN_FOLDER RECORDS Pending PendingRecord digest drop_pending drop_record keep_pending keep_record"
-    " list_records program_id read_pending read_record record_digest record_id recorded_text tidy_pending",
+    "pending": "OWN_FOLDER RECORDS Pending PendingRecord digest drop_pending drop_record holding keep_pending"
+    " keep_record list_records program_id read_pending read_record record_digest record_id recorded_text tidy_pending",
     "provenance": "attach_source name_arguments numbered restored source_of",
     "read": "SnapshotListing Snapshot StaleError is_stale list_snapshots marked_stale read_snapshot"
     " read_summary read_whole_snapshot stale_of unpack",

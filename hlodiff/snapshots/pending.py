@@ -125,7 +125,7 @@ def keep_pending(
     """
     note = note_text(kind, digest(base) if base else "", origin)
     contents = contents_of(snapshot, max_file_bytes) | {PENDING: note.encode()}
-    with _holding(root), clear_errors(root):
+    with holding(root), clear_errors(root):
         replace_folder(root, snapshot.key, contents)
 
 
@@ -136,7 +136,7 @@ def note_text(kind: str, base: str, origin: CaptureOrigin | None) -> str:
 
 
 @contextlib.contextmanager
-def _holding(root: Path) -> Iterator[None]:
+def holding(root: Path) -> Iterator[None]:
     """The pending folder for one change: another check may be at work, and drops what a killed one has left."""
     with writing(root, wait=_PATIENCE):
         with clear_errors(root):
@@ -155,7 +155,7 @@ def drop_pending(root: Path, key: Key) -> None:
         StoreError: it cannot be deleted.
     """
     if place_below(root, key.folder).is_dir():
-        with _holding(root):
+        with holding(root):
             remove_snapshot(root, key, [PENDING])
 
 
@@ -249,7 +249,7 @@ def read_origin(tree: Tree, key: Key) -> CaptureOrigin | None:
     Raises:
         StoreError: the note is missing, damaged, or of a format of the future.
     """
-    name = _record_note(record_path(key)) if key.target in RECORDS else f"{key.folder}/{PENDING}"
+    name = record_note(record_path(key)) if key.target in RECORDS else f"{key.folder}/{PENDING}"
     return read_note(tree, name, f"hlodiff check {key.name}").origin
 
 
@@ -373,12 +373,12 @@ def keep_record(
     """
     text, name = dump(table), record_path(key)
     note = note_text("changed" if base is not None else "new", record_digest(base), origin)
-    with _holding(root):
+    with holding(root):
         with clear_errors(root):
             # A record without a note is refused, an old note with a new record would be believed.
-            place_below(root, _record_note(name)).unlink(missing_ok=True)
+            place_below(root, record_note(name)).unlink(missing_ok=True)
         replace_text(root, name, text)
-        replace_text(root, _record_note(name), note)
+        replace_text(root, record_note(name), note)
     return record_id(key, text)
 
 
@@ -399,10 +399,10 @@ def drop_record(root: Path, key: Key) -> None:
         StoreError: it cannot be deleted.
     """
     path = place_below(root, record_path(key))
-    note = place_below(root, _record_note(record_path(key)))
+    note = place_below(root, record_note(record_path(key)))
     if not (os.path.lexists(path) or os.path.lexists(note)):
         return
-    with _holding(root), clear_errors(root):
+    with holding(root), clear_errors(root):
         path.unlink(missing_ok=True)
         note.unlink(missing_ok=True)
         remove_empty(root, path.parent)
@@ -422,12 +422,18 @@ def read_record(tree: Tree, key: Key) -> PendingRecord:
         StoreError: a file is missing, damaged, too large, or of a format of the future.
     """
     name = record_path(key)
-    note = read_note(tree, _record_note(name), f"hlodiff check {key.name}")
+    note = read_note(tree, record_note(name), f"hlodiff check {key.name}")
     text = recorded_text(tree, key)
     if text is None or text.encode() != tree.read([name], _LARGEST).get(name):
         raise StoreError("is not as hlodiff writes it", where=f"{tree.where}/{name}", hint=f"hlodiff check {key.name}")
     return PendingRecord(key, text, note.base, note.origin)
 
 
-def _record_note(name: str) -> str:
+def record_note(name: str) -> str:
+    """The note beside a pending record, which says what it was compared with.
+
+    Example:
+        >>> record_note("steps/traces.yaml")
+        'steps/traces.pending.json'
+    """
     return f"{name.removesuffix('.yaml')}.{PENDING}"

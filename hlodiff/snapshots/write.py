@@ -230,8 +230,13 @@ def replace_text(root: Path, name: str, text: str) -> None:
     Raises:
         StoreError: it cannot be written, the name is not safe, or it or a folder on the way is a link.
     """
+    replace_file(root, name, text.encode())
+
+
+def replace_file(root: Path, name: str, content: bytes) -> None:
+    """The same for bytes: write one file beside the snapshots in one step."""
     with clear_errors(root):
-        _replace_file(root, place_below(root, name), text.encode())
+        _replace_file(root, place_below(root, name), content)
 
 
 def remove_snapshot(root: Path, key: Key, more: Sequence[str] = ()) -> None:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hlodiff.config import Config, shown_path
+from hlodiff.errors import StoreError
 from hlodiff.report.report import Report, toolchain_changes
-from hlodiff.snapshots import Key, PendingRecord, writing
+from hlodiff.snapshots import (
+    Backup,
+    Key,
+    PendingRecord,
+    back_up,
+    digests,
+    holding,
+    restore,
+    writing,
+)
 from hlodiff.workflows.accept import Decision, accept_program, accept_record, reject
 from hlodiff.workflows.pending import (
     PendingProgram,
@@ -23,20 +34,81 @@ from hlodiff.workflows.staleness import Freshness
 
 
 @dataclass(slots=True)
+class _Step:
+    """What can be undone together.
+
+    Args:
+        decisions: how many decisions were made before it.
+        backups: each file set as it was before, and the digests of the same files after.
+    """
+
+    decisions: int
+    backups: list[tuple[Backup, Mapping[str, str]]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class PendingReview:
-    """Decisions on pending programs.
+    """Decisions on pending programs; each is on disk at once, and the last step can be undone.
 
     Args:
         config: the project's.
         root: the folder they lie in.
         freshness: knows what has changed since, and whether that folder is another machine's, from which nothing goes.
+        copies: a temporary folder for what decisions replace or delete, kept as long as they may be undone.
         decisions: what was decided so far.
     """
 
     config: Config
     root: Path
     freshness: Freshness
+    copies: Path
     decisions: list[Decision] = field(default_factory=list)
+    _steps: list[_Step] = field(default_factory=list)
+
+    def begin(self, decisions: int | None = None) -> None:
+        """Begin a step: what is decided until the next one is undone together.
+
+        Args:
+            decisions: how many were made before what it is about was looked at; all so far where it is None.
+        """
+        self._steps.append(_Step(len(self.decisions) if decisions is None else decisions))
+
+    def undo(self) -> tuple[Key, ...]:
+        """Undo the last step: snapshots and pending captures are byte for byte what they were before it.
+
+        Returns:
+            the programs and records that were accepted or rejected in it, and wait again.
+
+        Raises:
+            StoreError: one of their files has changed since, and nothing was undone; or a folder cannot be written.
+        """
+        step = self._steps[-1]
+        for backup, after in step.backups:
+            if digests(backup.root, backup.key) != after:
+                what = "has changed since it was decided on, so nothing is undone"
+                raise StoreError(what, where=f"{backup.root}/{backup.key.folder}", hint="hlodiff check")
+        own = pending_folder(self.config)
+        waited = any(backup.root == own and any(backup.copies.iterdir()) for backup, _ in step.backups)
+        with writing(shown_path(self.config.snapshots)), holding(own) if waited else nullcontext():
+            for backup, _ in reversed(step.backups):
+                restore(backup)
+        self._steps.pop()
+        undone = [one for one in self.decisions[step.decisions :] if one.status in ("accepted", "rejected")]
+        del self.decisions[step.decisions :]
+        return tuple(one.key for one in undone)
+
+    @contextmanager
+    def _undoable(self, key: Key) -> Iterator[None]:
+        """Keep what a decision on one program or record is about to replace or delete."""
+        if not self._steps:  # settled before anything was asked
+            yield
+            return
+        roots = (shown_path(self.config.snapshots), pending_folder(self.config))
+        backups = [back_up(root, key, self.copies) for root in roots]
+        try:
+            yield
+        finally:
+            self._steps[-1].backups += [(one, digests(one.root, key)) for one in backups]
 
     def groups(self, programs: Sequence[PendingProgram]) -> list[tuple[str, list[PendingProgram]]]:
         """Programs by name; those that are the same as before come last, all together under the name ""."""
@@ -50,21 +122,25 @@ class PendingReview:
 
     def reject(self, selected: Iterable[tuple[Key, str]]) -> None:
         """Reject programs or records; another machine's folder stays as it is."""
-        self.decisions += [
-            Decision(key, "rejected", (), own) if self.freshness.foreign else reject(key, self.root, own)
-            for key, own in selected
-        ]
+        for key, own in selected:
+            if self.freshness.foreign:
+                self.decisions.append(Decision(key, "rejected", (), own))
+            else:
+                with self._undoable(key):
+                    self.decisions.append(reject(key, self.root, own))
 
     def accept_record(self, one: PendingRecord) -> None:
         """Accept traces or growth."""
-        with writing(shown_path(self.config.snapshots)):
+        with writing(shown_path(self.config.snapshots)), self._undoable(one.key):
             self.decisions.append(accept_record(self.config, one, pending_folder(self.config), self.freshness))
 
     def accept(self, group: Sequence[PendingProgram]) -> None:
         """Accept programs."""
         with writing(shown_path(self.config.snapshots)):
-            own = pending_folder(self.config)
-            self.decisions += [accept_program(self.config, one, own, self.freshness) for one in group]
+            for one in group:
+                with self._undoable(one.key):
+                    own = pending_folder(self.config)
+                    self.decisions.append(accept_program(self.config, one, own, self.freshness))
 
     def ready(self, group: Sequence[PendingProgram]) -> list[PendingProgram]:
         """Those that may be accepted; the others are settled or refused with the reason."""
