@@ -11,13 +11,16 @@ import pytest
 
 from hlodiff.config import Config, budgets
 from hlodiff.differ import ProgramComparison, diff
+from hlodiff.differ.executed_count import ExecutedCount, UncountedLoop
 from hlodiff.differ.loops import EACH_ONCE, LoopComparison, compare_loops, format_loops
+from hlodiff.differ.result import Cost
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.policy import Finding, judge
 from hlodiff.report import Report, by_how_much, format_number, to_form, to_terminal, upgrade_text
 from hlodiff.report.headline import headline
 from hlodiff.report.html.overview import tables_of
-from hlodiff.report.numbers import key_numbers
+from hlodiff.report.numbers import format_executed_pair, key_numbers
+from hlodiff.report.sections import format_cost
 from hlodiff.workflows.next_command import following
 from tests.past import Past
 from tests.test_history import history, told
@@ -129,6 +132,28 @@ def test_an_unknown_trip_count_is_compared_turn_by_turn_or_not_at_all() -> None:
         for form, whole in told_in_every_form(program).items():
             text = re.sub(r"<script.*?</script>", "", whole, flags=re.S)
             assert "more (" not in text and "fewer" not in text and "per turn of" in text, form
+
+
+def several_loops(*turns: int, outside: int = 0) -> ExecutedCount:
+    """So much per turn of loops at lines 1, 2, ... of a file."""
+    loops = [UncountedLoop(str(line), "w", "model.py", line) for line in range(1, len(turns) + 1)]
+    return ExecutedCount(outside, outside, tuple(zip(loops, turns, turns, strict=True)))
+
+
+def test_several_loops_of_unknown_length_are_counted_and_the_one_that_changed_most_is_named() -> None:
+    """A differential equation and its adjoint have three; what a turn of each does fills four lines."""
+    old, new = several_loops(10, 20, 30), several_loops(10, 22, 90)
+    assert format_executed_pair(old, new) == (
+        "30 per turn of the loop at model.py:3 + 2 other loops of unknown length",
+        "90 per turn of the loop at model.py:3 + 2 other loops of unknown length",
+    )
+    more = several_loops(10, 22, 90, outside=4)
+    assert format_executed_pair(old, more) == ("0 + 3 loops of unknown length", "4 + 3 loops of unknown length")
+    one, other = several_loops(10, outside=2), several_loops(12, outside=2)
+    assert format_executed_pair(one, other)[1] == "2 + 12 per turn of the loop at model.py:1"
+    loops = several_loops(1, 1).per_turn
+    cost = Cost(1, 128, 512, 512, loops=tuple(loop for loop, _, _ in loops))
+    assert format_cost(None, cost).endswith(", counting one turn of each of 2 loops")
 
 
 def test_what_only_one_side_has_came_or_went() -> None:

@@ -12,7 +12,7 @@ from hlodiff.differ.grouping import weight_of
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.metadata import is_library, own_frame
 from hlodiff.report.grouping import REPLACED, edit_groups_of
-from hlodiff.report.numbers import PER_CALL, differs_from_text, executed_pair, format_executed
+from hlodiff.report.numbers import PER_CALL, differs_from_text, executed_pair, format_executed, format_executed_pair
 from hlodiff.report.sentences import (
     constant_sentences,
     constraint_counts,
@@ -140,7 +140,7 @@ def _of_one_call(program: ProgramComparison, metric: str, one: str, several: str
         known = format_executed(old if new == ZERO else new)
         yield f"{several or one + 's'} {'gone' if new == ZERO else 'added'} ({known})"
     else:
-        yield f"{several or one + 's'} {format_pair(format_executed(old), format_executed(new))}"
+        yield f"{several or one + 's'} {format_pair(*format_executed_pair(old, new))}"
 
 
 def _other_channels(diff: ModuleDiff | None) -> str:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.executed_count import ZERO, ExecutedCount
+from hlodiff.differ.executed_count import ZERO, ExecutedCount, UncountedLoop
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.lines import printable
 from hlodiff.report.view import Number
-from hlodiff.report.wording import FORMATS, Unit, format_arrow, format_bytes, format_change, format_pair
+from hlodiff.report.wording import FORMATS, Unit, format_arrow, format_bytes, format_change, format_pair, many
 
 # (metric, its words, unit), in the order of the table; collectives come between the two.
 # Operations of two stages are two numbers: each names its own.
@@ -106,16 +106,27 @@ def format_number(number: Number) -> str:
     Example:
         >>> format_number(Number("all-gather", 0, 2, "count", 0, 24576))
         '0 -> 2 (24.0 KiB)'
+        >>> words = [f"{count} + 3 loops of unknown length" for count in (4, 9)]
+        >>> format_number(Number("copies", 4, 9, "count", 0, 0, "", False, *words))
+        '4 -> 9, + 3 loops of unknown length'
     """
     words = format_arrow(number.old, number.new, FORMATS[number.unit])
     if is_expression(number):
-        words = printable(format_pair(number.old_words, number.new_words))
+        words = printable(_both_in_words(number.old_words, number.new_words))
     if number.old_bytes or number.new_bytes:
         sizes = [
             size for count, size in ((number.old, number.old_bytes), (number.new, number.new_bytes)) if count or size
         ]
         words += f" ({format_arrow(sizes[0], sizes[-1], format_bytes)})"
     return words + (f" ({printable(number.per).strip()})" if number.per else "")
+
+
+def _both_in_words(old: str, new: str) -> str:
+    """Both sides; how many other loops there are is said once where it is the same."""
+    (before, _, rest), (after, _, others) = old.rpartition(" + "), new.rpartition(" + ")
+    if before and after and rest == others and rest.endswith(OF_LOOPS):
+        return f"{format_pair(before, after)}, + {rest}"
+    return format_pair(old, new)
 
 
 def by_how_much(number: Number) -> str:
@@ -135,6 +146,8 @@ MOST_ROWS = 12
 
 PER_CALL = " executed"
 """Behind the name of a number that a loop makes another one than the text of the program has."""
+OF_LOOPS = " of unknown length"
+"""Behind how many loops there are whose turns nobody knows."""
 # Executed numbers and what the same is called where it is counted in the text.
 _STATIC = {"flops": "flops", "bytes_accessed": "bytes_accessed", "launches": "launches"}
 
@@ -147,6 +160,50 @@ def format_executed(number: ExecutedCount, unit: Unit = "count", root: str = "")
         'at most 2.0 KiB'
     """
     return number.words(FORMATS[unit], root)
+
+
+def format_executed_pair(
+    old: ExecutedCount, new: ExecutedCount, unit: Unit = "count", root: str = ""
+) -> tuple[str, str]:
+    """Both sides of a number; of several loops whose trip counts are not known only the one that changed most.
+
+    The pages and `metrics_executed` in JSON have what one turn of each loop does.
+
+    Example:
+        >>> loops = [UncountedLoop(str(line), "w", "model.py", line) for line in (3, 9)]
+        >>> old, new = (ExecutedCount(4, 4, ((loops[0], 1, 1), (loops[1], n, n))) for n in (2, 5))
+        >>> format_executed_pair(old, new)[1]
+        '4 + 5 per turn of the loop at model.py:9 + 1 other loop of unknown length'
+        >>> format_executed_pair(old, ExecutedCount(9, 9, old.per_turn))
+        ('4 + 2 loops of unknown length', '9 + 2 loops of unknown length')
+    """
+    if max(len(one.per_turn) for one in (old, new)) < 2:
+        return format_executed(old, unit, root), format_executed(new, unit, root)
+    chosen = None
+    if (old.least, old.most) == (new.least, new.most) and len(old.per_turn) == len(new.per_turn):
+        changes = [_by(pair) for pair in zip(old.per_turn, new.per_turn, strict=True)]
+        chosen = changes.index(max(changes))
+    before, after = (_with_one_loop(one, chosen, unit, root) for one in (old, new))
+    return before, after
+
+
+_PerTurn = tuple[UncountedLoop, int, int | None]
+
+
+def _by(pair: tuple[_PerTurn, _PerTurn]) -> float:
+    """How much what one turn does changed, as a share of the smaller side."""
+    one, other = ((most if most is not None else least) for _, least, most in pair)
+    return abs(other - one) / max(min(one, other), 1)
+
+
+def _with_one_loop(one: ExecutedCount, chosen: int | None, unit: Unit, root: str) -> str:
+    """A number with what one turn of one loop does, or of none; the other loops are counted."""
+    listed = () if chosen is None else (one.per_turn[chosen],)
+    left = len(one.per_turn) - len(listed)
+    outside = format_executed(ExecutedCount(one.least, one.most), unit) if one.most != 0 or not listed else ""
+    turn = format_executed(ExecutedCount(0, 0, listed), unit, root) if listed else ""
+    others = f"{many(left, 'other loop' if listed else 'loop')}{OF_LOOPS}" if left else ""
+    return " + ".join(filter(None, (outside, turn, others)))
 
 
 def executed_pair(program: ProgramComparison, metric: str) -> tuple[ExecutedCount, ExecutedCount]:
@@ -184,5 +241,5 @@ def executed_number(
     carried = (sizes[0].least, sizes[1].least) if are_known else (0, 0)
     if exact:
         return Number(name, old.least, new.least, unit, *carried, per)
-    words = format_executed(old, unit, root), format_executed(new, unit, root)
+    words = format_executed_pair(old, new, unit, root)
     return Number(name, old.least, new.least, unit, *carried, per, False, *words)

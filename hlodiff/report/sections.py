@@ -340,7 +340,7 @@ def format_cost(old: Cost | None, new: Cost | None, stage: str = "compiled", roo
 
     Returns:
         words in the order operations, bytes read and written, cycles, bytes in the host's memory; "" for nothing.
-        Where an unknown number of turns is around, one turn is counted and the words name its loop.
+        Where an unknown number of turns is around, one turn is counted and the words name its loop, or how many loops.
 
     Example:
         >>> format_cost(None, Cost(1, 128, 512, 512)), format_cost(Cost(1, 128), Cost(1, 128))
@@ -367,7 +367,9 @@ def _per_turn(sides: Sequence[Cost | None], root: str) -> str:
     if not loops:
         return ""
     all_in = len(loops) == 1 and all(cost.loops and not cost.is_partly_in_loops for cost in costs)
-    return f" per turn of {', '.join(loops)}" if all_in else f", counting one turn of {', '.join(loops)}"
+    if len(loops) > 1:
+        return f", counting one turn of each of {len(loops)} loops"
+    return f" per turn of {next(iter(loops))}" if all_in else f", counting one turn of {next(iter(loops))}"
 
 
 def _change(old: float | None, new: float | None, show: Callable[[float], str], unit: str) -> str:
