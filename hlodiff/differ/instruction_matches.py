@@ -327,7 +327,7 @@ def match(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
         old, new: the two computations, prepared with the same `intern`.
         pairing: what is already known (parameters); pairs are added to it.
     """
-    known: _Known = {}
+    known = _Known(_same_partitions(old, new))
     for _ in range(_ROUNDS):
         before = len(pairing.matchers)
         for level in (EXACT, SIGNED, OWN):
@@ -338,10 +338,10 @@ def match(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
         for level in (VALUE, STRUCTURE):
             _refine(old, new, pairing, level, known)
         for level in (VALUE, STRUCTURE):
-            _beside(old, new, pairing, level)
+            _beside(old, new, pairing, level, known)
         _refine(old, new, pairing, TYPE, known)
         for level in (TYPE, ANY):
-            _beside(old, new, pairing, level)
+            _beside(old, new, pairing, level, known)
         _ties(old, new, pairing, VALUE, known)
         if len(pairing.matchers) == before:
             break
@@ -352,9 +352,9 @@ def _refine(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: in
     progress = True
     while progress and -1 in pairing.old and -1 in pairing.new:
         last = _last_colours(old, new, pairing, level, known)
-        if last.is_refined:
+        if last.refined <= level:
             return
-        last.is_refined, colours = True, last.colours
+        last.refined, colours = level, last.colours
         progress = any(
             _unique(pairing, keys(old, colours[0], level), keys(new, colours[1], level), f"{LEVELS[level]}:{name}")
             # Another opcode of the same type is the same instruction only where all around it is as it was.
@@ -364,10 +364,24 @@ def _refine(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: in
 
 def _last_colours(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int, known: _Known) -> _Last:
     """Colours of a level, those worked out last where nothing was paired since: while this runs pairs only come."""
-    found = known.get(level)
+    level = known.stands_for[level]
+    found = known.last.get(level)
     if found is None or found.count != len(pairing.matchers):
-        found = known[level] = _Last(len(pairing.matchers), _colours(old, new, pairing, level))
+        found = known.last[level] = _Last(len(pairing.matchers), _colours(old, new, pairing, level))
     return found
+
+
+def _same_partitions(old: MatchGraph, new: MatchGraph) -> list[int]:
+    """For each level the strongest one that tells the same instructions apart: their colours do too."""
+    found: list[int] = []
+    kinds: list[int] = []
+    for level in range(ANY):
+        labels = old.labels[level] + new.labels[level]
+        kinds.append(len(set(labels)))
+        alike = (n for n in dict.fromkeys(found) if kinds[n] == kinds[level])
+        same = (n for n in alike if len({*zip(labels, old.labels[n] + new.labels[n], strict=True)}) == kinds[n])
+        found.append(next(same, level))
+    return [*found, ANY]
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,15 +395,25 @@ class _Colours:
 
 @dataclass(slots=True)
 class _Last:
-    """Colours of both sides when there were so many pairs, and whether what is unique among them was paired."""
+    """Colours of both sides when there were so many pairs.
+
+    `refined` is the strongest level at which what is unique among them was paired, and `has_no_ties` whether what is
+    equal on both sides was.
+    """
 
     count: int
     colours: tuple[_Colours, _Colours]
-    is_refined: bool = False
+    refined: int = ANY
+    has_no_ties: bool = False
 
 
-_Known = dict[int, _Last]
-"""By level."""
+@dataclass(slots=True)
+class _Known:
+    """Colours by level; of levels that tell the same instructions apart there is one, which stands for all."""
+
+    stands_for: Sequence[int]
+    last: dict[int, _Last] = field(default_factory=dict)
+    beside: _Beside | None = None
 _Keyed = Sequence[tuple[Hashable, int]]
 """Instructions with what has to be equal for them to pair."""
 
@@ -517,7 +541,10 @@ def _ties(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int,
     with free neighbours are settled one at a time.
     """
     while -1 in pairing.old and -1 in pairing.new:
-        ours, theirs = _last_colours(old, new, pairing, level, known).colours
+        last = _last_colours(old, new, pairing, level, known)
+        if last.has_no_ties:
+            return
+        ours, theirs = last.colours
         new_buckets = _buckets(_by_both(new, theirs, level))
         buckets = [(olds, new_buckets.get(key, [])) for key, olds in _buckets(_by_both(old, ours, level)).items()]
         buckets = [(olds, news) for olds, news in buckets if len(olds) == len(news)]
@@ -525,6 +552,7 @@ def _ties(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int,
         for olds, news in settled or buckets[:1]:
             _pair_by_name(old, new, pairing, olds, news, f"{LEVELS[level]}:tie")
         if not buckets:
+            last.has_no_ties = True
             return
         _refine(old, new, pairing, level, known)
 
@@ -561,13 +589,24 @@ def _anything(side: MatchGraph, position: int) -> Hashable:
     return None
 
 
-def _beside(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int) -> None:
+def _beside(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int, known: _Known) -> None:
     """Pair free instructions of one label that have the same paired users, the same paired operands, or both."""
     progress = True
     while progress and -1 in pairing.old and -1 in pairing.new:
-        ours, theirs = _neighbours(old, pairing.old, 0, level), _neighbours(new, pairing.new, 1, level)
+        last = known.beside
+        if last is None or last.count != len(pairing.matchers):
+            sides = _neighbours(old, pairing.old, 0), _neighbours(new, pairing.new, 1)
+            last = known.beside = _Beside(len(pairing.matchers), sides)
+        if last.paired.get(known.stands_for[level], ANY + 1) <= level:
+            return
+        last.paired[known.stands_for[level]] = level
         progress = any(
-            _unique(pairing, keys(ours), keys(theirs), f"{LEVELS[level]}:{name}")
+            _unique(
+                pairing,
+                keys(last.sides[0], old.labels[level]),
+                keys(last.sides[1], new.labels[level]),
+                f"{LEVELS[level]}:{name}",
+            )
             for name, keys in (_NEIGHBOUR_KEYS[:1] if level >= TYPE else _NEIGHBOUR_KEYS)
         )
 
@@ -579,14 +618,25 @@ class _Neighbours(NamedTuple):
     """One free instruction, and the paired ones beside it by colour and slot."""
 
     position: int
-    label: int
     users: _Edges
     operands: _Edges
     arity: int
 
 
-def _neighbours(side: MatchGraph, partners: Sequence[int], which: int, level: int) -> list[_Neighbours]:
-    labels, root = side.labels[level], side.computation.root
+@dataclass(slots=True)
+class _Beside:
+    """What stands beside the free instructions of both sides when there were so many pairs.
+
+    `paired` has by level, as colours have, the strongest one at which what is unique was paired.
+    """
+
+    count: int
+    sides: tuple[Sequence[_Neighbours], Sequence[_Neighbours]]
+    paired: dict[int, int] = field(default_factory=dict)
+
+
+def _neighbours(side: MatchGraph, partners: Sequence[int], which: int) -> list[_Neighbours]:
+    root = side.computation.root
     found = []
     for position, partner in enumerate(partners):
         if partner < 0:
@@ -599,24 +649,24 @@ def _neighbours(side: MatchGraph, partners: Sequence[int], which: int, level: in
             operands = [(s, _colour(partners[o], o, which), r) for o, s, r in slots if partners[o] >= 0]
             if len(operands) > 1:
                 operands.sort()
-            found.append(_Neighbours(position, labels[position], tuple(users), tuple(operands), len(slots)))
+            found.append(_Neighbours(position, tuple(users), tuple(operands), len(slots)))
     return found
 
 
-def _by_neighbourhood(free: Sequence[_Neighbours]) -> _Keyed:
+def _by_neighbourhood(free: Sequence[_Neighbours], labels: Sequence[int]) -> _Keyed:
     return [
-        ((it.label, it.users, it.operands, it.arity), it.position)
-        for it in free
-        if it.users and (it.operands or it.arity == 0)
+        ((labels[position], users, operands, arity), position)
+        for position, users, operands, arity in free
+        if users and (operands or arity == 0)
     ]
 
 
-def _by_users(free: Sequence[_Neighbours]) -> _Keyed:
-    return [((it.label, it.users), it.position) for it in free if it.users]
+def _by_users(free: Sequence[_Neighbours], labels: Sequence[int]) -> _Keyed:
+    return [((labels[position], users), position) for position, users, _, _ in free if users]
 
 
-def _by_operands(free: Sequence[_Neighbours]) -> _Keyed:
-    return [((it.label, it.operands), it.position) for it in free if it.operands]
+def _by_operands(free: Sequence[_Neighbours], labels: Sequence[int]) -> _Keyed:
+    return [((labels[position], operands), position) for position, _, operands, _ in free if operands]
 
 
 def _colour(partner: int, position: int, which: int) -> int:
