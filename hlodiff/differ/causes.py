@@ -87,9 +87,8 @@ def nearest_causes(candidates: Sequence[Iterable[int]]) -> list[int | None]:
     """
     import networkx as nx
 
-    graph: nx.DiGraph[int] = nx.DiGraph()  # from cause to what may follow from it
-    graph.add_nodes_from(range(len(candidates)))
-    graph.add_edges_from(
+    # From cause to what may follow from it; most edits are neither.
+    graph: nx.DiGraph[int] = nx.DiGraph(
         (cause, index) for index, causes in enumerate(candidates) for cause in causes if cause != index
     )
     rings = nx.condensation(graph)
@@ -135,7 +134,8 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
     if not handing:
         return
     handing |= {n for n, edit in enumerate(edits) if n not in handing and _is_renumbered(sides, edit, handing)}
-    handing |= {n for n, edit in enumerate(edits) if n not in handing and _is_of_loop(sides, edit, handing)}
+    loops = _loops_and_calls(sides, edits, handing)
+    handing |= {n for n, edit in enumerate(edits) if n not in handing and _is_of_loop(sides, edit, loops)}
     graph: nx.DiGraph[int] = nx.DiGraph()
     for index in sorted(handing):
         for side, place in zip(sides, (edits[index].old, edits[index].new), strict=True):
@@ -198,22 +198,34 @@ def _is_renumbered(sides: _Sides, edit: RawEdit, handing: set[int]) -> bool:
 _FEEDS_LOOPS = ("constant", "broadcast", "broadcast_in_dim")  # with zeros a loop begins
 
 
-def _is_of_loop(sides: _Sides, edit: RawEdit, handing: set[int]) -> bool:
+def _loops_and_calls(
+    sides: _Sides, edits: Sequence[RawEdit], handing: Iterable[int]
+) -> tuple[frozenset[Place], frozenset[Place]]:
+    """Where on either side an edit of a loop or call stands that only hands values on."""
+    old, new = (
+        frozenset(
+            place
+            for place in ((edits[n].old, edits[n].new)[which] for n in handing)
+            if place and side.instruction(place).opcode in ("while", "call", "func.call")
+        )
+        for which, side in enumerate(sides)
+    )
+    return old, new
+
+
+def _is_of_loop(sides: _Sides, edit: RawEdit, loops: tuple[frozenset[Place], frozenset[Place]]) -> bool:
     """Whether something was added or removed beside an edited loop or call, by that one's own line."""
     place = edit.new or edit.old
-    if edit.cause is not None or place is None:
+    which = 1 if edit.new else 0
+    if edit.cause is not None or place is None or not loops[which]:
         return False
     fields = {change.field for change in edit.changes}
     if edit.kind not in ("added", "removed") and not (edit.kind == "changed" and fields <= {*_TYPES, "literal"}):
         return False
     if edit.kind == "changed" and sides[1].instruction(place).opcode not in (*_FEEDS_LOOPS, "func.call"):
         return False
-    side = sides[1] if edit.new else sides[0]
-    line = _line(side, place)
-    near = [near for near in _near(side, place) if any(n in handing for n in side.at.get(near, ()))]
-    return any(
-        side.instruction(n).opcode in ("while", "call", "func.call") and line in (None, _line(side, n)) for n in near
-    )
+    side, line = sides[which], _line(sides[which], place)
+    return any(near in loops[which] and line in (None, _line(side, near)) for near in _near(side, place))
 
 
 def _line(side: _ProgramEdits, place: Place) -> tuple[str, int] | None:

@@ -364,24 +364,26 @@ def added_up(costs: Iterable[Cost | None]) -> Cost | None:
         >>> (total.runs, total.flops) if total else None
         (3, 24)
     """
-    total: Cost | None = None
-    for cost in costs:
-        total = cost if total is None else total if cost is None else _sum(total, cost)
-    return total
-
-
-def _sum(one: Cost, other: Cost) -> Cost:
-    elsewhere = dict(one.elsewhere)
-    for name, size in other.elsewhere:
-        elsewhere[name] = elsewhere.get(name, 0) + size
-    cycles = None if one.cycles is None and other.cycles is None else (one.cycles or 0) + (other.cycles or 0)
-    loops = tuple(dict.fromkeys([*one.loops, *other.loops]))
-    partly = one.is_partly_in_loops or other.is_partly_in_loops or not len(one.loops) == len(other.loops) == len(loops)
-    return replace(
-        one, runs=one.runs + other.runs, flops=one.flops + other.flops, read=one.read + other.read,
-        written=one.written + other.written, elsewhere=tuple(sorted(elsewhere.items())), cycles=cycles,
-        collective=one.collective + other.collective, loops=loops, is_partly_in_loops=partly,
-    )  # fmt: skip
+    known = [cost for cost in costs if cost is not None]
+    if len(known) < 2:
+        return known[0] if known else None
+    elsewhere: dict[str, int] = {}
+    for cost in known:
+        for name, size in cost.elsewhere:
+            elsewhere[name] = elsewhere.get(name, 0) + size
+    cycles = [cost.cycles for cost in known if cost.cycles is not None]
+    loops = tuple(dict.fromkeys(loop for cost in known for loop in cost.loops))
+    return Cost(
+        sum([cost.runs for cost in known]),
+        sum([cost.flops for cost in known]),
+        sum([cost.read for cost in known]),
+        sum([cost.written for cost in known]),
+        tuple(sorted(elsewhere.items())),
+        sum(cycles) if cycles else None,
+        sum([cost.collective for cost in known]),
+        loops,
+        any(cost.is_partly_in_loops or len(cost.loops) != len(loops) for cost in known),
+    )
 
 
 def program_cost(module: Module) -> Cost:

@@ -766,7 +766,7 @@ def _are_equal(side: MatchGraph, positions: Sequence[int]) -> bool:
 def _assign_once(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: list[int], news: list[int]) -> bool:
     ours = [_Around.of(old, pairing, 0, position) for position in olds]
     theirs = [_Around.of(new, pairing, 1, position) for position in news]
-    scores = [[_score(old, new, one, other) for other in theirs] for one in ours]
+    scores = [[_score(one, other) for other in theirs] for one in ours]
     for row, line in enumerate(scores):  # equal scores: those that stand alike, the same from either side
         apart = [abs(row / len(olds) - column / len(news)) for column in range(len(news))]
         scores[row] = [score and score - 0.01 * distance for score, distance in zip(line, apart, strict=True)]
@@ -795,23 +795,21 @@ def _best(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
-def _score(old: MatchGraph, new: MatchGraph, ours: _Around, theirs: _Around) -> float:
+def _score(ours: _Around, theirs: _Around) -> float:
     """How much two instructions have in common; 0 where they may not pair."""
-    one, other = ours.position, theirs.position
-    if old.labels[ANY][one] != new.labels[ANY][other]:
+    own, value, structure, kind, call = [a == b for a, b in zip(ours.labels, theirs.labels, strict=True)]
+    if not call or not (structure or kind) or ours.is_parameter != theirs.is_parameter:
         return 0.0
-    same = [old.labels[level][one] == new.labels[level][other] for level in (OWN, VALUE, STRUCTURE, TYPE)]
-    if not (same[2] or same[3]) or ours.is_parameter != theirs.is_parameter:
+    neighbours, free = 0.0, 0
+    for n in (0, 1):
+        if ours.paired[n] and theirs.paired[n]:
+            neighbours += in_both(ours.paired[n], theirs.paired[n]) / max(ours.degrees[n], theirs.degrees[n])
+        # Free neighbours of equal structure in the same slot: two chains of free instructions pair along each other.
+        if ours.free[n] and theirs.free[n]:
+            free += in_both(ours.free[n], theirs.free[n])
+    if neighbours == 0 and not (value and free):
         return 0.0
-    neighbours = 0.0
-    for paired in (0, 1):
-        if both := in_both(ours.paired[paired], theirs.paired[paired]):
-            neighbours += both / max(ours.degrees[paired], theirs.degrees[paired])
-    # Free neighbours of equal structure in the same slot: two chains of free instructions pair along each other.
-    free = sum(map(in_both, ours.free, theirs.free))
-    if neighbours == 0 and not (same[1] and free):
-        return 0.0
-    return 4.0 * same[0] + 3.0 * same[1] + 3.0 * same[2] + 1.0 * same[3] + 2.0 * neighbours + 0.5 * free
+    return 4.0 * own + 3.0 * value + 3.0 * structure + 1.0 * kind + 2.0 * neighbours + 0.5 * free
 
 
 def _is_parameter_pair(side: MatchGraph, position: int) -> bool:
@@ -827,7 +825,7 @@ class _Around(NamedTuple):
     A paired neighbour is its new position with its slot, on both sides; a free one the label of its structure.
     """
 
-    position: int
+    labels: tuple[int, ...]
     is_parameter: bool
     degrees: tuple[int, int]
     paired: tuple[_Marks, _Marks]
@@ -845,7 +843,8 @@ class _Around(NamedTuple):
         free = [[(labels[n], slot) for n, slot, _ in around if partners[n] < 0] for around in (uses, slots)]
         degrees = len(uses), len(slots)
         is_parameter = _is_parameter_pair(side, position)
-        return _Around(position, is_parameter, degrees, (paired[0], paired[1]), (free[0], free[1]))
+        own = tuple([side.labels[level][position] for level in (OWN, VALUE, STRUCTURE, TYPE, ANY)])
+        return _Around(own, is_parameter, degrees, (paired[0], paired[1]), (free[0], free[1]))
 
 
 # Up to so many neighbours, looking for each among the others takes less time than counting both.

@@ -191,6 +191,8 @@ def _kept_lines(skeleton: CallSkeleton, fingerprint: TextFingerprint, side: int)
 
 
 _NOTHING = Shape("token", is_array=False)
+_KnownSites = dict[tuple[int, int], Site]
+"""Sites in the whole programs, by side and by the identity of the site: those reported are mostly those of edits."""
 
 
 @dataclass(frozen=True)
@@ -304,18 +306,21 @@ class PrunedPair:
 
     def widened(self, found: ModuleDiff) -> ModuleDiff:
         """The same difference with places in the whole programs."""
+        known: _KnownSites = {}
         return replace(
             found,
-            edits=self._edits(found.edits),
-            reported=self._edits(found.reported),
-            schedule=self._edits(found.schedule),
-            tuning=self._edits(found.tuning),
+            edits=self._edits(found.edits, known),
+            reported=self._edits(found.reported, known),
+            schedule=self._edits(found.schedule, known),
+            tuning=self._edits(found.tuning, known),
             fusions=tuple(map(self._fusion, found.fusions)),
         )
 
-    def _edits(self, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+    def _edits(self, edits: tuple[Edit, ...], known: _KnownSites) -> tuple[Edit, ...]:
         return tuple(
-            replace(edit, sites=tuple((self._site(old, 0), self._site(new, 1)) for old, new in edit.sites))
+            replace(
+                edit, sites=tuple([(self._site(old, 0, known), self._site(new, 1, known)) for old, new in edit.sites])
+            )
             for edit in edits
         )
 
@@ -323,8 +328,13 @@ class PrunedPair:
         old, new = (tuple(self._here(s, n) for s in sites) for n, sites in enumerate((change.old, change.new)))
         return replace(change, old=old, new=new)
 
-    def _site(self, site: Site | None, side: int) -> Site | None:
-        return self._here(site, side) if site else None
+    def _site(self, site: Site | None, side: int, known: _KnownSites) -> Site | None:
+        if site is None:
+            return None
+        found = known.get((side, id(site)))
+        if found is None:
+            found = known[side, id(site)] = self._here(site, side)
+        return found
 
     def _here(self, site: Site, side: int) -> Site:
         place = self.places[side][site.computation]

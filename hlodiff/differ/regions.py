@@ -32,6 +32,7 @@ CARRIERS = (BOOKKEEPING - {"call", "func.call"}) | {
 }  # fmt: skip
 _CALLS = frozenset(["call", "func.call"])
 _FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota"])
+_HANDING_ON = (CARRIERS | _CALLS) - _FEEDERS
 _STARTS_AND_ENDS = frozenset(["copy-start", "copy-done"])
 _ELEMENTS = frozenset(["get-tuple-element", "get_tuple_element"])
 # One spelling of an operation for another: of these pairs each is evidence, whatever is near.
@@ -81,6 +82,7 @@ class _Regions:
         self.arguments = argument_changes(*modules)
         self._users: dict[tuple[int, int], tuple[tuple[int, ...], ...]] = {}
         self._added_operands: dict[Place, list[int]] = {}
+        self._joins = [self._is_joining(edit) for edit in edits]
 
     def mark(self) -> None:
         import networkx as nx
@@ -106,9 +108,9 @@ class _Regions:
         graph.add_nodes_from(n for n, edit in enumerate(self.edits) if edit.old or edit.new)
         for index, edit in enumerate(self.edits):
             cause = edit.cause
-            if cause is not None and edit.kind != "changed" and self._joins(cause):
+            if cause is not None and edit.kind != "changed" and self._joins[cause]:
                 graph.add_edge(index, cause)
-            if self._joins(index):
+            if self._joins[index]:
                 for side, place in enumerate((edit.old, edit.new)):
                     if place is not None:
                         graph.add_edges_from((index, other) for other in self._touched(side, place))
@@ -116,24 +118,24 @@ class _Regions:
                 graph.add_edges_from((index, other) for other in self._put_in_its_place(edit.old))
         return graph
 
-    def _joins(self, index: int) -> bool:
+    def _is_joining(self, edit: RawEdit) -> bool:
         """Whether an edit joins others: a tuple or a loop that only hands more or fewer values on does not."""
-        edit = self.edits[index]
+        if edit.kind != "changed":
+            return True
         sides = zip(self.modules, (edit.old, edit.new), strict=True)
-        opcodes = {_at(module, place).opcode for module, place in sides if place}
-        return not (edit.kind == "changed" and opcodes <= (CARRIERS | _CALLS) - _FEEDERS)
+        return not all(_at(module, place).opcode in _HANDING_ON for module, place in sides if place)
 
     def _touched(self, side: int, place: Place) -> Iterator[int]:
         """Edits of the operands, and of the other users of constants and broadcasts that only edits use."""
         for operand in _at(self.modules[side], place).operands:
             other = self.at[side].get((place[0], operand))
             if other is not None:
-                if self._joins(other):
+                if self._joins[other]:
                     yield other
             elif _at(self.modules[side], (place[0], operand)).opcode in _FEEDERS:
                 users = [self.at[side].get(user) for user in self.users(side, (place[0], operand))]
                 if len(users) <= 8 and None not in users:
-                    yield from (user for user in users if user is not None and self._joins(user))
+                    yield from (user for user in users if user is not None and self._joins[user])
                     yield from self._touched(side, (place[0], operand))
 
     def _put_in_its_place(self, place: Place) -> Iterator[int]:
