@@ -414,6 +414,8 @@ class _Known:
     stands_for: Sequence[int]
     last: dict[int, _Last] = field(default_factory=dict)
     beside: _Beside | None = None
+
+
 _Keyed = Sequence[tuple[Hashable, int]]
 """Instructions with what has to be equal for them to pair."""
 

@@ -7,7 +7,7 @@ neighbourhood takes the place of the subtree.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -383,16 +383,16 @@ def relocations(diff: ModuleDiff) -> tuple[Relocation, ...]:
         >>> relocations(ModuleDiff(Module("m", "stablehlo", (), 0), Module("m", "stablehlo", (), 0)))
         ()
     """
-    candidates: dict[tuple[str, str], list[tuple[Edit, str]]] = {}
-    for edit, kind, place in _whole(diff, "added"):
-        candidates.setdefault(kind, []).append((edit, place))
+    # By what they are, and where: of those elsewhere, few places in all, the first one.
+    candidates: dict[tuple[str, str], dict[str, deque[tuple[int, Edit]]]] = {}
+    for number, (edit, kind, place) in enumerate(_whole(diff, "added")):
+        candidates.setdefault(kind, {}).setdefault(place, deque()).append((number, edit))
     found = []
     for edit, kind, place in _whole(diff, "removed"):
-        partners = candidates.get(kind, [])
-        number = next((n for n, (_, there) in enumerate(partners) if there != place), None)
-        if number is not None:
-            added, there = partners.pop(number)
-            found.append(Relocation(edit, added, place, there))
+        elsewhere = [(came[0][0], there) for there, came in candidates.get(kind, {}).items() if came and there != place]
+        if elsewhere:
+            _, there = min(elsewhere)
+            found.append(Relocation(edit, candidates[kind][there].popleft()[1], place, there))
     return tuple(found)
 
 
