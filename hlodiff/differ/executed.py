@@ -47,11 +47,12 @@ def executed_table(module: Module) -> dict[str, object]:
     return {name: number.to_json() for name, number in executed(module).items() if not number.is_same(ZERO)}
 
 
-def executed(module: Module) -> dict[str, ExecutedCount]:
+def executed(module: Module, costs: Sequence[Mapping[str, int]] | None = None) -> dict[str, ExecutedCount]:
     """What one call of a program does, by metric.
 
     Args:
         module: a program of either stage.
+        costs: its `own_costs`, where they are known.
 
     Returns:
         the metrics of `EXECUTED` that the stage has, then one for each collective family and custom call target. Bytes
@@ -67,17 +68,18 @@ def executed(module: Module) -> dict[str, ExecutedCount]:
     names = [name for name in EXECUTED if module.stage == "compiled" or name not in COMPILED_ONLY]
     if not module.computations:
         return dict.fromkeys(names, ZERO)
-    total = _totals(module, _own_counts(module))[module.entry]
+    total = _totals(module, _own_counts(module, own_costs(module) if costs is None else costs))[module.entry]
     loops = {place: uncounted_loop(module, place) for place in sorted(total.per_turn)}
     tables = {name for part in total.parts() for name in part if name.startswith(_TABLES)}
     return {name: _number(total, name, loops) for name in [*names, *sorted(tables)]}
 
 
-def static_costs(module: Module) -> dict[str, int]:
+def static_costs(module: Module, costs: Sequence[Mapping[str, int]] | None = None) -> dict[str, int]:
     """Operations, bytes and launches of a program, each computation as often as it is called in its text.
 
     Args:
         module: a program of either stage.
+        costs: its `own_costs`, where they are known.
 
     Returns:
         `flops`, and of a compiled program `bytes_accessed`, `bytes_read`, `bytes_written` and `launches`.
@@ -88,14 +90,28 @@ def static_costs(module: Module) -> dict[str, int]:
         >>> static_costs(read_hlo(text))["launches"]
         1
     """
-    inside, applied = fused_bodies(module), applied_bodies(module)
     found = dict.fromkeys(("flops", *(COMPILED_ONLY if module.stage == "compiled" else ())), 0)
-    for index, weight in enumerate(multiplicities(module)):
-        own: dict[str, int] = {}
-        if weight.total and index not in applied:
-            _add_costs(own, module, index, stored=module.stage == "compiled" and index not in inside)
+    for weight, own in zip(multiplicities(module), own_costs(module) if costs is None else costs, strict=True):
         for name, number in own.items():
             found[name] += weight.total * number
+    return found
+
+
+def own_costs(module: Module) -> list[Mapping[str, int]]:
+    """Operations, bytes and launches of one run of each computation, callees apart; what is 0 is not there."""
+    inside, applied = fused_bodies(module), applied_bodies(module)
+    found: list[Mapping[str, int]] = []
+    for index, computation in enumerate(module.computations):
+        flops = read = written = launches = 0
+        stored = module.stage == "compiled" and index not in inside
+        for position, it in enumerate(computation.instructions if index not in applied else ()):
+            flops += instruction_flops(module, (index, position))
+            if stored and is_launched(it):
+                launches += 1
+                sizes = instruction_bytes(module, (index, position))
+                read, written = read + sizes[0], written + sizes[1]
+        figures = {"flops": flops, "bytes_read": read, "bytes_written": written, "bytes_accessed": read + written}
+        found.append({name: number for name, number in (figures | {"launches": launches}).items() if number})
     return found
 
 
@@ -238,30 +254,15 @@ def _one_of(branches: Sequence[_Total]) -> _Total:
     return found
 
 
-def _own_counts(module: Module) -> list[Mapping[str, int]]:
+def _own_counts(module: Module, costs: Sequence[Mapping[str, int]]) -> list[Mapping[str, int]]:
     """What the instructions of each computation do in one run of it, callees apart."""
-    inside, applied = fused_bodies(module), applied_bodies(module)
     context = Context.of(module)
     found: list[Mapping[str, int]] = []
-    for index in range(len(module.computations)):
+    for index, own in enumerate(costs):
         counted = metrics_of(count_computation(module, index, context))
-        own = {name: int(n) for name, n in counted.items() if n and (name in EXECUTED or name.startswith(_TABLES))}
-        if index not in applied:
-            _add_costs(own, module, index, stored=module.stage == "compiled" and index not in inside)
-        found.append(own)
+        named = {name: int(n) for name, n in counted.items() if n and (name in EXECUTED or name.startswith(_TABLES))}
+        found.append({**named, **own})
     return found
-
-
-def _add_costs(own: dict[str, int], module: Module, index: int, *, stored: bool) -> None:
-    flops = read = written = launches = 0
-    for position, it in enumerate(module.computations[index].instructions):
-        flops += instruction_flops(module, (index, position))
-        if stored and is_launched(it):
-            launches += 1
-            sizes = instruction_bytes(module, (index, position))
-            read, written = read + sizes[0], written + sizes[1]
-    figures = {"flops": flops, "bytes_read": read, "bytes_written": written, "bytes_accessed": read + written}
-    own |= {name: number for name, number in (figures | {"launches": launches}).items() if number}
 
 
 def _number(total: _Total, name: str, loops: Mapping[LoopPlace, UncountedLoop]) -> ExecutedCount:

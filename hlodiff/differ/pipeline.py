@@ -19,7 +19,7 @@ from hlodiff.differ.channels import channel_changes, schedule_edits, tuning_edit
 from hlodiff.differ.computation_matches import KnownSearches, ProgramMatch, ProgramSide, partners_of
 from hlodiff.differ.costs import with_costs
 from hlodiff.differ.edits import RawEdit, computation_edits, entry_layout_edit, header_edits, raw_edits
-from hlodiff.differ.executed import executed, static_costs
+from hlodiff.differ.executed import executed, own_costs, static_costs
 from hlodiff.differ.executed_count import ZERO, ExecutedCount
 from hlodiff.differ.fusions import fusion_changes
 from hlodiff.differ.grouping import Origins, group_edits
@@ -86,19 +86,24 @@ class PairMetrics:
         old, new = self._modules
         return count(old), count(new)
 
+    @cached_property
+    def _costs(self) -> tuple[list[Mapping[str, int]], list[Mapping[str, int]]]:
+        old, new = self._modules
+        return own_costs(old), own_costs(new)
+
     def _ops(self) -> Mapping[str, tuple[int, int]]:
         old, new = (counts.ops for counts in self._counts)
         return {name: (old[name], new[name]) for name in sorted({*old, *new})}
 
     def _metrics(self) -> Mapping[str, tuple[float, float]]:
         old, new = (
-            {**metrics_of(counts), **static_costs(module)}
-            for counts, module in zip(self._counts, self._modules, strict=True)
+            {**metrics_of(counts), **static_costs(module, costs)}
+            for counts, module, costs in zip(self._counts, self._modules, self._costs, strict=True)
         )
         return {name: (old.get(name, 0), new.get(name, 0)) for name in sorted({*old, *new})}
 
     def _executed(self) -> Mapping[str, tuple[ExecutedCount, ExecutedCount]]:
-        old, new = (executed(module) for module in self._modules)
+        old, new = map(executed, self._modules, self._costs)
         names = sorted({*old, *new}, key=lambda name: ("." in name, name))
         return {name: (old.get(name, ZERO), new.get(name, ZERO)) for name in names}
 

@@ -12,6 +12,9 @@ from hlodiff.report.lines import printable
 from hlodiff.report.view import Number
 from hlodiff.report.wording import FORMATS, Unit, format_arrow, format_bytes, format_change, format_pair, many
 
+Row = tuple[str, str, Unit, str]
+_Executed = Mapping[str, tuple[ExecutedCount | None, ExecutedCount | None]]
+
 # (metric, its words, unit), in the order of the table; collectives come between the two.
 # Operations of two stages are two numbers: each names its own.
 _BEFORE: dict[str, tuple[tuple[str, str, Unit], ...]] = {
@@ -58,11 +61,11 @@ def key_numbers(program: ProgramComparison) -> tuple[Number, ...]:
     metrics = program.metrics()
     return (
         *_static(metrics, before),
-        *_executed(program, _families(program)),
+        *(number for _, number in executed_numbers(program, families(program))),
         *_static(metrics, _MEMORY),
-        *_executed(program, _COPIES),
+        *(number for _, number in executed_numbers(program, _COPIES)),
         *_static(metrics, _IN_LOOPS),
-        *_executed(program, _EXECUTED),
+        *(number for _, number in executed_numbers(program, _EXECUTED)),
     )
 
 
@@ -73,18 +76,10 @@ def _static(metrics: Mapping[str, tuple[float, float]], names: Iterable[tuple[st
             yield Number(words, old, new, unit)
 
 
-def _executed(program: ProgramComparison, names: Iterable[tuple[str, str, Unit, str]]) -> Iterator[Number]:
-    for metric, words, unit, size in names:
-        found = executed_number(program, metric, words, unit, size)
-        if found is not None:
-            yield found
-
-
-def _families(program: ProgramComparison) -> Iterator[tuple[str, str, Unit, str]]:
-    for name in program.executed():
-        family = name.removeprefix("collectives.")
-        if family != name:
-            yield name, family, "count", f"collective_bytes.{family}"
+def families(program: ProgramComparison) -> list[Row]:
+    """Collectives that a program has, by kind, with the bytes that they carry."""
+    names = [name.removeprefix("collectives.") for name in program.executed() if name.startswith("collectives.")]
+    return [(f"collectives.{name}", name, "count", f"collective_bytes.{name}") for name in names]
 
 
 _IN_WORDS = re.compile(r"(?:at (?:least|most) )?\d")
@@ -148,8 +143,6 @@ PER_CALL = " executed"
 """Behind the name of a number that a loop makes another one than the text of the program has."""
 OF_LOOPS = " of unknown length"
 """Behind how many loops there are whose turns nobody knows."""
-# Executed numbers and what the same is called where it is counted in the text.
-_STATIC = {"flops": "flops", "bytes_accessed": "bytes_accessed", "launches": "launches"}
 
 
 def format_executed(number: ExecutedCount, unit: Unit = "count", root: str = "") -> str:
@@ -208,38 +201,44 @@ def _with_one_loop(one: ExecutedCount, chosen: int | None, unit: Unit, root: str
 
 def executed_pair(program: ProgramComparison, metric: str) -> tuple[ExecutedCount, ExecutedCount]:
     """A metric of both sides; what a side does not do, or is not there, is 0."""
-    old, new = program.executed().get(metric, (ZERO, ZERO))
+    return _sides(program.executed(), metric)
+
+
+def _sides(executed: _Executed, metric: str) -> tuple[ExecutedCount, ExecutedCount]:
+    old, new = executed.get(metric, (ZERO, ZERO))
     return old or ZERO, new or ZERO
 
 
 def differs_from_text(program: ProgramComparison, metric: str) -> bool:
     """Whether a loop makes an executed number another one than the text of the program has."""
-    static = program.metrics().get(_STATIC.get(metric, metric), (0, 0))
-    return tuple(one.exact for one in executed_pair(program, metric)) != static
+    return _differs(program.metrics(), metric, executed_pair(program, metric))
 
 
-def executed_number(
-    program: ProgramComparison, metric: str, name: str, unit: Unit = "count", size: str = "", root: str = ""
-) -> Number | None:
-    """An executed metric for a table; None where it is the same on both sides.
+def _differs(metrics: Mapping[str, tuple[float, float]], metric: str, sides: tuple[ExecutedCount, ...]) -> bool:
+    return tuple(one.exact for one in sides) != metrics.get(metric, (0, 0))
+
+
+def executed_numbers(program: ProgramComparison, rows: Iterable[Row]) -> Iterator[tuple[str, Number]]:
+    """Executed metrics for a table, those that differ.
 
     Args:
         program: one with both sides.
-        metric: its name.
-        name: what readers call it.
-        unit: of it.
-        size: the metric of its bytes; "" where it has none.
-        root: the project's folder.
+        rows: for each number its metric, what readers call it, its unit, and the metric of its bytes ("" for none).
+
+    Returns:
+        the metric and the number.
     """
-    old, new = executed_pair(program, metric)
-    sizes = executed_pair(program, size) if size else (ZERO, ZERO)
-    if old.is_same(new) and sizes[0].is_same(sizes[1]):
-        return None
-    per = PER_CALL if differs_from_text(program, metric) else ""
-    exact = old.exact is not None and new.exact is not None
-    are_known = all(one.exact is not None for one in sizes)
-    carried = (sizes[0].least, sizes[1].least) if are_known else (0, 0)
-    if exact:
-        return Number(name, old.least, new.least, unit, *carried, per)
-    words = format_executed_pair(old, new, unit, root)
-    return Number(name, old.least, new.least, unit, *carried, per, False, *words)
+    executed, metrics = program.executed(), program.metrics()
+    for metric, name, unit, size in rows:
+        old, new = sides = _sides(executed, metric)
+        sizes = _sides(executed, size) if size else (ZERO, ZERO)
+        if old.is_same(new) and sizes[0].is_same(sizes[1]):
+            continue
+        per = PER_CALL if _differs(metrics, metric, sides) else ""
+        are_known = all(one.exact is not None for one in sizes)
+        carried = (sizes[0].least, sizes[1].least) if are_known else (0, 0)
+        if old.exact is not None and new.exact is not None:
+            yield metric, Number(name, old.least, new.least, unit, *carried, per)
+        else:
+            words = format_executed_pair(old, new, unit)
+            yield metric, Number(name, old.least, new.least, unit, *carried, per, False, *words)

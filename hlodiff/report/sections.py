@@ -9,7 +9,7 @@ from hlodiff.differ.loops import compare_loops
 from hlodiff.differ.result import Cost
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.edits import fusion_lines, placement_lines
-from hlodiff.report.numbers import by_how_much, executed_number, format_number
+from hlodiff.report.numbers import Row, by_how_much, executed_numbers, families, format_number
 from hlodiff.report.report import Report, ToolchainChange
 from hlodiff.report.wording import (
     Unit,
@@ -157,22 +157,15 @@ def _fusion_counts(metrics: Metrics) -> str:
 
 def _collectives(program: ProgramComparison) -> str:
     """Each kind with how many there are and what they carry: `all-reduce 2 -> 1 (68.0 KiB -> 32.0 KiB)`."""
-    names = [name for name in program.executed() if name.startswith("collectives.")]
-    rows: list[tuple[str, str, Unit, str]] = [
-        (name, name.removeprefix("collectives."), "count", name.replace("collectives.", "collective_bytes."))
-        for name in names
-    ]
-    return _executed(program, [*rows, ("async_collectives", "asynchronous", "count", "")])
+    return _executed(program, [*families(program), ("async_collectives", "asynchronous", "count", "")])
 
 
-def _executed(program: ProgramComparison, names: Sequence[tuple[str, str, Unit, str]]) -> str:
+def _executed(program: ProgramComparison, rows: Sequence[Row]) -> str:
     """What one call does, each with its bytes where it has any: `copies 3 -> 10 (40.0 KiB -> 104.1 KiB)`."""
     words = []
-    for metric, name, unit, size in names:
-        number = executed_number(program, metric, name, unit, size)
-        if number is not None:
-            by = by_how_much(number) if metric in ("flops", "bytes_accessed", "launches") else ""
-            words.append(f"{name} {format_number(number)}" + (f" ({by})" if by else ""))
+    for metric, number in executed_numbers(program, rows):
+        by = by_how_much(number) if metric in ("flops", "bytes_accessed", "launches") else ""
+        words.append(f"{number.name} {format_number(number)}" + (f" ({by})" if by else ""))
     return ", ".join(words)
 
 
