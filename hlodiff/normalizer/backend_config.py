@@ -12,7 +12,6 @@ from hashlib import sha256
 from typing import Any
 
 from hlodiff.errors import HlodiffError
-from hlodiff.hlo import native_process
 from hlodiff.hlo.grammar import STRING, unquote
 from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import Instruction, Module
@@ -350,6 +349,8 @@ def _kernel_text(bytecode: bytes) -> str | None:
     """The kernel as text; None where it does not decode, or ends the process that decodes it."""
     if not bytecode.startswith(b"ML\xefR"):
         return None
+    from hlodiff.hlo import native_process
+
     try:
         text: str | None = native_process.call("kernel", bytecode)
     except HlodiffError:

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from hlodiff.differ.classify import is_argument
 from hlodiff.differ.comparison import ProgramComparison
@@ -20,7 +21,6 @@ from hlodiff.hlo.metadata import own_frames, portable_file, shown_file
 from hlodiff.hlo.model import Frame
 from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
 from hlodiff.report.headline import headline
-from hlodiff.report.line_edits import FileEdits, LineEdit, only_edit
 from hlodiff.report.main_edit import main_edit
 from hlodiff.report.numbers import by_how_much
 from hlodiff.report.report import Report
@@ -46,6 +46,9 @@ from hlodiff.report.view import (
     Verdict,
 )
 from hlodiff.report.wording import Place, format_place, many, shown_place
+
+if TYPE_CHECKING:
+    from hlodiff.report.line_edits import FileEdits, LineEdit
 
 WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
@@ -509,7 +512,7 @@ class _Lines:
             edits = [file.of_statement(side, frame.line) for frame, file in own]
             edits += [file.of_function(side, frame.line) for frame, file in own]
             found.setdefault(next(filter(None, edits), number), []).extend(groups)
-        if entries and not any(isinstance(edit, LineEdit) for edit in found):
+        if entries and all(isinstance(edit, int) for edit in found):
             program = self.report.programs[entries[0][1][0].edits[0][0]]
             if (only := self._only_edit(program)) is not None:
                 found = {only: [group for _, groups in entries for group in groups]}
@@ -528,6 +531,8 @@ class _Lines:
         known = self.report.source_line
         if known is None or self.report.packages:
             return None
+        from hlodiff.report.line_edits import only_edit
+
         files = known.edited_files(program.name, program.target)
         return only_edit(self._file(program, file) for file in files) if len(files) <= _MOST_FILES else None
 
@@ -544,6 +549,8 @@ class _Lines:
         name = portable_file(file, self.report.root)
         key = program.name, program.target, name
         if key not in self.files:
+            from hlodiff.report.line_edits import FileEdits
+
             known = self.report.source_line
             sides = [known.file_lines(program.name, program.target, side, name) if known else () for side in (0, 1)]
             self.files[key] = FileEdits(name, (sides[0], sides[1]))

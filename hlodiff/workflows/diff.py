@@ -16,16 +16,16 @@ from hlodiff.errors import UsageError
 from hlodiff.normalizer.constants import format_elided
 from hlodiff.progress import progress
 from hlodiff.report.report import Report, toolchain_changes
-from hlodiff.snapshots.trees import FolderTree, GitTree, Tree
 from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load_if_any
 from hlodiff.workflows.sides import Pair, Side, open_sides, pair
-from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide
 
 if TYPE_CHECKING:
     from hlodiff.differ.passes.dumps import Dump
     from hlodiff.policy.findings import Finding
+    from hlodiff.snapshots.trees import Tree
     from hlodiff.tracing.compare import TraceComparison
+    from hlodiff.workflows.source_lines import SourceLines
 
 PAGE = "diff.html"
 """The file that the command after a diff writes its page to."""
@@ -98,18 +98,11 @@ def diff_sides(
 
 def _sources(config: Config | None, sides: tuple[Side, Side]) -> SourceLines | None:
     """Where the lines of Python of committed snapshots are; those of plain files and other folders are not known."""
-    if config is None:
+    if config is None or sides[0].tree is sides[1].tree is None:
         return None
-    found = [_source_side(config, side.tree) for side in sides]
-    return SourceLines(config.root, (found[0], found[1])) if any(found) else None
+    from hlodiff.workflows.source_lines import of_trees
 
-
-def _source_side(config: Config, tree: Tree | None) -> SourceSide | None:
-    if isinstance(tree, GitTree):
-        return SourceSide(tree.spec.partition(":")[0], config.snapshots)
-    if isinstance(tree, FolderTree) and tree.root.resolve() == config.snapshots.resolve():
-        return SourceSide(WORK_TREE, config.snapshots)
-    return None
+    return of_trees(config.root, config.snapshots, (sides[0].tree, sides[1].tree))
 
 
 def diff_exit_code(report: Report, fail_on_changes: bool) -> int:

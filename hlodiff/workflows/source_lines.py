@@ -9,7 +9,7 @@ from pathlib import Path
 from hlodiff.errors import StoreError
 from hlodiff.hlo.metadata import INSTALLED
 from hlodiff.report.wording import is_python
-from hlodiff.snapshots.trees import git
+from hlodiff.snapshots.trees import FolderTree, GitTree, Tree, git
 
 WORK_TREE = "work tree"
 _MOST_BYTES = 4 * 1024**2  # of a file of Python
@@ -177,3 +177,26 @@ def of_snapshots(root: Path, snapshots: Path) -> SourceLines:
         SourceSide(revision='work tree', snapshots=None)
     """
     return SourceLines(root, (SourceSide("HEAD", snapshots), SourceSide(WORK_TREE)))
+
+
+def of_trees(root: Path, snapshots: Path, trees: tuple[Tree | None, Tree | None]) -> SourceLines | None:
+    """The sources of committed snapshots on either side; None where both are plain files or other folders.
+
+    Args:
+        root: the project's folder.
+        snapshots: the folder of its snapshots.
+        trees: where the programs of both sides were read.
+
+    Example:
+        >>> of_trees(Path("."), Path("snapshots"), (None, None))
+    """
+    old, new = (_side_of(snapshots, tree) for tree in trees)
+    return SourceLines(root, (old, new)) if old or new else None
+
+
+def _side_of(snapshots: Path, tree: Tree | None) -> SourceSide | None:
+    if isinstance(tree, GitTree):
+        return SourceSide(tree.spec.partition(":")[0], snapshots)
+    if isinstance(tree, FolderTree) and tree.root.resolve() == snapshots.resolve():
+        return SourceSide(WORK_TREE, snapshots)
+    return None
