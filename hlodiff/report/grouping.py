@@ -216,10 +216,7 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "", pack
 
 def _places(edits: Sequence[Edit], root: str, packages: Sequence[str]) -> str:
     """The line that most come from, and how many more there are."""
-    counts: Counter[str] = Counter()
-    for edit in edits:
-        counts[place(edit.source, root, packages)] += edit.count
-    del counts[""]
+    counts = _counts_by_line(edits, root, packages)
     more = f" and {many(len(counts) - 1, 'more line')}" if len(counts) > 1 else ""
     return counts.most_common(1)[0][0] + more if counts else ""
 
@@ -262,11 +259,17 @@ def _replaced(
 
 def _common_line(edits: Sequence[Edit], root: str, packages: Sequence[str]) -> str:
     """The line that most instructions come from; "" where no line is known."""
+    counts = _counts_by_line(edits, root, packages)
+    return counts.most_common(1)[0][0] if counts else ""
+
+
+def _counts_by_line(edits: Sequence[Edit], root: str, packages: Sequence[str]) -> Counter[str]:
+    """How many instructions come from each line that is known."""
     counts: Counter[str] = Counter()
     for edit in edits:
         counts[place(edit.source, root, packages)] += edit.count
     del counts[""]
-    return counts.most_common(1)[0][0] if counts else ""
+    return counts
 
 
 def _net_counts(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> tuple[Counts, Counts]:

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 
 from hlodiff.capture import Discovery, GrowthRequest, NotChecked, ScenarioRun, discover
@@ -21,12 +22,11 @@ from hlodiff.snapshots import Key, RecordedTraces
 from hlodiff.tracing.compare import TraceComparison, exceeded
 from hlodiff.tracing.counts import count
 from hlodiff.workflows.capture_side import capture_side, snapshots_of
-from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load_if_any
 from hlodiff.workflows.growth import GrowthSeries, growing_keys, grown_words, measure_growth
 from hlodiff.workflows.notes import renamed
 from hlodiff.workflows.parity import check_parity
-from hlodiff.workflows.passes import blame_passes, dump_all
+from hlodiff.workflows.passes import blame_passes, compare_captured, dump_all
 from hlodiff.workflows.revision import Checkout, checked_out
 from hlodiff.workflows.scenarios import ChosenScenarios, chosen_scenarios, compared_records, run_scenarios
 from hlodiff.workflows.select import ChosenFunctions, select, with_budgets
@@ -257,16 +257,9 @@ def check_against(
         after = ProjectSide(config, here, new_keys, "in this work tree")
         old = capture_side(there_config, old_keys, jobs, label=checkout.label, called=before.called)
         new = capture_side(config, new_keys, jobs, snapshots_of(old), label="this work tree", called=after.called)
-        limits = Limits(**dict(config.limits))
-        compared = compare_sides(old, new, limits)
+        dump_sides = partial(dump_all, there_config, jobs=jobs), partial(dump_all, config, jobs=jobs)
+        compared = compare_captured(config, old, new, dump_sides if passes else None)
         programs = compared.programs
-        if passes:
-            programs = blame_passes(
-                programs,
-                lambda folders: dump_all(there_config, folders, jobs),
-                lambda folders: dump_all(config, folders, jobs),
-                limits,
-            )
         scenarios = compared_scenarios(before, after, names, targets, jobs)
         grown = judged_growth(before, after, jobs, spec)
         settings = _settings(there_config, config, checkout.label)

@@ -25,6 +25,7 @@ from hlodiff.hlo.model import Module
 from hlodiff.report.passes import edit_words
 from hlodiff.snapshots import FolderTree, Key
 from hlodiff.workflows.capture_side import capture_programs
+from hlodiff.workflows.compare_sides import SideComparison, compare_sides
 from hlodiff.workflows.sides import Side, SideFailure, SideProgram
 
 _NAME = re.compile(r"HloModule\s+([^\s,]+)")
@@ -179,10 +180,32 @@ def dump_all(config: Config, folders: DumpFolders, jobs: int | None) -> None:
             pass
 
 
+DumpSide = Callable[[DumpFolders], None]
+"""Compiles programs of one side with dumps into the folders it is given."""
+
+
+def compare_captured(
+    config: Config, old: Side, new: Side, dump_sides: tuple[DumpSide, DumpSide] | None = None
+) -> SideComparison:
+    """Compare two sides that were captured.
+
+    Args:
+        config: the project's, with its limits.
+        old, new: the sides.
+        dump_sides: what compiles changed programs of each again, to say which of XLA's passes did it; None where that
+            was not asked for.
+    """
+    limits = Limits(**dict(config.limits))
+    compared = compare_sides(old, new, limits)
+    if dump_sides is None:
+        return compared
+    return replace(compared, programs=blame_passes(compared.programs, *dump_sides, limits))
+
+
 def blame_passes(
     programs: Sequence[ProgramComparison],
-    old: Callable[[DumpFolders], None],
-    new: Callable[[DumpFolders], None],
+    old: DumpSide,
+    new: DumpSide,
     limits: Limits,
 ) -> tuple[ProgramComparison, ...]:
     """Compared programs, with the passes to blame for those that XLA compiles to something else.

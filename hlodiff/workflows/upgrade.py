@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from hlodiff.capture import discover, worker_reuse
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.limits import Limits
 from hlodiff.errors import UsageError
 from hlodiff.hlo.metadata import portable_file
 from hlodiff.report.report import Report, ToolchainChange, toolchain_changes
 from hlodiff.report.wording import many
 from hlodiff.snapshots import Key
 from hlodiff.workflows.capture_side import capture_side
-from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load
-from hlodiff.workflows.passes import blame_passes, dump_all
+from hlodiff.workflows.passes import compare_captured, dump_all
 from hlodiff.workflows.select import intact_snapshots, load_stored, select
 from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide, library_lines
 from hlodiff.workflows.temporary_environment import (
@@ -81,16 +80,9 @@ def compare_environments(
             old = capture_side(config, keys, jobs, intact_snapshots(stored), label=here, called=f"with {here}")
             _LOG.info("capturing them with %s", other.label)
             new = capture_elsewhere(config, other, names, targets, jobs)
-            limits = Limits(**dict(config.limits))
-            compared = compare_sides(old, new, limits)
+            dump_sides = partial(dump_all, config, jobs=jobs), partial(dump_elsewhere, config, other, jobs=jobs)
+            compared = compare_captured(config, old, new, dump_sides if passes else None)
             programs = compared.programs
-            if passes:
-                programs = blame_passes(
-                    programs,
-                    lambda folders: dump_all(config, folders, jobs),
-                    lambda folders: dump_elsewhere(config, other, folders, jobs),
-                    limits,
-                )
             libraries = tuple(_libraries(versions, other.versions))
             lines = _library_lines(programs, [one.what for one in libraries], other)
     return Report(
