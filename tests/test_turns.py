@@ -21,6 +21,7 @@ from hlodiff.report.headline import headline
 from hlodiff.report.html.overview import tables_of
 from hlodiff.report.numbers import format_executed_pair, key_numbers
 from hlodiff.report.sections import format_cost
+from hlodiff.report.verdict import judged
 from hlodiff.workflows.next_command import following
 from tests.past import Past
 from tests.test_history import history, told
@@ -132,6 +133,16 @@ def test_an_unknown_trip_count_is_compared_turn_by_turn_or_not_at_all() -> None:
         for form, whole in told_in_every_form(program).items():
             text = re.sub(r"<script.*?</script>", "", whole, flags=re.S)
             assert "more (" not in text and "fewer" not in text and "per turn of" in text, form
+
+
+def test_more_outside_of_a_loop_of_unknown_length_than_there_was_is_more() -> None:
+    """However often the loop turns; and a number that may be more or less has no direction."""
+    for old, new, mark in ((copies(4), open_loop(outside=6), "worse"), (open_loop(outside=6), copies(4), "better")):
+        program = compared(old, new)
+        marks = {number.name: number.mark for number in judged(program, key_numbers(program))}
+        assert marks["all-reduce"] == mark
+    program = compared(copies(4), open_loop(outside=3))
+    assert {number.name: number.mark for number in judged(program, key_numbers(program))}["all-reduce"] == ""
 
 
 def several_loops(*turns: int, outside: int = 0) -> ExecutedCount:
