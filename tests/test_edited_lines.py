@@ -100,6 +100,18 @@ def test_a_loop_around_a_call_is_the_line_of_the_change_and_each_operation_names
     assert lines[at + 3].endswith("model.py:7 (layer)")
 
 
+@pytest.mark.parametrize("lines", [(12, 13), (13, 12)])
+def test_a_line_that_nobody_edited_is_not_shown_in_the_place_of_one_that_was(lines: tuple[int, int]) -> None:
+    """The matcher may pair an operation of the edited line with one of the next."""
+    old, new = (program(opcode, (("forward", line),)) for opcode, line in zip(("sine", "cosine"), lines, strict=True))
+    compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(old, new))
+    sources = Sources(edited(12, "        x = layer(jnp.abs(x))"))
+    text = [line.strip() for line in str(Report("check", "a", "b", (compared,), source_line=sources)).splitlines()]
+    assert text[0].endswith("model.py:12")
+    at = text.index("model.py:12 (forward)")
+    assert text[at + 1 : at + 3] == ["- x = layer(x)", "+ x = layer(jnp.abs(x))"]
+
+
 @pytest.mark.parametrize(
     ("number", "text", "where"), [(3, "RATE = 0.2", ""), (20, "    return forward, 9", " (build)")]
 )

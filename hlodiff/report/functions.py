@@ -454,7 +454,7 @@ class _Lines:
         """
         found: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
         for edit_group in edit_groups:
-            found.setdefault(self.places(edit_group), []).append(edit_group)
+            found.setdefault(self._by_edit(edit_group), []).append(edit_group)
         merged = _merged(found)
         by_line: dict[ChangedLine, list[EditGroup]] = {}
         for places, groups in merged.items():
@@ -558,7 +558,7 @@ class _Lines:
 
     def _frames(self, groups: Sequence[EditGroup]) -> tuple[int, tuple[Frame, ...]]:
         """The side, and the user's own frames of the stack that most of some changes have on it."""
-        if self.report.source_line is None or self.report.packages:
+        if not self._knows_sources():
             return 0, ()
         counts: tuple[Counter[tuple[Frame, ...]], Counter[tuple[Frame, ...]]] = (Counter(), Counter())
         for edit_group in groups:
@@ -624,6 +624,25 @@ class _Lines:
         old, new = (count.most_common(1)[0][0] if count else None for count in counts)
         return old, new
 
+    def _by_edit(self, edit_group: EditGroup) -> tuple[Place | None, Place | None]:
+        """The same; where one of the lines was edited and the other was not, both sides of that edit.
+
+        An operation of the one line may take the place of one of the other: neither was written for the other.
+        """
+        old, new = self.places(edit_group)
+        if old is None or new is None or old.stored != new.stored or not self._knows_sources():
+            return old, new
+        file = self._file(self.report.programs[edit_group.edits[0][0]], old.stored)
+        edits = file.at(0, old.line), file.at(1, new.line)
+        if edits[0] is not None and edits[1] is None:
+            return old, _other_side(old, edits[0], 0)
+        if edits[1] is not None and edits[0] is None:
+            return _other_side(new, edits[1], 1), new
+        return old, new
+
+    def _knows_sources(self) -> bool:
+        return self.report.source_line is not None and not self.report.packages
+
     def _stacks(self, edit_group: EditGroup) -> Iterator[tuple[int, tuple[Frame, ...]]]:
         """The side and the stack of each place where a change was made."""
         for number in edit_group.edits[:_MOST_SITES]:
@@ -635,6 +654,14 @@ class _Lines:
                         yield side, origins.stack(site.computation, site.instruction)
             if not edit.sites:  # a fact of the module
                 yield 1, edit.source
+
+
+def _other_side(place: Place, edit: LineEdit, side: int) -> Place | None:
+    """Where an edited line stands on the other side; None where it was written or deleted as a whole."""
+    (first, last), (start, end) = edit.spans[side], edit.spans[1 - side]
+    if end < start:
+        return None
+    return replace(place, line=start + place.line - first if last - first == end - start else start)
 
 
 def _is_edited(line: ChangedLine) -> bool:

@@ -87,6 +87,10 @@ class FileEdits:
         self.all()
         return self._parsed is not None
 
+    def at(self, side: int, line: int) -> LineEdit | None:
+        """The edit that a line of a side is part of."""
+        return next(_within(self.all(), side, (line, line)), None)
+
     def of_statement(self, side: int, line: int) -> LineEdit | None:
         """The first edit of the statement that a line of a side is in, without the statements inside it."""
         edits = self.all()

@@ -76,9 +76,13 @@ def _names(lines: Sequence[ChangedLine]) -> str:
     if len({(old[number], new[number]) for number in places}) != 1:
         return ""
     one, other = old[places[0]], new[places[0]]
-    if all(word[0].isdigit() for word in (one, other)):  # a bare number says nothing; `axis: 0 -> 1` does
-        before = ["", "", *old[: places[0]]][-2:]
-        return f"{before[0]}: {one} -> {other}" if before[1] == "=" and before[0].isidentifier() else ""
+    if not all(_IS_VALUE.match(word) for word in (one, other)):
+        return ""
+    before = ["", "", *old[: places[0]]]
+    is_argument = sum(before.count(mark) for mark in "([{") > sum(before.count(mark) for mark in ")]}")
+    is_number = any(word.removeprefix("-")[0].isdigit() for word in (one, other))
+    if before[-1] == "=" and before[-2].isidentifier() and (is_argument or is_number):
+        return f"{before[-2]}: {one} -> {other}"  # a bare number says nothing; `axis: 0 -> 1` does
     if not all(word[0].isalpha() or word[0] == "_" for word in (one, other)):
         return ""
     called = all(f"{word}(" in "".join(side) for word, side in ((one, old), (other, new)))
@@ -86,15 +90,21 @@ def _names(lines: Sequence[ChangedLine]) -> str:
     return f"{one}{ends} -> {other}{ends}"
 
 
+_IS_VALUE = re.compile(r"-?\w|[rb]?[\"']")
+_BEFORE_A_SIGN = frozenset("=([{,:+-*/")
+
+
 def _words(source: str) -> list[str]:
-    """The tokens of a line; a dotted name is one."""
+    """The tokens of a line; a dotted name is one, and a number with its sign."""
     found: list[str] = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             text = token.string.strip()
             if not text:
                 continue
-            if found and (text == "." or found[-1].endswith(".")) and (found[-1][-1:].isidentifier() or text != "."):
+            if (text[0].isdigit() and found[-1:] == ["-"] and (len(found) == 1 or found[-2] in _BEFORE_A_SIGN)) or (
+                found and (text == "." or found[-1].endswith(".")) and (found[-1][-1:].isidentifier() or text != ".")
+            ):
                 found[-1] += text
             else:
                 found.append(text)

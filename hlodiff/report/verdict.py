@@ -151,7 +151,7 @@ def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, floa
     old, new = executed_pair(program, metric)
     for (_, most), (least, _), way in ((old.bounds, new.bounds, 1), (new.bounds, old.bounds, -1)):
         if most is not None and least > most:  # whatever loops do
-            return [(most, least)[::way]]
+            return [(most, least) if way > 0 else (least, most)]
     loops = [tuple(loop.condition for loop, _, _ in one.per_turn) for one in (old, new)]
     if loops[0] != loops[1]:
         return []
