@@ -150,9 +150,9 @@ def test_the_page_has_every_class_in_order() -> None:
 def test_classes_are_worked_out_once_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def counted(found: ModuleDiff) -> tuple[Class, ...]:
+    def counted(found: ModuleDiff, has_folded_constants: bool = False) -> tuple[Class, ...]:
         asked.append(found.old.name)
-        return classes_of(found)
+        return classes_of(found, has_folded_constants)
 
     monkeypatch.setattr(sys.modules["hlodiff.differ.comparison"], "classes_of", counted)
     old, new = read_text(ONE_FUSION), read_text(TWO_FUSIONS)
@@ -280,6 +280,29 @@ def test_a_constant_that_follows_from_a_shape_is_no_other_rounding(
     before, after = MEAN.replace("COUNT", old), MEAN.replace("COUNT", new)
     assert of(after.replace("[12,8]", "[16,8]"), before) == classes
     assert of(after, before) == ("numerics",)
+
+
+@pytest.mark.parametrize(("number", "name"), [("0.5", "structure"), ("0.25", "numerics")])
+def test_a_constant_that_the_compiler_multiplied_is_no_other_rounding(number: str, name: str) -> None:
+    """Where the StableHLO has the same numbers, as `0.5 * g / 3` and `0.5 * g / n` have in one constant."""
+    written = (
+        "module @m {{\n  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {{\n"
+        "    %c = stablehlo.constant dense<{}> : tensor<8xf32>\n    %y = stablehlo.multiply %x, %c : tensor<8xf32>\n"
+        "    %z = stablehlo.{} %y : tensor<8xf32>\n    return %z : tensor<8xf32>\n  }}\n}}\n"
+    )
+    compiled = (
+        "HloModule m\n\nENTRY e {{\n  %x = f32[8] parameter(0)\n  %c = f32[] constant({})\n"
+        "  %b = f32[8] broadcast(%c), dimensions={{}}\n  %y = f32[8] multiply(%x, %b)\n  ROOT %z = f32[8] {}(%y)\n}}\n"
+    )
+    pairs = [
+        (written.format("0.5", "sine"), written.format(number, "cosine")),
+        (compiled.format("0.5", "sine"), compiled.format("1.5", "cosine")),
+    ]
+    modules = [[read_text(text, trusted=True) for text in pair] for pair in pairs]
+    programs = [ProgramComparison("f", "cpu", old.stage, "changed", diff(old, new)) for old, new in modules]
+    for kept in (programs, programs[1:]):
+        found = with_compiler(kept, lambda program: False)[-1]
+        assert found.classes[0] == (name if len(kept) == 2 else "numerics")
 
 
 def mean(taken: tuple[int, int], over: str, divisor: int, stage: str) -> str:

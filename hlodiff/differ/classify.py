@@ -176,11 +176,12 @@ _Classification = tuple[Class, bool]
 """A class, and whether the edit merely follows another one."""
 
 
-def classes_of(diff: ModuleDiff) -> tuple[Class, ...]:
+def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Class, ...]:
     """The classes of a change, most severe first; the first one is the word of the headline.
 
     Args:
         diff: two programs of one stage.
+        has_folded_constants: whether nobody wrote another number, so that other constants follow from other changes.
 
     Returns:
         one or more of `CLASSES` without "toolchain", which needs to know who compiled; ("identical",) where there is
@@ -193,6 +194,10 @@ def classes_of(diff: ModuleDiff) -> tuple[Class, ...]:
     if not diff.edits:
         return ("schedule",) if diff.schedule or diff.tuning else ("identical",)
     by_edit = [_classes(edit, diff) for edit in diff.reported]
+    if has_folded_constants:
+        for n, edit in enumerate(diff.reported):
+            if edit.kind == "changed" and set(edit.fields) <= {"literal", "operands"}:
+                by_edit[n] = [("structure", True) if one[0] == "numerics" else one for one in by_edit[n]]
     _reclassify_casts(diff, by_edit)
     doubtful = [n for n, classified in enumerate(by_edit) if any(name == "structure" for name, _ in classified)]
     for n in rounded_alone(diff, doubtful):

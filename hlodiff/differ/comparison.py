@@ -44,6 +44,7 @@ class ProgramComparison:
         module: the program of the only side there is, or of both where they are known to be the same, for policies.
         by_compiler: whether the StableHLO is the same and the toolchain is not, so that the compiler made the change.
         other_toolchain: whether it changed and both sides were not made by one toolchain.
+        has_folded_constants: whether its StableHLO changed, and no number in it: other constants are the compiler's.
         passes: which of XLA's passes made both sides differ; None where nobody asked.
         remarks: what a page says of an instruction that is chosen, by side (0 old, 1 new) and place; None for nothing.
         memo: what others worked out of it and ask for again.
@@ -67,13 +68,14 @@ class ProgramComparison:
     replayed: bool | None = None
     by_compiler: bool = False
     other_toolchain: bool = False
+    has_folded_constants: bool = False
     donated: tuple[int, ...] = ()
     module: Module | None = field(default=None, repr=False, compare=False)
     passes: PassBlame | None = field(default=None, repr=False, compare=False)
     remarks: Callable[[int, Place], str] | None = field(default=None, repr=False, compare=False)
     memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     # Every report and every policy asks for the classes, and thousands of edits are looked at to tell them.
-    _known: list[tuple[ModuleDiff, tuple[Class, ...]]] = field(default_factory=list, repr=False, compare=False)
+    _known: list[tuple[ModuleDiff, bool, tuple[Class, ...]]] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def label(self) -> str:
@@ -99,9 +101,10 @@ class ProgramComparison:
 
     def _of_diff(self, diff: ModuleDiff) -> tuple[Class, ...]:
         """The classes of the difference, worked out at the first look; a copy of this record knows them too."""
-        if not self._known or self._known[0][0] is not diff:
-            self._known[:] = [(diff, classes_of(diff))]
-        return self._known[0][1]
+        folded = self.has_folded_constants
+        if not self._known or self._known[0][0] is not diff or self._known[0][1] != folded:
+            self._known[:] = [(diff, folded, classes_of(diff, folded))]
+        return self._known[0][2]
 
     def facts(self) -> dict[str, tuple[float, float]]:
         """Facts known on both sides, as (old, new)."""
@@ -141,6 +144,9 @@ def with_compiler(
 ) -> tuple[ProgramComparison, ...]:
     """Mark what changed under another toolchain, and of it what the compiler did: its StableHLO did not change.
 
+    Where the StableHLO changed, and no number in it, constants of the compiled program are marked as the compiler's: it
+    multiplies one with another, and with numbers of elements.
+
     Args:
         programs: both stages of some programs; a program whose StableHLO is not among them is never marked.
         other: whether the toolchains of the two sides of a program differ.
@@ -155,13 +161,19 @@ def with_compiler(
         [False, True]
     """
     programs = tuple(programs)
-    same = {(p.name, p.target) for p in programs if p.stage == "stablehlo" and p.status == "identical"}
-    return tuple(_marked(p, (p.name, p.target) in same) if p.status == "changed" and other(p) else p for p in programs)
+    written = {(p.name, p.target): p for p in programs if p.stage == "stablehlo"}
+    return tuple(
+        _marked(p, written.get((p.name, p.target)), other(p)) if p.status == "changed" else p for p in programs
+    )
 
 
-def _marked(program: ProgramComparison, same_stablehlo: bool) -> ProgramComparison:
-    by_compiler = program.stage == "compiled" and same_stablehlo
-    return replace(program, by_compiler=by_compiler, other_toolchain=True)
+def _marked(program: ProgramComparison, written: ProgramComparison | None, other: bool) -> ProgramComparison:
+    if program.stage != "compiled" or written is None:
+        return replace(program, other_toolchain=True) if other else program
+    if written.status == "identical":
+        return replace(program, by_compiler=True, other_toolchain=True) if other else program
+    is_folded = written.diff is not None and not other and "numerics" not in written.classes
+    return replace(program, other_toolchain=other, has_folded_constants=is_folded)
 
 
 def donated_parameters(summary: Mapping[str, Any]) -> tuple[int, ...]:
