@@ -196,7 +196,7 @@ def test_every_instruction_stands_in_the_listing_beside_its_partner(is_shuffled:
     assert listing
     matched = {}
     for pair in found.script.pairs:
-        for old, new in enumerate(pair.partners):
+        for old, new in enumerate(pair.mapping):
             if new >= 0:
                 one, other = listing.site((pair.old, old), (pair.new, new))
                 matched[one] = other

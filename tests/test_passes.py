@@ -141,12 +141,12 @@ def test_every_instruction_is_followed_or_was_added(name: str) -> None:
     for step in steps(name):
         new = step.diff.new
         places = {(c, n) for c, body in enumerate(new.computations) for n in range(len(body.instructions))}
-        arrived = set(step.partners.values())
+        arrived = set(step.mapping.values())
         added = {place for place, edits in step.edits.items() if any(edit.kind == "added" for edit in edits)}
         parameters = {place for place in places if at(new, place).opcode == "parameter"}
         assert not arrived & added
         assert places - arrived - added <= parameters  # those of a new fusion are names for its operands
-        assert len(step.partners) == len(set(step.partners))
+        assert len(step.mapping) == len(set(step.mapping))
 
 
 def test_instructions_are_followed_through_new_names_and_another_order() -> None:
@@ -167,8 +167,8 @@ ENTRY e {
   ROOT p = f32[4]{0} add(b, a)
 }
 """
-    diff, partners, edits = followed(read_hlo(old), read_hlo(new))
-    assert partners == {(0, 0): (0, 0), (0, 1): (0, 1), (0, 2): (0, 3), (0, 3): (0, 4)}
+    diff, mapping, edits = followed(read_hlo(old), read_hlo(new))
+    assert mapping == {(0, 0): (0, 0), (0, 1): (0, 1), (0, 2): (0, 3), (0, 3): (0, 4)}
     assert {place: [edit.kind for edit in found] for place, found in edits.items()} == {(0, 2): ["added"]}
     assert diff.summary["added"] == 1
 

@@ -593,9 +593,9 @@ def test_a_difference_in_what_was_not_read_is_seen(old: str, new: str) -> None:
 
 def test_lines_that_stand_elsewhere_or_lead_to_others_are_seen() -> None:
     script = _printed_script(PRINTED.replace("sine(%i)", "cosine(%i)"))
-    number, body = next((n, pair) for n, pair in enumerate(script.pairs) if len(pair.partners) == 9)
-    for partners in ((1, 0, *range(2, 9)), (0, 0, *range(2, 9)), (*range(8), -1)):
-        pairs = [replace(body, partners=partners) if n == number else pair for n, pair in enumerate(script.pairs)]
+    number, body = next((n, pair) for n, pair in enumerate(script.pairs) if len(pair.mapping) == 9)
+    for mapping in ((1, 0, *range(2, 9)), (0, 0, *range(2, 9)), (*range(8), -1)):
+        pairs = [replace(body, mapping=mapping) if n == number else pair for n, pair in enumerate(script.pairs)]
         assert not replay(replace(script, pairs=tuple(pairs))).complete
     for calls in (
         (),

@@ -180,9 +180,9 @@ def capture_on(running: RunningExecutor, config: Config, requests: Sequence[Job]
     try:
         for request in requests:
             futures[running.executor.submit(run_job, context, request)] = request
-        waiting = set(futures)
-        while waiting:
-            done, waiting = wait(waiting, LOOK_SECONDS, FIRST_COMPLETED)
+        unfinished = set(futures)
+        while unfinished:
+            done, unfinished = wait(unfinished, LOOK_SECONDS, FIRST_COMPLETED)
             for future in done:
                 yield _collected(futures.pop(future), future, agreed, running)
             if not done:

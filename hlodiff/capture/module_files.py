@@ -31,16 +31,16 @@ def files_behind(module: str, file: str) -> tuple[str, ...] | None:
     found: set[str] = set()
     parts = module.split(".")
     parents = (".".join(parts[:n]) for n in range(1, len(parts)))
-    waiting = [(module, os.path.realpath(file)), *((name, _file_of(name)) for name in parents if _file_of(name))]
-    while waiting:
-        name, path = waiting.pop()
+    worklist = [(module, os.path.realpath(file)), *((name, _file_of(name)) for name in parents if _file_of(name))]
+    while worklist:
+        name, path = worklist.pop()
         if path in found or not is_users(path):
             continue
         found.add(path)
         wanted = _imports(path)
         if wanted is None:
             return None
-        waiting += _files_of(wanted, name, path)
+        worklist += _files_of(wanted, name, path)
     return tuple(sorted(found))
 
 

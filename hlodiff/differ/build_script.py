@@ -100,7 +100,7 @@ class EditIndex:
         header: those of the module itself.
         table: channel, kind, number of sites and count of every edit.
         computations: those of a computation's own attributes, by the pair.
-        removed_whole, added_whole: collectives of another spelling than their partners, by all their instructions.
+        removed_whole, added_whole: collectives of another spelling than their matches, by all their instructions.
     """
 
     removed: dict[Place, list[EditClaims]] = field(default_factory=dict)
@@ -269,21 +269,21 @@ def align(ours: Sequence[Value | None], theirs: Sequence[tuple[Value, bool]]) ->
     return [*there, *removed, *((None, n) for n, (_, was_there) in enumerate(theirs) if not was_there)]
 
 
-def below(owner: Computation, partners: Sequence[int], start: int) -> set[int]:
-    """The paired instructions that are reached from one without a partner through such; none from a paired one."""
-    reached = preorder([start], lambda place: () if partners[place] >= 0 else owner.instructions[place].operands)
-    return {place for place in reached if partners[place] >= 0 and place != start}
+def below(owner: Computation, mapping: Sequence[int], start: int) -> set[int]:
+    """The paired instructions that are reached from one without a match through such; none from a paired one."""
+    reached = preorder([start], lambda place: () if mapping[place] >= 0 else owner.instructions[place].operands)
+    return {place for place in reached if mapping[place] >= 0 and place != start}
 
 
-def through(old: Sequence[int], new: Sequence[int], partners: Sequence[int]) -> Aligned:
+def through(old: Sequence[int], new: Sequence[int], mapping: Sequence[int]) -> Aligned:
     """Operands of a call by the parameters they are bound to.
 
     Args:
         old, new: places of the parameters of what is called, by number.
-        partners: for each instruction of the old computation the new one.
+        mapping: for each instruction of the old computation the new one.
     """
     number = {place: n for n, place in enumerate(new)}
-    pairs: Aligned = [(n, number.get(partners[place])) for n, place in enumerate(old)]
+    pairs: Aligned = [(n, number.get(mapping[place])) for n, place in enumerate(old)]
     taken = {b for _, b in pairs}
     return [*pairs, *((None, n) for n in range(len(new)) if n not in taken)]
 
@@ -342,7 +342,7 @@ class _PairDraft:
 
     modules: tuple[Module, Module]
     key: Key
-    partners: list[int]
+    mapping: list[int]
     printed: PrintedPair | None = None
     calls: dict[int, Calls] = field(default_factory=dict)
     added: list[tuple[int, Instruction]] = field(default_factory=list)
@@ -364,8 +364,8 @@ class _PairDraft:
     @cached_property
     def back(self) -> list[int]:
         """For each new instruction the old one, -1 for none."""
-        back = [-1] * (len(self.partners) if self.printed else len(self.new.instructions))
-        for one, other in enumerate(self.partners):
+        back = [-1] * (len(self.mapping) if self.printed else len(self.new.instructions))
+        for one, other in enumerate(self.mapping):
             if other >= 0:
                 back[other] = one
         return back
@@ -411,14 +411,14 @@ class _ScriptBuilder:
         return InstructionPair(
             draft.key[0],
             draft.key[1],
-            tuple(draft.partners),
+            tuple(draft.mapping),
             tuple(draft.calls.items()),
             tuple(draft.added),
             tuple(draft.removed),
             tuple(draft.arguments),
             self.bodies.count(draft.key),
             draft.new.root if draft.key[0] < 0 else -1,
-            self.bodies.renumbered(draft.key, draft.partners) if not draft.printed else (),
+            self.bodies.renumbered(draft.key, draft.mapping) if not draft.printed else (),
             draft.printed is not None,
         )
 
@@ -428,8 +428,8 @@ class _ScriptBuilder:
             printed = self.bodies.printed(key)
             if printed and not (self._is_untouched(0, key[0]) and self._is_untouched(1, key[1])):
                 printed = None
-            partners = list(printed.partners) if printed else self._partners(key)
-            self.drafts.append(_PairDraft(self.modules, key, partners, printed))
+            mapping = list(printed.mapping) if printed else self._mapping(key)
+            self.drafts.append(_PairDraft(self.modules, key, mapping, printed))
             for side in (0, 1):
                 self.of_computation.setdefault((side, key[:2][side]), []).append(self.index[key])
         return self.index[key]
@@ -447,15 +447,15 @@ class _ScriptBuilder:
             self.sites.add((-1, -1))
         return (side, index) not in self.sites
 
-    def _partners(self, key: Key) -> list[int]:
+    def _mapping(self, key: Key) -> list[int]:
         """Those of the differ, but for collectives that are said to have become something else as a whole."""
-        partners = list(self.bodies.partners(key))
-        for one, other in enumerate(partners):
+        mapping = list(self.bodies.mapping(key))
+        for one, other in enumerate(mapping):
             if other >= 0 and (
                 (key[0], one) in self.reported.removed_whole or (key[1], other) in self.reported.added_whole
             ):
-                partners[one] = -1
-        return partners
+                mapping[one] = -1
+        return mapping
 
     def _pruned(self, _: int, draft: _PairDraft) -> None:
         """Computations that no edit speaks of: only what they call is asked for."""
@@ -465,13 +465,13 @@ class _ScriptBuilder:
                     (name, tuple(self._reach((*pair, ())) for pair in group)) for name, group in groups
                 )
             return
-        for one, other in enumerate(draft.partners):
+        for one, other in enumerate(draft.mapping):
             if other >= 0 and draft.old.instructions[one].calls:
                 draft.calls[other] = self._calls(draft, one, other, True)
 
     def _survivors(self, number: int, draft: _PairDraft) -> None:
         returns_another = False
-        for one, other in enumerate(draft.partners):
+        for one, other in enumerate(draft.mapping):
             if other >= 0:
                 known = self.reported.changed.get(((draft.key[0], one), (draft.key[1], other)), [])
                 claims = [claim for claim in known if claim.edit.matcher != "schedule"]
@@ -550,10 +550,10 @@ class _ScriptBuilder:
     def _is_explained(self, draft: _PairDraft, ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
         """Whether each operand is what it was, or something was added or removed on the way to it."""
         return all(
-            (draft.partners[a[0]], a[1]) == b
-            or (draft.partners[a[0]] < 0 and draft.back[b[0]] < 0)
-            or draft.partners[a[0]] in below(draft.new, draft.back, b[0])
-            or draft.back[b[0]] in below(draft.old, draft.partners, a[0])
+            (draft.mapping[a[0]], a[1]) == b
+            or (draft.mapping[a[0]] < 0 and draft.back[b[0]] < 0)
+            or draft.mapping[a[0]] in below(draft.new, draft.back, b[0])
+            or draft.back[b[0]] in below(draft.old, draft.mapping, a[0])
             for a, b in zip(ours, theirs, strict=True)
         )
 
@@ -569,7 +569,7 @@ class _ScriptBuilder:
                     continue
                 olds, news = inner.old.parameters(), inner.new.parameters()
                 if len(olds) == len(before.operands) and len(news) == len(after.operands):
-                    return through(olds, news, inner.partners)
+                    return through(olds, news, inner.mapping)
         return None
 
     def _wire(
@@ -581,12 +581,12 @@ class _ScriptBuilder:
         after: Value | None,
     ) -> None:
         """The edit that explains why one operand reads something else: what was added or removed there, or none."""
-        if before and after and (draft.partners[before[0]], before[1]) == after:
+        if before and after and (draft.mapping[before[0]], before[1]) == after:
             return
         wire = OperandRewiring(user, *numbers, after)
         if after and draft.back[after[0]] < 0 and (draft.key[1], after[0]) in self.reported.added:
             draft.wires_came.setdefault(after[0], []).append(wire)
-        elif before and draft.partners[before[0]] < 0 and (draft.key[0], before[0]) in self.reported.removed:
+        elif before and draft.mapping[before[0]] < 0 and (draft.key[0], before[0]) in self.reported.removed:
             draft.wires_went.setdefault(before[0], []).append(wire)
 
     def _changed(self, number: int, draft: _PairDraft, claim: EditClaims, one: int, other: int) -> Step:
@@ -618,10 +618,10 @@ class _ScriptBuilder:
                 if not draft.printed:
                     self._follow_arrivals(draft, is_last)
         for draft in self.drafts:
-            for one, partner in enumerate(draft.partners if not draft.printed else ()):
+            for one, matched in enumerate(draft.mapping if not draft.printed else ()):
                 before = draft.old.instructions[one]
-                if partner >= 0:
-                    self._dropped(before, draft.new.instructions[partner])
+                if matched >= 0:
+                    self._dropped(before, draft.new.instructions[matched])
                 for claim in self._claims_of(0, draft, one):
                     self._left(before, self._target(claim))
 
@@ -655,23 +655,23 @@ class _ScriptBuilder:
             self._reach((callee, -1, ()))
 
     def _claims_of(self, side: int, draft: _PairDraft, place: int) -> list[EditClaims]:
-        """The edits that tell of an instruction without a partner."""
-        if (draft.partners, draft.back)[side][place] >= 0:
+        """The edits that tell of an instruction without a match."""
+        if (draft.mapping, draft.back)[side][place] >= 0:
             return []
         return (self.reported.removed, self.reported.added)[side].get((draft.key[:2][side], place), [])
 
     def _mine(self, side: int, number: int, place: int) -> list[EditClaims]:
-        """Those of them that belong to this pair: where a computation has several partners, each pair has its own."""
+        """Those of them that belong to this pair: where a computation has several matches, each pair has its own."""
         draft = self.drafts[number]
         claims = self._claims_of(side, draft, place)
         others = self.of_computation[side, draft.key[:2][side]]
-        alike = [n for n in others if (self.drafts[n].partners, self.drafts[n].back)[side][place] < 0]
+        alike = [n for n in others if (self.drafts[n].mapping, self.drafts[n].back)[side][place] < 0]
         rank = alike.index(number)
         return claims[rank:] if rank + 1 == len(alike) else claims[rank : rank + 1]
 
     def _departures(self, number: int, draft: _PairDraft) -> None:
-        for one, partner in enumerate(draft.partners if not draft.printed else ()):
-            if partner >= 0:
+        for one, matched in enumerate(draft.mapping if not draft.printed else ()):
+            if matched >= 0:
                 continue
             claims = self._mine(0, number, one)
             if not claims and number > 0 and draft.old.instructions[one].opcode == "parameter":
@@ -685,8 +685,8 @@ class _ScriptBuilder:
         return self.modules[1].computations[claim.new[0]].instructions[claim.new[1]].called if claim.new else ()
 
     def _arrivals(self, number: int, draft: _PairDraft) -> None:
-        for other, partner in enumerate(draft.back if not draft.printed else ()):
-            if partner >= 0:
+        for other, matched in enumerate(draft.back if not draft.printed else ()):
+            if matched >= 0:
                 continue
             it = draft.new.instructions[other]
             claims = self._mine(1, number, other)
@@ -748,4 +748,4 @@ class _ScriptBuilder:
 
 def _mapped(draft: _PairDraft, it: Instruction) -> Sequence[Value | None]:
     """What the operands of an old instruction are in the new program."""
-    return [(draft.partners[o], r) if draft.partners[o] >= 0 else None for o, r in operand_edges_of(it)]
+    return [(draft.mapping[o], r) if draft.mapping[o] >= 0 else None for o, r in operand_edges_of(it)]

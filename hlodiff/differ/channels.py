@@ -14,8 +14,8 @@ from hlodiff.differ.computation_matches import (
     at,
     equal_callees,
     every_pair,
+    mapping_of,
     paired_places,
-    partners_of,
 )
 from hlodiff.differ.edits import RawEdit, outside
 from hlodiff.differ.fields import in_order, reported_changes
@@ -99,13 +99,13 @@ def _meetings(
 ) -> Iterator[tuple[Place, Place, str, str, int]]:
     for pair in every_pair(old, new, pairs):
         before, after = (m.computations[c].instructions for m, c in zip(numbered, (pair.old, pair.new), strict=True))
-        for position, partner in partners_of(old, new, pair).items():
-            one, other = before[position], after[partner]
+        for position, matched in mapping_of(old, new, pair).items():
+            one, other = before[position], after[matched]
             if not one.attributes and not other.attributes:
                 continue
             a, b = channel_of(one), channel_of(other)
             if a or b:
-                yield (pair.old, position), (pair.new, partner), a, b, pair.count
+                yield (pair.old, position), (pair.new, matched), a, b, pair.count
 
 
 def with_channels(edits: list[RawEdit], changes: Sequence[RawEdit]) -> list[RawEdit]:
@@ -157,17 +157,17 @@ def _splits(old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit],
     if not fresh:  # start, done or both were added with it
         return
     there = paired_places(found)
-    partners = there if plain == 0 else {b: a for a, b in there.items()}
+    mapping = there if plain == 0 else {b: a for a, b in there.items()}
     free = [p for p in removed if at(modules[plain], p).opcode in FAMILIES]
-    for place in [*partners, *free]:
+    for place in [*mapping, *free]:
         family = at(modules[plain], place).opcode
         if family not in FAMILIES:
             continue
         other = modules[1 - plain]
-        for done in _dones(other, partners.get(place), fresh, family):
+        for done in _dones(other, mapping.get(place), fresh, family):
             start = (done[0], at(other, done).operands[0])
             mine = {start, done}
-            if (partners.get(place) in mine and mine & fresh) or (place not in partners and mine <= fresh):
+            if (mapping.get(place) in mine and mine & fresh) or (place not in mapping and mine <= fresh):
                 yield _Split(place, start, done)
                 fresh -= mine
                 break
@@ -180,7 +180,7 @@ def _removed_collectives(edit: RawEdit, side: int) -> Place | None:
 
 
 def _dones(module: Module, near: Place | None, fresh: set[Place], family: str) -> list[Place]:
-    """`-done` instructions of a family that are new themselves or whose start is, the partner's own ones first."""
+    """`-done` instructions of a family that are new themselves or whose start is, the match's own ones first."""
     candidates = []
     for place in sorted(fresh | ({near} if near else set())):
         it = at(module, place)
@@ -242,10 +242,10 @@ def schedule_edits(old: ProgramSide, new: ProgramSide, pairs: tuple[ComputationM
         yield RawEdit("changed", None, None, [FieldChange("schedule", *words)], matcher="schedule")
     steps = [_steps(program) if is_scheduled(program) else set() for program in (old, new)]
     for pair in every_pair(old, new, pairs):
-        partners = partners_of(old, new, pair)
+        mapping = mapping_of(old, new, pair)
         if pair.old in steps[0] and pair.new in steps[1]:
-            yield from _order_edit(old, new, pair, partners)
-        yield from _control_edits(old, new, pair, partners)
+            yield from _order_edit(old, new, pair, mapping)
+        yield from _control_edits(old, new, pair, mapping)
 
 
 def _steps(program: ProgramSide) -> set[int]:
@@ -259,14 +259,14 @@ def _steps(program: ProgramSide) -> set[int]:
 
 
 def _order_edit(
-    old: ProgramSide, new: ProgramSide, pair: ComputationMatch, partners: Mapping[int, int]
+    old: ProgramSide, new: ProgramSide, pair: ComputationMatch, mapping: Mapping[int, int]
 ) -> Iterator[RawEdit]:
     before = old.module.computations[pair.old].instructions
     after = new.module.computations[pair.new]
     sequence = [
-        partners[n]
+        mapping[n]
         for n, it in enumerate(before)
-        if n in partners and _NOT_SCHEDULED.isdisjoint((it.opcode, after.instructions[partners[n]].opcode))
+        if n in mapping and _NOT_SCHEDULED.isdisjoint((it.opcode, after.instructions[mapping[n]].opcode))
     ]
     if sequence == sorted(sequence):
         return
@@ -279,18 +279,18 @@ def _order_edit(
 
 
 def _control_edits(
-    old: ProgramSide, new: ProgramSide, pair: ComputationMatch, partners: Mapping[int, int]
+    old: ProgramSide, new: ProgramSide, pair: ComputationMatch, mapping: Mapping[int, int]
 ) -> Iterator[RawEdit]:
     before = old.module.computations[pair.old].instructions
     after = new.module.computations[pair.new].instructions
-    for position, partner in partners.items():
-        ours, theirs = before[position].control_predecessors, after[partner].control_predecessors
+    for position, matched in mapping.items():
+        ours, theirs = before[position].control_predecessors, after[matched].control_predecessors
         if not ours and not theirs:
             continue
-        if sorted(partners.get(p, -1) for p in ours) != sorted(theirs):
+        if sorted(mapping.get(p, -1) for p in ours) != sorted(theirs):
             texts = [", ".join("%" + its[p].name for p in edges) for its, edges in ((before, ours), (after, theirs))]
             change = FieldChange("schedule", texts[0] or "no control predecessor", texts[1] or "no control predecessor")
-            yield RawEdit("changed", (pair.old, position), (pair.new, partner), [change], matcher="control")
+            yield RawEdit("changed", (pair.old, position), (pair.new, matched), [change], matcher="control")
 
 
 def tuning_edits(
@@ -312,11 +312,11 @@ def tuning_edits(
     found: list[RawEdit] = []
     for pair in every_pair(old, new, pairs):
         before, after = (m.computations[c].instructions for m, c in zip(tuned, (pair.old, pair.new), strict=True))
-        for position, partner in partners_of(old, new, pair).items():
-            ours, theirs = before[position], after[partner]
+        for position, matched in mapping_of(old, new, pair).items():
+            ours, theirs = before[position], after[matched]
             if ours.opcode == theirs.opcode and ours.attributes == theirs.attributes:
                 continue
-            one, other = (pair.old, position), (pair.new, partner)
+            one, other = (pair.old, position), (pair.new, matched)
             if one not in respelt[0] and other not in respelt[1]:
                 found += _edit(tuned, one, other, pair.count)
     for edit in edits:

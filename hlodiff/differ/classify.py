@@ -38,15 +38,15 @@ def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
     chosen = {n: diff.reported[n] for n in numbers if diff.reported[n].old or diff.reported[n].new}
     if not chosen or not any(map(_is_rounding, diff.reported)):
         return frozenset()
-    partners = _partners(diff)
-    touched = [_touched(chosen.values(), side) | {pair[side] for pair in partners} for side in (0, 1)]
+    mapping = _mapping(diff)
+    touched = [_touched(chosen.values(), side) | {pair[side] for pair in mapping} for side in (0, 1)]
     hashes = _hashes(diff, touched)
-    paired = [{pair[side]: pair[1 - side] for pair in sorted(partners, reverse=True)} for side in (0, 1)]
+    paired = [{pair[side]: pair[1 - side] for pair in sorted(mapping, reverse=True)} for side in (0, 1)]
     alone = [{hashes[side][n] for n in touched[side] if n not in paired[side]} for side in (0, 1)]
 
     def is_same(side: int, computation: int) -> bool:
-        own, partner = hashes[side][computation], paired[side].get(computation)
-        return own in alone[1 - side] if partner is None else own == hashes[1 - side][partner]
+        own, matched = hashes[side][computation], paired[side].get(computation)
+        return own in alone[1 - side] if matched is None else own == hashes[1 - side][matched]
 
     def is_rounded(edit: Edit) -> bool:
         places = [(side, site.computation) for pair in edit.sites for side, site in enumerate(pair) if site]
@@ -61,7 +61,7 @@ def _is_rounding(edit: Edit) -> bool:
     return any(site.opcode == "convert" for site in first) or any(c.field == "element_type" for c in edit.changes)
 
 
-def _partners(diff: ModuleDiff) -> set[tuple[int, int]]:
+def _mapping(diff: ModuleDiff) -> set[tuple[int, int]]:
     """Computations that correspond, as far as changed instructions tell."""
     changed = (edit for edit in diff.edits if edit.kind == "changed")
     found = {(a.computation, b.computation) for edit in changed for a, b in edit.sites if a and b}

@@ -1,7 +1,7 @@
 """Matches computations top-down through the call graph: from the entries along matched calls, callers first.
 
 Computations of equal content are never opened. A computation reached through two calls is paired once for each
-different partner; how often it is really called counts its edits (`ComputationMatch.count`), so that a program in
+different match; how often it is really called counts its edits (`ComputationMatch.count`), so that a program in
 which equal computations are stored once and one in which they are printed many times give the same numbers.
 """
 
@@ -193,7 +193,7 @@ class ComputationMatch:
 class ProgramMatch:
     """All pairs of computations, callers first, and the computations that only one side reaches.
 
-    `removed` and `added` map a computation's index to how many call sites that have no partner lead to it.
+    `removed` and `added` map a computation's index to how many call sites that have no match lead to it.
     """
 
     pairs: tuple[ComputationMatch, ...]
@@ -297,8 +297,8 @@ def match_programs(
     start = (old.module.entry, new.module.entry)
     pairs[start] = ComputationMatch(*start, count=1)
     budget.waiting = _size(old, new, pairs[start])
-    waiting: list[tuple[tuple[int, int], parameters.CallContext | None]] = [(start, None)]
-    for key, reached in waiting:
+    worklist: list[tuple[tuple[int, int], parameters.CallContext | None]] = [(start, None)]
+    for key, reached in worklist:
         pair = pairs[key]
         if old.hashes[pair.old] == new.hashes[pair.new]:
             continue
@@ -306,7 +306,7 @@ def match_programs(
         for child, call, embedded in _callees(old, new, pair, reached.elements if reached else None):
             if child not in pairs:
                 pairs[child] = ComputationMatch(*child)
-                waiting.append((child, call))
+                worklist.append((child, call))
                 if old.hashes[child[0]] != new.hashes[child[1]]:
                     budget.waiting += _size(old, new, pairs[child])
             pairs[child].callers.append((*key, embedded))
@@ -454,11 +454,11 @@ def _callees(old: ProgramSide, new: ProgramSide, pair: ComputationMatch, given: 
     assert pair.pairing and pair.old_side and pair.new_side
     found: list[_Child] = []
     loops = carried_elements(pair.old_side, pair.new_side, pair.pairing, _held(old, new, pair), given)
-    for position, partner in enumerate(pair.pairing.old):
-        if partner < 0:
+    for position, matched in enumerate(pair.pairing.old):
+        if matched < 0:
             continue
         one = pair.old_side.computation.instructions[position]
-        other = pair.new_side.computation.instructions[partner]
+        other = pair.new_side.computation.instructions[matched]
         for key, embedded in matched_calls(one, other):
             sites = min(old.call_sites(key[0]), new.call_sites(key[1])) if embedded else 1
             cost = sites if one.opcode in BINDS else _NEVER
@@ -473,11 +473,11 @@ def _call(
 ) -> parameters.CallContext:
     assert pair.pairing and pair.old_side and pair.new_side
     both = pair.old_side, pair.new_side, pair.pairing
-    partner = pair.pairing.old[position]
-    one, other = pair.old_side.computation.instructions[position], pair.new_side.computation.instructions[partner]
+    matched = pair.pairing.old[position]
+    one, other = pair.old_side.computation.instructions[position], pair.new_side.computation.instructions[matched]
     ours, theirs = operand_edges_of(one), operand_edges_of(other)
     operands = (one.operands, other.operands, pair.pairing.old)
-    edited = pair.old_side.labels[OWN][position] != pair.new_side.labels[OWN][partner]
+    edited = pair.old_side.labels[OWN][position] != pair.new_side.labels[OWN][matched]
     edited = edited or not same_operands_in_any_order(*both, position)
     return parameters.CallContext(
         operands, lambda a, b: same_value(*both, ours[a], theirs[b]), by_number, sites - edited, elements
@@ -518,7 +518,7 @@ _START = -1
 
 
 def _alone(side: ProgramSide, other: Module, pairs: tuple[ComputationMatch, ...], which: int) -> dict[int, int]:
-    """Computations behind calls that have no partner, and how many such calls there are."""
+    """Computations behind calls that have no match, and how many such calls there are."""
     opened = [pair for pair in pairs if pair.pairing is not None]
     if not opened:
         return {}
@@ -530,8 +530,8 @@ def _alone(side: ProgramSide, other: Module, pairs: tuple[ComputationMatch, ...]
         assert pair.pairing
         theirs = other.computations[(pair.new, pair.old)[which]].instructions
         mine = side.module.computations[(pair.old, pair.new)[which]].instructions
-        for it, partner in zip(mine, (pair.pairing.old, pair.pairing.new)[which], strict=True):
-            met = _met(it, theirs[partner]) if it.calls and partner >= 0 else set()
+        for it, matched in zip(mine, (pair.pairing.old, pair.pairing.new)[which], strict=True):
+            met = _met(it, theirs[matched]) if it.calls and matched >= 0 else set()
             _add_calls(calls, _START, it, pair.count, paired, met)
     if not calls:
         return {}
@@ -549,7 +549,7 @@ def _alone(side: ProgramSide, other: Module, pairs: tuple[ComputationMatch, ...]
 
 
 def _still_called(side: ProgramSide, pairs: tuple[ComputationMatch, ...], which: int) -> set[int]:
-    """Computations that have a partner, and all that is called from those that have an equal one."""
+    """Computations that have a match, and all that is called from those that have an equal one."""
     import networkx as nx
 
     matched = {(pair.old, pair.new)[which] for pair in pairs}
@@ -558,16 +558,16 @@ def _still_called(side: ProgramSide, pairs: tuple[ComputationMatch, ...], which:
     return matched.union(*nx.bfs_layers(calls, equal))
 
 
-def _met(it: Instruction, partner: Instruction) -> set[tuple[str, int]]:
-    """Which calls of an instruction, by attribute and position, have a counterpart in its partner."""
-    theirs = {name: len(group) for name, group in partner.calls}
+def _met(it: Instruction, matched: Instruction) -> set[tuple[str, int]]:
+    """Which calls of an instruction, by attribute and position, have a counterpart in its match."""
+    theirs = {name: len(group) for name, group in matched.calls}
     return {(name, n) for name, group in it.calls for n in range(min(len(group), theirs.get(name, 0)))}
 
 
 def _add_calls(
     graph: nx.DiGraph[int], caller: int, it: Instruction, count: int, paired: set[int], met: set[tuple[str, int]]
 ) -> None:
-    """Add what an instruction calls and its partner does not; a reducer that others still use stays."""
+    """Add what an instruction calls and its match does not; a reducer that others still use stays."""
     for name, group in it.calls:
         embedded = is_embedded(it, name)
         for number, callee in enumerate(group):
@@ -644,16 +644,16 @@ def _numbers(inner: ComputationMatch) -> dict[int, int]:
     assert inner.pairing
     olds, news = (side.computation.parameters() for side in _sides(inner))
     number = {p: n for n, p in enumerate(news)}
-    partners = inner.pairing.old
-    return {n: number[partners[p]] for n, p in enumerate(olds) if partners[p] in number}
+    mapping = inner.pairing.old
+    return {n: number[mapping[p]] for n, p in enumerate(olds) if mapping[p] in number}
 
 
 def _has_idle(inner: ComputationMatch) -> bool:
-    """Whether a parameter without a partner is read by nothing, on either side."""
+    """Whether a parameter without a match is read by nothing, on either side."""
     assert inner.pairing
     return any(
-        partners[p] < 0 and not side.uses[p] and p != side.computation.root
-        for side, partners in zip(_sides(inner), (inner.pairing.old, inner.pairing.new), strict=True)
+        mapping[p] < 0 and not side.uses[p] and p != side.computation.root
+        for side, mapping in zip(_sides(inner), (inner.pairing.old, inner.pairing.new), strict=True)
         for p in side.computation.parameters()
     )
 
@@ -661,28 +661,28 @@ def _has_idle(inner: ComputationMatch) -> bool:
 # --- Walking what corresponds: instructions of paired computations, and pairs inside of equal ones.
 
 
-def partners_of(old: ProgramSide, new: ProgramSide, pair: ComputationMatch) -> Mapping[int, int]:
+def mapping_of(old: ProgramSide, new: ProgramSide, pair: ComputationMatch) -> Mapping[int, int]:
     """Old positions to new ones; computations of equal content correspond along their canonical walks."""
     if pair.pairing is not None:
-        return {position: partner for position, partner in enumerate(pair.pairing.old) if partner >= 0}
+        return {position: matched for position, matched in enumerate(pair.pairing.old) if matched >= 0}
     return dict(zip(old.contents[pair.old].order, new.contents[pair.new].order, strict=True))
 
 
 def every_pair(old: ProgramSide, new: ProgramSide, pairs: Sequence[ComputationMatch]) -> Iterator[ComputationMatch]:
     """All pairs of computations, and those inside of equal ones, which correspond by content."""
     seen = {(pair.old, pair.new) for pair in pairs}
-    waiting = list(pairs)
-    for pair in waiting:
+    worklist = list(pairs)
+    for pair in worklist:
         yield pair
         if pair.pairing is not None:
             continue
         before = old.module.computations[pair.old].instructions
         after = new.module.computations[pair.new].instructions
-        for position, partner in partners_of(old, new, pair).items():
-            for a, b in zip(before[position].called, after[partner].called, strict=True):
+        for position, matched in mapping_of(old, new, pair).items():
+            for a, b in zip(before[position].called, after[matched].called, strict=True):
                 if (a, b) not in seen:
                     seen.add((a, b))
-                    waiting.append(ComputationMatch(a, b, count=pair.count))
+                    worklist.append(ComputationMatch(a, b, count=pair.count))
 
 
 def at(module: Module, place: Place) -> Instruction:
@@ -692,12 +692,12 @@ def at(module: Module, place: Place) -> Instruction:
 
 def paired_places(found: ProgramMatch) -> dict[Place, Place]:
     """Old places to new ones in all computations that were opened; the first pair of a place counts."""
-    partners: dict[Place, Place] = {}
+    mapping: dict[Place, Place] = {}
     for pair in found.pairs:
-        for position, partner in enumerate(pair.pairing.old if pair.pairing else ()):
-            if partner >= 0:
-                partners.setdefault((pair.old, position), (pair.new, partner))
-    return partners
+        for position, matched in enumerate(pair.pairing.old if pair.pairing else ()):
+            if matched >= 0:
+                mapping.setdefault((pair.old, position), (pair.new, matched))
+    return mapping
 
 
 def equal_callees(old: ProgramSide, new: ProgramSide, pairs: Iterable[tuple[Place, Place]]) -> set[tuple[int, int]]:
@@ -712,13 +712,13 @@ def equal_callees(old: ProgramSide, new: ProgramSide, pairs: Iterable[tuple[Plac
 
 def equal_below(old: ProgramSide, new: ProgramSide, pair: tuple[Place, Place]) -> Iterator[tuple[int, int, bool]]:
     """Computations of equal content behind two calls, with those behind them, and whether they are embedded."""
-    waiting = [(at(old.module, pair[0]), at(new.module, pair[1]), False)]
+    worklist = [(at(old.module, pair[0]), at(new.module, pair[1]), False)]
     seen: set[tuple[int, int]] = set()
-    for one, other, inside in waiting:
+    for one, other, inside in worklist:
         for (a, b), embedded in matched_calls(one, other):
             if (a, b) not in seen and old.hashes[a] == new.hashes[b]:
                 seen.add((a, b))
                 yield a, b, embedded or inside
                 walks = zip(old.contents[a].order, new.contents[b].order, strict=True)
                 pairs = ((at(old.module, (a, c)), at(new.module, (b, d))) for c, d in walks)
-                waiting += [(*both, embedded or inside) for both in pairs if both[0].calls]
+                worklist += [(*both, embedded or inside) for both in pairs if both[0].calls]

@@ -273,19 +273,19 @@ class _EditRuns:
     def _whole(self, index: int) -> _Node:
         return (index, -1) if self._side == 0 else (-1, index)
 
-    def _add_calls_of_pair(self, calls: nx.DiGraph[_Node], pair: ComputationMatch, partners: Sequence[int]) -> None:
+    def _add_calls_of_pair(self, calls: nx.DiGraph[_Node], pair: ComputationMatch, mapping: Sequence[int]) -> None:
         index, other = (pair.old, pair.new)[self._side], (pair.new, pair.old)[self._side]
         theirs = self._modules[1 - self._side].computations[other].instructions
-        for it, partner in zip(self._module.computations[index].instructions, partners, strict=True):
+        for it, matched in zip(self._module.computations[index].instructions, mapping, strict=True):
             if it.calls:
-                both = (it, theirs[partner]) if self._side == 0 else (theirs[partner], it)
-                matched = [key for key, _ in matched_calls(*both)] if partner >= 0 else []
-                self._add_calls(calls, (pair.old, pair.new), index, it, matched)
+                both = (it, theirs[matched]) if self._side == 0 else (theirs[matched], it)
+                shared = [key for key, _ in matched_calls(*both)] if matched >= 0 else []
+                self._add_calls(calls, (pair.old, pair.new), index, it, shared)
 
     def _add_calls(
-        self, calls: nx.DiGraph[_Node], caller: _Node, index: int, it: Instruction, matched: list[_Node]
+        self, calls: nx.DiGraph[_Node], caller: _Node, index: int, it: Instruction, shared: list[_Node]
     ) -> None:
-        left = list(matched)
+        left = list(shared)
         for name, group in it.calls:
             for callee in group:
                 key = next((key for key in left if key[self._side] == callee), None)

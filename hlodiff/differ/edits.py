@@ -125,14 +125,14 @@ def _inside(
     plumbing = bool(pair.callers)
     numbers = _moved_numbers(old, new, pair) if not plumbing else {}
     returned = root_changed(pair.old_side, pair.new_side, pair.pairing)
-    for position, partner in enumerate(pair.pairing.old):
+    for position, matched in enumerate(pair.pairing.old):
         one = pair.old_side.computation.instructions[position]
         place = (pair.old, position)
-        if partner < 0:
+        if matched < 0:
             if not (plumbing and one.opcode == "parameter"):
                 yield RawEdit("removed", place, None, count=pair.count, pair=(pair.old, pair.new))
             continue
-        other = pair.new_side.computation.instructions[partner]
+        other = pair.new_side.computation.instructions[matched]
         changes = reported_changes(one, other, platform) + numbers.get(position, [])
         if pair.elements and one.operands and one.operands[0] in pair.elements:
             changes = with_elements(changes, one, other, pair.elements[one.operands[0]])
@@ -147,24 +147,24 @@ def _inside(
             if configured and only_renumbered(one, other, through):
                 changes = [change for change in changes if change.field != "backend_config"]
             if rewired:
-                texts = _operand_texts(old, new, pair, position, partner)
+                texts = _operand_texts(old, new, pair, position, matched)
                 changes.append(FieldChange("operands", *texts, literals=_exchanged_literals(pair, one, other)))
         if position == returned:
             changes.append(FieldChange("attribute:root", *_root_texts(old, new, pair)))
         if changes:
             matcher = pair.pairing.matchers[position]
             yield RawEdit(
-                "changed", place, (pair.new, partner), in_order(changes), pair.count, matcher, pair=(pair.old, pair.new)
+                "changed", place, (pair.new, matched), in_order(changes), pair.count, matcher, pair=(pair.old, pair.new)
             )
-    for position, partner in enumerate(pair.pairing.new):
+    for position, matched in enumerate(pair.pairing.new):
         it = pair.new_side.computation.instructions[position]
-        if partner < 0 and not (plumbing and it.opcode == "parameter"):
+        if matched < 0 and not (plumbing and it.opcode == "parameter"):
             yield RawEdit("added", None, (pair.new, position), count=pair.count, pair=(pair.old, pair.new))
 
 
-def _operand_texts(old: Module, new: Module, pair: ComputationMatch, position: int, partner: int) -> tuple[str, str]:
+def _operand_texts(old: Module, new: Module, pair: ComputationMatch, position: int, matched: int) -> tuple[str, str]:
     texts = []
-    for module, computation, index in ((old, pair.old, position), (new, pair.new, partner)):
+    for module, computation, index in ((old, pair.old, position), (new, pair.new, matched)):
         owner = module.computations[computation]
         texts.append(", ".join("%" + owner.instructions[o].name for o in owner.instructions[index].operands))
     return texts[0], texts[1]
@@ -210,10 +210,10 @@ def _moved_numbers(old: Module, new: Module, pair: ComputationMatch) -> dict[int
     rank = {p: n for n, p in enumerate(news)}
     moved: dict[int, list[FieldChange]] = {}
     for number, position in enumerate(olds):
-        partner = pair.pairing.old[position]
-        if rank[partner] != number:
+        matched = pair.pairing.old[position]
+        if rank[matched] != number:
             before = old.computations[pair.old].instructions[position].literal or ""
-            after = new.computations[pair.new].instructions[partner].literal or ""
+            after = new.computations[pair.new].instructions[matched].literal or ""
             if before == after:
                 continue  # others were added or removed before it, as many as changed places with it
             moved[position] = [FieldChange("attribute:parameter_number", before, after)]
@@ -292,18 +292,18 @@ def header_donations(module: Module) -> dict[tuple[int, str], str]:
     return found
 
 
-def header_edits(old: Module, new: Module, partner: Mapping[int, int]) -> list[RawEdit]:
-    """Edits of the header; `partner` maps old entry parameter numbers to new ones.
+def header_edits(old: Module, new: Module, matched: Mapping[int, int]) -> list[RawEdit]:
+    """Edits of the header; `matched` maps old entry parameter numbers to new ones.
 
     Args:
         old, new: the modules.
-        partner: which new entry parameter each old one is, by number.
+        matched: which new entry parameter each old one is, by number.
     """
     edits: list[RawEdit] = []
     places = [_entry_places(module) for module in (old, new)]
     ours, theirs = header_donations(old), header_donations(new)
-    back = {b: a for a, b in partner.items()}
-    keys = dict.fromkeys([*((n, partner.get(n), i) for n, i in ours), *((back.get(n), n, i) for n, i in theirs)])
+    back = {b: a for a, b in matched.items()}
+    keys = dict.fromkeys([*((n, matched.get(n), i) for n, i in ours), *((back.get(n), n, i) for n, i in theirs)])
     for before, after, index in keys:
         a = ours.get((before, index), "") if before is not None else ""
         b = theirs.get((after, index), "") if after is not None else ""
@@ -318,26 +318,26 @@ def header_edits(old: Module, new: Module, partner: Mapping[int, int]) -> list[R
     return edits
 
 
-def entry_layout_edit(old: Module, new: Module, partners: Mapping[int, int]) -> list[RawEdit]:
+def entry_layout_edit(old: Module, new: Module, mapping: Mapping[int, int]) -> list[RawEdit]:
     """The entry layout says again what parameters and the root say; it counts only where it says more than they do.
 
     Args:
         old, new: the modules.
-        partners: which new instruction of the entry each old one is.
+        mapping: which new instruction of the entry each old one is.
     """
     name = "entry_computation_layout"
     ours, theirs = _unmarked(old.attribute(name)), _unmarked(new.attribute(name))
-    if ours == theirs or not ours or not theirs or not any(_layouts_differ(old, new, partners, ours, theirs)):
+    if ours == theirs or not ours or not theirs or not any(_layouts_differ(old, new, mapping, ours, theirs)):
         return []
     return [RawEdit("changed", None, None, [FieldChange("layout", ours, theirs)], matcher="header")]
 
 
-def _layouts_differ(old: Module, new: Module, partners: Mapping[int, int], ours: str, theirs: str) -> Iterator[bool]:
+def _layouts_differ(old: Module, new: Module, mapping: Mapping[int, int], ours: str, theirs: str) -> Iterator[bool]:
     """Whether arguments and results that have one shape on both sides are laid out otherwise by the header."""
     (olds, old_result), (news, new_result) = _layout_parts(ours), _layout_parts(theirs)
     before, after = old.entry_computation, new.entry_computation
-    for position, partner in partners.items():
-        one, other = before.instructions[position], after.instructions[partner]
+    for position, matched in mapping.items():
+        one, other = before.instructions[position], after.instructions[matched]
         if one.opcode == other.opcode == "parameter" and one.shape == other.shape:
             yield olds.get(int(one.literal or 0)) != news.get(int(other.literal or 0))
     if before.instructions[before.root].shape == after.instructions[after.root].shape:

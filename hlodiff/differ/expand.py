@@ -91,25 +91,25 @@ def _edited_copies(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMa
 
 
 def _touched(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMatch) -> tuple[set[int], set[int]]:
-    """Shared computations that hold an edit, are called by added or removed calls, or have another partner than one."""
+    """Shared computations that hold an edit, are called by added or removed calls, or have another match than one."""
     touched: tuple[set[int], set[int]] = (set(), set())
     for edit in edits:
         for side, place in enumerate((edit.old, edit.new)):
             if place is not None:
                 called = at(pruned.modules[side], place).called if edit.kind != "changed" else ()
                 touched[side].update(n for n in (place[0], *called) if n in pruned.shared[side])
-    partners: tuple[dict[int, int], dict[int, int]] = ({}, {})
+    mapping: tuple[dict[int, int], dict[int, int]] = ({}, {})
     for key in matches.counts:
         for side, here in enumerate(key):
             if here in pruned.shared[side] and (
-                key in matches.opened or partners[side].setdefault(here, key[1 - side]) != key[1 - side]
+                key in matches.opened or mapping[side].setdefault(here, key[1 - side]) != key[1 - side]
             ):
                 touched[side].add(here)
     return touched
 
 
 def _told_apart(
-    pruned: PrunedPair, key: tuple[int, int], partners: Sequence[int] | None
+    pruned: PrunedPair, key: tuple[int, int], mapping: Sequence[int] | None
 ) -> Iterator[tuple[int, int, int, bool]]:
     """What a pair of computations calls where the two calls lead to others, or one of them is alone.
 
@@ -117,13 +117,13 @@ def _told_apart(
     """
     bodies = [pruned.read[side][n].instructions if n >= 0 else () for side, n in enumerate(key)]
     alone = [[it for it in its if it.calls] for its in bodies]
-    if partners is None and key[0] >= 0 and key[1] >= 0:
+    if mapping is None and key[0] >= 0 and key[1] >= 0:
         return  # equal: nobody asked which is which in it
-    if partners is not None:
-        matched = [(n, partner) for n, partner in enumerate(partners) if partner >= 0]
-        calls = [(bodies[0][n], bodies[1][partner]) for n, partner in matched if bodies[0][n].calls]
-        alone[0] = [it for n, it in enumerate(bodies[0]) if it.calls and partners[n] < 0]
-        there = {partner for _, partner in matched}
+    if mapping is not None:
+        kept = [(n, matched) for n, matched in enumerate(mapping) if matched >= 0]
+        calls = [(bodies[0][n], bodies[1][matched]) for n, matched in kept if bodies[0][n].calls]
+        alone[0] = [it for n, it in enumerate(bodies[0]) if it.calls and mapping[n] < 0]
+        there = {matched for _, matched in kept}
         alone[1] = [it for n, it in enumerate(bodies[1]) if it.calls and n not in there]
         for one, other in calls:
             pairs = [pair for pair, _ in matched_calls(one, other)]

@@ -213,10 +213,10 @@ def _leaves(text: str) -> dict[str, str] | None:
     if not isinstance(config, dict):
         return None
     found: dict[str, str] = {}
-    waiting: list[tuple[str, Any]] = [("", config)]
-    for path, value in waiting:
+    worklist: list[tuple[str, Any]] = [("", config)]
+    for path, value in worklist:
         if isinstance(value, dict) and value:
-            waiting += [(f"{path}.{key}" if path else str(key), inner) for key, inner in value.items()]
+            worklist += [(f"{path}.{key}" if path else str(key), inner) for key, inner in value.items()]
         else:
             found[path] = json.dumps(value, sort_keys=True)
     return found

@@ -77,7 +77,7 @@ def _shared(
         if (
             pair.old in sites[0]
             and pair.new in sites[1]
-            and (pair.pairing is None or any(partner >= 0 for partner in pair.pairing.old))
+            and (pair.pairing is None or any(matched >= 0 for matched in pair.pairing.old))
         ):
             graph.add_edge((0, pair.old), (1, pair.new))
     for edit in edits:

@@ -106,15 +106,15 @@ class Origins:
         if computation not in self._users:
             self._users[computation] = self.module.computations[computation].users()
         instructions = self.module.computations[computation].instructions
-        waiting, seen = [instruction], {instruction}
-        for position in waiting:  # nearest first; it grows
+        worklist, seen = [instruction], {instruction}
+        for position in worklist:  # nearest first; it grows
             for user in self._users[computation][position]:
                 it = instructions[user]
                 if it.frame >= 0:
                     return it.frame
                 if it.opcode in _FEEDERS and user not in seen:
                     seen.add(user)
-                    waiting.append(user)
+                    worklist.append(user)
         return -1
 
     def op_name(self, computation: int, instruction: int) -> str:

@@ -265,14 +265,14 @@ class _FusionTraffic:
         if index not in self.users:
             self.users[index] = body.users()
         total = 0
-        waiting = [place]
-        for value in waiting:
+        worklist = [place]
+        for value in worklist:
             if value == body.root:
                 return None
             for user in self.users[index][value]:
                 it = body.instructions[user]
                 if it.opcode == "bitcast":
-                    waiting.append(user)
+                    worklist.append(user)
                     continue
                 taken = self._bytes_taken_by(it, value, depth)
                 if taken is None:

@@ -17,7 +17,7 @@ from hlodiff.hlo.traversal import operands_first
 if TYPE_CHECKING:
     import networkx as nx
 
-# --- What an instruction without a partner is computed from: the paired instructions that it leads to through free
+# --- What an instruction without a match is computed from: the paired instructions that it leads to through free
 # ones.
 #
 # A search asks this of thousands of pairings that differ in a few pairs, so each answer is kept until a pair near it
@@ -35,20 +35,20 @@ class Reach:
     Args:
         operands: for each instruction its (operand, result) pairs.
         users: for each instruction its users.
-        partners: for each instruction its partner, negative where it is free; changed from outside.
+        mapping: for each instruction its match, negative where it is free; changed from outside.
 
     `steps` counts the operands looked at and the answers that were dropped.
     """
 
-    __slots__ = ("_found", "_operands", "_partners", "_users", "steps")
+    __slots__ = ("_found", "_mapping", "_operands", "_users", "steps")
 
     def __init__(
         self,
         operands: Sequence[Sequence[tuple[int, int]]],
         users: Sequence[Sequence[int]],
-        partners: Sequence[int],
+        mapping: Sequence[int],
     ) -> None:
-        self._operands, self._users, self._partners = operands, users, partners
+        self._operands, self._users, self._mapping = operands, users, mapping
         self._found: dict[int, int] = {}
         self.steps = 0
 
@@ -57,57 +57,57 @@ class Reach:
         found = self._found.get(start)
         if found is not None:
             return found
-        return self._work_out(start) if len(self._partners) <= _KEPT else self._walk(start)
+        return self._work_out(start) if len(self._mapping) <= _KEPT else self._walk(start)
 
     def changed(self, position: int) -> None:
         """An instruction was paired or freed: forget what was found through it."""
         if not self._found:
             return
         self._found.pop(position, None)
-        waiting = [position]
-        for one in waiting:
+        worklist = [position]
+        for one in worklist:
             for user in self._users[one]:
                 # What is known of a user was found through this one: above what is not known nothing is.
                 if self._found.pop(user, None) is not None:
-                    waiting.append(user)
-        self.steps += len(waiting)
+                    worklist.append(user)
+        self.steps += len(worklist)
 
     def _work_out(self, start: int) -> int:
         """The answer for one and for all free ones on the way, operands first."""
-        found, partners = self._found, self._partners
-        waiting = [start]
+        found, mapping = self._found, self._mapping
+        worklist = [start]
         opened: set[int] = set()
-        while waiting:
-            position = waiting[-1]
+        while worklist:
+            position = worklist[-1]
             if position in found:
-                waiting.pop()
+                worklist.pop()
                 continue
             below = self._operands[position]
-            further = [n for n, _ in below if partners[n] < 0 and n not in found and n not in opened]
+            further = [n for n, _ in below if mapping[n] < 0 and n not in found and n not in opened]
             self.steps += 1 + len(below)
             opened.add(position)
             if further:
-                waiting += further
+                worklist += further
                 continue
             bits = 0
             for operand, _ in below:
-                bits |= 1 << operand if partners[operand] >= 0 else found.get(operand, 0)
+                bits |= 1 << operand if mapping[operand] >= 0 else found.get(operand, 0)
             found[position] = bits
-            waiting.pop()
+            worklist.pop()
         return found[start]
 
     def _walk(self, start: int) -> int:
-        partners, reached = self._partners, set[int]()
-        waiting, seen = [start], {start}
-        for position in waiting:
+        mapping, reached = self._mapping, set[int]()
+        worklist, seen = [start], {start}
+        for position in worklist:
             below = self._operands[position]
             self.steps += 1 + len(below)
             for operand, _ in below:
-                if partners[operand] >= 0:
+                if mapping[operand] >= 0:
                     reached.add(operand)
                 elif operand not in seen:
                     seen.add(operand)
-                    waiting.append(operand)
+                    worklist.append(operand)
         return _bits(reached)
 
 
@@ -245,7 +245,7 @@ class InstructionMap:
 
     @staticmethod
     def empty(old_size: int, new_size: int) -> InstructionMap:
-        """Nothing paired yet; -1 stands for no partner."""
+        """Nothing paired yet; -1 stands for no match."""
         return InstructionMap([-1] * old_size, [-1] * new_size, {})
 
     def add(self, old: int, new: int, matcher: str) -> None:
@@ -279,8 +279,8 @@ class InstructionMap:
         """What free instructions of one side (0 old, 1 new) are computed from; the sides are always the same two."""
         found = self._reaches[which]
         if found is None:
-            partners = (self.old, self.new)[which]
-            found = self._reaches[which] = Reach(sides[which].operands, sides[which].users, partners)
+            mapping = (self.old, self.new)[which]
+            found = self._reaches[which] = Reach(sides[which].operands, sides[which].users, mapping)
         return found
 
     @property
@@ -289,12 +289,12 @@ class InstructionMap:
         return self.steps + sum(reach.steps for reach in self._reaches if reach is not None)
 
     def free_old(self) -> list[int]:
-        """Old instructions without a partner, ascending."""
-        return [n for n, partner in enumerate(self.old) if partner < 0]
+        """Old instructions without a match, ascending."""
+        return [n for n, matched in enumerate(self.old) if matched < 0]
 
     def free_new(self) -> list[int]:
-        """New instructions without a partner, ascending."""
-        return [n for n, partner in enumerate(self.new) if partner < 0]
+        """New instructions without a match, ascending."""
+        return [n for n, matched in enumerate(self.new) if matched < 0]
 
 
 def op_name_of(side: MatchGraph, position: int) -> str:
@@ -449,10 +449,10 @@ def _colours(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: i
     below: Neighbourhoods = {}
     above: Neighbourhoods = {}
     first, second = (
-        _coloured(side, partners, anchors, level, below, above)
-        for side, partners, anchors in (
+        _coloured(side, mapping, anchors, level, below, above)
+        for side, mapping, anchors in (
             (old, pairing.old, range(-1, -1 - old.size, -1)),
-            (new, pairing.new, [-1 - partner for partner in pairing.new]),
+            (new, pairing.new, [-1 - matched for matched in pairing.new]),
         )
     )
     return first, second
@@ -463,14 +463,14 @@ Neighbourhoods = dict[tuple[Any, ...], int]
 
 def _coloured(
     side: MatchGraph,
-    partners: Sequence[int],
+    mapping: Sequence[int],
     anchors: Iterable[int],
     level: int,
     below: Neighbourhoods,
     above: Neighbourhoods,
 ) -> _Colours:
     labels, slots, uses = side.labels[level], side.operand_edges, side.uses
-    ordered = [position for position in side.order if partners[position] < 0]
+    ordered = [position for position in side.order if mapping[position] < 0]
     down = list(anchors)
     up = down.copy()
     key: tuple[Any, ...]
@@ -559,10 +559,10 @@ def _ties(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int,
         _refine(old, new, pairing, level, known)
 
 
-def _is_enclosed(side: MatchGraph, partners: Sequence[int], position: int) -> bool:
+def _is_enclosed(side: MatchGraph, mapping: Sequence[int], position: int) -> bool:
     """True where everything around the instruction is paired."""
     neighbours = [o for o, _, _ in side.operand_edges[position]] + [u for u, _, _ in side.uses[position]]
-    return all(partners[n] >= 0 for n in neighbours)
+    return all(mapping[n] >= 0 for n in neighbours)
 
 
 def _pair_by_name(
@@ -637,18 +637,18 @@ class _Beside:
     paired: dict[int, int] = field(default_factory=dict)
 
 
-def _neighbours(side: MatchGraph, partners: Sequence[int], which: int) -> list[_Neighbours]:
+def _neighbours(side: MatchGraph, mapping: Sequence[int], which: int) -> list[_Neighbours]:
     root = side.computation.root
     found = []
-    for position, partner in enumerate(partners):
-        if partner < 0:
-            users = [(_colour(partners[u], u, which), s, r) for u, s, r in side.uses[position] if partners[u] >= 0]
+    for position, matched in enumerate(mapping):
+        if matched < 0:
+            users = [(_colour(mapping[u], u, which), s, r) for u, s, r in side.uses[position] if mapping[u] >= 0]
             if len(users) > 1:
                 users.sort()
             if position == root:
                 users.append((0, 0, 0))
             slots = side.operand_edges[position]
-            operands = [(s, _colour(partners[o], o, which), r) for o, s, r in slots if partners[o] >= 0]
+            operands = [(s, _colour(mapping[o], o, which), r) for o, s, r in slots if mapping[o] >= 0]
             if len(operands) > 1:
                 operands.sort()
             found.append(_Neighbours(position, tuple(users), tuple(operands), len(slots)))
@@ -671,9 +671,9 @@ def _by_operands(free: Sequence[_Neighbours], labels: Sequence[int]) -> _Keyed:
     return [((labels[position], operands), position) for position, _, operands, _ in free if operands]
 
 
-def _colour(partner: int, position: int, which: int) -> int:
+def _colour(matched: int, position: int, which: int) -> int:
     """The colour of a paired instruction: its old position, negative so that it is no label's number."""
-    return -1 - (position if which == 0 else partner)
+    return -1 - (position if which == 0 else matched)
 
 
 _NEIGHBOUR_KEYS = (("around", _by_neighbourhood), ("users", _by_users), ("operands", _by_operands))
@@ -743,16 +743,16 @@ def _pair_groups(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> b
 
 def _groups(side: MatchGraph, pairing: InstructionMap, which: int, level: int) -> dict[Hashable, list[int]]:
     """Free instructions beside something paired, parameters apart, by label and neighbours, ascending."""
-    partners = (pairing.old, pairing.new)[which]
+    mapping = (pairing.old, pairing.new)[which]
     groups: dict[Hashable, list[int]] = {}
-    for position, partner in enumerate(partners):
-        if partner >= 0 or _is_parameter_pair(side, position):
+    for position, matched in enumerate(mapping):
+        if matched >= 0 or _is_parameter_pair(side, position):
             continue
         uses, slots = side.uses[position], side.operand_edges[position]
-        if not any(partners[n] >= 0 for n, _, _ in (*uses, *slots)):
+        if not any(mapping[n] >= 0 for n, _, _ in (*uses, *slots)):
             continue
         around = [
-            tuple(sorted((_colour(partners[n], n, which) if partners[n] >= 0 else 0, slot, r) for n, slot, r in found))
+            tuple(sorted((_colour(mapping[n], n, which) if mapping[n] >= 0 else 0, slot, r) for n, slot, r in found))
             for found in (slots, uses)
         ]
         key = side.labels[level][position], position == side.computation.root, *around
@@ -836,13 +836,12 @@ class _Around(NamedTuple):
     @staticmethod
     def of(side: MatchGraph, pairing: InstructionMap, which: int, position: int) -> _Around:
         """Of an instruction of one side (0 old, 1 new)."""
-        partners, labels = (pairing.old, pairing.new)[which], side.labels[STRUCTURE]
+        mapping, labels = (pairing.old, pairing.new)[which], side.labels[STRUCTURE]
         uses, slots = side.uses[position], side.operand_edges[position]
         paired = [
-            [(n if which else partners[n], slot) for n, slot, _ in around if partners[n] >= 0]
-            for around in (uses, slots)
+            [(n if which else mapping[n], slot) for n, slot, _ in around if mapping[n] >= 0] for around in (uses, slots)
         ]
-        free = [[(labels[n], slot) for n, slot, _ in around if partners[n] < 0] for around in (uses, slots)]
+        free = [[(labels[n], slot) for n, slot, _ in around if mapping[n] < 0] for around in (uses, slots)]
         degrees = len(uses), len(slots)
         is_parameter = _is_parameter_pair(side, position)
         own = tuple([side.labels[level][position] for level in (OWN, VALUE, STRUCTURE, TYPE, ANY)])

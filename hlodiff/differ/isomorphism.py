@@ -142,11 +142,11 @@ class Repetition:
         Of several as short the one to the latest: a turn may also read what the turn before the last one computed.
         """
         reached_from: dict[int, tuple[int, int]] = {start: (-1, -1)}
-        waiting = [start]
-        while waiting:
-            self.steps.take(len(waiting))
+        worklist = [start]
+        while worklist:
+            self.steps.take(len(worklist))
             fresh = []
-            for position in waiting:
+            for position in worklist:
                 for slot, operand in enumerate(self.computation.instructions[position].operands):
                     if operand not in reached_from and operand in scope:
                         reached_from[operand] = (position, slot)
@@ -154,7 +154,7 @@ class Repetition:
             found = [position for position in fresh if self.kinds[position] == self.kinds[start]]
             if found:
                 return self._steps_back(reached_from, max(found, key=self.depths.__getitem__))
-            waiting = fresh
+            worklist = fresh
         return []
 
     def _steps_back(self, reached_from: Mapping[int, tuple[int, int]], end: int) -> list[tuple[int, int]]:

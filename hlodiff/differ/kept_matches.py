@@ -32,23 +32,23 @@ class PrintedPair:
     """Two computations that were not read for a diff, by their lines.
 
     Args:
-        partners: for each old line the new one.
+        mapping: for each old line the new one.
         calls: by their new lines, what lines call, by attribute, as pairs of indices of computations.
         parameters: how many both have.
     """
 
-    partners: tuple[int, ...]
+    mapping: tuple[int, ...]
     calls: tuple[tuple[int, tuple[tuple[str, tuple[tuple[int, int], ...]], ...]], ...]
     parameters: int
 
 
 @dataclass(slots=True)
 class BodyMatch:
-    """Partners of the instructions of paired computations, old to new.
+    """Matches of the instructions of paired computations, old to new.
 
     Args:
         old, new: the programs, the right way round.
-        opened: partners inside computations that differ.
+        opened: matches inside computations that differ.
         counts: call sites of those.
         elements: inside of those, by the old place of a tuple, new numbers of its elements by old ones.
         keeps_numbers: whether the numbers of channels that were read are one for one.
@@ -84,13 +84,13 @@ class BodyMatch:
         sides = (canonical.new, canonical.old) if canonical.is_reversed else (canonical.old, canonical.new)
         return BodyMatch(*sides, opened, counts, elements, keeps_numbers)
 
-    def partners(self, key: Key) -> tuple[int, ...]:
+    def mapping(self, key: Key) -> tuple[int, ...]:
         """For each old instruction the new one, -1 for none."""
         if key not in self._known:
-            self._known[key] = self._partners(key)
+            self._known[key] = self._mapping(key)
         return self._known[key]
 
-    def _partners(self, key: Key) -> tuple[int, ...]:
+    def _mapping(self, key: Key) -> tuple[int, ...]:
         old, new, order = key
         if old < 0:
             return ()
@@ -102,10 +102,10 @@ class BodyMatch:
         ours = self.old.contents[old].order
         if order:
             ours = renumbered(self.old.module.computations[old], self.old.hashes, order).order
-        partners = [-1] * size
+        mapping = [-1] * size
         for one, other in zip(ours, self.new.contents[new].order, strict=True):
-            partners[one] = other
-        return tuple(partners)
+            mapping[one] = other
+        return tuple(mapping)
 
     def count(self, key: Key) -> int:
         """How many call sites lead to two computations."""
@@ -123,10 +123,10 @@ class BodyMatch:
         """Both programs as they are printed, where not all was read."""
         return None
 
-    def renumbered(self, key: Key, partners: Sequence[int]) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
+    def renumbered(self, key: Key, mapping: Sequence[int]) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
         """Elements of tuples that have other numbers now, by the new places of the tuples."""
         known = {} if key[2] else self.elements.get(key[:2], {})
-        places = ((partners[old], tuple(sorted(which.items()))) for old, which in known.items())
+        places = ((mapping[old], tuple(sorted(which.items()))) for old, which in known.items())
         return tuple((place, which) for place, which in places if place >= 0)
 
     def are_equal(self, old: int, new: int) -> bool:
@@ -166,28 +166,28 @@ class WholeMatch:
         places = tuple(-1 if index < 0 else self.pruned.opened[side].get(index) for side, index in enumerate(key[:2]))
         return None if places[0] is None or places[1] is None else (places[0], places[1], key[2])
 
-    def partners(self, key: Key) -> tuple[int, ...]:
+    def mapping(self, key: Key) -> tuple[int, ...]:
         """For each old instruction the new one, -1 for none."""
         if key not in self._known:
-            self._known[key] = self._partners(key)
+            self._known[key] = self._mapping(key)
         return self._known[key]
 
-    def _partners(self, key: Key) -> tuple[int, ...]:
+    def _mapping(self, key: Key) -> tuple[int, ...]:
         here = self._here(key)
         if key[0] < 0 or key[1] < 0:
             return (-1,) * (len(self.programs[0].computations[key[0]].instructions) if key[0] >= 0 else 0)
         if here is None:
             return self._line_by_line(key)
-        found = self.opened.partners(here)
+        found = self.opened.mapping(here)
         lines = self.pruned.lines_of(0, key[0]), self.pruned.lines_of(1, key[1])
         if lines == (None, None):
             return found
         is_skeleton = here[0] in self.pruned.kept[0]
-        partners = list(self._line_by_line(key)) if is_skeleton else [-1] * len(found)
-        for n, partner in enumerate(found):
-            there = lines[1][partner] if lines[1] and partner >= 0 else partner
-            partners[lines[0][n] if lines[0] else n] = there
-        return tuple(partners)
+        mapping = list(self._line_by_line(key)) if is_skeleton else [-1] * len(found)
+        for n, matched in enumerate(found):
+            there = lines[1][matched] if lines[1] and matched >= 0 else matched
+            mapping[lines[0][n] if lines[0] else n] = there
+        return tuple(mapping)
 
     def _line_by_line(self, key: Key) -> tuple[int, ...]:
         size = len(self.programs[0].computations[key[0]].instructions)
@@ -195,8 +195,8 @@ class WholeMatch:
         if pairs is None:
             others = len(self.programs[1].computations[key[1]].instructions)
             return tuple(n if n < others else -1 for n in range(size))
-        partners = dict(pairs)
-        return tuple(partners[n] for n in range(size))
+        mapping = dict(pairs)
+        return tuple(mapping[n] for n in range(size))
 
     def count(self, key: Key) -> int:
         """How many call sites lead to two computations."""
@@ -246,11 +246,11 @@ class WholeMatch:
         old, new = (PrintedText(program.text, program.spans) for program in programs)
         return old, new
 
-    def renumbered(self, key: Key, partners: Sequence[int]) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
+    def renumbered(self, key: Key, mapping: Sequence[int]) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
         """Elements of tuples that have other numbers now, by the new places of the tuples."""
         here = self._here(key)
         lines = self.pruned.lines_of(0, key[0]) if here and key[0] >= 0 else None
-        return self.opened.renumbered(here, [partners[line] for line in lines] if lines else partners) if here else ()
+        return self.opened.renumbered(here, [mapping[line] for line in lines] if lines else mapping) if here else ()
 
     def are_equal(self, old: int, new: int) -> bool:
         """True where two computations have the same content."""

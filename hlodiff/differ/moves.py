@@ -167,19 +167,19 @@ def _followed(
 
     A chain is followed from both ends, one neighbour a round.
     """
-    partners = dict(known)
-    taken = set(partners.values())
+    mapping = dict(known)
+    taken = set(mapping.values())
     for done in range(rounds + 1):
-        groups = [([a for a in old if a not in partners], [b for b in new if b not in taken]) for old, new in groups]
-        fresh = [p for g in groups for p in _best(sides, g, partners, homes)]
+        groups = [([a for a in old if a not in mapping], [b for b in new if b not in taken]) for old, new in groups]
+        fresh = [p for g in groups for p in _best(sides, g, mapping, homes)]
         if done == rounds or not fresh:
             break
         for a, b in fresh:
-            if a not in partners and b not in taken:
-                partners[a] = b
+            if a not in mapping and b not in taken:
+                mapping[a] = b
                 taken.add(b)
     left = _holders([([a for a, _ in fresh], [b for _, b in fresh])]) if fresh else 0
-    return {a: b for a, b in partners.items() if a not in known}, left
+    return {a: b for a, b in mapping.items() if a not in known}, left
 
 
 def _inner_pairs(old: ProgramSide, new: ProgramSide, calls: Mapping[Place, Place]) -> Iterator[tuple[Place, Place]]:
@@ -255,14 +255,14 @@ def _holders(groups: Sequence[_Group]) -> int:
 
 
 def _best(
-    sides: tuple[InlinedView, InlinedView], group: _Group, partners: dict[Place, Place], homes: set[tuple[int, int]]
+    sides: tuple[InlinedView, InlinedView], group: _Group, mapping: dict[Place, Place], homes: set[tuple[int, int]]
 ) -> Iterator[tuple[Place, Place]]:
     """Pairs of one group with a common neighbour, most in common first, each place once."""
     olds, news = group
     places = _by_neighbour(sides[1], news)
     scored = []
     for i, a in enumerate(olds):
-        for j, score in _in_common(sides[0], a, partners, places).items():
+        for j, score in _in_common(sides[0], a, mapping, places).items():
             if (a[0], news[j][0]) not in homes:
                 scored.append((-score, i + j, i, j))
     used_old: set[int] = set()
@@ -285,14 +285,14 @@ def _by_neighbour(around: InlinedView, places: Sequence[Place]) -> dict[tuple[in
 
 
 def _in_common(
-    around: InlinedView, a: Place, partners: Mapping[Place, Place], places: Mapping[tuple[int, Place, int], list[int]]
+    around: InlinedView, a: Place, mapping: Mapping[Place, Place], places: Mapping[tuple[int, Place, int], list[int]]
 ) -> dict[int, int]:
-    """With how many partners of its neighbours each of some places stands together."""
+    """With how many matches of its neighbours each of some places stands together."""
     scores: dict[int, int] = {}
     for kind, neighbours in enumerate((around.operands, around.users)):
         for neighbour, slot in neighbours.get(a, ()):
-            if neighbour in partners:
-                for n in places.get((kind, partners[neighbour], slot), ()):
+            if neighbour in mapping:
+                for n in places.get((kind, mapping[neighbour], slot), ()):
                     scores[n] = scores.get(n, 0) + 1
     return scores
 
@@ -389,7 +389,7 @@ def relocations(diff: ModuleDiff) -> tuple[Relocation, ...]:
         candidates.setdefault(kind, {}).setdefault(place, deque()).append((number, edit))
     found = []
     for edit, kind, place in _whole(diff, "removed"):
-        elsewhere = [(came[0][0], there) for there, came in candidates.get(kind, {}).items() if came and there != place]
+        elsewhere = [(left[0][0], there) for there, left in candidates.get(kind, {}).items() if left and there != place]
         if elsewhere:
             _, there = min(elsewhere)
             found.append(Relocation(edit, candidates[kind][there].popleft()[1], place, there))

@@ -43,8 +43,8 @@ def operands_changed(
         interchangeable: asked whether what is called, equal on both sides, cannot tell operands in another order apart;
             None where it can.
     """
-    partner = pairing.old[position]
-    ours, theirs = old.operands[position], new.operands[partner]
+    matched = pairing.old[position]
+    ours, theirs = old.operands[position], new.operands[matched]
     pairing.steps += len(ours) + len(theirs)
     if through is not None:
         pairs = [(ours[a], theirs[b]) for a, b in through if a < len(ours) and b < len(theirs)]
@@ -57,7 +57,7 @@ def operands_changed(
         order = _permutation(old, new, pairing, ours, theirs)
         if order is not None and interchangeable(order):
             return False
-    if _is_commutative(old, position) and _is_commutative(new, partner):
+    if _is_commutative(old, position) and _is_commutative(new, matched):
         return not _same_values(old, new, pairing, ours, theirs[::-1])
     return True
 
@@ -98,15 +98,15 @@ def same_operands_in_any_order(old: MatchGraph, new: MatchGraph, pairing: Instru
         else:
             unpaired.append((n, above.below(more[n][0])))
     unpaired.reverse()
-    found = 0  # by any operand without partner
+    found = 0  # by any operand without match
     for _, bits in unpaired:
         found |= bits
     for one, result in fewer:
-        partner = there[one]
-        if partner >= 0:
-            first = places.get((partner, result))
+        matched = there[one]
+        if matched >= 0:
+            first = places.get((matched, result))
             before = first[-1] if first else len(more)
-            free = _first_that_leads_to(partner, unpaired, before) if found >> partner & 1 else -1
+            free = _first_that_leads_to(matched, unpaired, before) if found >> matched & 1 else -1
         else:
             bits = below.below(one)
             first = min(
@@ -124,12 +124,12 @@ def same_operands_in_any_order(old: MatchGraph, new: MatchGraph, pairing: Instru
     return True
 
 
-def _first_that_leads_to(partner: int, unpaired: Sequence[tuple[int, int]], before: int) -> int:
-    """Which of the operands without partner, by place, leads to an instruction; -1 where none before a place does."""
+def _first_that_leads_to(matched: int, unpaired: Sequence[tuple[int, int]], before: int) -> int:
+    """Which of the operands without match, by place, leads to an instruction; -1 where none before a place does."""
     for number, (place, bits) in enumerate(unpaired):
         if place > before:
             return -1
-        if bits >> partner & 1:
+        if bits >> matched & 1:
             return number
     return -1
 
@@ -154,13 +154,13 @@ def _permutation(
 
 
 def same_value(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, ours: Slot, theirs: Slot) -> bool:
-    """True where two operands are partners, or only something without partner stands between them."""
+    """True where two operands are matches, or only something without match stands between them."""
     (a, a_result), (b, b_result) = ours, theirs
-    partner, back = pairing.old[a], pairing.new[b]
-    if partner == b:
+    matched, back = pairing.old[a], pairing.new[b]
+    if matched == b:
         return a_result == b_result
-    if partner >= 0:
-        return back < 0 and bool(pairing.reach((old, new), 1).below(b) >> partner & 1)
+    if matched >= 0:
+        return back < 0 and bool(pairing.reach((old, new), 1).below(b) >> matched & 1)
     if back >= 0:
         return bool(pairing.reach((old, new), 0).below(a) >> back & 1)
     # One was removed and another added: both are edits of their own, unless they are names for a caller's operands.
@@ -237,10 +237,10 @@ def carried_elements(
     found: dict[int, Elements] = {}
     known = dict.fromkeys(old.computation.parameters()[:1], given) if given is not None else {}
     for position in old.order:
-        it, partner = old.computation.instructions[position], pairing.old[position]
-        if it.opcode not in CARRIERS or partner < 0:
+        it, matched = old.computation.instructions[position], pairing.old[position]
+        if it.opcode not in CARRIERS or matched < 0:
             continue
-        other = new.computation.instructions[partner]
+        other = new.computation.instructions[matched]
         if other.opcode != it.opcode or not (_hands_on(old, it) and _hands_on(new, other)):
             continue
         one, two = it.operands[0], other.operands[0]
@@ -248,7 +248,7 @@ def carried_elements(
         if elements is None and len(it.shape.tuple_shapes) != len(other.shape.tuple_shapes):
             elements = of_tuple(old, new, pairing, one, two)
             if elements is None:
-                elements = _in_order(old, new, pairing, held, (position, partner))
+                elements = _in_order(old, new, pairing, held, (position, matched))
         if elements is not None:
             found[position] = known[position] = elements
     return found
@@ -262,7 +262,7 @@ def _hands_on(side: MatchGraph, it: Instruction) -> bool:
 
 
 def of_tuple(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int, other: int) -> Elements | None:
-    """Which element of a tuple is which of its partner where operands were added and removed with edits of their own.
+    """Which element of a tuple is which of its match where operands were added and removed with edits of their own.
 
     Those that stayed are the same elements. None where they are no tuples, or of other values.
     """
@@ -291,7 +291,7 @@ def _in_order(
     before, after = old.computation.instructions[one.operands[0]], new.computation.instructions[other.operands[0]]
     if before.opcode != "tuple" or after.opcode != "tuple" or pairing.old[one.operands[0]] != other.operands[0]:
         return None
-    # What equals of it became, for one that was left without a partner among them.
+    # What equals of it became, for one that was left without a match among them.
     became = {held.down[0][a]: held.down[1][b] for a in before.operands if (b := pairing.old[a]) >= 0}
     ours = [
         held.down[1][pairing.old[a]] if pairing.old[a] >= 0 else became.get(held.down[0][a], b"")
@@ -307,11 +307,11 @@ def match_indistinguishable(old: MatchGraph, new: MatchGraph, pairing: Instructi
 
     A loop may begin with ten arrays of zeros. Their slots alone would pair them one off where one more came before.
     """
-    for position, partner in enumerate(pairing.old):
+    for position, matched in enumerate(pairing.old):
         it = old.computation.instructions[position]
-        if it.opcode not in CARRIERS or partner < 0 or len(it.operands) != 1:
+        if it.opcode not in CARRIERS or matched < 0 or len(it.operands) != 1:
             continue
-        other = new.computation.instructions[partner]
+        other = new.computation.instructions[matched]
         fits = (
             other.opcode == it.opcode and len(other.operands) == 1 and pairing.old[it.operands[0]] == other.operands[0]
         )
@@ -319,16 +319,16 @@ def match_indistinguishable(old: MatchGraph, new: MatchGraph, pairing: Instructi
             continue
         if of_tuple(old, new, pairing, it.operands[0], other.operands[0]) is None:
             ours, theirs = old.operand_edges[it.operands[0]], new.operand_edges[other.operands[0]]
-            elements = _in_order(old, new, pairing, held, (position, partner)) or {}
+            elements = _in_order(old, new, pairing, held, (position, matched)) or {}
             _exchange(old, new, pairing, held, {ours[a][0]: theirs[b][0] for a, b in elements.items()})
 
 
 def _exchange(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, held: CarriedElement, wanted: Mapping[int, int]
 ) -> None:
-    """Give old instructions the partners that are wanted for them, where all who change theirs are equals."""
+    """Give old instructions the matches that are wanted for them, where all who change theirs are equals."""
     moves = {a: b for a, b in wanted.items() if pairing.old[a] != b and len(old.uses[a]) == len(new.uses[b]) == 1}
-    while True:  # nothing is left without a partner that had one
+    while True:  # nothing is left without a match that had one
         olds, news = {*moves, -1}, {*moves.values(), -1}
         kept = {a: b for a, b in moves.items() if pairing.old[a] in news and pairing.new[b] in olds}
         if len(kept) == len(moves):
@@ -391,7 +391,7 @@ def match_elements(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, so
 
     Args:
         old, new, pairing: two computations.
-        source: the old position of the tuple, which has a partner.
+        source: the old position of the tuple, which has a match.
         elements: its elements.
     """
     ours, theirs = _element_users(old, source), _element_users(new, pairing.old[source])
@@ -415,10 +415,10 @@ def _element_users(side: MatchGraph, source: int) -> dict[int, list[int]]:
 
 
 def are_all_known(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, source: int, elements: Elements) -> bool:
-    """Whether what takes a tuple apart and has a partner takes one of these elements."""
+    """Whether what takes a tuple apart and has a match takes one of these elements."""
     for number, positions in _element_users(old, source).items():
-        for partner in (pairing.old[one] for one in positions):
-            after = element_of(new.computation.instructions[partner]) if partner >= 0 else None
+        for matched in (pairing.old[one] for one in positions):
+            after = element_of(new.computation.instructions[matched]) if matched >= 0 else None
             if after is not None and (number not in elements or after not in elements.values()):
                 return False
     return True
@@ -437,7 +437,7 @@ def with_elements(
 
     Args:
         changes: as they are by number.
-        one, other: a get-tuple-element and its partner.
+        one, other: a get-tuple-element and its match.
         elements: of the tuple.
     """
     kept = [change for change in changes if change.field != _INDEX]

@@ -15,7 +15,7 @@ from hlodiff.differ.operands import Elements, match_elements
 from hlodiff.hlo.model import Shape
 
 Operands = tuple[Sequence[int], Sequence[int], Sequence[int]]
-"""Of a paired call: the old operands, the new operands, and the new partner of every old instruction of the caller."""
+"""Of a paired call: the old operands, the new operands, and the new match of every old instruction of the caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Expectation:
     """What the outside says of parameters.
 
     Args:
-        fits: whether two parameters as partners are what the outside says; where not, an edit has to tell of it.
+        fits: whether two parameters as matches are what the outside says; where not, an edit has to tell of it.
         edits: how many edits that takes, however many do not fit: each call has one list of operands. None where each
             parameter has an edit of its own.
     """
@@ -238,12 +238,12 @@ def exchange(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
 
 
 def _disagrees(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, user: int) -> bool:
-    partner = pairing.old[user]
-    if partner < 0 or len(old.operand_edges[user]) != len(new.operand_edges[partner]):
+    matched = pairing.old[user]
+    if matched < 0 or len(old.operand_edges[user]) != len(new.operand_edges[matched]):
         return False
     return any(
         pairing.old[o] != n
-        for (o, *_), (n, *_) in zip(old.operand_edges[user], new.operand_edges[partner], strict=True)
+        for (o, *_), (n, *_) in zip(old.operand_edges[user], new.operand_edges[matched], strict=True)
     )
 
 
@@ -255,13 +255,13 @@ def _explained(
         return False
     if not (_has_its_name(old, new, one, second) and _has_its_name(old, new, two, first)):
         return False
-    partners = {one: second, two: first}
+    mapping = {one: second, two: first}
     for user in {*touched[one], *touched[two]}:
-        partner = pairing.old[user]
-        if partner < 0 or len(old.operand_edges[user]) != len(new.operand_edges[partner]):
+        matched = pairing.old[user]
+        if matched < 0 or len(old.operand_edges[user]) != len(new.operand_edges[matched]):
             return False
-        for (o, *_), (n, *_) in zip(old.operand_edges[user], new.operand_edges[partner], strict=True):
-            if partners.get(o, pairing.old[o]) != n:
+        for (o, *_), (n, *_) in zip(old.operand_edges[user], new.operand_edges[matched], strict=True):
+            if mapping.get(o, pairing.old[o]) != n:
                 return False
     return True
 

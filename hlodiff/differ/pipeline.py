@@ -16,7 +16,7 @@ from hlodiff.differ.canonical_direction import (
 )
 from hlodiff.differ.causes import with_causes
 from hlodiff.differ.channels import channel_changes, schedule_edits, tuning_edits, with_asynchronous, with_channels
-from hlodiff.differ.computation_matches import KnownSearches, ProgramMatch, ProgramSide, partners_of
+from hlodiff.differ.computation_matches import KnownSearches, ProgramMatch, ProgramSide, mapping_of
 from hlodiff.differ.costs import with_costs
 from hlodiff.differ.edits import RawEdit, computation_edits, entry_layout_edit, header_edits, raw_edits
 from hlodiff.differ.executed import executed, own_costs, static_costs
@@ -281,7 +281,7 @@ def _compare_programs(
     edits = with_channels(edits, changes)
     edits = with_asynchronous(old, new, found, edits)
     edits += header_edits(old.module, new.module, _entry_numbers(old, new, found))
-    edits += entry_layout_edit(old.module, new.module, partners_of(old, new, found.pairs[0]))
+    edits += entry_layout_edit(old.module, new.module, mapping_of(old, new, found.pairs[0]))
     with_costs(old.module, new.module, found, edits, whole)
     hits = hits_of(limits, {**unpaired, **unseen})
     fusions: tuple[FusionChange, ...] = ()
@@ -303,10 +303,10 @@ def _compare_programs(
 
 def _entry_numbers(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -> dict[int, int]:
     """Which new entry parameter each old one is, by number."""
-    partners = partners_of(old, new, found.pairs[0])
+    mapping = mapping_of(old, new, found.pairs[0])
     before, after = old.module.entry_computation.instructions, new.module.entry_computation.instructions
     return {
-        int(it.literal or 0): int(after[partners[n]].literal or 0)
+        int(it.literal or 0): int(after[mapping[n]].literal or 0)
         for n, it in enumerate(before)
-        if it.opcode == "parameter" and n in partners and after[partners[n]].opcode == "parameter"
+        if it.opcode == "parameter" and n in mapping and after[mapping[n]].opcode == "parameter"
     }

@@ -88,18 +88,18 @@ def _digest(it: Instruction) -> str:
 def _reader(module: Module, index: int, position: int) -> int:
     """The frame of the first operation that does something with a value, wherever it is handed on to."""
     nearest = -1
-    waiting = [(index, position)]
-    for owner, value in waiting[:]:
+    worklist = [(index, position)]
+    for owner, value in worklist[:]:
         nearest = module.computations[owner].instructions[value].frame
-    for owner, value in waiting:
-        if len(waiting) > _FARTHEST:
+    for owner, value in worklist:
+        if len(worklist) > _FARTHEST:
             break
         for user, it in _users(module, owner, value):
             if it.opcode in _PASSED_ON:
                 nearest = it.frame if nearest < 0 else nearest
-                waiting += _inside(module, it, value)
+                worklist += _inside(module, it, value)
             elif it.opcode in _SHAPE_ONLY:
-                waiting.append((owner, user))
+                worklist.append((owner, user))
             elif it.frame >= 0 and it.opcode not in ("return", "tuple"):
                 return it.frame
     return nearest

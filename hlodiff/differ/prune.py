@@ -8,7 +8,7 @@ is parsed for it.
 
 A computation that both texts hold, but one more often than the other (a layer of which one copy was edited), is read
 once on either side: one copy is shared by all calls of its equals, as in a program that stores equal computations once.
-No edit may stand in a shared copy: those that were edited, added, removed or have another partner than the others are
+No edit may stand in a shared copy: those that were edited, added, removed or have another match than the others are
 read apart, each where it stands, and the pair is compared again. So an edit has the names and lines of the copy that
 it is in, and the edits are those of the two whole programs.
 """
@@ -79,15 +79,15 @@ def find_call_skeletons(
     """
     fingerprinter = TextFingerprinter({}, False)
     found: dict[tuple[str, str], CallSkeleton] = {}
-    waiting = [(entries[0], entries[1])]
-    for pair in waiting:
+    worklist = [(entries[0], entries[1])]
+    for pair in worklist:
         lines = fingerprinter.matching_lines(fingerprints[0], fingerprints[1], *pair)
         if lines is not None:
             elsewhere = _called_elsewhere(fingerprints, pair, opened)
             if not ignores_counts:
                 elsewhere |= _opened_keys(fingerprints, opened)
             found[pair] = _call_skeleton(fingerprints, pair, lines, elsewhere)
-            waiting += [call for call in dict.fromkeys(found[pair].calls) if call not in waiting]
+            worklist += [call for call in dict.fromkeys(found[pair].calls) if call not in worklist]
     return _called_by_no_other(found, opened, (entries[0], entries[1]))
 
 
@@ -164,12 +164,12 @@ def _called_by_no_other(
     while True:
         kept = [{pair[side] for pair in found} for side in (0, 1)]
         others = [{c for name, names in opened[n].items() if name not in kept[n] for c in names} for n in (0, 1)]
-        partners = [_partners(found.values(), side) for side in (0, 1)]
+        mapping = [_mapping(found.values(), side) for side in (0, 1)]
         wrong = [
             pair
             for pair in found
-            if any(pair[n] in others[n] or len(partners[n].get(pair[n], {})) > 1 for n in (0, 1))
-            or (pair != entries and not all(pair[n] in partners[n] for n in (0, 1)))
+            if any(pair[n] in others[n] or len(mapping[n].get(pair[n], {})) > 1 for n in (0, 1))
+            or (pair != entries and not all(pair[n] in mapping[n] for n in (0, 1)))
         ]
         if not wrong:
             return list(found.values())
@@ -177,12 +177,12 @@ def _called_by_no_other(
             del found[pair]
 
 
-def _partners(found: Iterable[CallSkeleton], side: int) -> dict[str, set[str]]:
-    partners: dict[str, set[str]] = {}
+def _mapping(found: Iterable[CallSkeleton], side: int) -> dict[str, set[str]]:
+    mapping: dict[str, set[str]] = {}
     for skeleton in found:
         for call in skeleton.calls:
-            partners.setdefault(call[side], set()).add(call[1 - side])
-    return partners
+            mapping.setdefault(call[side], set()).add(call[1 - side])
+    return mapping
 
 
 def _kept_lines(skeleton: CallSkeleton, fingerprint: TextFingerprint, side: int) -> list[str]:
@@ -507,15 +507,15 @@ def _pruned_side(
     computations: dict[int, Computation] = {}
     stands_for: dict[int, int] = {}
     stand_ins_by_key: dict[int, int] = {}  # key -> the computation that stands for all its equals
-    waiting = [module.entry]
+    worklist = [module.entry]
     seen = {module.entry}
-    for n in waiting:
+    for n in worklist:
         name = fingerprint.program.spans[n].name
         key = fingerprint.keys[name]
         if shared.get(name, name) != name:
             stands_for[n] = index[shared[name]]
             further = [c for c in (stands_for[n], *(index[callee] for callee in opened[name])) if c not in seen]
-            waiting += further
+            worklist += further
             seen.update(further)
         elif name in opened:
             each = skeletons_by_index.get(n)
@@ -525,7 +525,7 @@ def _pruned_side(
                 else module.computations[n]
             )
             further = [c for c in dict.fromkeys(c for it in body.instructions for c in it.called) if c not in seen]
-            waiting += further
+            worklist += further
             seen.update(further)
             computations[n], stands_for[n] = body, n
         elif key is not None:

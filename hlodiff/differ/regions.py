@@ -69,7 +69,7 @@ class _Regions:
         self.modules = modules
         self.edits = edits
         forth = paired_places(found)
-        self.partners: tuple[Mapping[Place, Place], Mapping[Place, Place]] = (
+        self.mapping: tuple[Mapping[Place, Place], Mapping[Place, Place]] = (
             forth,
             {new: old for old, new in forth.items()},
         )
@@ -143,7 +143,7 @@ class _Regions:
 
         All of a user for the first that it took, which joins them; one of them for any other.
         """
-        users = [self.partners[0].get(user) for user in self.users(0, place)]
+        users = [self.mapping[0].get(user) for user in self.users(0, place)]
         for user in (user for user in users if user is not None):
             known = self._added_operands.get(user)
             if known is None:
@@ -153,9 +153,9 @@ class _Regions:
                 yield from added
             else:
                 yield from known[:1]
-        partner = self.computations.get(place[0])
-        if partner is not None and place[1] == self.modules[0].computations[place[0]].root:
-            index = self.at[1].get((partner, self.modules[1].computations[partner].root))
+        matched = self.computations.get(place[0])
+        if matched is not None and place[1] == self.modules[0].computations[place[0]].root:
+            index = self.at[1].get((matched, self.modules[1].computations[matched].root))
             if index is not None and self.edits[index].kind == "added":
                 yield index
 
@@ -169,13 +169,13 @@ class _Regions:
         """Mark the weak pairs of a region, until no pair rests on one that is weak itself."""
         changed = [n for n in region if self.edits[n].kind == "changed" and self.edits[n].old and self.edits[n].new]
         alone = not self._is_rebuilt(region)
-        waiting = True
-        while waiting:
-            waiting = False
+        is_marking = True
+        while is_marking:
+            is_marking = False
             for n in changed:
                 edit = self.edits[n]
                 if not edit.is_weak and self._is_weak(edit, alone):
-                    edit.is_weak = waiting = True
+                    edit.is_weak = is_marking = True
 
     def _is_rebuilt(self, region: Sequence[int]) -> bool:
         """Whether something was added or removed, or several operations are others and put together in another way."""
@@ -240,8 +240,8 @@ class _Regions:
     def _shares_operand(self, old: Place, new: Place) -> bool:
         operands = _at(self.modules[1], new).operands
         for operand in _at(self.modules[0], old).operands:
-            partner = self.partners[0].get((old[0], operand))
-            if partner is not None and partner[1] in operands and not self._marked((old[0], operand)):
+            matched = self.mapping[0].get((old[0], operand))
+            if matched is not None and matched[1] in operands and not self._marked((old[0], operand)):
                 return True
         return False
 
@@ -249,11 +249,11 @@ class _Regions:
         """Whether a user of the one is that of the other, by evidence that is not weak; through broadcasts."""
         theirs = set(self.users(1, new))
         for user in self.users(0, old):
-            partner = self.partners[0].get(user)
-            if partner not in theirs or self._marked(user):
+            matched = self.mapping[0].get(user)
+            if matched not in theirs or self._marked(user):
                 continue
             it = _at(self.modules[0], user)
-            if it.opcode not in _FEEDERS or self._shares_user(user, partner):
+            if it.opcode not in _FEEDERS or self._shares_user(user, matched):
                 return True
         is_root = [module.computations[p[0]].root == p[1] for module, p in zip(self.modules, (old, new), strict=True)]
         return all(is_root)

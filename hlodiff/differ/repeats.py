@@ -157,10 +157,10 @@ def computed(
         counts by label, without slices, reshapes and the like, and without whole numbers that count.
     """
     found: Counter[bytes] = Counter()
-    waiting = [(it, label, 0) for it, label in zip(instructions, own, strict=True)]
-    for it, label, depth in waiting:
+    worklist = [(it, label, 0) for it, label in zip(instructions, own, strict=True)]
+    for it, label, depth in worklist:
         if it.opcode in _CALLS and depth < _DEEPEST:
-            waiting += [
+            worklist += [
                 (inner, known, depth + 1)
                 for callee in it.called
                 for inner, known in zip(module.computations[callee].instructions, labels[callee], strict=True)

@@ -1,7 +1,7 @@
 """The edits of a diff as steps that a program can apply: frozen records, made by `build_script`, applied by `verify`.
 
 Two kinds of places occur. Instructions of the old program go by their old place. Instructions of the program that comes
-out of it go by their place in the new one, survivors too: a pair's `partners` says which old one stands where.
+out of it go by their place in the new one, survivors too: a pair's `mapping` says which old one stands where.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class InstructionPair:
 
     Args:
         old, new: indices into the modules' computations; -1 where only one side has it.
-        partners: for each old instruction its new place, -1 for none.
+        mapping: for each old instruction its new place, -1 for none.
         calls: for each surviving caller, by its new place, what it calls now.
         added: parameters that were added with a reader, by their new places.
         removed: parameters that were removed with their readers, by their old places.
@@ -176,7 +176,7 @@ class InstructionPair:
 
     old: int
     new: int
-    partners: tuple[int, ...] = ()
+    mapping: tuple[int, ...] = ()
     calls: tuple[tuple[int, Calls], ...] = ()
     added: tuple[tuple[int, Instruction], ...] = ()
     removed: tuple[int, ...] = ()

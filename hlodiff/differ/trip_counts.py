@@ -209,16 +209,16 @@ class LoopSolver:
 
     def _conjuncts(self, condition: _CallFrame) -> Iterator[tuple[_Value, bool]]:
         """The truth values that all must hold for another turn, and whether the condition is nothing else."""
-        waiting: list[tuple[_Value, bool]] = [((condition, self._computation(condition).root, ()), True)]
-        for value, alone in waiting:
+        worklist: list[tuple[_Value, bool]] = [((condition, self._computation(condition).root, ()), True)]
+        for value, alone in worklist:
             self._step()
             it, followed = self._instruction(value), None
             if it.opcode == "and":
-                waiting += [(self._operand(value, number), False) for number in range(len(it.operands))]
+                worklist += [(self._operand(value, number), False) for number in range(len(it.operands))]
             elif self._asks_whether_true(value) or (it.opcode == "reduce" and it.shape.elements == 1):
-                waiting.append((self._operand(value, 0), alone))
+                worklist.append((self._operand(value, 0), alone))
             elif (followed := self._followed(value)) is not None:
-                waiting.append((followed, alone))
+                worklist.append((followed, alone))
             else:
                 yield value, alone and it.opcode == "compare"
 

@@ -342,7 +342,7 @@ class _ReplayedComputation:
     @cached_property
     def places(self) -> list[int]:
         """For each old instruction its new place, `~place` of its old one where it has none."""
-        return [partner if partner >= 0 else ~place for place, partner in enumerate(self.pair.partners)]
+        return [matched if matched >= 0 else ~place for place, matched in enumerate(self.pair.mapping)]
 
     def name(self, place: int) -> str:
         """An instruction of the result, for messages."""
@@ -405,10 +405,10 @@ def _keep(
 ) -> None:
     """Put each old instruction that is kept at its new place, as it is before any step changes its fields."""
     places, calls, elements = made.places, dict(made.pair.calls), dict(made.pair.elements)
-    for place, (before, partner) in enumerate(zip(old.instructions, made.pair.partners, strict=True)):
-        if partner < 0:
+    for place, (before, matched) in enumerate(zip(old.instructions, made.pair.mapping, strict=True)):
+        if matched < 0:
             continue
-        after, called = new.instructions[partner], calls.get(partner, ())
+        after, called = new.instructions[matched], calls.get(matched, ())
         row = Row(
             before.opcode,
             before.shape,
@@ -428,15 +428,15 @@ def _keep(
             number = before.attribute("index") or ""
             now = dict(elements.get(places[before.operands[0]], ())).get(int(number) if number.isdigit() else -1)
             row = row if now is None else row.setting("index", str(now))
-        if partner in made.nodes:
+        if matched in made.nodes:
             made.failures.append(f"two old instructions are one new one: {_name(old, place)}")
-        node = made.nodes[partner] = _ResultNode(row, place, called, is_copy=True)
+        node = made.nodes[matched] = _ResultNode(row, place, called, is_copy=True)
         bound = program.bound_positions(before, called) if called else None
-        if partner in wires or bound is not None:
-            _rearrange(made, node, wires.get(partner, ()), bound)
+        if matched in wires or bound is not None:
+            _rearrange(made, node, wires.get(matched, ()), bound)
         theirs = row_of(after)
         if node.row != theirs and normal(node.row) != normal(theirs):
-            made.opened.add(partner)
+            made.opened.add(matched)
 
 
 def _rearrange(
@@ -568,10 +568,10 @@ def _compare(made: _ReplayedComputation) -> Iterator[str]:
 def _check_accounted(made: _ReplayedComputation) -> Iterator[str]:
     """Each old instruction is kept, or an edit removes it, or it is a parameter that was removed with its readers."""
     removed = {step.old for step in made.steps if isinstance(step, RemoveStep)} | set(made.pair.removed)
-    for place, partner in enumerate(made.pair.partners):
-        if partner < 0 and place not in removed:
+    for place, matched in enumerate(made.pair.mapping):
+        if matched < 0 and place not in removed:
             yield f"{_name(made.old, place)} is not in the new program, and no edit removes it"
-        if partner >= 0 and place in removed:
+        if matched >= 0 and place in removed:
             yield f"{_name(made.old, place)} is listed as removed and is in the new program"
     for place in made.pair.removed:
         if made.old and (made.index == 0 or made.old.instructions[place].opcode != "parameter"):
@@ -660,14 +660,14 @@ class _PrintedTexts:
 
     def compare(self, made: _ReplayedComputation) -> None:
         """Fill in the result where both computations are the same as printed."""
-        pair, partners = made.pair, made.pair.partners
+        pair, mapping = made.pair, made.pair.mapping
         spans = [program.spans[n] for program, n in zip(self._printed, (pair.old, pair.new), strict=True)]
         ours, theirs = (parts_of_lines(each.text, span) for each, span in zip(self._printed, spans, strict=True))
-        if not ours or not len(ours) == len(theirs) == len(partners) or sorted(partners) != list(range(len(ours))):
+        if not ours or not len(ours) == len(theirs) == len(mapping) or sorted(mapping) != list(range(len(ours))):
             return
         if spans[0].closing != spans[1].closing or pair.elements or pair.added or pair.removed or pair.arguments:
             return
-        lines = [(line, theirs[partner]) for line, partner in zip(ours, partners, strict=True)]
+        lines = [(line, theirs[matched]) for line, matched in zip(ours, mapping, strict=True)]
         names = {line[0]: other[0] for line, other in lines}
         roots = [root_reference(each.text, span) for each, span in zip(self._printed, spans, strict=True)]
         if len(names) != len(ours) or names[roots[0]] != roots[1] or not _read_the_same(lines, names):
@@ -679,10 +679,10 @@ class _PrintedTexts:
             if line[3] or other[3]:
                 bare = without_metadata(line[3]), without_metadata(other[3])
                 if "%" in bare[0] and without_references(bare[0]) != bare[0]:  # else it stands in a string
-                    called = calls.pop(partners[place], ())
+                    called = calls.pop(mapping[place], ())
                     if not self._is_same_call(bare, called):
                         return
-                    nodes[partners[place]] = _ResultNode(Row(opcode_of(line[1])), place, called, is_copy=True)
+                    nodes[mapping[place]] = _ResultNode(Row(opcode_of(line[1])), place, called, is_copy=True)
                     bare = without_references(bare[0]), without_references(bare[1])
                 if found := _OWN_CHANNEL.findall(bare[0]):
                     name = f"{line[0]} of %{spans[0].name}"
@@ -790,15 +790,15 @@ def _is_on_the_way(made: _ReplayedComputation, step: RemoveStep | AddStep | Arri
     new = wire.reads[0] if wire.reads else -1
     if (old != step.old) if isinstance(step, RemoveStep) else (new != step.new):
         return False
-    is_removed = old < 0 or made.pair.partners[old] < 0
+    is_removed = old < 0 or made.pair.mapping[old] < 0
     is_added = new < 0 or (new in made.nodes and made.nodes[new].old < 0)
     if is_removed and is_added:
         return True
     if is_added:
         added = {place: node.row for place, node in made.nodes.items() if node.old < 0}
-        return made.pair.partners[old] in _below(added, new)
-    partners, instructions = made.pair.partners, made.old.instructions
-    removed = {place: row_of(instructions[place]) for place, partner in enumerate(partners) if partner < 0}
+        return made.pair.mapping[old] in _below(added, new)
+    mapping, instructions = made.pair.mapping, made.old.instructions
+    removed = {place: row_of(instructions[place]) for place, matched in enumerate(mapping) if matched < 0}
     return is_removed and new in made.nodes and made.nodes[new].old in _below(removed, old)
 
 
@@ -1049,11 +1049,11 @@ def _check_order(program: _ReplayedProgram) -> Iterator[str]:
     sequential = nx.subgraph_view(program.calls, filter_edge=runs_steps)
     for index in sorted({0, *nx.descendants(sequential, 0)} - reordered):
         made = program.computations[index]
-        if all(a < b for a, b in pairwise(made.pair.partners)) or made.old is None or made.new is None:
+        if all(a < b for a, b in pairwise(made.pair.mapping)) or made.old is None or made.new is None:
             continue
         places = [
             place
-            for before, place in zip(made.old.instructions, made.pair.partners, strict=True)
+            for before, place in zip(made.old.instructions, made.pair.mapping, strict=True)
             if place >= 0
             and before.opcode not in _NOT_SCHEDULED
             and (made.is_printed or made.nodes[place].row.opcode not in _NOT_SCHEDULED)

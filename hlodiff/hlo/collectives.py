@@ -305,14 +305,14 @@ def _slices(computation: Computation, position: int) -> tuple[Instruction, ...]:
         return ()
     users = computation.users()
     slices: list[Instruction] = []
-    waiting = [position]
-    for value in waiting:
+    worklist = [position]
+    for value in worklist:
         if value == computation.root:
             return ()
         for user in users[value]:
             it = computation.instructions[user]
             if it.opcode in ("get-tuple-element", "bitcast"):
-                waiting.append(user)
+                worklist.append(user)
             elif it.opcode == "dynamic-slice" and it.operands[0] == value:
                 slices.append(it)
             else:

@@ -373,13 +373,13 @@ def _is_same(text: str, one: Span, others: str, other: Span) -> bool:
 def _in_schedule(text: str, spans: Mapping[str, Span], entry: str) -> frozenset[str]:
     """Computations that run one instruction at a time: reached from the entry through loops, branches and calls."""
     found = {entry: None}
-    waiting = [entry]
-    for name in waiting:
+    worklist = [entry]
+    for name in worklist:
         callees = dict.fromkeys(
             callee for callee in called_in_control_flow(text, spans[name]) if callee in spans and callee not in found
         )
         found |= callees
-        waiting += callees
+        worklist += callees
     return frozenset(found)
 
 

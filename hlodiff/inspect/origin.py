@@ -76,8 +76,8 @@ def _found(history: PassHistory, asked: str) -> tuple[int, list[Place]]:
     }
     if not named:
         return -1, []
-    _, partners, _ = followed(module, stored)
-    return len(history.steps), sorted(old for old, new in partners.items() if new in named)
+    _, mapping, _ = followed(module, stored)
+    return len(history.steps), sorted(old for old, new in mapping.items() if new in named)
 
 
 def _near(history: PassHistory) -> str:

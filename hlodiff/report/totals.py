@@ -196,8 +196,8 @@ def format_totals(report: Report | ReportView) -> str:
             parts[0] += f" ({f'{passing} {verb}' if counts['changed'] > 1 else verb})"
         parts += [f"{counts['over_budget']:,} over budget"] if counts["over_budget"] else []
         parts += [f"{counts['broken']:,} could not be judged"] if counts["broken"] else []
-        waiting = counts["not_checked"] - counts["broken"]
-        parts += [f"{waiting:,} not checked"] if waiting else []
+        unchecked = counts["not_checked"] - counts["broken"]
+        parts += [f"{unchecked:,} not checked"] if unchecked else []
         parts += [f"{counts['identical']:,} unchanged"] if counts["identical"] or not parts else []
         words = ", ".join(parts) + (f"; {scenarios}" if scenarios else "")
     further = [finding for finding in report.further_findings() if finding.severity != "info"]

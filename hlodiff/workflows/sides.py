@@ -446,17 +446,17 @@ def _pair_group(old: list[SideProgram], new: list[SideProgram]) -> list[Pair]:
     if len(old) <= 1 and len(new) <= 1:
         return [(old[0] if old else None, new[0] if new else None)]
     pairs: list[Pair] = []
-    waiting = [(program, _layout(program)) for program in new]
+    left = [(program, _layout(program)) for program in new]
     rest: list[SideProgram] = []
     for program in old:
         layout = _layout(program)
-        found = next((item for item in waiting if item[1] == layout), None)
+        found = next((item for item in left if item[1] == layout), None)
         if found is None:
             rest.append(program)
         else:
-            waiting.remove(found)
+            left.remove(found)
             pairs.append((program, found[0]))
-    others = [program for program, _ in waiting]
+    others = [program for program, _ in left]
     pairs += list(zip(rest, others, strict=False))
     shared = min(len(rest), len(others))
     pairs += [(program, None) for program in rest[shared:]] + [(None, program) for program in others[shared:]]

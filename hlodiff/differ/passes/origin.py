@@ -147,7 +147,7 @@ class PassHistory:
                 yield PassTouch(step, "added", (), it.name, it.opcode)
                 return
             was = at(step.diff.old, before)
-            other = step.partners.get(before)
+            other = step.mapping.get(before)
             is_second = other not in (None, place) and step.back.get(place) != before
             if other and is_second and not self._differ(state, place, before) and self.before(state, other) == before:
                 yield PassTouch(step, "copied", (), it.name, it.opcode, was.name)
@@ -237,7 +237,7 @@ class PassHistory:
 
     def _follower(self, state: int, place: Place) -> Place | None:
         step = self.steps[state]
-        follower = step.partners.get(place)
+        follower = step.mapping.get(place)
         if follower is not None and self.before(state + 1, follower) == place:
             return follower
         it = at(step.diff.old, place)
@@ -310,12 +310,12 @@ def site_of(module: Module, place: Place) -> Site:
 def _near(module: Module, place: Place) -> tuple[Site, str, tuple[Frame, ...]] | None:
     """The nearest operand with a scope of JAX."""
     body = module.computations[place[0]].instructions
-    waiting = list(body[place[1]].operands)
-    for position in waiting[:50]:
+    worklist = list(body[place[1]].operands)
+    for position in worklist[:50]:
         it = body[position]
         if it.op_name:
             return site_of(module, (place[0], position)), it.op_name, module.stack(it.frame)
-        waiting += [operand for operand in it.operands if operand not in waiting]
+        worklist += [operand for operand in it.operands if operand not in worklist]
     return None
 
 
@@ -556,7 +556,7 @@ class EqualValues:
         ]
         # Of several equal ones that which the same user read, then one that is there no longer.
         read = self._read_before(place)
-        found.sort(key=lambda one: (one not in read, one in self.step.partners))
+        found.sort(key=lambda one: (one not in read, one in self.step.mapping))
         return found[0] if found else None
 
     def _read_before(self, place: Place) -> set[Place]:
@@ -606,11 +606,11 @@ class EqualValues:
 
     def _is_free(self, place: Place) -> bool:
         """Whether an instruction of the earlier text became none, or another operation."""
-        partner = self.step.partners.get(place)
-        return partner is None or at(self.step.diff.new, partner).opcode != at(self.step.diff.old, place).opcode
+        matched = self.step.mapping.get(place)
+        return matched is None or at(self.step.diff.new, matched).opcode != at(self.step.diff.old, place).opcode
 
     def _are_equal(self, one: Place, other: Place, depth: int) -> bool:
-        if self.step.partners.get(one) == other:
+        if self.step.mapping.get(one) == other:
             return True
         before, after = at(self.step.diff.old, one), at(self.step.diff.new, other)
         if depth > _DEEPEST or self._label(0, before) != self._label(1, after):

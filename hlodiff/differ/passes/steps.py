@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from hlodiff.differ.canonical_direction import CanonicalDiff
-from hlodiff.differ.computation_matches import Place, every_pair, partners_of
+from hlodiff.differ.computation_matches import Place, every_pair, mapping_of
 from hlodiff.differ.costs import program_cost
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.metrics import count, metrics_of
@@ -53,7 +53,7 @@ class PassStep:
         before: the text that it is compared with: the last one that differs from it.
         passed: the pass that lies between them; where none is named, what is known of the place.
         diff: the difference.
-        partners: for each instruction of the earlier text the one in the later text that it is.
+        mapping: for each instruction of the earlier text the one in the later text that it is.
         edits: of the program, by the place of what was edited in the later text.
     """
 
@@ -62,7 +62,7 @@ class PassStep:
     before: Stage
     passed: PassName
     diff: ModuleDiff
-    partners: Mapping[Place, Place] = field(repr=False)
+    mapping: Mapping[Place, Place] = field(repr=False)
     edits: Mapping[Place, tuple[Edit, ...]] = field(repr=False)
 
     @property
@@ -79,7 +79,7 @@ class PassStep:
     def back(self) -> dict[Place, Place]:
         """For each instruction of the later text the one in the earlier text that it was."""
         found: dict[Place, Place] = {}
-        for old, new in self.partners.items():
+        for old, new in self.mapping.items():
             found.setdefault(new, old)
         return found
 
@@ -175,7 +175,7 @@ def followed(old: Module, new: Module, limits: Limits = DEFAULTS) -> tuple[Modul
     """
     diff, ready, canonical = diff_with_matches(old, new, limits=limits)
     places = _PlacesAsRead(ready.printed[0], old), _PlacesAsRead(ready.printed[1], new)
-    partners: dict[Place, Place] = {}
+    mapping: dict[Place, Place] = {}
     edits: _Edits = {}
     for edit in diff.edits:
         for before, after in edit.sites:
@@ -183,18 +183,18 @@ def followed(old: Module, new: Module, limits: Limits = DEFAULTS) -> tuple[Modul
             if target is not None:
                 edits[target] = (*edits.get(target, ()), edit)
             if edit.kind == "moved" and before and target is not None:
-                partners[places[0].find((before.computation, before.instruction))] = target
+                mapping[places[0].find((before.computation, before.instruction))] = target
     for one, other in _pairs(canonical):
-        partners.setdefault(places[0].find(one), places[1].find(other))
-    return diff, partners, edits
+        mapping.setdefault(places[0].find(one), places[1].find(other))
+    return diff, mapping, edits
 
 
 def _pairs(canonical: CanonicalDiff) -> Iterator[tuple[Place, Place]]:
     """All matched instructions, old to new, also inside of computations that are equal."""
     old, new = canonical.old, canonical.new
     for pair in every_pair(old, new, canonical.found.pairs):
-        for position, partner in partners_of(old, new, pair).items():
-            places = ((pair.old, position), (pair.new, partner))
+        for position, matched in mapping_of(old, new, pair).items():
+            places = ((pair.old, position), (pair.new, matched))
             yield (places[1], places[0]) if canonical.is_reversed else places
 
 

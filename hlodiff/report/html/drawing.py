@@ -66,7 +66,7 @@ def scenes_of(matching: Matching, seeds: tuple[Sequence[Place], Sequence[Place]]
     shown = [_places(matching, side, scene) for side, scene in enumerate(scenes)]
     for side, scene in enumerate(scenes):
         for place in shown[1 - side]:
-            match = matching.partners[1 - side].get(place)
+            match = matching.mapping[1 - side].get(place)
             if match:
                 _add(matching, side, scene, match, most)
     return scenes
@@ -84,7 +84,7 @@ def _scene(matching: Matching, side: int, seeds: Sequence[Place], others: Sequen
         return Scene(_around(matching, side, seeds[0])[0])
     for seed in others:
         for near in _near(matching, 1 - side, seed):
-            match = matching.partners[1 - side].get(near)
+            match = matching.mapping[1 - side].get(near)
             if match:
                 return Scene(_around(matching, side, match)[0])
     return Scene()
@@ -197,8 +197,8 @@ class _DrawingDraft:
 
     def level(self, computations: tuple[int, int], shown: tuple[set[int], set[int]]) -> _Level:
         """Pairs and single instructions of two computations, operands first, with the edges of either side."""
-        partners = self.matching.partners[0]
-        pairs = {n: match[1] for n in shown[0] if (match := partners.get((computations[0], n)))
+        mapping = self.matching.mapping[0]
+        pairs = {n: match[1] for n in shown[0] if (match := mapping.get((computations[0], n)))
                  and match[0] == computations[1] and match[1] in shown[1]}  # fmt: skip
         taken: set[int] = set()
         for n in sorted(pairs):  # an instruction of the new side can be the match of several
@@ -267,7 +267,7 @@ class _DrawingDraft:
 
     def node(self, side: int, place: Place) -> dict[str, Any]:
         it = self.matching.at(side, place)
-        match = self.matching.partners[side].get(place)  # both sides of a pair go by the new place
+        match = self.matching.mapping[side].get(place)  # both sides of a pair go by the new place
         words = self.places(side, place, it)
         line = self.line(side, place)
         was = self.matching.at(0, match).opcode if match and side else it.opcode
@@ -300,19 +300,19 @@ def operands_first(count: int, links: Sequence[tuple[int, int]]) -> list[int]:
         >>> operands_first(3, [(2, 0), (0, 1)])
         [2, 0, 1]
     """
-    waiting = [0] * count
+    unplaced = [0] * count
     users: list[list[int]] = [[] for _ in range(count)]
     for a, b in links:
-        waiting[b] += 1
+        unplaced[b] += 1
         users[a].append(b)
     left = set(range(count))
     order = []
     while left:
-        n = min(left, key=lambda n: (waiting[n] > 0, n))
+        n = min(left, key=lambda n: (unplaced[n] > 0, n))
         left.discard(n)
         order.append(n)
         for user in users[n]:
-            waiting[user] -= 1
+            unplaced[user] -= 1
     return order
 
 

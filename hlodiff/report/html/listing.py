@@ -20,11 +20,11 @@ Run = tuple[str, int]
 """`("=", 5)`: five rows with both; "-" for the old side alone, "+" for the new one."""
 
 
-def runs_of(partners: Sequence[int], size: int) -> list[Run]:
+def runs_of(mapping: Sequence[int], size: int) -> list[Run]:
     """The rows of two computations, in the order of both: as many pairs side by side as the orders allow.
 
     Args:
-        partners: for each old line its new one, -1 for none.
+        mapping: for each old line its new one, -1 for none.
         size: how many new lines there are.
 
     Returns:
@@ -36,8 +36,8 @@ def runs_of(partners: Sequence[int], size: int) -> list[Run]:
     """
     found: list[Run] = []
     old = new = 0
-    for one, other in (*_in_order(partners), (len(partners), size)):
-        for sign, count in (("-", one - old), ("+", other - new), ("=", int(one < len(partners)))):
+    for one, other in (*_in_order(mapping), (len(mapping), size)):
+        for sign, count in (("-", one - old), ("+", other - new), ("=", int(one < len(mapping)))):
             if count and found and found[-1][0] == sign:
                 found[-1] = (sign, found[-1][1] + count)
             elif count:
@@ -46,19 +46,19 @@ def runs_of(partners: Sequence[int], size: int) -> list[Run]:
     return found
 
 
-def _in_order(partners: Sequence[int]) -> list[tuple[int, int]]:
+def _in_order(mapping: Sequence[int]) -> list[tuple[int, int]]:
     """The longest list of pairs that ascends on both sides."""
     tails: list[int] = []
     ends: list[int] = []
-    before = [-1] * len(partners)
-    for one, other in enumerate(partners):
+    before = [-1] * len(mapping)
+    for one, other in enumerate(mapping):
         if other < 0:
             continue
         place = bisect_left(tails, other)
         before[one] = ends[place - 1] if place else -1
         tails[place : place + 1] = [other]
         ends[place : place + 1] = [one]
-    return [(one, partners[one]) for one in _back(before, ends[-1] if ends else -1)][::-1]
+    return [(one, mapping[one]) for one in _back(before, ends[-1] if ends else -1)][::-1]
 
 
 def _back(before: Sequence[int], last: int) -> Iterator[int]:
@@ -83,7 +83,7 @@ class Matching:
     Args:
         modules: old and new.
         script: the diff as steps, whose pairs say what corresponds.
-        partners: for each side, the place on the other one.
+        mapping: for each side, the place on the other one.
         kinds: for each side, the kind of edit.
         callers: for each side, the first fusion that calls a computation.
         platforms: which backend compiled each side.
@@ -91,7 +91,7 @@ class Matching:
 
     modules: tuple[Module, Module]
     script: EditScript
-    partners: tuple[dict[Place, Place], dict[Place, Place]]
+    mapping: tuple[dict[Place, Place], dict[Place, Place]]
     kinds: tuple[dict[Place, str], dict[Place, str]]
     callers: tuple[dict[int, Place], dict[int, Place]]
     platforms: tuple[str, str]
@@ -104,7 +104,7 @@ class Matching:
         kinds = _kinds(diff.reported)
         callers = _callers(diff.old), _callers(diff.new)
         platforms = platform_of(diff.old), platform_of(diff.new)
-        return Matching((diff.old, diff.new), script, _partners(script, diff.edits), kinds, callers, platforms)
+        return Matching((diff.old, diff.new), script, _mapping(script, diff.edits), kinds, callers, platforms)
 
     def body(self, side: int, computation: int) -> Computation:
         """A computation."""
@@ -122,7 +122,7 @@ class Matching:
         return self._users[key][place[1]]
 
 
-def _partners(script: EditScript, edits: Sequence[Edit]) -> tuple[dict[Place, Place], dict[Place, Place]]:
+def _mapping(script: EditScript, edits: Sequence[Edit]) -> tuple[dict[Place, Place], dict[Place, Place]]:
     forth: dict[Place, Place] = {}
     back: dict[Place, Place] = {}
     for edit in edits:
@@ -130,7 +130,7 @@ def _partners(script: EditScript, edits: Sequence[Edit]) -> tuple[dict[Place, Pl
             if old and new:
                 _pair(forth, back, (old.computation, old.instruction), (new.computation, new.instruction))
     for pair in script.pairs:
-        for old_place, new_place in enumerate(pair.partners):
+        for old_place, new_place in enumerate(pair.mapping):
             if new_place >= 0:
                 _pair(forth, back, (pair.old, old_place), (pair.new, new_place))
     return forth, back
@@ -212,27 +212,27 @@ def _block(
 ) -> Block:
     sides = pair.old, pair.new
     old, new = (m.computations[n] if n >= 0 else _NOTHING for m, n in zip(modules, sides, strict=True))
-    partners = pair.partners or (-1,) * len(old.instructions)
-    order: Sequence[int] = range(len(partners))
-    runs = runs_of(partners, len(new.instructions))
-    is_sorted = sum(count for sign, count in runs if sign == "=") < _BESIDE * sum(other >= 0 for other in partners)
+    mapping = pair.mapping or (-1,) * len(old.instructions)
+    order: Sequence[int] = range(len(mapping))
+    runs = runs_of(mapping, len(new.instructions))
+    is_sorted = sum(count for sign, count in runs if sign == "=") < _BESIDE * sum(other >= 0 for other in mapping)
     if is_sorted:
-        order = _in_order_of_new(partners)
-        runs = runs_of([partners[n] for n in order], len(new.instructions))
+        order = _in_order_of_new(mapping)
+        runs = runs_of([mapping[n] for n in order], len(new.instructions))
     beside = {(order[at], other) for at, other in _pairs_of(runs)}
-    distant = [(a, b) for a, b in enumerate(partners) if b >= 0 and (a, b) not in beside]
+    distant = [(a, b) for a, b in enumerate(mapping) if b >= 0 and (a, b) not in beside]
     is_whole = not any(sign != "=" for sign, _ in runs) or len(distant) == len(old.instructions) - len(beside)
     quiet = not any(n in some for n, some in zip(sides, edited, strict=True)) and min(sides) >= 0
     return Block(sides, (old, new), runs, distant, quiet and is_whole, order, is_sorted)
 
 
-def _in_order_of_new(partners: Sequence[int]) -> list[int]:
+def _in_order_of_new(mapping: Sequence[int]) -> list[int]:
     """Old lines as the new side has them; what has no match stays behind the one that it stood behind."""
     keys, last = [], -1
-    for match in partners:
+    for match in mapping:
         last = match if match >= 0 else last
         keys.append(last)
-    return sorted(range(len(partners)), key=lambda n: (keys[n], n))
+    return sorted(range(len(mapping)), key=lambda n: (keys[n], n))
 
 
 def _pairs_of(runs: Sequence[tuple[str, int]]) -> Iterator[Place]:
@@ -250,7 +250,7 @@ class Listing:
 
     Args:
         value: what goes into the page.
-        lines: for each side, the lines of an instruction; several where its computation has several partners.
+        lines: for each side, the lines of an instruction; several where its computation has several matches.
         left_out: what is not shown, in words.
         cut: what is shown in part, in words.
     """
