@@ -669,20 +669,20 @@ def compile_unless_known(lowered: Any, known: Callable[[str], Any]) -> Any:
             except Exception:  # of a backend that has none
                 return original(backend, computation, devices, options, *rest, **more)
             if (answer := known(f"{getattr(backend, 'platform_version', '')} {key}")) is not None:
-                raise _Known(answer)
+                raise _KnownAnswer(answer)
         return original(backend, computation, devices, options, *rest, **more)
 
     with _LOWERING:
         setattr(compiler, "compile_or_get_cached", asking)  # noqa: B010 - a type checker refuses the assignment
         try:
             return lowered.compile()
-        except _Known as found:
+        except _KnownAnswer as found:
             return found.answer
         finally:
             setattr(compiler, "compile_or_get_cached", original)  # noqa: B010
 
 
-class _Known(Exception):
+class _KnownAnswer(Exception):
     """What a program compiles to is known."""
 
     def __init__(self, answer: Any) -> None:

@@ -52,7 +52,7 @@ class _NeedsParsing(Exception):
     """The text is not enough to decide: the computation has to be parsed."""
 
 
-class _Numbers(dict[Hashable, int]):
+class _LineNumbers(dict[Hashable, int]):
     """Numbers of lines that have equal opcode, shape and attributes, by their operands or literal."""
 
     __slots__ = ("_fresh", "commutative")
@@ -67,7 +67,7 @@ class _Numbers(dict[Hashable, int]):
         return number
 
 
-class _ByOpcode(dict[str, _Numbers]):
+class _ByOpcode(dict[str, _LineNumbers]):
     """Lines that have equal attributes, by shape and opcode."""
 
     def __init__(self, attributes: str, fresh: Iterator[int]) -> None:
@@ -75,9 +75,9 @@ class _ByOpcode(dict[str, _Numbers]):
         self._attributes = attributes
         self._fresh = fresh
 
-    def __missing__(self, shape_and_opcode: str) -> _Numbers:
+    def __missing__(self, shape_and_opcode: str) -> _LineNumbers:
         commutative = is_commutative_opcode(opcode_of(shape_and_opcode), _direction(self._attributes))
-        self[shape_and_opcode] = numbers = _Numbers(commutative, self._fresh)
+        self[shape_and_opcode] = numbers = _LineNumbers(commutative, self._fresh)
         return numbers
 
 

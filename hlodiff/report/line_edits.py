@@ -40,7 +40,7 @@ class LineEdit:
 
 
 @dataclass(slots=True)
-class _Side:
+class _ParsedFile:
     """The code of one side of a file."""
 
     code: list[tuple[int, str]]
@@ -68,7 +68,7 @@ class FileEdits:
 
     file: str
     sides: tuple[Sequence[str], Sequence[str]]
-    _parsed: tuple[_Side, _Side] | None = field(default=None)
+    _parsed: tuple[_ParsedFile, _ParsedFile] | None = field(default=None)
     _edits: tuple[LineEdit, ...] | None = field(default=None)
 
     def all(self) -> tuple[LineEdit, ...]:
@@ -109,7 +109,7 @@ class FileEdits:
                 return found[0] if len(found) == 1 else None
         return None
 
-    def _found(self, one: _Side, other: _Side) -> Iterator[LineEdit]:
+    def _found(self, one: _ParsedFile, other: _ParsedFile) -> Iterator[LineEdit]:
         old, new = one.code, other.code
         texts = [text for _, text in old], [text for _, text in new]
         for a, b, c, d in _exchanged(*texts):
@@ -172,7 +172,7 @@ def _span(code: Sequence[tuple[int, str]], start: int, end: int) -> _Span:
     return before + 1, before
 
 
-def _parsed(lines: Sequence[str]) -> _Side | None:
+def _parsed(lines: Sequence[str]) -> _ParsedFile | None:
     """None where a file is not known or no Python of this version."""
     if not lines:
         return None
@@ -188,7 +188,7 @@ def _parsed(lines: Sequence[str]) -> _Side | None:
         own = line[: comments.get(number, len(line))].rstrip()
         if own.strip() and number not in documented:
             code.append((number, own))
-    return _Side(code, list(_statements(tree)), list(_functions(tree, "")))
+    return _ParsedFile(code, list(_statements(tree)), list(_functions(tree, "")))
 
 
 def _comments(text: str) -> Mapping[int, int]:

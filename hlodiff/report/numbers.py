@@ -232,7 +232,7 @@ def executed_numbers(program: ProgramComparison, rows: Iterable[Row]) -> Iterato
     for metric, name, unit, size in rows:
         old, new = sides = _sides(executed, metric)
         sizes = _sides(executed, size) if size else (ZERO, ZERO)
-        if old.is_same(new) and sizes[0].is_same(sizes[1]):
+        if (old == new or old.is_same(new)) and (sizes[0] == sizes[1] or sizes[0].is_same(sizes[1])):
             continue
         per = PER_CALL if _differs(metrics, metric, sides) else ""
         are_known = all(one.exact is not None for one in sizes)

@@ -34,7 +34,7 @@ from hlodiff.workflows.staleness import Freshness
 
 
 @dataclass(slots=True)
-class _Step:
+class _UndoStep:
     """What can be undone together.
 
     Args:
@@ -63,7 +63,7 @@ class PendingReview:
     freshness: Freshness
     copies: Path
     decisions: list[Decision] = field(default_factory=list)
-    _steps: list[_Step] = field(default_factory=list)
+    _steps: list[_UndoStep] = field(default_factory=list)
 
     def begin(self, decisions: int | None = None) -> None:
         """Begin a step: what is decided until the next one is undone together.
@@ -71,7 +71,7 @@ class PendingReview:
         Args:
             decisions: how many were made before what it is about was looked at; all so far where it is None.
         """
-        self._steps.append(_Step(len(self.decisions) if decisions is None else decisions))
+        self._steps.append(_UndoStep(len(self.decisions) if decisions is None else decisions))
 
     def undo(self) -> tuple[Key, ...]:
         """Undo the last step: snapshots and pending captures are byte for byte what they were before it.
