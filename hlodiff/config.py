@@ -957,24 +957,39 @@ _MAX_PARTS = 100
 _LARGEST_FILE = 16 * 1024**2
 
 
-def _toml(text: str) -> dict[str, Any]:
-    """Read TOML; raises ValueError for a key that takes long to read."""
+def parse_toml(text: str) -> dict[str, Any]:
+    """Read the TOML of a project, which anybody may have written.
+
+    Args:
+        text: of a pyproject.toml.
+
+    Returns:
+        its tables.
+
+    Raises:
+        ValueError: it is no TOML (`tomllib.TOMLDecodeError`), nested too deep, or would take long to read.
+
+    Example:
+        >>> parse_toml("[tool.hlodiff]\\njobs = 2")
+        {'tool': {'hlodiff': {'jobs': 2}}}
+    """
     for found in _DOTTED_KEY.finditer(text):
         if found.end() - found.start() > 2 * _MAX_PARTS and found[0].count(".") > _MAX_PARTS:
             line = text.count("\n", 0, found.start()) + 1
             raise ValueError(f"a key of more than {_MAX_PARTS} parts in line {line}")
-    return tomllib.loads(text)
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("tables or lists are nested too deep") from None
 
 
 def _table(file: Path) -> Mapping[str, object] | None:
     try:
         if file.stat().st_size > _LARGEST_FILE:
             raise ValueError(f"larger than {_LARGEST_FILE >> 20} MiB")
-        tool = _toml(file.read_bytes().decode()).get("tool", {})
+        tool = parse_toml(file.read_bytes().decode()).get("tool", {})
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"not valid TOML: {error}", where=os.path.relpath(file)) from None
-    except RecursionError:
-        raise ConfigError("not valid TOML: tables or lists are nested too deep", where=os.path.relpath(file)) from None
     except OSError as error:
         what, hint = f"cannot be read: {error.strerror or error}", "make it a readable file"
         raise ConfigError(what, where=os.path.relpath(file), hint=hint) from None

@@ -7,9 +7,11 @@ import gzip
 import json
 import resource
 import time
+import tomllib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -20,9 +22,10 @@ from hlodiff.hlo.grammar import canonical_attribute
 from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.mlir import refuse_deep
 from hlodiff.normalizer import normalize, to_text
-from hlodiff.snapshots.yaml_format import dump, load
+from hlodiff.snapshots.yaml_format import SUMMARY_VERSION, dump, load
 from hlodiff.workflows import pending
-from tests.fuzzing import folders
+from tests.fuzzing import commands, folders
+from tests.fuzzing.structured import with_other_values
 from tests.fuzzing.targets import TARGETS, outcome
 from tests.fuzzing.xla import opcodes
 
@@ -199,7 +202,8 @@ def test_a_past_find_stays_mended(file: Path) -> None:
 
 
 # These take longer, each for itself; `make fuzz` runs them.
-_LONG = ("diff", "mlir", "normalize-mlir", "pending", "proto", "recording")
+_LONG = ("command", "diff", "diff-both-ways", "diff-lazy", "diff-mlir", "git-facts", "inspect", "mlir",
+         "normalize-mlir", "pending", "proto", "recording", "textconv")  # fmt: skip
 
 
 @pytest.mark.parametrize("target", [name for name in TARGETS if name not in _LONG])
@@ -208,6 +212,34 @@ def test_some_inputs_of_each_target(target: str) -> None:
 
     for seed in range(20):
         assert outcome(target, made(target, seed)) == "", f"python -m tests.fuzzing {target} {seed}"
+
+
+@pytest.mark.parametrize("target", ["summary", "source", "traces", "growth", "config", "cache-entry"])
+def test_inputs_with_other_values_are_well_formed(target: str) -> None:
+    """Else readers would refuse all of them before they look at a value."""
+    seeds, random = TARGETS[target].seeds(), Random(target)
+    made = [with_other_values(random.choice(seeds), random) for _ in range(60)]
+    suffix = TARGETS[target].suffix
+    read = 0
+    for data in made:
+        assert data is not None
+        with contextlib.suppress(HlodiffError, ValueError, RecursionError):
+            text = data.decode("utf-8", "surrogatepass")
+            if suffix == ".yaml":
+                load(text, "x.yaml", SUMMARY_VERSION)
+            else:
+                json.loads(text) if suffix == ".json" else tomllib.loads(text)
+            read += 1
+    assert len(set(made)) > 50 and read > 20
+    assert all(with_other_values(seed, random) for seed in seeds)
+
+
+def test_a_command_that_fails_is_a_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert outcome("command", b"old.hlo\nHloModule") == ""
+    monkeypatch.setattr("hlodiff.cli.show_command.summary_text", lambda summary: [][1])
+    monkeypatch.setattr(commands, "COMMANDS", [("show", "f")])
+    assert "IndexError" in outcome("command", b"snapshots/f/cpu/summary.yaml\nformat_version: 1\n")
+    commands.clean_up()
 
 
 @pytest.mark.parametrize("target", [name for name in TARGETS if name not in ("snapshot", "lazy")])

@@ -183,6 +183,17 @@ WRONG_CALLS = [
 
 
 @pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("wrong", ["%f1\0= f32", "%f1=\tf32"], ids=repr)
+def test_a_name_that_runs_on_is_no_definition(wrong: str, at_once: bool) -> None:
+    """Both sides hold it, so nobody parses it: the proof ended in an IndexError."""
+    text = padded(CALLS.replace("%f1 = f32", wrong, 1))
+    try:
+        assert diff(read_hlo(text, at_once=at_once), read_hlo(text, at_once=at_once)).replay().complete
+    except HlodiffError as error:
+        assert "%f1 is not defined" in error.render()
+
+
+@pytest.mark.parametrize("at_once", [True, False])
 @pytest.mark.parametrize("wrong", ["f32[8]{0:T(1{{,8)}} parameter(0)", "f32[8]{0} parameter(" + "9" * 5000 + ")"])
 def test_a_damaged_parameter_of_what_is_called_is_refused_with_its_place(wrong: str, at_once: bool) -> None:
     text = padded(CALLS.replace("f32[8]{0} parameter(0)", wrong, 1))

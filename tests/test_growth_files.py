@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from hlodiff.policy.growth import growth_record
 from hlodiff.report import growth_json, growth_markdown, growth_text
 from hlodiff.snapshots import list_growth, read_growth, remove_growth, write_growth, writing
 from hlodiff.workflows.growth import PythonLoops
+from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide
 
 SIZES = (8, 16, 32)
 WHERE = FrameTree("model.py", 12, 13, "walk")
@@ -126,3 +128,16 @@ def test_lines_of_python_loops(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("def f(:\n")
     assert loops("broken.py", 1) is None
     assert PythonLoops(Path("/"))("site-packages/no such package/x.py", 1) is None
+
+
+def test_files_that_a_stranger_names_are_read_if_they_are_plain(tmp_path: Path) -> None:
+    """A program names any file; these hung, or ended in an internal error."""
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "sum.py").write_text(f"for x in y:\n    z = {' + '.join(['x'] * 900)}\n")
+    (tmp_path / "loops.py").write_text("".join(f"{' ' * n}for x in y:\n" for n in range(60)) + f"{' ' * 60}pass\n")
+    loops = PythonLoops(tmp_path)
+    names = ["pipe.py", "/dev/zero", "site-packages/../../../../../../dev/zero", "\0.py", "\ud800.py", ".", "loops.py"]
+    assert [loops(name, 2) for name in names] == [None] * len(names)
+    assert loops("sum.py", 2) in ((1,), None)  # Python itself may find it too deep
+    lines = SourceLines(tmp_path, (SourceSide("HEAD"), SourceSide(WORK_TREE)))
+    assert [lines.file_lines("f", "cpu", 1, name) for name in names[:-1]] == [()] * (len(names) - 1)

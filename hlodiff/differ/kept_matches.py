@@ -219,6 +219,8 @@ class WholeMatch:
         calls = []
         calling = found if "=%" in text or "={%" in text else []
         lines = (self.pruned.lines(0, key[0]), self.pruned.lines(1, key[1])) if calling else ([], [])
+        if calling and not all(lines):
+            return None  # both hold a line that is not as XLA prints it, perhaps damaged
         for one, other in calling:
             attributes = lines[0][one][3]
             if "%" in attributes:

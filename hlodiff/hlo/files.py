@@ -18,6 +18,7 @@ _STABLEHLO = re.compile(r'(?:#\w+ = |module\b|"builtin\.module"|func\.func\b|!\w
 _COMMENT = re.compile(r"(?:\s+|//[^\n]*\n?)*")
 # A program of 1M instructions has 150 MB of text; a larger file is an accident or an attack.
 MAX_BYTES = 2 * 1024**3
+_SMALL, _MOST_PACKED = 16 * 1024**2, 100  # programs pack to a tenth, blank lines to a thousandth
 # Files of very short lines are refused: in every program seen so far, a line has more than 30 characters on average,
 # and reading 200 MB of blank lines would take minutes.
 _LARGE = 16 * 1024**2
@@ -119,11 +120,11 @@ def _unpack(data: bytes, path: str) -> bytes:
     """Unpack gzip, without letting a small file fill the memory."""
     try:
         reader = zlib.decompressobj(wbits=31)
-        unpacked = reader.decompress(data, MAX_BYTES)
+        unpacked = reader.decompress(data, min(MAX_BYTES, _SMALL + _MOST_PACKED * len(data)))
     except (zlib.error, gzip.BadGzipFile) as error:
         raise ReadError(f"broken gzip: {error}", path=path) from None
     if not reader.eof:
-        raise ReadError("gzip is cut off or unpacks to more than is read", path=path)
+        raise ReadError("gzip is cut off, or unpacks to more than any program of its size", path=path)
     return unpacked
 
 

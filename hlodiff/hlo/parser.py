@@ -457,7 +457,10 @@ def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
             return True
         at = text.find(_PARAMETER, at)
     outside = _outside_strings(text[start:].encode(errors="replace"))  # bytes are searched faster
-    if b"\\" in outside or outside.count(b"\n  %") + outside.count(b"\n  ROOT %") != sum(s.lines for s in spans):
+    count = sum(span.lines for span in spans)
+    if b"\\" in outside or outside.count(b"\n  %") + outside.count(b"\n  ROOT %") != count:
+        return True
+    if outside.count(b" = ") < count:
         return True
     brackets = outside.translate(None, _NO_BRACKETS)
     if any(brackets.count(opening) != brackets.count(ending) for opening, ending in _PAIRS):

@@ -59,7 +59,8 @@ def summary_text(summary: Mapping[str, Any]) -> Iterator[str]:
 def _rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     yield "toolchain", [f"{key} {_short(value)}" for key, value in _table(summary, "toolchain").items() if value]
     arguments = summary.get("arguments")
-    yield "arguments", [_argument(row) for row in arguments if isinstance(row, Mapping)] if arguments else []
+    rows = arguments if isinstance(arguments, list) else []
+    yield "arguments", [_argument(row) for row in rows if isinstance(row, Mapping)]
     for stage, words in STAGE_NAMES.items():
         counts = _table(_table(summary, "op_counts"), stage)
         yield f"{words} ops", [f"{name} {count}" for name, count in sorted(counts.items(), key=_by_count)]
@@ -69,7 +70,7 @@ def _rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     yield "fusions", [f"{kind} {count}" for kind, count in _table(summary, "fusions").items()]
     for stage, words in STAGE_NAMES.items():
         yield f"{words} placement", list(_placement(_table(_table(summary, "placement"), stage)))
-    yield "collectives", [_collective(name, row) for name, row in _table(summary, "collectives").items()]
+    yield "collectives", [_collective(name, row) for name, row in _tables(summary, "collectives")]
     yield "custom calls", [f"{name} {count}" for name, count in _table(summary, "custom_calls").items()]
     yield "memory", [f"{_words(name)} {_bytes(value)}" for name, value in _table(summary, "memory").items() if value]
     costs = _table(summary, "cost")
@@ -81,7 +82,13 @@ def _rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
 def _table(summary: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     value = summary.get(name)
-    return value if isinstance(value, Mapping) else {}
+    return {str(key): item for key, item in value.items()} if isinstance(value, Mapping) else {}
+
+
+def _tables(summary: Mapping[str, Any], name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The tables in a table, by their names."""
+    table = _table(summary, name)
+    return ((key, _table(table, key)) for key in table)
 
 
 def _executed(name: str, value: Any) -> str:
@@ -125,18 +132,14 @@ def _metrics(table: Mapping[str, Any]) -> list[str]:
 
 def _placement(table: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{count} ops on {place}" for place, count in _table(table, "compute").items())
-    for space, row in _table(table, "memory").items():
-        yield f"{_number(_table({'': row}, '').get('values'))} values, {_bytes(row.get('bytes'))} in {space}"
+    for space, row in _tables(table, "memory"):
+        yield f"{_number(row.get('values'))} values, {_bytes(row.get('bytes'))} in {space}"
     for kind, word in (("parameters", "argument"), ("results", "result")):
-        for number, row in _table(table, kind).items():
-            parts = (
-                [f"{key.replace('_', ' ')} {value}" for key, value in row.items()] if isinstance(row, Mapping) else []
-            )
-            yield f"{word} {number}: {', '.join(parts)}"
+        for number, row in _tables(table, kind):
+            yield f"{word} {number}: {', '.join(f'{_words(key)} {value}' for key, value in row.items())}"
 
 
-def _collective(name: str, row: Any) -> str:
-    row = row if isinstance(row, Mapping) else {}
+def _collective(name: str, row: Mapping[str, Any]) -> str:
     asynchronous = f", {row['async']} of them async" if row.get("async") else ""
     return f"{name} {row.get('count')} ({_bytes(row.get('bytes'))}{asynchronous})"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from hlodiff.capture.availability import installed_version
-from hlodiff.config import Config, shown_path
+from hlodiff.config import Config, parse_toml, shown_path
 from hlodiff.errors import HlodiffError, StoreError, UsageError
 from hlodiff.snapshots import FolderTree, list_snapshots, read_summary
 from hlodiff.snapshots.trees import git
@@ -220,12 +219,12 @@ def _requirements(folder: Path) -> Iterator[str]:
         yield from path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else ()
     project = _pyproject(folder).get("project")
     listed = project.get("dependencies") if isinstance(project, Mapping) else None
-    yield from (one for one in listed or () if isinstance(one, str))
+    yield from (one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, str))
 
 
 def _pyproject(folder: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+        return parse_toml((folder / "pyproject.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
 

@@ -27,6 +27,9 @@ _MAX_DEPTH = 50
 _MAX_CHARACTERS = 32 * 1024**2
 
 
+_KEYS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:int")
+
+
 class _Loader(_SafeLoader):  # type: ignore[misc]  # the base is chosen at run time
     """Refuses a key that a table has twice: YAML would keep the last one and say nothing.
 
@@ -38,13 +41,15 @@ class _Loader(_SafeLoader):  # type: ignore[misc]  # the base is chosen at run t
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         seen: set[object] = set()
         for key, _ in node.value:
-            name = (key.tag, key.value) if isinstance(key, yaml.ScalarNode) else None
+            if not isinstance(key, yaml.ScalarNode) or key.tag not in _KEYS:
+                what = "a key is neither a word nor a whole number"
+                raise yaml.constructor.ConstructorError(None, None, what, key.start_mark)
+            name = key.tag, key.value
             if name in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key `{str(key.value)[:40]}` is there twice", key.start_mark
                 )
-            if name is not None:
-                seen.add(name)
+            seen.add(name)
         return super().construct_mapping(node, deep)
 
 
@@ -138,13 +143,15 @@ def load(text: str, where: str, newest: int = FORMAT_VERSION) -> dict[str, Any]:
 
 
 def _refuse_hostile(text: str, where: str) -> None:
-    """Refuse aliases and deep nesting, before anything is built."""
+    """Refuse aliases, tags and deep nesting, before anything is built."""
     if len(text) > _MAX_CHARACTERS:
         raise StoreError(f"larger than {_MAX_CHARACTERS} characters", where=where)
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
             raise StoreError("aliases (`*name`) are not allowed in a summary", where=where)
+        if getattr(event, "tag", None) is not None:
+            raise StoreError("tags (`!name`) are not allowed in a summary", where=_place(event.start_mark, where))
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > _MAX_DEPTH:

@@ -44,7 +44,9 @@ from hlodiff.snapshots import (
 from hlodiff.workflows.capture_side import capture_programs
 from hlodiff.workflows.pending_writer import PendingWriter
 from hlodiff.workflows.select import ChosenFunctions, choose, selected
+from hlodiff.workflows.source_lines import plain_file
 
+_DEEPEST = 50  # loops around a line
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -75,13 +77,12 @@ class PythonLoops:
         return None if lines is None else lines.get(line, ())
 
     def _read(self, file: str) -> dict[int, tuple[int, ...]] | None:
-        try:
-            tree = ast.parse(self._path(file).read_bytes())
-        except (OSError, SyntaxError, ValueError, RecursionError):
-            return None
         found: dict[int, tuple[int, ...]] = {}
-        for line, around in _looping(tree, ()):
-            found[line] = max(found.get(line, ()), around, key=len)
+        try:
+            for line, around in _looping(ast.parse(plain_file(self._path(file)))):
+                found[line] = max(found.get(line, ()), around, key=len)
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):  # the last one: nested too deep
+            return None
         return found
 
     def _path(self, file: str) -> Path:
@@ -90,21 +91,25 @@ class PythonLoops:
         return self.root / file  # an absolute one stays what it is
 
 
-def _looping(node: ast.AST, around: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Lines and the loops around them, inner ones later; a function defined in a loop is none of its turns."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, _FUNCTIONS):
-            yield from _looping(child, ())
-            continue
-        within = around
-        if isinstance(child, _LOOPS):
-            within = (*around, child.lineno)
-        elif isinstance(child, _COMPREHENSIONS):
-            within = (*around, -child.lineno)
-        if within and isinstance(child, (ast.stmt, ast.expr)):
-            last = child.lineno if isinstance(child, _LOOPS) else child.end_lineno or child.lineno
-            yield from ((line, within) for line in range(child.lineno, last + 1))
-        yield from _looping(child, within)
+def _looping(tree: ast.AST) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Lines and the loops around them; a function defined in a loop is none of its turns."""
+    waiting: list[tuple[ast.AST, tuple[int, ...]]] = [(tree, ())]
+    while waiting:
+        node, around = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            within = around
+            if isinstance(child, _FUNCTIONS):
+                within = ()
+            elif isinstance(child, _LOOPS):
+                within = (*around, child.lineno)
+            elif isinstance(child, _COMPREHENSIONS):
+                within = (*around, -child.lineno)
+            if len(within) > _DEEPEST:
+                raise RecursionError
+            if within and isinstance(child, (ast.stmt, ast.expr)):
+                last = child.lineno if isinstance(child, _LOOPS) else child.end_lineno or child.lineno
+                yield from ((line, within) for line in range(child.lineno, last + 1))
+            waiting.append((child, within))
 
 
 @dataclass(frozen=True, slots=True)

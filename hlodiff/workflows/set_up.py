@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
+from hlodiff.config import parse_toml
 from hlodiff.errors import ConfigError, UsageError
 from hlodiff.snapshots.paths import refuse_links, write_project_file
 
@@ -99,18 +99,18 @@ def _with_table(path: Path) -> str:
     try:
         # Bytes, so that a file with CRLF line ends keeps them.
         text = path.read_bytes().decode("utf-8") if path.exists() else ""
-        before = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        before = parse_toml(text).get("tool")
+    except (OSError, ValueError) as error:
         raise ConfigError(f"cannot be read: {error}", where=str(path), hint="repair it, then try again") from None
-    if "hlodiff" in before.get("tool", {}):
+    if isinstance(before, dict) and "hlodiff" in before:
         raise ConfigError("has a [tool.hlodiff] table already", where=str(path), hint="hlodiff list")
     end = "\r\n" if "\r\n" in text else "\n"
     table = _TABLE.replace("\n", end)
     gap = "" if not text else end if text.endswith("\n") else end * 2
     combined = text + gap + table
     try:
-        tomllib.loads(combined)
-    except tomllib.TOMLDecodeError as error:
+        parse_toml(combined)
+    except ValueError as error:
         hint = "write `tool` as [tool.name] tables"
         raise ConfigError(f"a table cannot be added to it: {error}", where=str(path), hint=hint) from None
     return combined

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,27 @@ _MOST_BYTES = 4 * 1024**2  # of a file of Python
 _LONGEST = 300
 _MOST_FILES = 200  # of libraries, on each side
 _MOST_FOLDERS = 40  # whose commit is asked for: 10 ms each, and nobody reads the lines of more functions
+
+
+def plain_file(path: Path) -> bytes:
+    """The content of a file that a program names: anybody may have written the program.
+
+    Args:
+        path: any.
+
+    Raises:
+        OSError: there is no such file, or it is a device, a pipe, a folder, or larger than files of Python are.
+        ValueError: no file can have such a name.
+
+    Example:
+        >>> plain_file(Path("/dev/zero"))
+        Traceback (most recent call last):
+        OSError: no plain file of a bearable size
+    """
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode) or about.st_size > _MOST_BYTES:
+        raise OSError("no plain file of a bearable size")
+    return path.read_bytes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +96,7 @@ class SourceLines:
         try:
             revision = self._recorded(source, f"{name}/{target}" if target else name)
             return self._lines(revision, file) if revision else ()
-        except (StoreError, OSError):
+        except (StoreError, OSError, ValueError):  # the last one: zero bytes, halves of characters
             return ()
 
     def edited_files(self, name: str, target: str | None) -> Sequence[str]:
@@ -120,9 +142,8 @@ class SourceLines:
         if key not in self._files:
             if revision == WORK_TREE:
                 path = self.root / file
-                ok = path.resolve().is_relative_to(self.root.resolve()) and path.is_file()
-                ok = ok and path.stat().st_size <= _MOST_BYTES
-                text = path.read_text(encoding="utf-8", errors="replace") if ok else ""
+                ok = path.resolve().is_relative_to(self.root.resolve())
+                text = plain_file(path).decode("utf-8", "replace") if ok else ""
             else:
                 text = self._git(["show", "--end-of-options", f"{revision}:./{file}"])
             self._files[key] = text.splitlines() if len(text) <= _MOST_BYTES else ()
@@ -157,10 +178,9 @@ def library_lines(files: Iterable[str], packages: Sequence[str], folder: Path | 
             continue
         path, package = folder / inside, folder / inside.partition("/")[0]
         try:
-            ok = path.resolve().is_relative_to(package.resolve()) and path.is_file()
-            if ok and path.stat().st_size <= _MOST_BYTES:
-                found[file] = path.read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
+            if path.resolve().is_relative_to(package.resolve()):
+                found[file] = plain_file(path).decode("utf-8", "replace").splitlines()
+        except (OSError, ValueError):
             continue
     return found
 

@@ -94,9 +94,11 @@ class Freshness:
         return Path(os.path.normpath(root / name)).is_relative_to(top)
 
     def _now(self, name: str) -> str:
-        if "\0" in name:
+        try:
+            # A stranger's list can name one file often.
+            path = os.path.realpath(Path(os.path.realpath(self.config.root), name))
+        except ValueError:  # zero bytes, halves of characters
             return ""  # no file has such a name
-        path = os.path.realpath(Path(os.path.realpath(self.config.root), name))  # a stranger's list can name one often
         if path not in self._digests:
             self._digests[path] = file_digest(Path(path))
         return self._digests[path]

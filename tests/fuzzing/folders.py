@@ -14,11 +14,12 @@ from hlodiff.config import Config
 from hlodiff.differ.growth import CLASSES, QUANTITIES, Fit, Growth, Series
 from hlodiff.differ.limits import DEFAULTS
 from hlodiff.errors import HlodiffError
-from hlodiff.snapshots import FolderTree, Key
+from hlodiff.snapshots import CaptureOrigin, FolderTree, Key
 from hlodiff.snapshots.growth_file import read_growth
 from hlodiff.snapshots.read import read_snapshot
 from hlodiff.snapshots.yaml_format import load
 from hlodiff.workflows import pending
+from hlodiff.workflows.staleness import Freshness
 from tests import pass_dumps
 
 SNAPSHOTS = Path(__file__).resolve().parents[2] / "snapshots"
@@ -70,7 +71,6 @@ def _damaged(files: Files, data: bytes) -> Files:
 @cache
 def pending_files() -> Files:
     """A pending folder as `check` leaves it: a program, traces and growth."""
-    from hlodiff.snapshots.origin import CaptureOrigin
     from hlodiff.snapshots.pending import keep_pending, keep_record
 
     origin = CaptureOrigin({"model.py": "5f0c"}, {"x64": "00ff"}, {"jax": "0.10.2"})
@@ -92,11 +92,18 @@ def read_pending(data: bytes) -> None:
         for key, program in programs.items():
             base = pending.base_of(config, key)
             pending.standing(program, base)
+            _how_old(config, key, program.pending.origin)
             pending.kind_of_program(config, program, base)
         records, _ = pending.load_records(root, [key for key in keys if pending.is_record(key)])
         for key, record in records.items():
             pending.standing_record(record, pending.base_record(config, key))
+            _how_old(config, key, record.origin)
             pending.kind_of(config, record)
+
+
+def _how_old(config: Config, key: Key, origin: CaptureOrigin | None) -> None:
+    for foreign in (False, True):
+        Freshness(config, foreign=foreign).refusal(key, origin)
 
 
 # --- growth.yaml

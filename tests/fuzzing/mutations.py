@@ -6,24 +6,34 @@ import re
 from collections.abc import Callable, Sequence
 from random import Random
 
+from tests.fuzzing.structured import with_other_values
+
 _WORD = re.compile(rb"[\w.%]+|[^\w\s]")
 _NUMBER = re.compile(rb"-?\d+")
-_NUMBERS = [b"0", b"1", b"-1", b"2147483648", b"9223372036854775807", b"99999999999999999999", b"9" * 5000, b"1e400"]
+_NUMBERS = [b"0", b"1", b"-1", b"2147483648", b"9223372036854775807", b"99999999999999999999", b"9" * 5000, b"1e400",
+            b"-0", b"007", b"1.5", b"nan", b"inf", b"-inf", "\u0663".encode(), "\u00b2".encode(), b"1_0"]  # fmt: skip
 _MARKS = [*(bytes([n]) for n in b'{}()[]<>,=%"#:;*/\\\'-?@!&|$ \n\t\r\0'), b"\xff", b"/*", b"*/", b"//", b"->", b"<=",
-          b'\\"', b"{{", b"}}", b"ROOT ", b"ENTRY ", b", metadata={", b"...", b"\xe2\x80\xa8", b"\xc2\x85"]  # fmt: skip
+          b'\\"', b"{{", b"}}", b"ROOT ", b"ENTRY ", b", metadata={", b"...", b"\xe2\x80\xa8", b"\xc2\x85",
+          b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\r\n", b"\\ud800", b"\\u0000", b"\xe2\x80\xae", b"\x1b[31m"]  # fmt: skip
 _LARGEST = 400_000
+_STRUCTURED = 0.7
 
 Mutation = Callable[[bytes, Random, Sequence[bytes]], bytes]
 
 
-def mutated(seeds: Sequence[bytes], random: Random) -> bytes:
+def mutated(seeds: Sequence[bytes], random: Random, structured: bool = False) -> bytes:
     """One of the seeds with one to eight changes.
 
     Args:
         seeds: good inputs of one kind.
         random: everything that is chosen is chosen by it.
+        structured: whether the seeds are JSON, YAML or TOML, of which most inputs get other values instead.
     """
     data = random.choice(seeds)
+    if structured and random.random() < _STRUCTURED:
+        changed = with_other_values(data, random)
+        if changed is not None:
+            return changed[:_LARGEST]
     for _ in range(random.choice([1, 1, 1, 2, 3, 8])):
         data = random.choice(_MUTATIONS)(data, random, seeds)[:_LARGEST]
     return data
@@ -125,6 +135,26 @@ def _nest(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
     return data[:at] + open_ * deep + data[at:end] + close * deep + data[end:]
 
 
+_LONG = 20_000
+_NAME = re.compile(rb"[A-Za-z_][\w.]*")
+
+
+def _rename(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
+    """One name everywhere another one: one that is there already, a long one, one of other letters."""
+    one, other = _NAME.search(data, _place(data, random)), _NAME.search(data, _place(data, random))
+    if one is None or other is None:
+        return data
+    name = random.choice([other[0], other[0], other[0], b"n" * _LONG, "\u00e9\u0663".encode(), b"ROOT", b"f32", b"1"])
+    whole = re.compile(rb"(?<![\w.])" + re.escape(one[0]) + rb"(?![\w.])")
+    times = len(whole.findall(data))
+    return whole.sub(lambda _: name[: _LARGEST // max(times, 1)] or b"n", data)
+
+
+def _line_ends(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
+    """Other line ends, or a mark of byte order: as editors and Windows write files."""
+    return random.choice([data.replace(b"\n", b"\r\n"), data.replace(b"\n", b"\r"), b"\xef\xbb\xbf" + data])
+
+
 _VALUE = re.compile(rb'(?<=":)\s*(?:-?\d[\d.e]*|"[^"\\]*"|true|false|null|\[[^\[\]]*\]|\{[^{}]*\})')
 _VALUES = [b"null", b"1e400", b"-1", b"1.5", b'"x"', b'""', b"[]", b"{}", b"[[]]", b"[null]", b'{"a":1}', b"true",
            b"NaN", b"9" * 30, b"[1,2]", b'["a"]', b'{"lists":1}', b'{"lists":[{"indices":["a",1e400]}]}']  # fmt: skip
@@ -139,4 +169,5 @@ def _other_type(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
 _MUTATIONS: list[Mutation] = [
     _drop_line, _repeat_line, _swap_lines, _foreign_line, _swap_words, _drop_word, _repeat_word, _foreign_word,
     _other_number, _insert_mark, _flip_byte, _cut, _repeat_part, _nest, _other_type,
+    _rename, _line_ends,
 ]  # fmt: skip

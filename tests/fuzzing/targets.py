@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +18,7 @@ from pathlib import Path
 
 from hlodiff.errors import HlodiffError
 from hlodiff.hlo import Module, read_bytes, read_text
-from tests.fuzzing import folders
+from tests.fuzzing import commands, folders, pairs
 from tests.fuzzing.xla import opcodes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,11 +37,13 @@ class Target:
         seeds: good inputs.
         run: what is done with an input.
         suffix: of the files in the corpus.
+        structured: whether the inputs are JSON, YAML or TOML, whose values are replaced too.
     """
 
     seeds: Callable[[], Sequence[bytes]]
     run: Callable[[bytes], None]
     suffix: str
+    structured: bool = False
 
 
 def _files(pattern: str, least: int = 1) -> list[bytes]:
@@ -219,10 +224,182 @@ def _config(data: bytes) -> None:
 
 
 _SMALL_CONFIG = b'[tool.hlodiff]\ntargets = ["cpu"]\n[tool.hlodiff.limits]\nmoves = 3\n'
+_EVERY_KEY = b"""[tool.hlodiff]
+path = ["."]
+jobs = 2
+timeout = 1.5
+memory = "8 GiB"
+xla_flags = ["--xla_a=1"]
+libtpu_init_args = "--xla_b=2"
+env = { A = "1", B = "2" }
+x64 = true
+matmul_precision = "highest"
+max_file_bytes = 10
+large_constants = "ignore"
+"""
 
 
+@cache
 def _configs() -> Sequence[bytes]:
-    return [(ROOT / "pyproject.toml").read_bytes(), _SMALL_CONFIG]
+    whole = commands.project_files()["pyproject.toml"]
+    every = whole.replace(b"[tool.hlodiff]\n", _EVERY_KEY, 1)
+    return [(ROOT / "pyproject.toml").read_bytes(), _SMALL_CONFIG, whole, every, every]
+
+
+@cache
+def _without_table() -> Sequence[bytes]:
+    """Projects that have no table of ours yet."""
+    packaged = (ROOT / "pyproject.toml").read_bytes().partition(b"[tool.hlodiff]")[0]
+    return [packaged, packaged.partition(b"[tool.")[0], b"[tool]\nblack = { line-length = 3 }\n"]
+
+
+def _set_up(data: bytes) -> None:
+    """What `init` does with a pyproject.toml and with a .gitattributes."""
+    from hlodiff.integrations.git.setup import with_block, with_row, without_block, without_row
+    from hlodiff.workflows.set_up import set_up_project
+
+    text = data.decode(errors="surrogateescape")
+    for changed in (with_block(text, "snapshots"), with_row(text, "a b"), without_block(text), without_row(text, "a")):
+        changed.encode(errors="surrogateescape")
+    with _folder() as root:
+        (root / "pyproject.toml").write_bytes(data)
+        (root / ".gitattributes").write_bytes(data)
+        set_up_project(root)
+
+
+def _artifact(data: bytes) -> None:
+    from hlodiff.integrations.code_hosts.artifact import read_artifact
+
+    read_artifact(data, "artifact.zip")
+
+
+def _artifacts() -> Sequence[bytes]:
+    found = []
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", method) as packed:
+            packed.writestr("hlodiff.json", _results()[0][:2000])
+            packed.writestr("pull-request", "17\n")
+        found.append(stream.getvalue())
+    return found
+
+
+def _facts(data: bytes) -> None:
+    """What the git drivers do with a YAML file: show what changed in it, and mark it as stale."""
+    from hlodiff.integrations.git.diff_driver import NamedFile, format_facts
+    from hlodiff.snapshots import marked_stale
+
+    good = min(_yaml_files(), key=len)
+    for name in ("summary.yaml", "traces.yaml", "growth.yaml"):
+        named = NamedFile(f"snapshots/f/cpu/{name}", "f", "cpu", True)
+        old, new = ((good, data), (data, good), (None, data))[zlib.crc32(data) % 3]
+        with contextlib.suppress(HlodiffError, ValueError, UnicodeDecodeError):
+            list(format_facts(named, old, new))
+    marked_stale(marked_stale(data))
+
+
+@cache
+def _yaml_files() -> Sequence[bytes]:
+    return [file for pattern in ("summary", "traces", "growth") for file in _files(f"**/{pattern}.yaml")[:12]]
+
+
+def _textconv(data: bytes) -> None:
+    from hlodiff.integrations.git.diff_driver import textconv
+
+    with _folder() as root:
+        (root / "compiled.hlo").write_bytes(data)
+        textconv(root / "compiled.hlo").encode("utf-8", "backslashreplace")
+
+
+def _history(data: bytes) -> None:
+    """What `log` reads of one version of a recorded file."""
+    from hlodiff.integrations.history.recorded_numbers import reading_of
+    from hlodiff.snapshots import Key
+
+    for stage in ("compiled", "stablehlo"):
+        reading_of(data, "program", Key("f", "", "cpu"), stage)
+    reading_of(data, "scenario", Key("f", "", "traces"), "compiled")
+
+
+def _shown_summary(data: bytes) -> None:
+    """What `show` prints of a summary, of which nothing has to have the right type."""
+    from hlodiff.inspect.summary import summary_text
+    from hlodiff.report.lines import json_text, printable
+    from hlodiff.snapshots.yaml_format import SUMMARY_VERSION, load
+
+    table = load(data.decode(errors="replace"), "summary.yaml", SUMMARY_VERSION)
+    "".join(map(printable, summary_text(table))).encode("utf-8", "backslashreplace")
+    json_text({"programs": [table]})
+
+
+def _source(data: bytes) -> None:
+    """A source.json, put on the program that it is of and on another one."""
+    import json
+
+    from hlodiff.snapshots.provenance import attach_source
+
+    try:
+        table = json.loads(data)
+    except (ValueError, RecursionError):
+        return  # counts as absent where a snapshot is read
+    for stage in ("compiled", "stablehlo"):
+        source = table.get(stage) if isinstance(table, dict) else table
+        if source is None or isinstance(source, dict):
+            module = attach_source(_attention(), source)
+            for computation in module.computations:
+                for it in computation.instructions:
+                    module.stack(it.frame)
+
+
+@cache
+def _attention() -> Module:
+    return read_text((ROOT / "snapshots/attention/cpu/compiled.hlo").read_text(encoding="utf-8"))
+
+
+_KEY = "0" * 64
+_LOWERED = "module @jit_f {\n}\n"
+
+
+@cache
+def _entries() -> Sequence[bytes]:
+    """Entries of the compile cache, not yet packed."""
+    import json
+
+    from hlodiff.capture import facts
+    from hlodiff.capture.compile_cache import FORMAT
+
+    text = commands.project_files()["old.hlo"].decode().replace("HloModule m", "HloModule jit_f", 1)
+    figures = {"memory": dict.fromkeys(facts.MEMORY_FIGURES, 1), "cost": dict.fromkeys(facts.COST_FIGURES, 1.5)}
+    return [json.dumps({"format": FORMAT, "key": _KEY, **figures, "compiled": text}).encode()]
+
+
+def _cache_entry(data: bytes) -> None:
+    from hlodiff.capture.compile_cache import read_entry
+
+    with _folder() as root:
+        for content in (zlib.compress(data), data):
+            (root / "entry").write_bytes(content)
+            read_entry(root / "entry", _KEY, _LOWERED, ())
+
+
+@cache
+def _kernels() -> Sequence[bytes]:
+    """MLIR bytecode, as custom calls hold it."""
+    from hlodiff.hlo import mlir
+
+    found = []
+    for text in sorted(_stablehlo(), key=len)[:4]:
+        stream = io.BytesIO()
+        with mlir.context():
+            mlir.parse_mlir(text.decode()).operation.write_bytecode(stream)
+        found.append(stream.getvalue())
+    return found
+
+
+def _kernel(data: bytes) -> None:
+    from hlodiff.normalizer.backend_config import kernel_digest
+
+    kernel_digest(data)
 
 
 _VALUES = [
@@ -273,18 +450,32 @@ TARGETS: dict[str, Target] = {
     "proto": Target(_protos, _read_proto, ".pb"),
     "packed": Target(lambda: [gzip.compress(seed, 1, mtime=0) for seed in _compiled()[:8]], _read_packed, ".gz"),
     "diff": Target(_compiled, _diff, ".hlo"),
+    "diff-lazy": Target(pairs.compiled_pairs, pairs.diff_lazily, ".hlo"),
+    "diff-both-ways": Target(pairs.compiled_pairs, pairs.diff_both_ways, ".hlo"),
+    "diff-mlir": Target(pairs.lowered_pairs, pairs.diff_lowered, ".mlir"),
+    "inspect": Target(pairs.compiled_pairs, pairs.inspect, ".hlo"),
     "normalize": Target(_both, _normalize, ".hlo"),
     "normalize-xla": Target(_both, _normalize_as_xla, ".hlo"),
     "normalize-mlir": Target(_stablehlo, _normalize_mlir, ".mlir"),
-    "summary": Target(lambda: _files("**/summary.yaml"), _summary, ".yaml"),
-    "snapshot": Target(_parts_of_snapshots, _snapshot, ".bin"),
-    "traces": Target(lambda: _files("**/traces.yaml"), _traces, ".yaml"),
-    "growth": Target(folders.growth_files, folders.read_damaged_growth, ".yaml"),
-    "pending": Target(folders.seeds_of(folders.pending_files), folders.read_pending, ".bin"),
-    "recording": Target(folders.seeds_of(folders.recording_files), folders.read_recording, ".bin"),
+    "summary": Target(lambda: _files("**/summary.yaml"), _summary, ".yaml", structured=True),
+    "shown-summary": Target(lambda: _files("**/summary.yaml"), _shown_summary, ".yaml", structured=True),
+    "snapshot": Target(_parts_of_snapshots, _snapshot, ".bin", structured=True),
+    "source": Target(lambda: _files("**/source.json"), _source, ".json", structured=True),
+    "traces": Target(lambda: _files("**/traces.yaml"), _traces, ".yaml", structured=True),
+    "growth": Target(folders.growth_files, folders.read_damaged_growth, ".yaml", structured=True),
+    "history": Target(_yaml_files, _history, ".yaml", structured=True),
+    "git-facts": Target(_yaml_files, _facts, ".yaml", structured=True),
+    "textconv": Target(pairs.compiled_pairs, _textconv, ".hlo"),
+    "pending": Target(folders.seeds_of(folders.pending_files), folders.read_pending, ".bin", structured=True),
+    "recording": Target(folders.seeds_of(folders.recording_files), folders.read_recording, ".bin", structured=True),
     "pass-dump": Target(folders.seeds_of(folders.dump_files), folders.read_dump, ".bin"),
-    "result": Target(_results, _result, ".json"),
-    "config": Target(_configs, _config, ".toml"),
+    "command": Target(commands.seeds, commands.run_command, ".bin", structured=True),
+    "result": Target(_results, _result, ".json", structured=True),
+    "artifact": Target(_artifacts, _artifact, ".zip"),
+    "cache-entry": Target(_entries, _cache_entry, ".json", structured=True),
+    "kernel": Target(_kernels, _kernel, ".bin"),
+    "config": Target(_configs, _config, ".toml", structured=True),
+    "init": Target(_without_table, _set_up, ".toml", structured=True),
     "value": Target(lambda: _VALUES, _value, ".txt"),
 }
 

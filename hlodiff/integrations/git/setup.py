@@ -254,13 +254,12 @@ def without_block(text: str) -> str:
         >>> without_block(with_block("*.png binary", "snapshots"))
         '*.png binary'
     """
-    found = _BLOCK.search(text)
-    if not found:
-        return text
-    before, after = text[: found.start()], text[found.end() :]
-    if not found.group().endswith("\n"):
-        before = before.removesuffix("\n").removesuffix("\r")
-    return without_block(before + after)
+    while found := _BLOCK.search(text):  # a merge may have left several
+        before, after = text[: found.start()], text[found.end() :]
+        if not found.group().endswith("\n"):
+            before = before.removesuffix("\n").removesuffix("\r")
+        text = before + after
+    return text
 
 
 def block_of(text: str) -> tuple[str, ...] | None:
