@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from hlodiff.cli import run
+from hlodiff.differ.computation_matches import at
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.passes import dumps as dumps_module
 from hlodiff.differ.passes.dumps import dumps_of
-from hlodiff.differ.passes.steps import PassStep, at, followed, pass_steps, same_program
+from hlodiff.differ.passes.steps import PassStep, followed, pass_steps, same_program
 from hlodiff.errors import ReadError
 from hlodiff.hlo.parser import read_hlo
 from hlodiff.inspect.passes_report import PassesView, passes_markdown, passes_text

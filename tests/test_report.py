@@ -23,7 +23,7 @@ from hlodiff.report import (
     to_terminal,
     toolchain_changes,
 )
-from hlodiff.report.edits import format_change, format_edit, format_shape, listed_fields
+from hlodiff.report.edits import format_edit, format_field_change, format_shape, listed_fields
 from hlodiff.report.lines import clip, printable
 from hlodiff.report.wording import format_change as by_how_much
 
@@ -178,7 +178,7 @@ def test_colour_changes_nothing_but_colour() -> None:
     ],
 )
 def test_fields_in_words(change: FieldChange, words: str) -> None:
-    assert format_change(change) == words
+    assert format_field_change(change) == words
 
 
 def test_files_of_any_folder_are_no_functions() -> None:

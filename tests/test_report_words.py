@@ -12,7 +12,7 @@ from hlodiff.differ.placement import format_partition
 from hlodiff.hlo import Frame, Module, read_hlo
 from hlodiff.hlo.metadata import is_library, portable_file, shown_file
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
-from hlodiff.report.edits import format_added, format_change, listed_changes, named
+from hlodiff.report.edits import format_added, format_field_change, listed_changes, named
 from hlodiff.report.headline import headline
 from hlodiff.report.verdict import judged
 from hlodiff.report.view import Number
@@ -189,7 +189,7 @@ def test_instructions_in_words(opcode: str, text: str, words: str) -> None:
     ],
 )  # fmt: skip
 def test_lists_of_mlir_are_written_as_lists(field: str, old: str, new: str, words: str) -> None:
-    assert format_change(FieldChange(field, old, new)) == words
+    assert format_field_change(FieldChange(field, old, new)) == words
 
 
 def test_no_site_has_no_name() -> None:
@@ -318,7 +318,7 @@ def test_less_aliased_because_less_is_returned_is_not_worse() -> None:
 def test_equal_words_say_what_differs() -> None:
     """Axes of a mesh of other sizes, and a number that is the same in another type."""
     sharding = [f'#sdy.sharding<@{mesh}, [{{"data"}}, {{}}]>' for mesh in ("mesh_data2", "mesh_data4")]
-    words = format_change(FieldChange("sharding", *sharding))
+    words = format_field_change(FieldChange("sharding", *sharding))
     assert words == "sharding: P('data', None) of mesh_data2 -> P('data', None) of mesh_data4"
     changes = (FieldChange("element_type", "f32", "bf16"), FieldChange("literal", "dense<0xFF800000>", "dense<0xFF80>"))
     edit = Edit("changed", ("element_type", "literal"), changes=changes)

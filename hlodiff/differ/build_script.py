@@ -275,7 +275,7 @@ def below(owner: Computation, mapping: Sequence[int], start: int) -> set[int]:
     return {place for place in reached if mapping[place] >= 0 and place != start}
 
 
-def through(old: Sequence[int], new: Sequence[int], mapping: Sequence[int]) -> Aligned:
+def bound_operands(old: Sequence[int], new: Sequence[int], mapping: Sequence[int]) -> Aligned:
     """Operands of a call by the parameters they are bound to.
 
     Args:
@@ -569,7 +569,7 @@ class _ScriptBuilder:
                     continue
                 olds, news = inner.old.parameters(), inner.new.parameters()
                 if len(olds) == len(before.operands) and len(news) == len(after.operands):
-                    return through(olds, news, inner.mapping)
+                    return bound_operands(olds, news, inner.mapping)
         return None
 
     def _wire(

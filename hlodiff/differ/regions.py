@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hlodiff.differ.arguments import argument_changes, path_of
-from hlodiff.differ.computation_matches import Place, ProgramMatch, paired_places
+from hlodiff.differ.computation_matches import Place, ProgramMatch, at, paired_places
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.result import Edit, ModuleDiff
@@ -123,16 +123,16 @@ class _Regions:
         if edit.kind != "changed":
             return True
         sides = zip(self.modules, (edit.old, edit.new), strict=True)
-        return not all(_at(module, place).opcode in _HANDING_ON for module, place in sides if place)
+        return not all(at(module, place).opcode in _HANDING_ON for module, place in sides if place)
 
     def _touched(self, side: int, place: Place) -> Iterator[int]:
         """Edits of the operands, and of the other users of constants and broadcasts that only edits use."""
-        for operand in _at(self.modules[side], place).operands:
+        for operand in at(self.modules[side], place).operands:
             other = self.at[side].get((place[0], operand))
             if other is not None:
                 if self._joins[other]:
                     yield other
-            elif _at(self.modules[side], (place[0], operand)).opcode in _FEEDERS:
+            elif at(self.modules[side], (place[0], operand)).opcode in _FEEDERS:
                 users = [self.at[side].get(user) for user in self.users(side, (place[0], operand))]
                 if len(users) <= 8 and None not in users:
                     yield from (user for user in users if user is not None and self._joins[user])
@@ -147,7 +147,7 @@ class _Regions:
         for user in (user for user in users if user is not None):
             known = self._added_operands.get(user)
             if known is None:
-                indices = [self.at[1].get((user[0], operand)) for operand in _at(self.modules[1], user).operands]
+                indices = [self.at[1].get((user[0], operand)) for operand in at(self.modules[1], user).operands]
                 added = [n for n in indices if n is not None and self.edits[n].kind == "added"]
                 self._added_operands[user] = added
                 yield from added
@@ -188,7 +188,7 @@ class _Regions:
 
     def _is_weak(self, edit: RawEdit, alone: bool) -> bool:
         assert edit.old and edit.new
-        one, other = _at(self.modules[0], edit.old), _at(self.modules[1], edit.new)
+        one, other = at(self.modules[0], edit.old), at(self.modules[1], edit.new)
         fields = {change.field for change in edit.changes}
         if self._are_other_arguments(edit.old, edit.new) or self._are_other_values(edit, one, other, fields):
             return True
@@ -234,12 +234,12 @@ class _Regions:
             return False
         changes = self.arguments
         return (
-            path_of(_at(self.modules[0], old)) in changes.removed or path_of(_at(self.modules[1], new)) in changes.added
+            path_of(at(self.modules[0], old)) in changes.removed or path_of(at(self.modules[1], new)) in changes.added
         )
 
     def _shares_operand(self, old: Place, new: Place) -> bool:
-        operands = _at(self.modules[1], new).operands
-        for operand in _at(self.modules[0], old).operands:
+        operands = at(self.modules[1], new).operands
+        for operand in at(self.modules[0], old).operands:
             matched = self.mapping[0].get((old[0], operand))
             if matched is not None and matched[1] in operands and not self._marked((old[0], operand)):
                 return True
@@ -252,7 +252,7 @@ class _Regions:
             matched = self.mapping[0].get(user)
             if matched not in theirs or self._marked(user):
                 continue
-            it = _at(self.modules[0], user)
+            it = at(self.modules[0], user)
             if it.opcode not in _FEEDERS or self._shares_user(user, matched):
                 return True
         is_root = [module.computations[p[0]].root == p[1] for module, p in zip(self.modules, (old, new), strict=True)]
@@ -269,17 +269,13 @@ class _Regions:
             for side, kind in ((0, "removed"), (1, "added")):
                 place = (edit.old, edit.new)[side]
                 if place is not None and (edit.is_weak or edit.kind == kind):
-                    counts[kind] += _at(self.modules[side], place).opcode not in CARRIERS
+                    counts[kind] += at(self.modules[side], place).opcode not in CARRIERS
             if edit.kind == "changed" and not edit.is_weak:
                 counts["changed"] += 1
         removed, added = counts["removed"], counts["added"]
         if min(removed, added) == 1 and max(removed, added) > MOST_OF_A_LINE:
             return False
         return bool(removed and added) and self._is_rebuilt(region) and removed + added > 2 * counts["changed"]
-
-
-def _at(module: Module, place: Place) -> Instruction:
-    return module.computations[place[0]].instructions[place[1]]
 
 
 def _are_alike(one: Instruction, other: Instruction) -> bool:

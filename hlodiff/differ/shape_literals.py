@@ -141,7 +141,10 @@ def _reduced_by(body: Computation, it: Instruction) -> int:
 
 def _of_arguments(modules: tuple[Module, Module]) -> Iterator[Pair]:
     """The products of sizes that differ, old and new, of arguments that have another shape."""
-    arguments = [[entry.instructions[n].shape for n in entry.parameters()] for entry in _entries(modules)]
+    if not all(module.computations for module in modules):
+        return
+    entries = (module.entry_computation for module in modules)
+    arguments = [[entry.instructions[n].shape for n in entry.parameters()] for entry in entries]
     if len(arguments[0]) != len(arguments[1]):
         return
     pairs = {(one.dimensions, other.dimensions) for one, other in zip(*arguments, strict=True)}
@@ -152,7 +155,3 @@ def _of_arguments(modules: tuple[Module, Module]) -> Iterator[Pair]:
             sizes = [math.prod(n for n, taken in zip(shape, chosen, strict=True) if taken) for shape in (one, other)]
             if sizes[0] != sizes[1]:
                 yield sizes[0], sizes[1]
-
-
-def _entries(modules: tuple[Module, Module]) -> Iterator[Computation]:
-    return (module.entry_computation for module in modules)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hlodiff.differ.computation_matches import Place
+from hlodiff.differ.computation_matches import Place, at
 from hlodiff.differ.edits import text_of
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.passes.origin import InstructionOrigin, PassHistory, origin_of
-from hlodiff.differ.passes.steps import at, followed
+from hlodiff.differ.passes.steps import followed
 from hlodiff.errors import expected_error
 from hlodiff.hlo import read_text
 from hlodiff.hlo.model import Frame, Instruction, Module

@@ -9,7 +9,7 @@ from typing import Any
 from hlodiff.differ.passes.origin import InstructionOrigin, PassTouch, pass_words
 from hlodiff.differ.result import Site
 from hlodiff.hlo.model import Frame
-from hlodiff.report.edits import format_change
+from hlodiff.report.edits import format_field_change
 from hlodiff.report.lines import Line, clip, code, escape_markdown, json_text, lay_out
 from hlodiff.report.wording import place, shown_stack
 
@@ -66,7 +66,7 @@ def touch_words(touch: PassTouch) -> str:
         return f"adds it as {touch.opcode} %{touch.name}"
     if touch.kind == "copied":
         return f"writes one more like %{touch.was}"
-    words = [clip(format_change(change), _LONGEST) for change in touch.changes if change.field not in _UNTOLD]
+    words = [clip(format_field_change(change), _LONGEST) for change in touch.changes if change.field not in _UNTOLD]
     moved = next((change for change in touch.changes if change.field == "computation"), None)
     if touch.kind == "moved":
         words.insert(0, f"moved from %{moved.old} to %{moved.new}" if moved else "moved to another computation")

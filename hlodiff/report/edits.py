@@ -298,7 +298,7 @@ _FORMATS: dict[str, Callable[[str], str]] = {
 }
 
 
-def format_change(change: FieldChange, edit: Edit | None = None) -> str:
+def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     """One changed field: `memory space: device -> host`, `argument 0 is no longer donated`.
 
     Args:
@@ -309,7 +309,7 @@ def format_change(change: FieldChange, edit: Edit | None = None) -> str:
         words without markup.
 
     Example:
-        >>> format_change(FieldChange("sharding", "{replicated}", "{devices=[2,1]<=[2]}"))
+        >>> format_field_change(FieldChange("sharding", "{replicated}", "{devices=[2,1]<=[2]}"))
         'sharding: replicated -> split over 2 devices on dimension 0'
     """
     old, new = change.old or "none", change.new or "none"
@@ -385,7 +385,7 @@ def format_edit(edit: Edit) -> str:
     """
     site = edit.new or edit.old
     if edit.kind in ("added", "removed"):
-        return format_added(site, _path_of(edit)) if site else "; ".join(map(format_change, edit.changes))
+        return format_added(site, _path_of(edit)) if site else "; ".join(map(format_field_change, edit.changes))
     words = [_format_listed(change, edit) for change in listed_changes(edit)]
     if edit.fields == ("alias",):
         return "; ".join(words)
@@ -404,7 +404,7 @@ def _format_listed(change: FieldChange, edit: Edit) -> str:
     """A changed field; names of operands are left out if the edit has several places."""
     if change.field in ("operands", "attribute:root") and edit.count > 1 and change.literals is None:
         return change.field.removeprefix("attribute:")
-    return format_change(change, edit)
+    return format_field_change(change, edit)
 
 
 def listed_changes(edit: Edit) -> list[FieldChange]:
@@ -498,7 +498,7 @@ def placement_lines(edits: tuple[Edit, ...]) -> list[str]:
     for edit in edits:
         for change in edit.changes:
             if change.field in PLACEMENT_FIELDS:
-                words = format_change(change, edit)
+                words = format_field_change(change, edit)
                 counts[words] = counts.get(words, 0) + edit.count
                 if change.field == "alias":
                     single[words] = None

@@ -20,8 +20,8 @@ from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
 from hlodiff.report.edits import (
     callee_of,
     format_attributes,
-    format_change,
     format_edit,
+    format_field_change,
     format_shape,
     jitted_in,
     listed_changes,
@@ -379,7 +379,8 @@ def _together(edits: Sequence[Edit]) -> str:
     words = []
     for change in listed_changes(first):
         same = change.literals is not None or all(any(c == change for c in edit.changes) for edit in edits)
-        words.append(format_change(change, first) if same else format_change(change, first).partition(":")[0])
+        shown_change = format_field_change(change, first)
+        words.append(shown_change if same else shown_change.partition(":")[0])
     return f"{head}: {'; '.join(words)}" if words else head
 
 

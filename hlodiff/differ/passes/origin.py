@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from hlodiff.differ.computation_matches import Place
+from hlodiff.differ.computation_matches import Place, at
 from hlodiff.differ.edits import text_of
 from hlodiff.differ.fields import reported_changes
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.moves import InlinedView, inlined_view
 from hlodiff.differ.passes.dumps import Dump, Stage
-from hlodiff.differ.passes.steps import PassStep, at, first_module, pass_steps
+from hlodiff.differ.passes.steps import PassStep, first_module, pass_steps
 from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import FieldChange, Site
 from hlodiff.hlo.collectives import FAMILIES

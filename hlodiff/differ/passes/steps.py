@@ -17,7 +17,7 @@ from hlodiff.differ.pipeline import diff_with_matches
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.errors import ReadError
 from hlodiff.hlo.files import read_bytes
-from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.model import Module
 
 # The largest dump that was tried had 80 texts of 3,700 instructions, 50 MB; what is larger is refused, not read.
 MOST_BYTES = 4 * 1024**3
@@ -217,8 +217,3 @@ class _PlacesAsRead:
         if computation not in self._names:
             self._names[computation] = {it.name: n for n, it in enumerate(instructions)}
         return computation, self._names[computation].get(name, position)
-
-
-def at(module: Module, place: Place) -> Instruction:
-    """The instruction at a place."""
-    return module.computations[place[0]].instructions[place[1]]

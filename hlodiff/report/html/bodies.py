@@ -18,7 +18,7 @@ from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.metadata import is_library, own_frame, portable_file
 from hlodiff.hlo.model import Frame
 from hlodiff.report.addresses import edit_address
-from hlodiff.report.edits import format_change, format_edit, listed_changes
+from hlodiff.report.edits import format_edit, format_field_change, listed_changes
 from hlodiff.report.grouping import EditGroup, edit_groups_of, format_follows
 from hlodiff.report.html.drawing import drawings_of
 from hlodiff.report.html.limits import PageLimits
@@ -201,7 +201,7 @@ def _fields(edit: Edit) -> list[list[str]]:
     rows = []
     for change in edit.changes:
         if change.field in ("opcode", "computation") or change in listed_changes(edit):
-            words = format_change(change, edit)
+            words = format_field_change(change, edit)
             name, colon, values = words.partition(": ")
             old, arrow, new = values.partition(" -> ")
             rows.append([name, old, new] if colon and arrow else [words, "", ""])
