@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hlodiff.differ.arguments import argument_changes, path_of
+from hlodiff.differ.arguments import ArgumentChanges, argument_changes, path_of
 from hlodiff.differ.computation_matches import Place, ProgramMatch, at, paired_places
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.metrics import BOOKKEEPING
@@ -79,10 +80,13 @@ class _Regions:
             for side, place in enumerate((edit.old, edit.new)):
                 if place is not None:
                     self.at[side].setdefault(place, index)
-        self.arguments = argument_changes(*modules)
         self._users: dict[tuple[int, int], tuple[tuple[int, ...], ...]] = {}
         self._added_operands: dict[Place, list[int]] = {}
         self._joins = [self._is_joining(edit) for edit in edits]
+
+    @cached_property
+    def _arguments(self) -> ArgumentChanges:
+        return argument_changes(*self.modules)
 
     def mark(self) -> None:
         import networkx as nx
@@ -230,12 +234,11 @@ class _Regions:
 
     def _are_other_arguments(self, old: Place, new: Place) -> bool:
         """Whether both are arguments of the program, of which one was removed and the other added."""
-        if (old[0], new[0]) != (self.modules[0].entry, self.modules[1].entry):
+        one, other = at(self.modules[0], old), at(self.modules[1], new)
+        of_program = (old[0], new[0]) == (self.modules[0].entry, self.modules[1].entry)
+        if not of_program or "parameter" not in (one.opcode, other.opcode):
             return False
-        changes = self.arguments
-        return (
-            path_of(at(self.modules[0], old)) in changes.removed or path_of(at(self.modules[1], new)) in changes.added
-        )
+        return path_of(one) in self._arguments.removed or path_of(other) in self._arguments.added
 
     def _shares_operand(self, old: Place, new: Place) -> bool:
         operands = at(self.modules[1], new).operands
