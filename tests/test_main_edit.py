@@ -71,6 +71,41 @@ def test_the_only_kind_of_operation(groups: list[EditGroup], words: str) -> None
     assert main_edit("worse: +1 all-gather (8 B)", (), (), groups) == words
 
 
+def test_what_only_hands_a_value_on_is_not_the_change() -> None:
+    handed = one(
+        "changed", "bitcast", "bitcast", "bitcast %b.1 f32[4,2]: shape: f32[2,4] -> f32[4,2]", fields=("shape",)
+    )
+    turned = "transpose %t.1 f32[4,2]: dimensions: {1,0} -> {0,1}"
+    groups = [handed, one("changed", "transpose", "transpose", turned, fields=("dimensions",))]
+    assert main_edit("same cost", (), (), groups) == "transpose dimensions: {1,0} -> {0,1}"
+    assert main_edit("same cost", (), (), groups[:1]) == "bitcast shape: f32[2,4] -> f32[4,2]"
+
+
+def test_other_operands() -> None:
+    groups = [one("changed", "dot", "dot", "dot %d.1 f32[8]: operands", fields=("operands",))]
+    assert main_edit("same cost", (), (), groups) == "dot has other operands"
+
+
+@pytest.mark.parametrize(
+    ("added", "removed", "counts", "words"),
+    [
+        (3217, 19, {"iota": (38, 3039), "case": (3, 5)}, "3,217 operations added, 19 gone, mostly iota"),
+        (3, 4, {"add": (3, 2), "dot": (0, 3)}, "3 operations added, 4 gone"),
+        (0, 4, {"add": (4, 0)}, "4 operations gone, mostly add"),
+        (1, 1, {"add": (1, 0), "dot": (0, 1)}, ""),
+    ],
+)  # fmt: skip
+def test_many_changes(added: int, removed: int, counts: dict[str, tuple[int, int]], words: str) -> None:
+    groups = [one("added", "", "add"), one("added", "", "dot")]
+    assert main_edit("same cost", (), (), groups, {"added": added, "removed": removed}, counts) == words
+
+
+def test_a_long_sentence_loses_what_is_in_brackets() -> None:
+    words = "1 argument is sharded differently: x"
+    long = f"{words} (split over 2 devices on dimension 0, each part on 2 devices -> replicated)"
+    assert main_edit("same cost", (long,), (), ()) == words
+
+
 def test_what_a_verdict_says_is_not_said_again() -> None:
     assert main_edit("mixed: temp -20 %, but a buffer is written in another order", ("2 loops",), (), ()) == ""
     assert main_edit("same cost", ("4 results instead of 1",), (), [one("added", "", "tanh")]) == "tanh added"

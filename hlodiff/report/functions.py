@@ -138,7 +138,7 @@ def _function(
     caller = f", called from {where.caller.partition(' (')[0]}" if where and where.caller else ""
     known = [words for words in (_large_constants(own, report, sentence), _by_compiler(own, report)) if words]
     if verdicts and not known and not cause:
-        happened = _happened(sentence, own, sentences, stages)
+        happened = _happened(sentence, own, sentences, stages, report)
         has_place = ".py:" in happened
         joined = "; " if _OF_WHOLE.match(happened) else " at "
         at = happened if has_place else joined.join(filter(None, (happened, at)))
@@ -691,14 +691,22 @@ def _is_written(stages: Iterable[StageView]) -> bool:
     return any(_is_edited(line) and not line.is_elsewhere for stage in stages for line in stage.lines)
 
 
-def _happened(sentence: str, own: Sequence[ProgramText], sentences: _Sentences, stages: Sequence[StageView]) -> str:
+def _happened(
+    sentence: str,
+    own: Sequence[ProgramText],
+    sentences: _Sentences,
+    stages: Sequence[StageView],
+    report: Report,
+) -> str:
     """The one change that explains it: of what was written, or else of what the compiler made of the same."""
     changed = [text for text in own if text.edit_groups]
     first = next((text for text in changed if text.stage == "stablehlo"), next(iter(changed), None))
     if first is None:
         return ""
     lines = [line for stage in stages if stage.stage == first.stage for line in stage.lines]
-    return main_edit(sentence, sentences[first.programs], lines, first.edit_groups)
+    diff = report.programs[first.programs[0]].diff
+    amount = (diff.summary, diff.op_counts) if diff else ({}, {})
+    return main_edit(sentence, sentences[first.programs], lines, first.edit_groups, *amount)
 
 
 def _setting(own: Iterable[ProgramText], report: Report) -> str:

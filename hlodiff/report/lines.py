@@ -7,9 +7,11 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from hlodiff.report.token_marks import Span, changed_spans, value_spans
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -302,8 +304,59 @@ def _colored(lines: Iterable[Line], width: int) -> str:
 
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, color_system="standard", width=width, highlight=False)
-    for line in lines:
-        for text in _plain(line, width):
+    lines = list(lines)
+    for line, marks in zip(lines, _marks(lines), strict=True):
+        rows = _plain(line, width)
+        for text, spans in zip(rows, _in_rows(printable(line.text), marks, rows), strict=True):
             styled: Text = Text(text, style=line.style if line.style in _STYLES else "")
+            for start, end in spans:
+                styled.stylize(_MARKED, start, end)
             console.print(styled, soft_wrap=True)
     return out.getvalue()
+
+
+_MARKED = "bold underline"  # seen on every background, and beside every colour of a line
+
+
+def _marks(lines: Sequence[Line]) -> Iterator[Sequence[Span]]:
+    """What changed in each line: in a line of Python and the one in its place, and in the values of a change."""
+    for number, line in enumerate(lines):
+        before, after = (lines[n] if 0 <= n < len(lines) else None for n in (number - 1, number + 1))
+        text = printable(line.text)
+        if after and _is_pair(line, after):
+            yield [_shifted(changed_spans(text[2:], printable(after.text)[2:])[0])]
+        elif before and _is_pair(before, line):
+            yield [_shifted(changed_spans(printable(before.text)[2:], text[2:])[1])]
+        else:
+            yield list(value_spans(text)) if text.startswith(("changed ", "moved ")) else ()
+
+
+def _is_pair(old: Line, new: Line) -> bool:
+    signs = old.text.startswith("- ") and new.text.startswith("+ ")
+    return signs and (old.style, new.style, old.indent) == ("red", "green", new.indent)
+
+
+def _shifted(span: Span) -> Span:
+    return span[0] + 2, span[1] + 2
+
+
+def _in_rows(text: str, marks: Sequence[Span], rows: Sequence[str]) -> Iterator[list[Span]]:
+    """The same marks where the text has been laid out: spaces may have become an indentation or an end of a row."""
+    marked = [any(start <= n < end for start, end in marks) for n, sign in enumerate(text) if not sign.isspace()]
+    signs = [sign for sign in text if not sign.isspace()] if any(marked) else []
+    at = 0
+    for row in rows:
+        spans: list[Span] = []
+        for n, sign in enumerate(row):
+            if sign.isspace():
+                continue
+            if at >= len(signs) or sign != signs[at]:
+                signs = []  # the words at the end of the line, or what a cut has left out
+                break
+            if marked[at]:
+                if spans and not row[spans[-1][1] : n].strip() and at and marked[at - 1]:
+                    spans[-1] = spans[-1][0], n + 1
+                else:
+                    spans.append((n, n + 1))
+            at += 1
+        yield spans

@@ -2,7 +2,8 @@
 
 The first of these that there is: a name that somebody wrote in place of another (`gelu -> silu`), a sentence about the
 whole program, loops that came or went, a subgraph that another one replaced, the only kind of operation that is new or
-gone, and the only field that changed. Where several changes happened there are no such words: the list has them.
+gone, and the only field that changed. Where several changes happened, it is how many operations are new and gone and
+which are most of them: the list has the rest.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import io
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.hlo.collectives import FAMILIES, stem
@@ -19,6 +21,7 @@ from hlodiff.report.grouping import REPLACED, EditGroup
 from hlodiff.report.view import ChangedLine
 from hlodiff.report.wording import many
 
+_FEW = 3  # operations that the list shows at a glance
 _MOST = 80  # characters: more is a list, and a first line is no place for it
 _HANDED_ON = BOOKKEEPING | {"constant", "reshape", "broadcast", "broadcast_in_dim", "return"}
 _LOOPS = ("while", "stablehlo.while")
@@ -28,15 +31,22 @@ _BUFFER = "a buffer is written"
 
 
 def main_edit(
-    sentence: str, sentences: Sequence[str], lines: Sequence[ChangedLine], edit_groups: Sequence[EditGroup]
+    sentence: str,
+    sentences: Sequence[str],
+    lines: Sequence[ChangedLine],
+    edit_groups: Sequence[EditGroup],
+    summary: Mapping[str, int] = MappingProxyType({}),
+    op_counts: Mapping[str, tuple[int, int]] = MappingProxyType({}),
 ) -> str:
-    """What happened, in at most 80 characters; "" where no single change explains it.
+    """What happened, in at most 80 characters; "" where that is only to be seen in the list.
 
     Args:
         sentence: the verdict; what it says already is not said again.
         sentences: sentences about the stage that was written, or else about the compiled one.
         lines: of Python that changes of that stage come from.
         edit_groups: the changes of that stage.
+        summary: how many instructions of that stage were added and removed.
+        op_counts: how often each opcode is in it, before and after.
 
     Example:
         >>> groups = [EditGroup((), "added", 1, "exponential f32[8]", "", group=("added", "", "exponential", ()))]
@@ -57,7 +67,10 @@ def main_edit(
         or _operations(edit_groups, sentence)
         or _field(edit_groups)
         or next(iter(sentences), "")
+        or _amount(summary, op_counts)
     )
+    if len(words) > _MOST:  # which argument; how it was and is says the list
+        words = words.partition(" (")[0]
     return words if len(words) <= _MOST and words not in sentence else ""
 
 
@@ -170,10 +183,22 @@ def _family(opcode: str) -> str:
     return name if name in FAMILIES else "cop" if name == "copy" else f" {opcode} "
 
 
+def _amount(summary: Mapping[str, int], op_counts: Mapping[str, tuple[int, int]]) -> str:
+    """How many operations are new and gone, and which are most of them."""
+    added, removed = summary.get("added", 0), summary.get("removed", 0)
+    if added + removed < _FEW:
+        return ""
+    parts = [f"{count:,} {word}" for count, word in ((added, "added"), (removed, "gone")) if count]
+    by = {opcode: abs(new - old) for opcode, (old, new) in op_counts.items()}
+    most = max(by, key=lambda opcode: by[opcode], default="")
+    is_most = by.get(most, 0) * 2 > added + removed
+    return ", ".join(parts).replace(" ", " operations ", 1) + (f", mostly {most}" if is_most else "")
+
+
 def _field(edit_groups: Sequence[EditGroup]) -> str:
     """The only change of a field: `dot_general precision: default -> highest`."""
     found: dict[str, None] = {}
-    for group in edit_groups:
+    for group in [one for one in edit_groups if not _hands_on(one)] or edit_groups:
         opcodes = " -> ".join(filter(None, dict.fromkeys(map(str, group.group[1:3]))))
         fields = group.group[-1:]
         if group.kind != "changed" or len(fields) != 1 or not isinstance(fields[0], tuple):
@@ -181,8 +206,15 @@ def _field(edit_groups: Sequence[EditGroup]) -> str:
         words = group.what.partition(": ")[2] if opcodes and fields[0] else group.what
         if " -> " in opcodes:
             found[opcodes] = None
-        elif len(fields[0]) > 1 or "operands" in fields[0]:
+        elif len(fields[0]) > 1:
             return ""
+        elif fields[0] == ("operands",):
+            found[f"{opcodes} has other operands"] = None
         else:
             found[f"{opcodes} {words.removeprefix('literal: ')}" if opcodes else words] = None
     return next(iter(found)) if len(found) == 1 else ""
+
+
+def _hands_on(group: EditGroup) -> bool:
+    """Whether a change is of an operation that computes nothing: its shape follows from its operand's."""
+    return group.kind == "changed" and {*map(str, group.group[1:3])} <= _HANDED_ON

@@ -34,7 +34,7 @@ def show_text(value: ModuleDiff | Report) -> str:
         'nothing to compare'
     """
     report = report_of(value) if isinstance(value, ModuleDiff) else value
-    return lay_out(whole_lines(report), width=WIDTH).rstrip("\n")
+    return lay_out(whole_lines(report, WIDTH), width=WIDTH).rstrip("\n")
 
 
 def show_html(value: ModuleDiff | Report) -> str:
@@ -45,4 +45,4 @@ def show_html(value: ModuleDiff | Report) -> str:
         True
     """
     report = report_of(value) if isinstance(value, ModuleDiff) else value
-    return lay_out_html(whole_lines(report), width=WIDTH)
+    return lay_out_html(whole_lines(report, WIDTH), width=WIDTH)

@@ -81,7 +81,9 @@ def to_terminal(
         nothing to compare
     """
     lines = [*_lines(report, legend, view), *(_checked(report) if footer else ())]
-    return lay_out([*_with_next(lines, report), *([totals_line(report)] if footer else [])], width=width, color=color)
+    return lay_out(
+        [*_with_next(lines, report, width), *([totals_line(report)] if footer else [])], width=width, color=color
+    )
 
 
 def saved_to_terminal(view: ReportView, *, width: int = 100, color: bool = False) -> str:
@@ -92,7 +94,7 @@ def saved_to_terminal(view: ReportView, *, width: int = 100, color: bool = False
         >>> saved_to_terminal(ReportView("diff", "a", "b", ()))
         'nothing to compare\\n'
     """
-    return lay_out([*_with_next(view.text, view), totals_line(view)], width=width, color=color)
+    return lay_out([*_with_next(view.text, view, width), totals_line(view)], width=width, color=color)
 
 
 def lines_of(report: Report, view: Callable[[], ReportView] | None = None) -> tuple[Line, ...]:
@@ -105,26 +107,28 @@ def lines_of(report: Report, view: Callable[[], ReportView] | None = None) -> tu
     return (*_lines(report, True, view), *_checked(report))
 
 
-def whole_lines(report: Report) -> tuple[Line, ...]:
-    """The complete report as lines.
+def whole_lines(report: Report, width: int) -> tuple[Line, ...]:
+    """The complete report as lines, for so many columns.
 
     Example:
-        >>> [line.text for line in whole_lines(Report("diff", "a", "b", ()))]
+        >>> [line.text for line in whole_lines(Report("diff", "a", "b", ()), 80)]
         ['nothing to compare']
     """
-    return (*_with_next(lines_of(report), report), totals_line(report))
+    return (*_with_next(lines_of(report), report, width), totals_line(report))
 
 
-def _with_next(lines: Iterable[Line], report: Report | ReportView) -> Iterator[Line]:
+def _with_next(lines: Iterable[Line], report: Report | ReportView, width: int) -> Iterator[Line]:
     """The lines with the next command in its place: a long report is read from the top, and not every end is seen.
 
     Lines of a saved result have the place alone: what a file says to type is only shown where it is known.
     """
     lines = list(lines)
+    shown = [line for line in lines if line.style != NEXT]
+    is_long = len(shown) >= _MOST_AT_A_GLANCE or len(lay_out(shown, width=width).splitlines()) >= _MOST_AT_A_GLANCE
     for line in lines:
         if line.style != NEXT:
             yield line
-        elif report.next and len(lines) > _MOST_AT_A_GLANCE:
+        elif report.next and is_long:
             yield Line(line.indent, f"next: {report.next}", wrap=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -31,9 +32,10 @@ from hlodiff.report.html.overview import (
 from hlodiff.report.markdown_functions import ROW_WORDS
 from hlodiff.report.numbers import by_how_much, format_number
 from hlodiff.report.report import Report
+from hlodiff.report.token_marks import Span, changed_spans, value_spans
 from hlodiff.report.totals import format_totals
 from hlodiff.report.verdict import MARKS
-from hlodiff.report.view import ChangeView, ReportView
+from hlodiff.report.view import ChangedLine, ChangeView, ReportView
 from hlodiff.report.view_builder import build_view
 
 MOST_VERDICTS = 100
@@ -111,6 +113,7 @@ def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLim
         "verdicts": verdicts[:MOST_VERDICTS] if len(view.functions) > 1 else (),
         "functions": [one for one in view.functions if not one.folded][:MOST_FUNCTIONS] if not in_order else (),
         "words_of": _words_of,
+        "sources_of": _sources_of,
         "beside_of": format_beside,
         "number_of": lambda number: (format_number(number), by_how_much(number)),
         "stage_names": STAGE_NAMES,
@@ -124,10 +127,28 @@ def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLim
     }
 
 
-def _words_of(change: ChangeView) -> str:
-    """A change beside its sign; what was replaced by what needs the word."""
-    words = format_listed(change)
-    return words if change.kind == REPLACED else words.partition(" ")[2]
+def _words_of(change: ChangeView) -> Markup:
+    """A change beside its sign, with what differs in its values marked; what was replaced by what needs the word."""
+    words = plain(format_listed(change))
+    words = words if change.kind == REPLACED else words.partition(" ")[2]
+    return _marked(words, value_spans(words) if change.kind in ("changed", "moved") else ())
+
+
+def _sources_of(line: ChangedLine) -> tuple[Markup, Markup]:
+    """A line of Python before and after, with the words marked that differ."""
+    old, new = plain(line.old_source), plain(line.new_source)
+    spans = changed_spans(old, new)
+    return _marked(old, spans[:1]), _marked(new, spans[1:])
+
+
+def _marked(text: str, spans: Iterable[Span]) -> Markup:
+    """A harmless text, escaped, with parts of it marked."""
+    found, at = Markup(), 0
+    for start, end in spans:
+        if end > start:
+            found += Markup("{}<mark>{}</mark>").format(text[at:start], text[start:end])
+            at = end
+    return found + text[at:]
 
 
 def content_policy(style: str, script: str) -> str:

@@ -1,0 +1,70 @@
+"""Which words of a line changed: of a line of Python before and after, and of a value beside its old one.
+
+What both begin and end with is the same, and what is between is marked. One edit of a line is nearly always in one
+place. A longest common subsequence (difflib) would also pair commas and brackets that have nothing to do with each
+other, which marks the wrong half of a call, and takes quadratic time on a hostile line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+Span = tuple[int, int]
+_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
+# `shape: f32[8,2] -> f32[4,2]; precision: default -> highest`
+_CHANGE = re.compile(r": ([^;]+?) -> ([^;]+)")
+_LONGEST = 2_000  # characters: no reader compares more word by word
+
+
+def changed_spans(old: str, new: str) -> tuple[Span, Span]:
+    """Where two lines differ, in whole words.
+
+    Args:
+        old, new: one line each.
+
+    Returns:
+        first and last index (exclusive) on each side; (0, 0) where nothing is to be marked: the lines are equal, or
+        have nothing in common that would show what changed.
+
+    Example:
+        >>> old, new = "y = jax.nn.gelu(x)", "y = jax.nn.silu(x)"
+        >>> [side[start:end] for side, (start, end) in zip((old, new), changed_spans(old, new))]
+        ['gelu', 'silu']
+    """
+    nothing = (0, 0), (0, 0)
+    if old == new or max(len(old), len(new)) > _LONGEST:
+        return nothing
+    sides = _TOKEN.findall(old), _TOKEN.findall(new)
+    most = min(map(len, sides))
+    before = next((n for n in range(most) if sides[0][n] != sides[1][n]), most)
+    after = next((n for n in range(most - before) if sides[0][-1 - n] != sides[1][-1 - n]), most - before)
+    same = "".join(sides[0][:before] + sides[0][len(sides[0]) - after :])
+    if not any(character.isalnum() for character in same):
+        return nothing
+    spans = [_span(side, before, after) for side in sides]
+    return spans[0], spans[1]
+
+
+def _span(tokens: Sequence[str], before: int, after: int) -> Span:
+    start = sum(map(len, tokens[:before]))
+    return start, start + sum(map(len, tokens[before : len(tokens) - after]))
+
+
+def value_spans(words: str) -> Iterator[Span]:
+    """Where the old and the new values of a change differ: `shape: f32[8,2] -> f32[4,2]` in `8` and `4`.
+
+    Args:
+        words: a change, as `format_listed` writes it.
+
+    Example:
+        >>> words = "changed dot f32[8]: precision: (default, high) -> (default, highest)"
+        >>> [words[start:end] for start, end in value_spans(words)]
+        ['high', 'highest']
+    """
+    for found in _CHANGE.finditer(words):
+        begin = found[1].rfind(": ") + 2 if ": " in found[1] else 0  # the name of the field is before the value
+        spans = changed_spans(found[1][begin:], found[2])
+        for (start, end), offset in zip(spans, (found.start(1) + begin, found.start(2)), strict=True):
+            if end > start:
+                yield start + offset, end + offset

@@ -1,0 +1,92 @@
+"""Which words of a line are marked as changed, in a terminal with colours and in the page."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hlodiff.report.html.page import _sources_of, _words_of
+from hlodiff.report.lines import Line, lay_out
+from hlodiff.report.token_marks import changed_spans, value_spans
+from hlodiff.report.view import ChangedLine, ChangeView
+
+_CODES = re.compile(r"\x1b\[([\d;]*)m")
+
+
+def emphasized(text: str) -> list[str]:
+    """What is underlined, in the order in which it is printed."""
+    found, on = [""], False
+    for number, part in enumerate(_CODES.split(text)):
+        if number % 2:
+            on = "4" in part.split(";")
+            found += [""]
+        elif on:
+            found[-1] += part
+    return [words for words in found if words]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "marked"),
+    [
+        ("y = jax.nn.gelu(x)", "y = jax.nn.silu(x)", ("gelu", "silu")),
+        ("scan(turn, x)", "scan(jax.checkpoint(turn), x)", ("turn", "jax.checkpoint(turn)")),
+        ("x = a + b", "x = a", (" + b", "")),
+        ("f(a, a)", "f(a, a, a)", ("", ", a")),
+        ("x.sum(axis=0)", "x.sum(axis=1)", ("0", "1")),
+        ("return (", "pass (", ("", "")),
+        ("same(x)", "same(x)", ("", "")),
+        ("a" * 1500 + " b", "a" * 3000 + " b", ("", "")),
+    ],
+)
+def test_lines_of_python(old: str, new: str, marked: tuple[str, str]) -> None:
+    spans = changed_spans(old, new)
+    assert tuple(side[start:end] for side, (start, end) in zip((old, new), spans, strict=True)) == marked
+
+
+@given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=40))
+def test_what_is_not_marked_is_equal(before: str, old: str, new: str) -> None:
+    sides = (f"{before} {old} end", f"{before} {new} end")
+    spans = changed_spans(*sides)
+    if any(start < end for start, end in spans):
+        rest = [side[:start] + side[end:] for side, (start, end) in zip(sides, spans, strict=True)]
+        assert rest[0] == rest[1]
+
+
+def test_values() -> None:
+    words = "changed 2x dot %d.1 f32[8]: sharding: P('data', None) -> P('data', 'model'); precision: a -> b"
+    assert [words[start:end] for start, end in value_spans(words)] == ["None", "'model'"]
+    assert not list(value_spans("added add f32[8]")) and not list(value_spans("changed tanh -> exponential"))
+
+
+def test_only_a_terminal_with_colours_has_marks() -> None:
+    lines = [
+        Line(4, "- y = jax.nn.gelu(x)", style="red", wrap=True),
+        Line(4, "+ y = jax.nn.silu(x)", style="green", wrap=True),
+        Line(4, "changed dot %d.1 f32[8]: shape: f32[8,2] -> f32[8,4]", ("model.py:3",), "yellow", wrap=True),
+    ]
+    for width in (100, 44):  # one row for each, and several
+        colored = lay_out(lines, width=width, color=True)
+        assert emphasized(colored) == ["gelu", "silu", "2", "4"]
+        assert _CODES.sub("", colored) == lay_out(lines, width=width)
+    assert emphasized(lay_out([lines[0], Line(2, "+ y = jax.nn.silu(x)", style="green")], width=80, color=True)) == []
+
+
+def test_a_mark_goes_on_in_the_next_row() -> None:
+    lines = [
+        Line(0, "- value = call(first_argument, second_argument)", style="red", wrap=True),
+        Line(0, "+ value = call(other_argument, another_argument)", style="green", wrap=True),
+    ]
+    words = emphasized(lay_out(lines, width=40, color=True))
+    assert words == ["first_argument,", "second_argument", "other_argument,", "another_argument"]
+
+
+def test_in_the_page_what_others_wrote_stays_text() -> None:
+    old, new = _sources_of(ChangedLine("a.py:1", "", "f(<b>, x)", "f(<i>\x1b, x)"))
+    assert str(old) == "f(&lt;<mark>b&gt;</mark>, x)" or str(old) == "f(&lt;<mark>b</mark>&gt;, x)"
+    assert "<i>" not in new and "\x1b" not in new and "<mark>" in new
+    change = ChangeView("changed", 1, "dot %d.1 f32[8]: shape: f32[8,2] -> f32[8,4]")
+    assert str(_words_of(change)).endswith("shape: f32[8,<mark>2</mark>] -&gt; f32[8,<mark>4</mark>]")
+    assert "<mark>" not in _words_of(ChangeView("added", 1, "add f32[8]"))
