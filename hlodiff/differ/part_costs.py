@@ -10,7 +10,7 @@ from hlodiff.differ.executed_count import ExecutedCount
 from hlodiff.differ.instruction_costs import instruction_bytes, instruction_flops, is_launched
 from hlodiff.differ.multiplicity import is_continuation
 from hlodiff.hlo.model import Module
-from hlodiff.hlo.traversal import callees_first
+from hlodiff.hlo.traversal import callees, callees_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def part_costs(module: Module) -> ProgramParts:
         parts.append(tuple(own))
     total_bytes, total_flops = [0] * len(parts), [0] * len(parts)
     for index in callees_first(module):
-        called = {c for it in module.computations[index].instructions if it.calls for c in it.called if c != index}
+        called = {callee for callee in callees(module.computations[index]) if callee != index}
         total_bytes[index] = sum(one.bytes * one.times for one in parts[index]) + sum(total_bytes[c] for c in called)
         total_flops[index] = sum(one.flops * one.times for one in parts[index]) + sum(total_flops[c] for c in called)
     return ProgramParts(

@@ -7,7 +7,7 @@ from collections import Counter
 from hlodiff.hlo.grammar import called_names
 from hlodiff.hlo.model import Module
 from hlodiff.hlo.parser import LazyComputations
-from hlodiff.hlo.traversal import preorder
+from hlodiff.hlo.traversal import callees, preorder
 
 _MOST_NAMED = 3
 
@@ -35,7 +35,7 @@ def uncalled(module: Module) -> tuple[int, ...]:
     else:
         reached = preorder(
             [module.entry] if computations else [],
-            lambda index: [callee for it in computations[index].instructions for callee in it.called],
+            lambda index: callees(computations[index]),
         )
     known = set(reached)
     return tuple(index for index in range(len(computations)) if index not in known)

@@ -8,7 +8,7 @@ equal ones differ. Operands of commutative operations are visited in an order th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -21,7 +21,7 @@ from hlodiff.hlo.model import (
     Shape,
     is_commutative,
 )
-from hlodiff.hlo.traversal import callees_first, operands_first, postorder, preorder
+from hlodiff.hlo.traversal import callees, callees_first, operands_first, postorder, preorder
 
 # Header and instruction attributes that only describe layouts: not hashed where layouts are not.
 _LAYOUT_ATTRIBUTES = frozenset(["entry_computation_layout", "operand_layout_constraints", "operand_layouts"])
@@ -175,11 +175,7 @@ def computation_hashes(
 
 def with_callees(module: Module, indices: Iterable[int]) -> dict[int, None]:
     """Computations of these indices and all that they call."""
-
-    def callees(index: int) -> Iterator[int]:
-        return (c for it in module.computations[index].instructions if it.calls for c in it.called)
-
-    return dict.fromkeys(preorder(indices, callees))
+    return dict.fromkeys(preorder(indices, lambda index: callees(module.computations[index])))
 
 
 _Hashes = Sequence[str] | Mapping[int, str]

@@ -96,12 +96,15 @@ def callees_first(module: Module) -> tuple[int, ...]:
     roots = [n for n in range(len(module.computations)) if n != module.entry]
     called = {c for body in module.computations for it in body.instructions for _, group in it.calls for c in group}
     starts = [*(n for n in roots if n not in called), module.entry, *roots]
-    return (*(n for n in postorder(starts, lambda n: _called(module, n)) if n != module.entry), module.entry)
+    return (
+        *(n for n in postorder(starts, lambda n: callees(module.computations[n])) if n != module.entry),
+        module.entry,
+    )
 
 
-def _called(module: Module, index: int) -> tuple[int, ...]:
-    calls = (group for it in module.computations[index].instructions for _, group in it.calls)
-    return tuple(dict.fromkeys(callee for group in calls for callee in group))
+def callees(computation: Computation) -> tuple[int, ...]:
+    """The computations that one calls, each once."""
+    return tuple(dict.fromkeys(callee for it in computation.instructions for _, group in it.calls for callee in group))
 
 
 def operands_first(owner: Computation) -> list[int]:

@@ -10,7 +10,7 @@ from typing import Any
 from hlodiff.hlo.fingerprint import neighbourhood_hashes, renumbered_hash, shape_text, with_callees
 from hlodiff.hlo.json_text import aliased_buffers
 from hlodiff.hlo.model import Computation, Instruction, Module, is_commutative
-from hlodiff.hlo.traversal import call_sites, callees_first, fused_only, operands_first, preorder
+from hlodiff.hlo.traversal import call_sites, callees, callees_first, fused_only, operands_first, preorder
 from hlodiff.normalizer.backend_config import parse_config, print_config
 from hlodiff.normalizer.rewrite import with_attribute, with_computations, with_instructions, with_literal
 
@@ -287,7 +287,7 @@ class InterchangeableParameters:
 
     def _called(self, computation: Computation) -> dict[int, str]:
         """Hashes by index, of all that this computation calls at least."""
-        for callee in dict.fromkeys(c for it in computation.instructions if it.calls for c in it.called):
+        for callee in callees(computation):
             if callee not in self._found:
                 self._found[callee] = "cycle"
                 body = self._bodies[callee]

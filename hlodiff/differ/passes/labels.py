@@ -7,7 +7,7 @@ texts of a compile share most of their lines: what a line says is worked out onc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from hlodiff.differ.prepare import without_channels
 from hlodiff.hlo.files import read_text
@@ -15,7 +15,7 @@ from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.grammar import LineParts, called_names, opcode_of, parts_of_lines, with_references, without_metadata
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.parser import read_hlo, spans_of
-from hlodiff.hlo.traversal import preorder
+from hlodiff.hlo.traversal import callees, preorder
 from hlodiff.normalizer.fusion_parameters import fusion_parameters
 from hlodiff.normalizer.passes import PASSES
 
@@ -136,11 +136,8 @@ def _callees(lines: Iterable[LineParts]) -> list[str]:
 
 
 def _of_instructions(module: Module) -> Counter[Label]:
-    def callees(index: int) -> Iterator[int]:
-        return (c for it in module.computations[index].instructions for c in it.called)
-
     counts: Counter[Label] = Counter()
-    for index in preorder([module.entry], callees):
+    for index in preorder([module.entry], lambda index: callees(module.computations[index])):
         for it in module.computations[index].instructions:
             if it.opcode != "parameter":
                 counts[label_of(it, False)] += 1
