@@ -35,7 +35,7 @@ class Pair:
     Args:
         script: what was done; () where `halves` says it.
         halves: for a split or merged fusion: each way to say which instructions moved.
-        story: the kind of FusionChange that must be told, "" for none.
+        fusion_change: the kind of FusionChange that must be told, "" for none.
     """
 
     old_text: str
@@ -44,7 +44,7 @@ class Pair:
     new: Module
     script: tuple[PlacedEdit, ...]
     halves: tuple[tuple[PlacedEdit, ...], ...]
-    story: str
+    fusion_change: str
 
 
 def make_pair(text: str, kind: str, noise: Noise, chance: Random, at_once: int = 1) -> Pair | None:
@@ -66,7 +66,7 @@ def make_pair(text: str, kind: str, noise: Noise, chance: Random, at_once: int =
     if made is None:
         return None
     keep = {id(e.node) for m in made for half in (m.edits, *m.halves) for e in half if e.node is not None}
-    add_noise(piece, noise, chance, keep | {id(n) for m in made if m.story for n in m.touched})
+    add_noise(piece, noise, chance, keep | {id(n) for m in made if m.fusion_change for n in m.touched})
     unread, places = put_together(piece)
     new_text = write(unread)
     new = read_text(new_text)
@@ -78,7 +78,7 @@ def make_pair(text: str, kind: str, noise: Noise, chance: Random, at_once: int =
         new,
         tuple(_placed(edit, places, landed) for m in made for edit in m.edits),
         tuple(tuple(_placed(e, places, landed) for e in half) for m in made for half in m.halves),
-        next((m.story for m in made if m.story), ""),
+        next((m.fusion_change for m in made if m.fusion_change), ""),
     )
 
 

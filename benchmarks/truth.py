@@ -41,13 +41,13 @@ class Made:
         edits: the true script.
         touched: nodes that no other edit of the same program may touch.
         halves: instead of `edits` for a split or merged fusion: each way to say which instructions moved.
-        story: the kind of `FusionChange` that must be told, "" for none.
+        fusion_change: the kind of `FusionChange` that must be told, "" for none.
     """
 
     edits: tuple[TrueEdit, ...]
     touched: tuple[Node, ...] = ()
     halves: tuple[tuple[TrueEdit, ...], ...] = ()
-    story: str = ""
+    fusion_change: str = ""
 
 
 @dataclass(slots=True)

@@ -52,7 +52,7 @@ def judge(pair: Pair, found: ModuleDiff) -> Score:
         "schedule": _sites(pair, found.schedule),
         "tuning": _sites(pair, found.tuning),
     }
-    if pair.story:
+    if pair.fusion_change:
         return _judge_fusions(pair, found, said["program"])
     here = [edit for edit in pair.script if edit.channel == "program"]
     if any(edit.anywhere for edit in here):
@@ -87,8 +87,8 @@ def _judge_fusions(pair: Pair, found: ModuleDiff, said: list[Said]) -> Score:
         why = f"{others[0].kind} {others[0].opcode} where instructions only moved"
     elif all(_compare(pair, half, moved) for half in pair.halves):
         why = f"moved {len(moved)} instructions, which are neither half of the fusion ({lengths})"
-    elif kinds != [pair.story]:
-        why = f"tells of fusions {kinds}, not of one {pair.story}"
+    elif kinds != [pair.fusion_change]:
+        why = f"tells of fusions {kinds}, not of one {pair.fusion_change}"
     shortest = min(lengths)
     return Score(not why, 0 < reported <= max(lengths), reported, shortest, why)
 

@@ -1,4 +1,4 @@
-"""diff(a, b) is the exact mirror of diff(b, a): both are worked out from the same side, which content decides.
+"""diff(a, b) is exactly the reverse of diff(b, a): both are computed from the same side, which content decides.
 
 Matching and search are greedy, and greedy steps from two ends meet in different results. Making every step symmetric
 would be a condition on each of them; choosing the side once is one place.

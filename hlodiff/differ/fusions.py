@@ -1,6 +1,6 @@
 """Connected components of the graph of fusions, in which an old and a new one that share instructions are neighbours.
 
-Each component is one story: which fusions became which, what crossed their borders, what is now written between them.
+Each component is one record: which fusions became which, what crossed their borders, what is now written between them.
 """
 
 from __future__ import annotations

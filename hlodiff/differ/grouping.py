@@ -268,7 +268,7 @@ def weight_of(edit: Edit) -> int:
 
 
 def _signature(old: Module, new: Module, edit: RawEdit) -> tuple[object, ...]:
-    if [change.field for change in edit.changes] == ["alias"]:  # arguments given away or kept together are one story
+    if [change.field for change in edit.changes] == ["alias"]:  # arguments given away or kept together are one change
         (change,) = edit.changes
         return (edit.kind, "alias", change.old == "not donated", change.new == "not donated")
     sides = tuple(_identity(module, place) for module, place in ((old, edit.old), (new, edit.new)))

@@ -19,7 +19,7 @@ from hlodiff.hlo.model import Instruction, Module, bits_of
 Class = Literal["constant", "logarithmic", "linear", "quadratic", "more"]
 CLASSES: tuple[Class, ...] = ("constant", "logarithmic", "linear", "quadratic", "more")
 LEAST_SIZES = 3
-_SPARE = (3, 0.15)  # operations, or a part of a step, by which one step may be off: a rounded half, an odd last one
+_TOLERANCE = (3, 0.15)  # operations, or a part of a step, by which one step may be off: a rounded half, an odd last one
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,8 @@ def _straight(xs: Sequence[float], ys: Sequence[int]) -> bool:
     """Whether one slope explains every step, give or take what may be left over."""
     least, most = -math.inf, math.inf
     for a, b, low, high in zip(xs, xs[1:], ys, ys[1:], strict=False):
-        spare = max(_SPARE[0], _SPARE[1] * abs(high - low))
-        least, most = max(least, (high - low - spare) / (b - a)), min(most, (high - low + spare) / (b - a))
+        tolerance = max(_TOLERANCE[0], _TOLERANCE[1] * abs(high - low))
+        least, most = max(least, (high - low - tolerance) / (b - a)), min(most, (high - low + tolerance) / (b - a))
     return least <= most
 
 

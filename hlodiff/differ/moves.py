@@ -32,13 +32,13 @@ class InlinedView:
     users: dict[Place, tuple[tuple[Place, int], ...]]
 
 
-def inlined_view(module: Module, closed: Container[int]) -> InlinedView:
+def inlined_view(module: Module, unopened: Container[int]) -> InlinedView:
     """Neighbours of every instruction; what is equal on both sides was never opened and stands as one instruction."""
-    sites = _single_sites(module, closed)
+    sites = _single_sites(module, unopened)
     operands: dict[Place, tuple[tuple[Place, int], ...]] = {}
     users: dict[Place, list[tuple[Place, int]]] = {}
     for index, computation in enumerate(module.computations):
-        for position, it in enumerate(computation.instructions if index not in closed else ()):
+        for position, it in enumerate(computation.instructions if index not in unopened else ()):
             if it.opcode in BORDERS and it.opcode != "fusion":
                 continue
             numbers: Sequence[int] = (0, 0) if is_commutative(it) else range(len(it.operands))
@@ -56,13 +56,13 @@ def inlined_view(module: Module, closed: Container[int]) -> InlinedView:
     return InlinedView(operands, {place: tuple(found) for place, found in users.items()})
 
 
-def _single_sites(module: Module, closed: Container[int]) -> dict[int, Place | None]:
+def _single_sites(module: Module, unopened: Container[int]) -> dict[int, Place | None]:
     """For each computation called as a step of the program from one place only, that place."""
     sites: dict[int, Place | None] = {}
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
             for callee in it.called if it.calls else ():
-                fits = _is_step(it) and callee not in sites and callee not in closed
+                fits = _is_step(it) and callee not in sites and callee not in unopened
                 sites[callee] = (index, position) if fits else None
     return sites
 
@@ -146,7 +146,7 @@ def with_moves(
         known |= calls | dict(_inner_pairs(before, after, calls))
     threads = ((old, threads_of(before)), (new, threads_of(after)))
     counts = _move_counts(edits, moves)
-    edits = list(_without(edits, _carried(before, after, moves, counts)))
+    edits = list(_without(edits, _moved_along(before, after, moves, counts)))
     platform = platform_of(new) or platform_of(old)
     hit = {"moves": computations, "move_rounds": left}
     return list(_replaced(threads, platform, edits, moves, counts)), hit
@@ -194,26 +194,26 @@ _ALL = 10**15
 """Of what is applied to elements: it was added or removed once, and moved along with any of those that apply it."""
 
 
-def _carried(
+def _moved_along(
     old: ProgramSide,
     new: ProgramSide,
     moves: Mapping[Place, Place],
     counts: Mapping[Place, int],
 ) -> Counter[tuple[int, int]]:
     """Computations, with their side (0 old, 1 new), that moved along with their calls, and how often."""
-    carried: Counter[tuple[int, int]] = Counter()
+    moved_along: Counter[tuple[int, int]] = Counter()
     for one, other in moves.items():
         count = counts[one]
         for a, b, embedded in equal_below(old, new, (one, other)):
-            carried[0, a] += _ALL if embedded else count
-            carried[1, b] += _ALL if embedded else count
-    return carried
+            moved_along[0, a] += _ALL if embedded else count
+            moved_along[1, b] += _ALL if embedded else count
+    return moved_along
 
 
-def _without(edits: Iterable[RawEdit], carried: Mapping[tuple[int, int], int]) -> Iterator[RawEdit]:
+def _without(edits: Iterable[RawEdit], moved_along: Mapping[tuple[int, int], int]) -> Iterator[RawEdit]:
     for edit in edits:
         # One that changed is of a pair: that another call moved along with the old one says nothing of the new one.
-        count = min(carried[which, place[0]] for which, place in enumerate((edit.old, edit.new)) if place)
+        count = min(moved_along[which, place[0]] for which, place in enumerate((edit.old, edit.new)) if place)
         if edit.count > count:
             yield replace(edit, count=edit.count - count) if count else edit
 

@@ -222,7 +222,7 @@ def exchange(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
     subtract(p0, p1) of exchanged parameters is the same graph as an exchanged subtract(p1, p0). Where the text has the
     parameters in the other order too, by the names they had, and the exchange explains every user, it is the parameters
     that changed. That is two edits: without the names, of which an order alone says nothing, one user is the better
-    story.
+    list.
     """
     parameters = [p for p in old.computation.parameters() if pairing.matchers.get(p) in _BY_NUMBER]
     touched = {p: sorted({u for u, _, _ in old.uses[p]}) for p in parameters}

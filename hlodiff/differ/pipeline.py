@@ -127,7 +127,7 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
             named then, a search that ends early may end elsewhere, and `ignored` counts the noise in the others only.
 
     Returns:
-        The edits, those of schedule and tuning apart, the fusion-level story, counts and metrics.
+        The edits, those of schedule and tuning apart, which fusions became which, counts and metrics.
 
     Raises:
         DiffError: the programs are of different stages.
@@ -233,7 +233,7 @@ def _script_of(kept: KeptMatches, found: ModuleDiff) -> EditScript:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Single edits by channel, the story of fusions, and limits that were hit."""
+    """Single edits by channel, which fusions became which, and limits that were hit."""
 
     edits: list[RawEdit]
     schedule: list[RawEdit]
@@ -285,7 +285,7 @@ def _compare_programs(
     with_costs(old.module, new.module, found, edits, whole)
     hits = hits_of(limits, {**unpaired, **unseen})
     fusions: tuple[FusionChange, ...] = ()
-    if canonical.unrelated is None:  # else there is no story to tell
+    if canonical.unrelated is None:  # else edits explain nothing
         with_causes(old.module, new.module, found, edits)
         mark_regions(old.module, new.module, found, edits)
         fusions = fusion_changes(old, new, found, edits)

@@ -231,7 +231,7 @@ class ModuleDiff:
         edits: the program channel; a pattern is one edit with a count. Largest groups of one kind first.
         schedule: edits of order only, in the same form.
         tuning: edits of GPU tiles and algorithms, in the same form.
-        fusions: the fusion-level story.
+        fusions: which fusions became which.
         ignored: what was seen different and dropped, by rule, with counts.
         metrics: name -> (old, new); only what can be counted in the programs themselves.
         op_counts: opcode -> (old, new), opcodes that occur on either side.

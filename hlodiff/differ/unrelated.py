@@ -1,4 +1,4 @@
-"""Whether two programs have so little in common that matching them would tell no story.
+"""Whether two programs have so little in common that a list of edits would explain nothing.
 
 Two shares tell. What both hold of the *instructions* that do some work: opcode, type, literal, and the opcodes of its
 operands. And what both hold of their *interface*: the types of arguments and results, without layouts. Measured on all
