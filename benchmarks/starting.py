@@ -137,7 +137,7 @@ print(compiling, *best)
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class CaptureTimes:
     """Seconds of the processor for one program.
 
     Args:
@@ -155,12 +155,12 @@ class Captured:
     unnoted: float
 
 
-def measure_capture() -> Captured:
+def measure_capture() -> CaptureTimes:
     """What a capture costs beside `lower().compile()`."""
     _, done = _seconds(["-c", _CAPTURE], {"JAX_PLATFORMS": "cpu"})
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
-    return Captured(*map(float, done.stdout.split()))
+    return CaptureTimes(*map(float, done.stdout.split()))
 
 
 def _seconds(

@@ -21,20 +21,20 @@ from hlodiff.config import Config
 from hlodiff.errors import RegistryError
 from hlodiff.snapshots import Key, record_id
 from hlodiff.tracing import Function, Leaf, Trace
-from hlodiff.tracing.records import Call, Compiled
+from hlodiff.tracing.records import Call, Compilation
 
 ROOT = Path(__file__).resolve().parent.parent
 Ask = Callable[..., tuple[int, str, str]]
 
 
-def events(*shapes: int, name: str = "step", line: int = 3) -> tuple[Trace | Compiled, ...]:
+def events(*shapes: int, name: str = "step", line: int = 3) -> tuple[Trace | Compilation, ...]:
     """A function that is called with an array of each size in turn, each traced and compiled."""
-    found: list[Trace | Compiled] = []
+    found: list[Trace | Compilation] = []
     function = Function(name, f"m.py:{line}")
     for number, size in enumerate(shapes):
         call = Call(function, f"m.py:{line + 5}", (Leaf("x", "array", f"f32[{size}]"),))
         found.append(Trace(2 * number, call, "", False, 0.5, "MainThread"))
-        found.append(Compiled(2 * number + 1, f"jit_{name}", function, call, True, f"mark{size}", "cpu"))
+        found.append(Compilation(2 * number + 1, f"jit_{name}", function, call, True, f"mark{size}", "cpu"))
     return tuple(found)
 
 

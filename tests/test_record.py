@@ -17,7 +17,7 @@ from hlodiff.capture import run_reader, run_recorder
 from hlodiff.capture.run_reader import RawProgram, read_raw
 from hlodiff.errors import ReadError, UsageError
 from hlodiff.hlo.mlir import mlir_text
-from hlodiff.tracing.records import Call, Captured, Function, Leaf
+from hlodiff.tracing.records import Call, CapturedValue, Function, Leaf
 from hlodiff.workflows.record_run import RecordNames, check_replaceable, difference, safe
 from tests.test_cli_capture import hlodiff
 
@@ -32,7 +32,9 @@ def leaf(path: str, text: str, weak: bool = False) -> Leaf:
 def test_a_call_is_read_as_it_was_recorded() -> None:
     part = Leaf("c.o", "object", "an object", python="NoEq", object_id=3)
     leaves = (
-        Leaf("", "function", "f", place="a.py:1", inside=(Captured("k", "2", 4),), object_id=1, code_id=2, life_id=5),
+        Leaf(
+            "", "function", "f", place="a.py:1", inside=(CapturedValue("k", "2", 4),), object_id=1, code_id=2, life_id=5
+        ),
         Leaf("c", "value", "Cfg()", parts=(part,), keyword=True),
         Leaf("x", "array", "f32[2]", sharding="P(i) over i=2", devices="0, 1"),
     )

@@ -13,7 +13,7 @@ from hlodiff.tracing import Function, Leaf, Trace
 from hlodiff.tracing.causes import NOT_KNOWN_COMPILE, causes, closest
 from hlodiff.tracing.counts import count
 from hlodiff.tracing.format import format_counts
-from hlodiff.tracing.records import Call, Compiled
+from hlodiff.tracing.records import Call, Compilation
 from hlodiff.tracing.serialize import from_plain
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -257,19 +257,19 @@ def test_functions_of_one_name_are_told_apart() -> None:
 
 def test_a_program_that_there_was_is_waste() -> None:
     calls = [call(array("x", f"f32[{n}]")) for n in range(3)]
-    events: list[Trace | Compiled] = []
+    events: list[Trace | Compilation] = []
     for number, (one, mark) in enumerate(zip(calls, ("a", "b", "a"), strict=True)):
         events += [
             Trace(2 * number, one, "", False, 0.0, ""),
-            Compiled(2 * number + 1, "jit_f", one.function, one, True, mark, "cpu"),
+            Compilation(2 * number + 1, "jit_f", one.function, one, True, mark, "cpu"),
         ]
     (function,) = count(events).functions
     assert (function.traces, function.programs, function.compiles, function.waste) == (3, ("a", "b"), 3, 1)
     assert [(again.numbers, again.same_as) for again in function.again] == [((2,), 0), ((3,), 1)]
 
 
-def operations(*marks: str, place: str = "a.py:9") -> list[Compiled]:
-    return [Compiled(n, "jit_add", None, None, True, mark, "cpu", place) for n, mark in enumerate(marks)]
+def operations(*marks: str, place: str = "a.py:9") -> list[Compilation]:
+    return [Compilation(n, "jit_add", None, None, True, mark, "cpu", place) for n, mark in enumerate(marks)]
 
 
 def test_single_operations_are_listed_only_where_one_line_compiles_them_again_and_again() -> None:
@@ -285,13 +285,13 @@ def test_single_operations_are_listed_only_where_one_line_compiles_them_again_an
 
 def test_no_cause_is_guessed() -> None:
     one = call(array("x", "f32[3]"))
-    events: list[Trace | Compiled] = [
+    events: list[Trace | Compilation] = [
         Trace(0, one, "", False, 0.0, ""),
-        Compiled(1, "jit_f", one.function, one, True, "a", "cpu"),
-        Compiled(2, "jit_f", one.function, None, False, "b", "cpu", "a.py:12"),
+        Compilation(1, "jit_f", one.function, one, True, "a", "cpu"),
+        Compilation(2, "jit_f", one.function, None, False, "b", "cpu", "a.py:12"),
         Trace(3, one, "", False, 0.0, "", raised="ValueError"),
         Trace(4, one, "", False, 0.0, ""),
-        Compiled(5, "jit_f", one.function, one, True, "", "cpu", "a.py:9", failed="JaxRuntimeError"),
+        Compilation(5, "jit_f", one.function, one, True, "", "cpu", "a.py:9", failed="JaxRuntimeError"),
     ]
     (function,) = count(events).functions
     assert (function.traces, function.compiles, function.programs) == (3, 3, ("a", "b"))

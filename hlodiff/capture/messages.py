@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hlodiff.capture.inputs import Inputs
-from hlodiff.tracing.records import Compiled, Trace
+from hlodiff.tracing.records import Compilation, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class ScenarioRun:
     """
 
     name: str
-    events: tuple[Trace | Compiled, ...] = ()
+    events: tuple[Trace | Compilation, ...] = ()
     jax: str = ""
     what: str = ""
     advice: str = ""

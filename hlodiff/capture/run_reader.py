@@ -11,7 +11,7 @@ from typing import Any
 
 from hlodiff.capture.messages import CapturedProgram
 from hlodiff.errors import CaptureError
-from hlodiff.tracing.records import Call, Captured, Function, Leaf, Trace
+from hlodiff.tracing.records import Call, CapturedValue, Function, Leaf, Trace
 
 _DTYPES = {
     "f": "float", "bf": "bfloat", "s": "int", "i": "int", "u": "uint", "ui": "uint", "c": "complex", "pred": "bool",
@@ -226,6 +226,8 @@ def _call(row: list[Any]) -> Call:
 
 def _leaf(row: list[Any]) -> Leaf:
     fields = dict(zip(Leaf.__slots__, row, strict=True))
-    fields["inside"] = tuple(Captured(str(name), str(text), int(number)) for name, text, number in fields["inside"])
+    fields["inside"] = tuple(
+        CapturedValue(str(name), str(text), int(number)) for name, text, number in fields["inside"]
+    )
     fields["parts"] = tuple(map(_leaf, fields["parts"]))
     return Leaf(**fields)

@@ -28,7 +28,7 @@ from hlodiff.capture.imports import message
 from hlodiff.capture.literals import LEFT_OUT
 from hlodiff.config import process_environment
 from hlodiff.tracing.observer import CompiledProgram, Event, observing
-from hlodiff.tracing.records import Call, Captured, Function, Leaf, Trace
+from hlodiff.tracing.records import Call, CapturedValue, Function, Leaf, Trace
 
 FORMAT = 1
 _RUNNING: list[Any] = []
@@ -201,7 +201,7 @@ def _leaf(leaf: Leaf) -> list[Any]:
     return list(row.values())
 
 
-def _row(record: Function | Leaf | Captured) -> list[Any]:
+def _row(record: Function | Leaf | CapturedValue) -> list[Any]:
     return [getattr(record, name) for name in record.__slots__]
 
 

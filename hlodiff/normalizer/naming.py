@@ -219,7 +219,7 @@ def channel_ids(module: Module, known: KnownContents | None = None) -> tuple[Mod
         module: the program.
         known: contents of computations that it, or another program, holds too.
     """
-    unnumbered = _Unnumbered(module, known)
+    unnumbered = _ContentsWithoutNumbers(module, known)
     module, count = _renumber(module, CHANNEL, unnumbered)
     module, more = _renumber(module, RENDEZVOUS, unnumbered)
     return module, count + more
@@ -227,10 +227,10 @@ def channel_ids(module: Module, known: KnownContents | None = None) -> tuple[Mod
 
 def callback_numbers(module: Module, known: KnownContents | None = None) -> tuple[Module, int]:
     """Count Python callbacks 0, 1, 2 in the order that their content decides; `known` as for `channel_ids`."""
-    return _renumber(module, CALLBACK, _Unnumbered(module, known))
+    return _renumber(module, CALLBACK, _ContentsWithoutNumbers(module, known))
 
 
-class _Unnumbered:
+class _ContentsWithoutNumbers:
     """The content of a program's computations without numbers of any kind, which other numbers do not change."""
 
     def __init__(self, module: Module, known: KnownContents | None) -> None:
@@ -242,7 +242,7 @@ class _Unnumbered:
         return contents(map_instructions(self._module, _anonymous)[0], known=self._known)
 
 
-def _renumber(module: Module, kind: NumberKind, unnumbered: _Unnumbered) -> tuple[Module, int]:
+def _renumber(module: Module, kind: NumberKind, unnumbered: _ContentsWithoutNumbers) -> tuple[Module, int]:
     groups: dict[int, list[_Place]] = {}
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
@@ -276,7 +276,7 @@ def _with_numbers(module: Module, kind: NumberKind, places: dict[_Place, str]) -
 
 
 def _new_numbers(
-    module: Module, kind: NumberKind, groups: dict[int, list[_Place]], unnumbered: _Unnumbered
+    module: Module, kind: NumberKind, groups: dict[int, list[_Place]], unnumbered: _ContentsWithoutNumbers
 ) -> dict[int, int]:
     keys = {number: _group_key(module, members) for number, members in groups.items()}
     exact: dict[int, Any] = dict(keys)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.tracing.causes import ADVICE, NOT_KNOWN, NOT_KNOWN_COMPILE, UNJITTED, Cause, causes, closest
-from hlodiff.tracing.records import Call, Compiled, Function, Trace
+from hlodiff.tracing.records import Call, Compilation, Function, Trace
 from hlodiff.tracing.retraces import Retrace, merge_series
 
 
@@ -70,7 +70,7 @@ class TraceCounts:
         return sum(len(one.programs) for one in self.functions)
 
 
-def count(events: Iterable[Trace | Compiled]) -> TraceCounts:
+def count(events: Iterable[Trace | Compilation]) -> TraceCounts:
     """Count traces and programs, function by function.
 
     Args:
@@ -84,10 +84,10 @@ def count(events: Iterable[Trace | Compiled]) -> TraceCounts:
         ()
     """
     groups: dict[tuple[str, str], _EventCounter] = {}
-    eager: dict[tuple[str, str], list[Compiled]] = {}
+    eager: dict[tuple[str, str], list[Compilation]] = {}
     for event in events:
         function = event.call.function if isinstance(event, Trace) else event.function
-        if function is None and isinstance(event, Compiled):
+        if function is None and isinstance(event, Compilation):
             eager.setdefault((event.name, event.place), []).append(event)
         elif function is not None:
             group = groups.setdefault(function.key, _EventCounter(function))
@@ -110,14 +110,14 @@ _SAME, _DIFFERENT = 3, 32
 _SAME_OF_BODY = 2  # the body of a `shard_map` that is not jitted is compiled again in each call
 
 
-def _is_repeated(compiles: Sequence[Compiled]) -> bool:
+def _is_repeated(compiles: Sequence[Compilation]) -> bool:
     """Whether an operation is compiled on one line so often that JAX's cache cannot be working."""
     most = max(Counter(one.fingerprint for one in compiles).values())
     same = _SAME_OF_BODY if compiles[0].name.startswith("shard_map") else _SAME
     return most >= same or len(compiles) >= _DIFFERENT
 
 
-def _count_operation(compiles: Sequence[Compiled]) -> FunctionCounts:
+def _count_operation(compiles: Sequence[Compilation]) -> FunctionCounts:
     """The counts of an eager operation. Its arguments are not recorded."""
     first = compiles[0]
     programs = tuple(dict.fromkeys(one.fingerprint for one in compiles))
@@ -180,7 +180,7 @@ class _EventCounter:
             return (Cause("raised", "", what, ADVICE["raised"]),)
         return found
 
-    def compiled(self, event: Compiled) -> None:
+    def compiled(self, event: Compilation) -> None:
         self.compiles += 1
         if event.failed:
             self._failed(event)
@@ -196,19 +196,19 @@ class _EventCounter:
             self.again.append(self._without_trace(event, known))
         self.ran += [call for call in (event.under or event.call,) if call is not None]
 
-    def _pending(self, event: Compiled) -> int | None:
+    def _pending(self, event: Compilation) -> int | None:
         """The index in `again` of the program's trace; several threads may trace at once."""
         found = next((index for index, (call, _) in enumerate(self.pending) if call == event.call), None)
         return self.pending.pop(found)[1] if found is not None and event.traced else None
 
-    def _without_trace(self, event: Compiled, known: int) -> Retrace:
+    def _without_trace(self, event: Compilation, known: int) -> Retrace:
         call = event.under or event.call
         found = closest(call, self.ran) if call is not None and self.ran else (NOT_KNOWN,)
         if found == (NOT_KNOWN,):
             found = (NOT_KNOWN_COMPILE,)
         return Retrace("compile", (self.compiles,), call.place if call else event.place, found, known)
 
-    def _failed(self, event: Compiled) -> None:
+    def _failed(self, event: Compilation) -> None:
         """A compile that raised has no program; its trace stays as it is."""
         self._pending(event)
         what = f"compiling it ended with {event.failed}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hlodiff.errors import HlodiffError
 from hlodiff.hlo.model import Computation, Module
 from hlodiff.tracing.observer import CompiledProgram
-from hlodiff.tracing.records import Compiled, Trace
+from hlodiff.tracing.records import Compilation, Trace
 
 
 def fingerprint_of(program: CompiledProgram) -> str:
@@ -62,7 +62,7 @@ def _without(computation: Computation) -> Computation:
 
 def plain_events(
     events: Iterable[Trace | CompiledProgram], fingerprint: Callable[[CompiledProgram], str] = fingerprint_of
-) -> Iterator[Trace | Compiled]:
+) -> Iterator[Trace | Compilation]:
     """The same events without JAX's objects.
 
     Args:
@@ -76,7 +76,7 @@ def plain_events(
         if isinstance(event, Trace):
             yield event
         else:
-            yield Compiled(
+            yield Compilation(
                 event.order, event.name, event.function, event.call, event.traced, fingerprint(event), event.platform,
                 event.place, event.failed, event.under,
             )  # fmt: skip

@@ -23,7 +23,7 @@ OBJECT = "an object: "
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class CapturedValue:
     """A value that a function closes over, has in a partial or as a default, or finds in the object it is bound to.
 
     Args:
@@ -32,7 +32,7 @@ class Captured:
         object_id: two with the same id are equal.
 
     Example:
-        >>> Captured("rate", "0.1", 4).text
+        >>> CapturedValue("rate", "0.1", 4).text
         '0.1'
     """
 
@@ -76,7 +76,7 @@ class Leaf:
     devices: str = ""
     place: str = ""
     made: str = ""
-    inside: tuple[Captured, ...] = ()
+    inside: tuple[CapturedValue, ...] = ()
     parts: tuple[Leaf, ...] = ()
     keyword: bool = False
     object_id: int = -1
@@ -186,7 +186,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class Compilation:
     """A compiled program, without its text.
 
     Args:
@@ -202,7 +202,7 @@ class Compiled:
         under: the run under `jax.vmap` or `jax.grad` that it was compiled for; None for a plain call.
 
     Example:
-        >>> Compiled(1, "jit_f", None, None, False, "9f2c", "cpu").eager
+        >>> Compilation(1, "jit_f", None, None, False, "9f2c", "cpu").eager
         True
     """
 

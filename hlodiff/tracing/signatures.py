@@ -21,7 +21,7 @@ from jax.tree_util import DictKey, SequenceKey, keystr, tree_flatten_with_path, 
 
 from hlodiff.capture import jax_private
 from hlodiff.capture.arguments import describe, is_scalar, is_traced
-from hlodiff.tracing.records import OBJECT, Captured, Kind, Leaf
+from hlodiff.tracing.records import OBJECT, CapturedValue, Kind, Leaf
 from hlodiff.tracing.source_location import class_location, code_of, defined, name_of, open_function
 from hlodiff.tracing.stable_repr import stable_repr
 
@@ -147,7 +147,7 @@ def argument_leaves(named: Mapping[str, Any], object_ids: ObjectIds, root: str) 
     return tuple(leaf for name, value in named.items() for leaf in walk.tree(name, value))
 
 
-def captured_by(fn: Any, object_ids: ObjectIds, root: str) -> tuple[Captured, ...]:
+def captured_by(fn: Any, object_ids: ObjectIds, root: str) -> tuple[CapturedValue, ...]:
     """What a function closes over."""
     return _Walk(object_ids, root, filtered=False).inside(fn)
 
@@ -287,33 +287,33 @@ class _Walk:
         for key, part in itertools.islice(_parts_of(value), _MOST_PARTS):
             yield self._static_leaf(f"{path}{key}", part, depth=depth + 1)
 
-    def inside(self, fn: Any) -> tuple[Captured, ...]:
+    def inside(self, fn: Any) -> tuple[CapturedValue, ...]:
         """What a function closes over, has as a default or in a partial, or finds in the object it is bound to."""
-        found: dict[str, Captured] = {}
+        found: dict[str, CapturedValue] = {}
         for name, value in _captured(fn):  # a partial's argument takes the place of the default
             found.pop(name, None)
             found |= {one.name: one for one in self._value(name, value)}
         return tuple(found.values())
 
-    def _value(self, name: str, value: Any, depth: int = 0) -> Iterator[Captured]:
+    def _value(self, name: str, value: Any, depth: int = 0) -> Iterator[CapturedValue]:
         if isinstance(value, jax.Array | np.ndarray) and not isinstance(value, jax.core.Tracer):
-            yield Captured(name, f"{OBJECT}array {_array(name, value).text}", self.object_ids.life(value))
+            yield CapturedValue(name, f"{OBJECT}array {_array(name, value).text}", self.object_ids.life(value))
         elif _is_plain(value):
-            yield Captured(name, stable_repr(value), self.object_ids.of(value))
+            yield CapturedValue(name, stable_repr(value), self.object_ids.of(value))
         elif code_of(value) is not None and not isinstance(value, type):
-            yield Captured(name, f"`{name_of(value)}`", self.object_ids.of(value, held=False))
+            yield CapturedValue(name, f"`{name_of(value)}`", self.object_ids.of(value, held=False))
             if depth < _DEEPEST_CAPTURED:
                 for inner, part in _captured(value):
                     yield from self._value(f"{name}.{inner.removeprefix('self.')}", part, depth + 1)
         elif isinstance(value, list | dict):
             if len(value) <= _MOST_PARTS and all(map(_is_plain, value.values() if isinstance(value, dict) else value)):
-                yield Captured(name, stable_repr(value), self.object_ids.of(stable_repr(value)))
+                yield CapturedValue(name, stable_repr(value), self.object_ids.of(stable_repr(value)))
         elif not isinstance(value, type | ModuleType):
             plain = [(attribute, part) for attribute, part in _attributes(value) if _is_plain(part)]
             for attribute, part in plain:
-                yield Captured(f"{name}.{attribute}", stable_repr(part), self.object_ids.of(part))
+                yield CapturedValue(f"{name}.{attribute}", stable_repr(part), self.object_ids.of(part))
             if not plain:
-                yield Captured(name, f"{OBJECT}{type(value).__qualname__}", self.object_ids.life(value))
+                yield CapturedValue(name, f"{OBJECT}{type(value).__qualname__}", self.object_ids.life(value))
 
 
 _DEEPEST = 4  # static values inside of static values

@@ -34,7 +34,7 @@ from hlodiff.snapshots.paths import refuse_links
 from hlodiff.snapshots.traces_file import RecordedTraces, write_traces
 from hlodiff.snapshots.write import place_beside, put_in_place
 from hlodiff.tracing.counts import TraceCounts, count
-from hlodiff.tracing.records import Compiled, Leaf, Trace
+from hlodiff.tracing.records import Compilation, Leaf, Trace
 from hlodiff.workflows.build_snapshot import build_snapshot
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
@@ -285,13 +285,13 @@ def _own_functions(counts: TraceCounts, root: str) -> TraceCounts:
     return TraceCounts(tuple(own), counts.eager)
 
 
-def _compiled(events: Sequence[Trace | RawProgram], found: RunRecording) -> Iterator[Trace | Compiled]:
+def _compiled(events: Sequence[Trace | RawProgram], found: RunRecording) -> Iterator[Trace | Compilation]:
     for event in events:
         if isinstance(event, Trace):
             yield event
         elif name := found.names.get(event.record["file"], ""):
             record = event.record
-            yield Compiled(
+            yield Compilation(
                 record["order"], record["name"], event.known, event.called, record["traced"], name,
                 record["platform"], record.get("place", ""), "", event.under,
             )  # fmt: skip
