@@ -386,6 +386,27 @@ def added_up(costs: Iterable[Cost | None]) -> Cost | None:
     )
 
 
+def bytes_written(module: Module) -> int:
+    """Bytes that a whole program writes in one call, with one turn of loops whose trip counts are not known.
+
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> text = "HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT c = f32[2] copy(p)\\n}"
+        >>> bytes_written(read_hlo(text))
+        8
+    """
+    everything = range(len(module.computations))
+    inside = _bodies(module, everything)
+    stored = [index for index in everything if index not in inside]
+    total = 0
+    for index, times in _runs(module, LoopTurns(module), stored).items() if stored else ():
+        instructions = module.computations[index].instructions if index not in inside else ()
+        for position, it in enumerate(instructions):
+            if is_launched(it):
+                total += times.times * sum(size for _, size in traffic(module, (index, position))[1])
+    return total
+
+
 def program_cost(module: Module) -> Cost:
     """What a whole program costs in one call; `runs` are all runs of all its instructions.
 

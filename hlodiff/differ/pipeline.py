@@ -75,11 +75,17 @@ class PairMetrics:
     """What can be counted in two programs, side by side."""
 
     def __init__(self, old: Module, new: Module) -> None:
-        self._modules = (old, new)
+        self._programs = (old, new)
         self.ops: Mapping[str, tuple[int, int]] = LazyMapping(self._ops)
         self.metrics: Mapping[str, tuple[float, float]] = LazyMapping(self._metrics)
         self.kinds: Mapping[str, Mapping[str, tuple[float, float]]] = LazyMapping(self._kinds)
         self.executed: Mapping[str, tuple[ExecutedCount, ExecutedCount]] = LazyMapping(self._executed)
+
+    @cached_property
+    def _modules(self) -> tuple[Module, Module]:
+        """Both programs with all of their computations read: each is looked at once for every number."""
+        old, new = (replace(module, computations=tuple(module.computations)) for module in self._programs)
+        return old, new
 
     @cached_property
     def _counts(self) -> tuple[Counts, Counts]:

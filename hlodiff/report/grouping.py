@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from hlodiff.differ.costs import added_up, program_cost
+from hlodiff.differ.costs import added_up, bytes_written
 from hlodiff.differ.grouping import weight_of
 from hlodiff.differ.line_work import ARRANGING
 from hlodiff.differ.regions import MOST_FOR_ONE, MOST_OF_A_LINE, opcode_counts
@@ -439,7 +439,7 @@ def share_of(diff: ModuleDiff) -> Share:
         {'instructions': 1.0, 'bytes': 1.0}
     """
     count = int(sum(diff.metrics.get("instructions", (0, 0))))
-    size = program_cost(diff.old).written + program_cost(diff.new).written
+    size = bytes_written(diff.old) + bytes_written(diff.new)
     edited = sum(edit.count * (1 if edit.kind in ("added", "removed") else 2) for edit in diff.edits)
     written = sum(cost.written for edit in diff.edits for cost in edit.cost or () if cost is not None)
     return Share((max(count - edited, 0), count), (max(size - written, 0), size))
