@@ -439,8 +439,9 @@ def _prunable(
     pruned_keys = {key for key in fingerprints[0].keys.values() if key is not None and key not in but}
     pruned_keys &= {key for key in fingerprints[1].keys.values() if key is not None}
     callees: list[dict[str, list[str]]] = [{}, {}]
+    leaves: set[int] = set()
     while True:
-        opened = [_reached(*each, pruned_keys) for each in zip(fingerprints, entries, callees, strict=True)]
+        opened = [_reached(*each, leaves, pruned_keys) for each in zip(fingerprints, entries, callees, strict=True)]
         counts = [_calls(*each, pruned_keys) for each in zip(fingerprints, opened, callees, strict=True)]
         uneven = {key for key in counts[0] | counts[1] if counts[0][key] != counts[1][key]}
         if not uneven:
@@ -451,12 +452,17 @@ def _prunable(
 
 
 def _reached(
-    fingerprint: TextFingerprint, entry: str, callees: dict[str, list[str]], pruned_keys: set[int]
+    fingerprint: TextFingerprint, entry: str, callees: dict[str, list[str]], leaves: set[int], pruned_keys: set[int]
 ) -> list[str]:
+    """What is opened of one side; `callees` and `leaves`, keys of what calls nothing, grow with what was looked at."""
+
     def opened(name: str) -> Iterator[str]:
+        key = fingerprint.keys[name]
         if name not in callees:
-            names = called_names(fingerprint.body(name))
+            names = called_names(fingerprint.body(name)) if key not in leaves else ()
             callees[name] = [callee for callee in names if callee in fingerprint.spans]
+            if key is not None and not names:
+                leaves.add(key)
         return (callee for callee in callees[name] if fingerprint.keys[callee] not in pruned_keys)
 
     return preorder([entry], opened)
@@ -552,14 +558,20 @@ def _pruned_side(
     )
 
 
-def _has_spaces(fingerprints: Sequence[TextFingerprint], opened: Sequence[Container[str]]) -> bool:
-    """Whether anything opened lies in a memory space: the one thing that has other names on other backends."""
-    return any(
-        has_memory_space(fingerprint.program.text, span)
-        for fingerprint, names in zip(fingerprints, opened, strict=True)
-        for span in fingerprint.program.spans
-        if span.name in names
-    )
+def _has_spaces(fingerprints: Sequence[TextFingerprint], opened: Sequence[Iterable[str]]) -> bool:
+    """Whether anything opened lies in a memory space: the one thing that has other names on other backends.
+
+    Of equal computations one tells.
+    """
+    told: set[int] = set()
+    for fingerprint, names in zip(fingerprints, opened, strict=True):
+        for name in names:
+            key = fingerprint.keys[name]
+            if key not in told and has_memory_space(fingerprint.program.text, fingerprint.spans[name]):
+                return True
+            if key is not None:
+                told.add(key)
+    return False
 
 
 def _platform(text: str) -> tuple[Computation, ...]:
