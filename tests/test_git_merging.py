@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from hlodiff.capture.imports import import_modules
 from hlodiff.config import Config
 from hlodiff.errors import RegistryError
+from hlodiff.integrations.git.diff_driver import merge
 from hlodiff.snapshots import FolderTree, Key, StaleError, is_stale, marked_stale, read_snapshot, stale_of
 from tests.git_projects import HLO, Project, project
 
@@ -70,6 +72,23 @@ def test_equal_changes_are_no_conflict(made: Project) -> None:
     made.record("f", "cosine")
     made.commit("the same as theirs")
     assert "CONFLICT" not in made.git("merge", "--no-edit", "side")
+
+
+def test_names_of_strangers_and_files_that_no_summary_has(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "hlodiff")
+    ours = tmp_path / "ours"
+    for path in (
+        "snapshots/a\nerror: b\x1b[31m/cpu/summary.yaml",
+        "-x.yaml",
+        f"snapshots/{'a' * 9000}/cpu/summary.yaml",
+    ):
+        ours.write_bytes(b"format_version: 1\n")
+        assert merge(ours, path) == 1 and STALE.encode() in ours.read_bytes()
+    assert [len(one.message) < 400 and one.message.isprintable() for one in caplog.records] == [True] * 3
+    assert caplog.records[0].message.startswith(r"hlodiff: both sides changed a\nerror: b\x1b[31m on cpu: ours")
+    assert caplog.records[1].message.startswith("hlodiff: both sides changed -x.yaml of this folder: ours")
+    os.truncate(ours, 2**31)  # sparse
+    assert merge(ours, SUMMARY) == 1 and ours.stat().st_size == 2**31
 
 
 def test_rebase_and_stash_do_the_same(made: Project) -> None:

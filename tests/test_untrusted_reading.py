@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from hlodiff import errors
 from hlodiff.capture.inputs import package_version
 from hlodiff.config import Config, find_and_read
 from hlodiff.errors import ConfigError, HlodiffError, ReadError, StoreError, expected_error
-from hlodiff.hlo import read
+from hlodiff.hlo import read, read_text
 from hlodiff.hlo.files import MAX_BYTES, content_of
 from hlodiff.integrations.git import diff_driver
 from hlodiff.integrations.history import commits
@@ -21,7 +23,7 @@ from hlodiff.snapshots import CaptureOrigin, FolderTree, Key, drop_pending, keep
 from hlodiff.snapshots.origin import from_plain
 from hlodiff.workflows.accept import _settle
 from hlodiff.workflows.passes import pass_dumps
-from hlodiff.workflows.sides import open_side
+from hlodiff.workflows.sides import Side, SideProgram, open_side, pair
 from hlodiff.workflows.staleness import Freshness
 from tests.test_store import NEW, OLD
 
@@ -191,3 +193,20 @@ def test_beside_a_program_only_a_plain_file_is_read(tmp_path: Path, monkeypatch:
     file.unlink()
     os.mkfifo(file)
     assert diff_driver._beside(str(file)) == b""
+
+
+def test_many_programs_of_one_name_are_paired_in_linear_time() -> None:
+    """A dump holds one program for each shape of a function; 20,000 took an hour."""
+
+    def side(first: int) -> Side:
+        found = Side(label="a")
+        for number in range(first, first + 20_000):
+            head = b"HloModule m, entry_computation_layout={(f32[%d]{0})->f32[]}, x=1" % number
+            found.programs.append(SideProgram("f", None, "compiled", partial(read_text, ""), "", partial(bytes, head)))
+        return found
+
+    start = time.process_time()
+    pairs = pair(side(0), side(1))
+    assert time.process_time() - start < 2
+    assert sum(old is not None and new is not None for old, new in pairs) == 20_000
+    assert pairs[0][0] is not None and pairs[0][0].name == "f#1"

@@ -98,8 +98,11 @@ def function_views(
     for number, program in enumerate(report.programs):
         numbers.setdefault(program.name, []).append(number)
     lines = _Lines(report)
+    by_name: dict[str, list[ProgramText]] = {}
+    for text in texts.program_texts:
+        by_name.setdefault(text.name, []).append(text)
     found = [
-        _function(name, own, report, texts, programs, lines, name in folded)
+        _function(name, own, by_name.get(name, []), report, texts, programs, lines, name in folded)
         for name, own in numbers.items()
         if any(report.programs[number].status == "changed" or differs(report.programs[number]) for number in own)
     ]
@@ -110,13 +113,13 @@ def function_views(
 def _function(
     name: str,
     numbers: Sequence[int],
+    own: Sequence[ProgramText],
     report: Report,
     texts: ReportTexts,
     programs: Sequence[ProgramView],
     lines: _Lines,
     folded: bool,
 ) -> FunctionView:
-    own = [text for text in texts.program_texts if text.name == name]
     compared = list(dict.fromkeys(programs[n].target for n in numbers if programs[n].status != "not_checked"))
     verdicts = _targets([programs[n] for n in numbers])
     sentences = {text.programs: _sentences(text, report) for text in own}

@@ -64,7 +64,18 @@ def build_view(report: Report, folder: str = "", texts: ReportTexts | None = Non
         0
     """
     texts = texts or texts_of(report)
-    programs = tuple(_program(program, number, texts, report) for number, program in enumerate(report.programs))
+    lowered: dict[tuple[str, str | None], ProgramComparison] = {}
+    for program in report.programs:
+        if program.stage == "stablehlo":
+            lowered.setdefault((program.name, program.target), program)
+    by_number: dict[int, list[ProgramText]] = {}
+    for text in texts.program_texts:
+        for number in text.programs:
+            by_number.setdefault(number, []).append(text)
+    programs = tuple(
+        _program(program, by_number.get(number, []), lowered.get((program.name, program.target)), report)
+        for number, program in enumerate(report.programs)
+    )
     folded = folded_of(report, texts)
     shown = texts.shared[: None if report.all else MOST_SHARED]
     functions = function_views(report, texts, programs, folded)
@@ -104,12 +115,12 @@ def _is_changed(program_text: ProgramText, report: Report) -> bool:
     return any(report.programs[number].status == "changed" for number in program_text.programs)
 
 
-def _program(program: ProgramComparison, number: int, texts: ReportTexts, report: Report) -> ProgramView:
+def _program(
+    program: ProgramComparison, own: Sequence[ProgramText], written: ProgramComparison | None, report: Report
+) -> ProgramView:
     diff = program.diff if program.status == "changed" else None
     numbers = key_numbers(program) if program.status in ("changed", "added", "removed") else ()
     numbers = judged(program, numbers, report.threshold) if diff else numbers
-    key = program.name, program.target, "stablehlo"
-    written = next((one for one in report.programs if (one.name, one.target, one.stage) == key), None)
     return ProgramView(
         name=program.name,
         target=program.target,
@@ -120,7 +131,7 @@ def _program(program: ProgramComparison, number: int, texts: ReportTexts, report
         edited=sum(diff.summary.values()) if diff else 0,
         numbers=numbers,
         scopes=most_changed(diff) if diff else (),
-        where=_cause(number, texts, report) if diff else None,
+        where=_cause(own, report) if diff else None,
         reason=program.reason,
         advice=program.advice,
         broken=program.broken,
@@ -130,12 +141,11 @@ def _program(program: ProgramComparison, number: int, texts: ReportTexts, report
     )
 
 
-def _cause(number: int, texts: ReportTexts, report: Report) -> Place | None:
+def _cause(own: Sequence[ProgramText], report: Report) -> Place | None:
     """The user's own line behind the first change that has one; a library's where no change has or it is asked for."""
-    program_texts = [program_text for program_text in texts.program_texts if number in program_text.programs]
     places = [
         _place(edit, report)
-        for program_text in program_texts
+        for program_text in own
         for edit_group in program_text.edit_groups
         for edit in edit_group.edits
     ]

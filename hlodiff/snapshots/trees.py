@@ -303,7 +303,7 @@ def open_revision(repository: Path, spec: str, default_folder: Path) -> GitTree:
         the files of that revision; none where the folder did not exist then.
 
     Raises:
-        StoreError: not a repository, no such revision, or no such folder in it.
+        StoreError: not a repository, no such revision, no such folder in it, or a file, link or submodule in its place.
 
     Example:
         >>> open_revision(Path("."), "HEAD~3", Path("snapshots").absolute()).files()  # doctest: +SKIP
@@ -323,6 +323,9 @@ def open_revision(repository: Path, spec: str, default_folder: Path) -> GitTree:
         tree = need_object(repository, f"{commit}:{folder}", spec, f"{revision} has no folder {folder!r}")
     else:
         tree = find_object(repository, f"{commit}:{folder}", spec)
+    if tree and git(repository, ["cat-file", "-t", tree], spec, accept=(0, 128)).strip() != b"tree":
+        what = f"{folder} is no folder there: it is a file, a link or a submodule, and none of these is followed"
+        raise StoreError(what, where=spec, hint="give the folder itself, or a revision in the submodule's own folder")
     return GitTree(repository, spec, tree, _entries(repository, tree, spec) if tree else {})
 
 

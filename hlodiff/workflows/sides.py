@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -446,17 +447,17 @@ def _pair_group(old: list[SideProgram], new: list[SideProgram]) -> list[Pair]:
     if len(old) <= 1 and len(new) <= 1:
         return [(old[0] if old else None, new[0] if new else None)]
     pairs: list[Pair] = []
-    left = [(program, _layout(program)) for program in new]
+    left: dict[bytes, deque[int]] = {}
+    for place, program in enumerate(new):
+        left.setdefault(_layout(program), deque()).append(place)
     rest: list[SideProgram] = []
     for program in old:
-        layout = _layout(program)
-        found = next((item for item in left if item[1] == layout), None)
-        if found is None:
-            rest.append(program)
+        places = left.get(_layout(program))
+        if places:
+            pairs.append((program, new[places.popleft()]))
         else:
-            left.remove(found)
-            pairs.append((program, found[0]))
-    others = [program for program, _ in left]
+            rest.append(program)
+    others = [new[place] for place in sorted(place for places in left.values() for place in places)]
     pairs += list(zip(rest, others, strict=False))
     shared = min(len(rest), len(others))
     pairs += [(program, None) for program in rest[shared:]] + [(None, program) for program in others[shared:]]

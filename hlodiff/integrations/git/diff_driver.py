@@ -17,10 +17,10 @@ from typing import Any
 
 from hlodiff.config import process_environment
 from hlodiff.differ.limits import DEFAULTS, Limits
-from hlodiff.errors import HlodiffError, StoreError, expected_error
+from hlodiff.errors import HlodiffError, StoreError, expected_error, one_line
 from hlodiff.hlo import read_text
 from hlodiff.hlo.model import Module
-from hlodiff.report.lines import printable
+from hlodiff.report.lines import clip, printable
 from hlodiff.report.listing import program_listing
 from hlodiff.report.wording import format_bytes, format_pair, many
 from hlodiff.snapshots import Key, marked_stale
@@ -542,6 +542,7 @@ def _as_text(file: Path) -> str:
 
 
 _CONFLICT = 1
+_LONGEST_NAME = 200
 
 
 def merge(ours: Path, path: str) -> int:
@@ -558,10 +559,10 @@ def merge(ours: Path, path: str) -> int:
     Raises:
         OSError: the file cannot be read or written.
     """
-    if path.endswith(".yaml"):
+    if path.endswith(".yaml") and ours.stat().st_size <= LARGEST:  # a larger one is refused where it is read
         ours.write_bytes(marked_stale(ours.read_bytes()))
         named = named_file(path)
-        what = f"{named.name} on {named.target}" if named.target else f"{named.file} of {named.name}"
+        what = f"{named.name} on {named.target}" if named.target else f"{named.file} of {named.name or 'this folder'}"
         message = "hlodiff: both sides changed %s: ours is kept, marked stale; once the code is merged: %s"
-        _LOG.info(message, what, named.again)
+        _LOG.info(message, clip(one_line(what), _LONGEST_NAME), named.again)
     return _CONFLICT
