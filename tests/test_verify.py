@@ -448,9 +448,9 @@ def test_without_any_one_step_or_wire_it_does_not_replay(kind: str) -> None:
             assert not replay(replace(script, steps=(*rest[0], *rest[1]))).complete, step
             if not isinstance(step, RemoveStep | AddStep | ArriveStep):
                 continue
-            for wire in step.wires:
-                less = replace(step, wires=tuple(w for w in step.wires if w != wire))
-                assert not replay(replace(script, steps=(*rest[0], less, *rest[1]))).complete, wire
+            for rewiring in step.rewirings:
+                less = replace(step, rewirings=tuple(w for w in step.rewirings if w != rewiring))
+                assert not replay(replace(script, steps=(*rest[0], less, *rest[1]))).complete, rewiring
 
 
 def test_sharing_is_seen() -> None:

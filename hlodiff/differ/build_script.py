@@ -1,4 +1,4 @@
-"""From reported edits to a script: every step is charged to one site of one edit, and what no edit names is left out.
+"""From reported edits to a script: every step belongs to one site of one edit, and what no edit names is left out.
 
 Nothing here judges. An operand that changed though nothing was added or removed beside it, a field that no edit names:
 they are not in the script, and `replay` finds that the outcome is another program.
@@ -348,8 +348,8 @@ class _PairDraft:
     added: list[tuple[int, Instruction]] = field(default_factory=list)
     removed: list[int] = field(default_factory=list)
     arguments: list[OperandRewiring] = field(default_factory=list)
-    wires_came: dict[int, list[OperandRewiring]] = field(default_factory=dict)
-    wires_went: dict[int, list[OperandRewiring]] = field(default_factory=dict)
+    rewired_by_added: dict[int, list[OperandRewiring]] = field(default_factory=dict)
+    rewired_by_removed: dict[int, list[OperandRewiring]] = field(default_factory=dict)
 
     @cached_property
     def old(self) -> Computation:
@@ -485,7 +485,7 @@ class _ScriptBuilder:
                     self.steps.append(self._changed(number, draft, claim, one, other))
         if draft.key[0] >= 0 and draft.key[1] >= 0:
             if not returns_another:
-                self._wire(draft, _ROOT, (0, 0), (draft.old.root, 0), (draft.new.root, 0))
+                self._rewiring(draft, _ROOT, (0, 0), (draft.old.root, 0), (draft.new.root, 0))
             roots = (draft.key[0], draft.old.root), (draft.key[1], draft.new.root)
             for each in self.reported.changed.get(roots, ()):
                 if each.edit.matcher == "schedule":
@@ -545,7 +545,7 @@ class _ScriptBuilder:
             if is_call and (slot is None or place is None):
                 draft.arguments.append(OperandRewiring(other, slot, place, b))
             else:
-                self._wire(draft, other, numbers, a, b)
+                self._rewiring(draft, other, numbers, a, b)
 
     def _is_explained(self, draft: _PairDraft, ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
         """Whether each operand is what it was, or something was added or removed on the way to it."""
@@ -572,7 +572,7 @@ class _ScriptBuilder:
                     return bound_operands(olds, news, inner.mapping)
         return None
 
-    def _wire(
+    def _rewiring(
         self,
         draft: _PairDraft,
         user: int,
@@ -583,11 +583,11 @@ class _ScriptBuilder:
         """The edit that explains why one operand reads something else: what was added or removed there, or none."""
         if before and after and (draft.mapping[before[0]], before[1]) == after:
             return
-        wire = OperandRewiring(user, *numbers, after)
+        rewiring = OperandRewiring(user, *numbers, after)
         if after and draft.back[after[0]] < 0 and (draft.key[1], after[0]) in self.reported.added:
-            draft.wires_came.setdefault(after[0], []).append(wire)
+            draft.rewired_by_added.setdefault(after[0], []).append(rewiring)
         elif before and draft.mapping[before[0]] < 0 and (draft.key[0], before[0]) in self.reported.removed:
-            draft.wires_went.setdefault(before[0], []).append(wire)
+            draft.rewired_by_removed.setdefault(before[0], []).append(rewiring)
 
     def _changed(self, number: int, draft: _PairDraft, claim: EditClaims, one: int, other: int) -> Step:
         before, after = draft.old.instructions[one], draft.new.instructions[other]
@@ -677,8 +677,8 @@ class _ScriptBuilder:
             if not claims and number > 0 and draft.old.instructions[one].opcode == "parameter":
                 draft.removed.append(one)
             for n, claim in enumerate(claims):
-                wires = () if n else tuple(draft.wires_went.get(one, ()))
-                self.steps.append(RemoveStep(claim.reference, number, one, wires))
+                rewirings = () if n else tuple(draft.rewired_by_removed.get(one, ()))
+                self.steps.append(RemoveStep(claim.reference, number, one, rewirings))
 
     def _target(self, claim: EditClaims) -> Sequence[int]:
         """What is called by what an instruction has become elsewhere."""
@@ -693,21 +693,21 @@ class _ScriptBuilder:
             if not claims and it.opcode == "parameter" and number > 0:
                 draft.added.append((other, it))
             for n, claim in enumerate(claims):
-                wires = () if n else tuple(draft.wires_came.get(other, ()))
-                self.steps.append(self._arrival(number, claim, other, it, wires))
+                rewirings = () if n else tuple(draft.rewired_by_added.get(other, ()))
+                self.steps.append(self._arrival(number, claim, other, it, rewirings))
                 self.steps += self._retuned(number, claim, other, it)
 
     def _arrival(
-        self, number: int, claim: EditClaims, other: int, it: Instruction, wires: tuple[OperandRewiring, ...]
+        self, number: int, claim: EditClaims, other: int, it: Instruction, rewirings: tuple[OperandRewiring, ...]
     ) -> Step:
         calls, source = self._called(claim, it), self._source(claim)
         if claim.edit.kind == "moved" and source is not None and claim.old is not None:
             changes = tuple(settings(claim, source, it))
             operands = tuple(operand_edges_of(it))
             return ArriveStep(
-                claim.reference, number, other, claim.old, changes, operands, it.control_predecessors, calls, wires
+                claim.reference, number, other, claim.old, changes, operands, it.control_predecessors, calls, rewirings
             )
-        return AddStep(claim.reference, number, other, replace(it, calls=()), calls, wires)
+        return AddStep(claim.reference, number, other, replace(it, calls=()), calls, rewirings)
 
     def _retuned(self, number: int, claim: EditClaims, other: int, it: Instruction) -> Iterator[Step]:
         """What moved may have been tuned anew there."""

@@ -68,19 +68,19 @@ Calls = tuple[tuple[str, tuple[int, ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class RemoveStep:
-    """An old instruction goes; `wires` are survivors that read it and now read something that was there before."""
+    """An old instruction goes; `rewirings` are survivors that read it and now read something that was there before."""
 
     reference: EditReference
     pair: int
     old: int
-    wires: tuple[OperandRewiring, ...] = ()
+    rewirings: tuple[OperandRewiring, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AddStep:
     """A new instruction comes, whole; `instruction.operands` and control predecessors are new places.
 
-    `wires` are the survivors that read it.
+    `rewirings` are the survivors that read it.
     """
 
     reference: EditReference
@@ -88,7 +88,7 @@ class AddStep:
     new: int
     instruction: Instruction
     calls: Calls = ()
-    wires: tuple[OperandRewiring, ...] = ()
+    rewirings: tuple[OperandRewiring, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class ArriveStep:
     Args:
         source: computation and place in the old program.
         operands, control: new places.
-        wires: the survivors that read it.
+        rewirings: the survivors that read it.
     """
 
     reference: EditReference
@@ -109,7 +109,7 @@ class ArriveStep:
     operands: tuple[Value, ...]
     control: tuple[int, ...]
     calls: Calls = ()
-    wires: tuple[OperandRewiring, ...] = ()
+    rewirings: tuple[OperandRewiring, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ From top to bottom:
    (`nx.utils.graphs_equal`; for all instructions that would take 20 times as long). Where they differ, the differences
    are named.
 4. As printed: what nobody read for the diff is compared line by line, without reading it.
-5. Wires: an operand that reads something else has to follow from an added or removed instruction on its way.
+5. Rewired operands: an operand that reads something else has to follow from an added or removed instruction on its way.
 6. Loop elements: the numbers of loop-carried tuple elements shift only together, at every place of a loop.
 7. The whole program: calls, channels, execution threads, schedule, header (donation, entry layout).
 8. The reported edits: each of their sites was carried out, and their counts are right.
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     Graph = nx.MultiDiGraph[int]
 
 MOST_FAILURES = 5
-_ROOT = -1  # the `user` of a wire that changes what a computation returns
+_ROOT = -1  # the `user` of a rewiring that changes what a computation returns
 _SILENT = "and no edit says so"
 
 
@@ -152,7 +152,7 @@ def _failures(script: EditScript) -> Iterator[str]:
         yield from made.failures
         yield from _compare(made)
         yield from _check_calls(program, made)
-        yield from _check_wires(program, made)
+        yield from _check_rewirings(program, made)
         yield from _check_elements(program, made)
         yield from _check_attributes(program, made)
     yield from _check_channels(program)
@@ -369,14 +369,14 @@ def _name(owner: Computation | None, place: int) -> str:
 
 def _apply_steps(program: _ReplayedProgram, made: _ReplayedComputation) -> None:
     """Apply the steps of one pair of computations to its old computation."""
-    wires: dict[int, list[OperandRewiring]] = {}
-    charged = (step.wires for step in made.steps if isinstance(step, RemoveStep | AddStep | ArriveStep))
-    for wire in chain(made.pair.arguments, *charged):
-        wires.setdefault(wire.user, []).append(wire)
+    rewirings: dict[int, list[OperandRewiring]] = {}
+    of_steps = (step.rewirings for step in made.steps if isinstance(step, RemoveStep | AddStep | ArriveStep))
+    for rewiring in chain(made.pair.arguments, *of_steps):
+        rewirings.setdefault(rewiring.user, []).append(rewiring)
     made.root = made.places[made.old.root] if made.old else made.pair.root
-    made.root = next((wire.reads[0] for wire in wires.get(_ROOT, ()) if wire.reads), made.root)
+    made.root = next((rewiring.reads[0] for rewiring in rewirings.get(_ROOT, ()) if rewiring.reads), made.root)
     if made.old and made.new:
-        _keep(program, made, made.old, made.new, wires)
+        _keep(program, made, made.old, made.new, rewirings)
     for place, it in made.pair.added:
         _add(made, place, _ResultNode(row_of(it)._replace(calls=(), operands=(), results=(), control=())))
     for step in made.steps:
@@ -401,7 +401,7 @@ def _keep(
     made: _ReplayedComputation,
     old: Computation,
     new: Computation,
-    wires: Mapping[int, Sequence[OperandRewiring]],
+    rewirings: Mapping[int, Sequence[OperandRewiring]],
 ) -> None:
     """Put each old instruction that is kept at its new place, as it is before any step changes its fields."""
     places, calls, elements = made.places, dict(made.pair.calls), dict(made.pair.elements)
@@ -432,22 +432,24 @@ def _keep(
             made.failures.append(f"two old instructions are one new one: {_name(old, place)}")
         node = made.nodes[matched] = _ResultNode(row, place, called, is_copy=True)
         bound = program.bound_positions(before, called) if called else None
-        if matched in wires or bound is not None:
-            _rearrange(made, node, wires.get(matched, ()), bound)
+        if matched in rewirings or bound is not None:
+            _rearrange(made, node, rewirings.get(matched, ()), bound)
         theirs = row_of(after)
         if node.row != theirs and normal(node.row) != normal(theirs):
             made.opened.add(matched)
 
 
 def _rearrange(
-    made: _ReplayedComputation, node: _ResultNode, wires: Sequence[OperandRewiring], bound: Mapping[int, int] | None
+    made: _ReplayedComputation, node: _ResultNode, rewirings: Sequence[OperandRewiring], bound: Mapping[int, int] | None
 ) -> None:
-    """Operands of a kept instruction: wires change them, those of a call follow its parameters, others keep order."""
-    if any(wire.place is not None and wire.reads is None for wire in wires):
+    """Operands of a kept instruction: rewirings change them, those of a call follow its parameters, others stay."""
+    if any(rewiring.place is not None and rewiring.reads is None for rewiring in rewirings):
         made.failures.append(f"an operand of {_name(made.old, node.old)} is there and reads nothing")
-    cut = {wire.slot for wire in wires}
+    cut = {rewiring.slot for rewiring in rewirings}
     placed: dict[int, tuple[int | None, Value]] = {
-        wire.place: (wire.slot, wire.reads) for wire in wires if wire.place is not None and wire.reads is not None
+        rewiring.place: (rewiring.slot, rewiring.reads)
+        for rewiring in rewirings
+        if rewiring.place is not None and rewiring.reads is not None
     }
     unplaced: list[tuple[int | None, Value]] = []
     values = node.row.reads
@@ -742,23 +744,25 @@ def _read_the_same(lines: Iterable[tuple[LineParts, LineParts]], names: Mapping[
     return True
 
 
-# 5. Wires
+# 5. Rewired operands
 
 
-def _check_wires(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
+def _check_rewirings(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
     """A step may rewire an operand only where it is on the way between what was read and what is read now."""
     if made.old is None or made.new is None:
         return
     for step in made.steps:
         if isinstance(step, RemoveStep | AddStep | ArriveStep):
-            for wire in step.wires:
-                if not _is_on_the_way(made, step, wire):
-                    yield f"{_user(made, wire)} reads something else, and nothing on the way to it came or went"
+            for rewiring in step.rewirings:
+                if not _is_on_the_way(made, step, rewiring):
+                    yield f"{_user(made, rewiring)} reads something else, and nothing on the way to it came or went"
     # Operands come and go only together with parameters of what is called.
-    for wire in made.pair.arguments:
-        refs = [ref for _, refs in made.nodes[wire.user].calls for ref in refs] if wire.user in made.nodes else ()
-        if not any(_is_bound(program.computations[ref], wire) for ref in refs):
-            yield f"{_user(made, wire)} has other operands without other parameters, {_SILENT}"
+    for rewiring in made.pair.arguments:
+        refs = (
+            [ref for _, refs in made.nodes[rewiring.user].calls for ref in refs] if rewiring.user in made.nodes else ()
+        )
+        if not any(_is_bound(program.computations[ref], rewiring) for ref in refs):
+            yield f"{_user(made, rewiring)} has other operands without other parameters, {_SILENT}"
     yield from _check_parameters(program, made, made.old)
 
 
@@ -776,18 +780,20 @@ def _check_parameters(program: _ReplayedProgram, made: _ReplayedComputation, old
             yield f"{_name(old, place)}, which nothing read, went, {_SILENT}"
 
 
-def _user(made: _ReplayedComputation, wire: OperandRewiring) -> str:
-    return "the result" if wire.user == _ROOT else made.name(wire.user)
+def _user(made: _ReplayedComputation, rewiring: OperandRewiring) -> str:
+    return "the result" if rewiring.user == _ROOT else made.name(rewiring.user)
 
 
-def _is_on_the_way(made: _ReplayedComputation, step: RemoveStep | AddStep | ArriveStep, wire: OperandRewiring) -> bool:
+def _is_on_the_way(
+    made: _ReplayedComputation, step: RemoveStep | AddStep | ArriveStep, rewiring: OperandRewiring
+) -> bool:
     """Whether a step removed what was read or added what is read now, and the other one is below that or new too."""
     assert made.old is not None
-    user = made.nodes.get(wire.user)
+    user = made.nodes.get(rewiring.user)
     before = made.before(user) if user else None
-    old = before.operands[wire.slot] if before and wire.slot is not None else -1
-    old = made.old.root if wire.user == _ROOT else old
-    new = wire.reads[0] if wire.reads else -1
+    old = before.operands[rewiring.slot] if before and rewiring.slot is not None else -1
+    old = made.old.root if rewiring.user == _ROOT else old
+    new = rewiring.reads[0] if rewiring.reads else -1
     if (old != step.old) if isinstance(step, RemoveStep) else (new != step.new):
         return False
     is_removed = old < 0 or made.pair.mapping[old] < 0
@@ -802,13 +808,13 @@ def _is_on_the_way(made: _ReplayedComputation, step: RemoveStep | AddStep | Arri
     return is_removed and new in made.nodes and made.nodes[new].old in _below(removed, old)
 
 
-def _is_bound(inner: _ReplayedComputation, wire: OperandRewiring) -> bool:
+def _is_bound(inner: _ReplayedComputation, rewiring: OperandRewiring) -> bool:
     """Whether an added or removed operand belongs to an added or removed parameter."""
     if inner.old is None or inner.new is None:
         return False
-    if wire.reads is None:
-        return any(inner.old.instructions[place].literal == str(wire.slot) for place in inner.pair.removed)
-    return any(it.literal == str(wire.place) for _, it in inner.pair.added)
+    if rewiring.reads is None:
+        return any(inner.old.instructions[place].literal == str(rewiring.slot) for place in inner.pair.removed)
+    return any(it.literal == str(rewiring.place) for _, it in inner.pair.added)
 
 
 # 6. Loop elements
