@@ -861,7 +861,7 @@ class Config:
     )
     memory: float | None = _key(
         _MEMORY,
-        "memory limit of one worker, checked twice a second; a worker above it is ended. Linux only",
+        "memory limit of one worker, checked twice a second; a worker above it is stopped. Linux only",
         None,
         "nine tenths of the machine's or container's",
     )
@@ -887,10 +887,10 @@ class Config:
         "as random weights need it",
         "hash",
     )
-    limits: tuple[tuple[str, int], ...] = _key(_LIMITS, "how much a comparison may try, see below", (), "`{}`")
+    limits: tuple[tuple[str, int], ...] = _key(_LIMITS, "how long a comparison may search, see below", (), "`{}`")
     relevance_threshold: float = _key(
         _SHARE,
-        "changes of numbers below this share are counted in reports, not listed; it decides nothing else, "
+        "changes of numbers below this share are counted in reports, not listed; nothing else depends on it, "
         "see [reading a report](reading-a-report.md#better-or-worse)",
         0.01,
         '`"1%"`',

@@ -51,6 +51,27 @@ def test_growth_is_judged_and_a_warning_decides_nothing(compiler: Compiler, said
     assert said("check")[0] == 0
 
 
+def test_how_much_of_a_budget_a_changed_program_uses(compiler: Compiler, said: Ask) -> None:
+    said("update")
+    compiler.answers["f", "", "cpu"] = EXP
+    policy(BUDGET + 'temp_bytes = { max = "30 B" }\nflops = { max = 100 }\n')
+    words = "temp_bytes at 80 % of its budget (24 B of 30 B, cpu)"
+    out = said("check")[1]
+    assert f"\n  closest budget: {words}\n" in out and f"closest budget: {words}" in said("check", "--all")[1]
+    said("check", "--report", "comment=comment.md", "--report", "html=page.html", "--report", "json=result.json")
+    comment = Path("comment.md").read_text().replace("\\", "")
+    row = next(line for line in comment.splitlines() if line.startswith("| `f` |"))
+    assert f"| temp +200 %; {words} |" in row and row.count("|") <= 7, "at most six columns"
+    assert f"\nClosest budget: {words}.\n" in comment
+    assert f"Closest budget: {words}" in Path("page.html").read_text()
+    assert said("diff", "result.json", "--format", "comment")[1] == Path("comment.md").read_text()
+    policy(BUDGET + 'temp_bytes = { max = "24 B" }\n')
+    assert "temp_bytes at 100 % of its budget (24 B of 24 B, cpu)" in said("check")[1]
+    policy(BUDGET + 'temp_bytes = { max = "23 B" }\n')
+    out = said("check")[1]
+    assert "of its budget" not in out and "temp_bytes is 24 B; at most 23 B" in out
+
+
 def test_fail_on_lets_other_classes_pass_and_still_tells_them(compiler: Compiler, said: Ask) -> None:
     said("update")
     compiler.answers["f", "", "cpu"] = EXP

@@ -133,7 +133,7 @@ def program(**files: str) -> CapturedProgram:
         ([{"machine": "one"}], "a worker of x returned what is no result of a capture"),
         (
             [JobResult("one", replace(program(), function="g"))],
-            "the worker one of x returned a program that nobody asked it for",
+            "the worker one of x returned a program that was not requested",
         ),
     ],
 )

@@ -208,7 +208,7 @@ def _collected(request: Job, future: Future[JobResult], agreed: _Agreement, runn
     if answer is None:
         raise CaptureError(f"the worker {result.machine} of {running.name} returned nothing")
     if (answer.function, answer.case, answer.target) != (request.function, request.case, request.target):
-        raise CaptureError(f"the worker {result.machine} of {running.name} returned a program that nobody asked it for")
+        raise CaptureError(f"the worker {result.machine} of {running.name} returned a program that was not requested")
     return answer
 
 

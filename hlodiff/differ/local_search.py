@@ -431,9 +431,9 @@ class CostModel:
         return operands_changed(old, new, pairing, position, None, self._operand_symmetric(*calls))
 
     def _is_rewired_at_once(self, position: int, partner: int, is_opened: bool) -> bool | None:
-        """Whether it is, where no more than the partners of operands tell; None where it takes a closer look.
+        """Whether it is, if the matches of its operands alone decide that; None if the slower test has to.
 
-        Most calls take tens of operands, of which a move changes one.
+        Most calls take tens of operands, and a move changes one of them.
         """
         ours, theirs = self._taken[0][position], self._taken[1][partner]
         roads = [(ours, theirs, self.pairing.old, 1), (theirs, ours, self.pairing.new, 0)]
@@ -746,8 +746,9 @@ _DEAREST = 3 * EDIT
 _MANY = 200
 # And where they are most of two computations, there is no story to find: what is found at once is enough.
 _UNLIKE = 20
-# Two programs take no more than so many edited instructions may, in however many computations those are: seven times
-# what any of 41 pairs of two JAX versions takes. Thousands of small computations that all differ are no story either.
+# The budget of two programs is that of this many edited instructions, in however many computations they are: seven
+# times what any of 41 pairs of two JAX versions needs. Thousands of small computations that all differ gain nothing
+# from more.
 _PROGRAM = 200
 # One computation takes at most so many times its share of what is left, by size, and seven eighths of it.
 _SHARES = 8

@@ -135,7 +135,7 @@ class _OutOfStepsError(Exception):
 
 
 class LoopSolver:
-    """How often single loops of a program turn; of a program that is read on demand, no more is read than that takes.
+    """Finds trip counts of single loops. Of a program that is read on demand, it reads only the computations it needs.
 
     Args:
         module: a program of either stage.

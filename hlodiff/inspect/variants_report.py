@@ -216,7 +216,7 @@ def _nested(variant: Variant) -> Iterator[str]:
         yield f"{what}; {left}"
     if variant.same_as:
         same = f"the compiled program is the same as that of {variant.same_as}"
-        yield f"{same}: what their times differ by is chance" if variant.most else same
+        yield f"{same}: the difference in time is noise" if variant.most else same
     elif variant.edits:
         yield f"the compiled program differs from that of {variant.compared_with} in {many(variant.edits, 'edit')}"
 

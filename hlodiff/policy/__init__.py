@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hlodiff.policy.findings import over_programs as over_programs
     from hlodiff.policy.rules import RULES_BY_NAME as RULES_BY_NAME
     from hlodiff.policy.scenarios import judge_scenarios as judge_scenarios
+    from hlodiff.policy.verdict import closest_margins as closest_margins
     from hlodiff.policy.verdict import judge as judge
 
 _FILES = {
@@ -26,7 +27,7 @@ _FILES = {
     " over_programs",
     "rules": "RULES_BY_NAME",
     "scenarios": "judge_scenarios",
-    "verdict": "judge",
+    "verdict": "closest_margins judge",
 }
 _HOME = {name: file for file, names in _FILES.items() for name in names.split()}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import floor
 
 from hlodiff.config import Budget, Limit, is_bytes, measured_as
 from hlodiff.differ.comparison import ProgramComparison
@@ -140,6 +141,56 @@ def over_budget(measured: MetricPair, budget: Budget) -> Iterator[Finding]:
         if what:
             what += " (static)" if name else ""
             yield _finding(measured, budget, limit, what, rule_label(budget.severity), old is not None and new > old)
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """How much of a budget a program uses.
+
+    Args:
+        program, target: which one.
+        metric: of the limit.
+        value, most: what the program has and may have, in the metric's unit.
+    """
+
+    program: str
+    target: str | None
+    metric: str
+    value: float
+    most: float
+
+    @property
+    def share(self) -> float:
+        """1.0 where the budget is used up."""
+        return self.value / self.most
+
+    @property
+    def words(self) -> str:
+        """`temp_bytes at 80 % of its budget (24 B of 30 B)`."""
+        share = f"{floor(100 * self.share)} %"  # 100 % is a budget that is used up, nothing below
+        sides = [format_metric(self.metric, number) for number in (self.value, self.most)]
+        return f"{self.metric} at {share} of its budget ({sides[0]} of {sides[1]}{self._on})"
+
+    @property
+    def _on(self) -> str:
+        return f", {self.target}" if self.target else ""
+
+
+def margins(measured: MetricPair, budget: Budget) -> Iterator[Margin]:
+    """How much a program uses of each limit that it is within; a limit by growth alone has no such share.
+
+    Args:
+        measured: a program of the budget's stage.
+        budget: it applies to the program.
+    """
+    for limit in budget.limits:
+        name = executed_as(limit.metric)
+        if name and not limit.static and (budget.stage == "compiled" or name not in COMPILED_ONLY):
+            value: float | None = (measured.program.executed().get(name, (ZERO, ZERO))[1] or ZERO).exact
+        else:
+            value = measured.value(limit.metric)[1]
+        if limit.most and value is not None and value <= limit.most:
+            yield Margin(measured.program.name, measured.program.target, limit.metric, value, limit.most)
 
 
 def _over_executed(measured: MetricPair, budget: Budget, limit: Limit, name: str) -> Iterator[Finding]:

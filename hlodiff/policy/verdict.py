@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from hlodiff.config import FAIL_ON, STAGE_WORDS, Config, RuleUse
 from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.policy.budgets import MetricPair, over_budget
+from hlodiff.policy.budgets import Margin, MetricPair, margins, over_budget
 from hlodiff.policy.findings import Finding, Severity, rule_label
 from hlodiff.policy.program_pair import Hit, ProgramPair, pairs_of
 from hlodiff.policy.rules import rule_of
@@ -32,6 +32,30 @@ def judge(programs: Iterable[ProgramComparison], config: Config | None = None) -
         'has no snapshot'
     """
     return tuple(finding for both in pairs_of(programs) for finding in _judge(both, config))
+
+
+def closest_margins(programs: Iterable[ProgramComparison], config: Config) -> dict[tuple[str, str | None], Margin]:
+    """The limit that each changed program is closest to, of those that it is within.
+
+    Args:
+        programs: both stages of each.
+        config: with the project's policy.
+
+    Returns:
+        by name and target.
+    """
+    found: dict[tuple[str, str | None], Margin] = {}
+    for both in pairs_of(programs):
+        for program in both.programs():
+            if program.status != "changed":
+                continue
+            measured = MetricPair(program)
+            for budget in config.budgets:
+                if budget.stage == program.stage and both.fits(budget.functions, budget.targets):
+                    for one in margins(measured, budget):
+                        known = found.get((one.program, one.target), one)
+                        found[one.program, one.target] = max(known, one, key=lambda margin: margin.share)
+    return found
 
 
 def _judge(both: ProgramPair, config: Config | None) -> Iterator[Finding]:

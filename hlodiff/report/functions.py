@@ -145,6 +145,8 @@ def _function(
         has_place = ".py:" in happened
         joined = "; " if _OF_WHOLE.match(happened) else " at "
         at = happened if has_place else joined.join(filter(None, (happened, at)))
+    own_margins = [one for (of, _), one in report.margins.items() if of == name]
+    margin = max(own_margins, key=lambda one: one.share, default=None)
     return FunctionView(
         name=name,
         verdict=verdict,
@@ -156,6 +158,8 @@ def _function(
         stages=stages,
         shared=marks,
         folded=folded,
+        budget=margin.words if margin else "",
+        budget_target=margin.target if margin else None,
     )
 
 
@@ -852,9 +856,9 @@ def verdict_rows(
         for verdict, group in by.items():
             largest = _numbers(verdict, group) if verdict != "same" else []
             targets = tuple(target for one in group for target in one.targets)
-            rows.append(
-                VerdictRow(view.name, targets, verdict, ", ".join(largest[: 2 if verdict == "mixed" else 1]), where)
-            )
+            words = ", ".join(largest[: 2 if verdict == "mixed" else 1])
+            margin = view.budget if view.budget_target in (targets or (None,)) else ""
+            rows.append(VerdictRow(view.name, targets, verdict, "; ".join(filter(None, (words, margin))), where))
     rows.sort(key=lambda row: WORST.index(row.verdict))
     judged_names = {view.name for view in functions}
     for program in programs:  # a result of an older hlodiff holds no verdicts

@@ -94,6 +94,7 @@ def function_fold(function: FunctionView, view: ReportView, unfolded: bool = Fal
         if stage.stage == "stablehlo":
             lines += [*_stage(stage), ""]
     lines += _numbers(function)
+    lines += [f"Closest budget: {escape_markdown(function.budget)}.", ""] if function.budget else []
     for stage in function.stages:
         if stage.stage == "compiled":
             lines += [*_stage(stage), ""]

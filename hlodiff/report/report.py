@@ -13,6 +13,7 @@ from hlodiff.report.timings import RunParts, Timing
 from hlodiff.report.totals import State, count_programs, state_of
 
 if TYPE_CHECKING:
+    from hlodiff.policy.budgets import Margin
     from hlodiff.tracing.compare import TraceComparison
 
 
@@ -67,6 +68,7 @@ class Report:
         source_line: the text of a line of Python on a side (0 old, 1 new) of a program, see `SourceLine`; None where
             no sources are known.
         brief: whether a screen is enough: verdicts, and no details.
+        margins: by name and target, the budget that a changed program is closest to, of those that it is within.
     """
 
     command: Literal["check", "diff"]
@@ -89,6 +91,7 @@ class Report:
     threshold: float = 0.01
     source_line: SourceLine | None = field(default=None, repr=False, compare=False)
     brief: bool = False
+    margins: Mapping[tuple[str, str | None], Margin] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """The short text, as commands print it."""

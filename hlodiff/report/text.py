@@ -253,6 +253,8 @@ def _body(
     """The lines below the verdict on a function or file."""
     for words in (*passing_lines(report, function.name), *cause_lines(report, programs, function.sentence)):
         yield Line(2, words, wrap=True)
+    if function.budget:
+        yield Line(2, f"closest budget: {function.budget}", wrap=True)
     if not report.all:
         yield from _function_lines(function, programs, report)
         return

@@ -219,6 +219,8 @@ class FunctionView:
         stages: what was written, then what the compiler made of it.
         shared: marks of changes that other functions have too.
         folded: whether nothing changed in it but what is shared.
+        budget: the budget that it is closest to, of those that it is within: `temp_bytes at 80 % of its budget (...)`.
+        budget_target: the target of that.
     """
 
     name: str
@@ -231,6 +233,8 @@ class FunctionView:
     stages: tuple[StageView, ...] = ()
     shared: str = ""
     folded: bool = False
+    budget: str = ""
+    budget_target: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from hlodiff.config import TABLE, Config
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import Limits
 from hlodiff.errors import ConfigError, HlodiffError, UsageError
-from hlodiff.policy import PROGRAM_RULES, Finding, judge, judge_scenarios, of_policy
+from hlodiff.policy import PROGRAM_RULES, Finding, closest_margins, judge, judge_scenarios, of_policy
 from hlodiff.policy.growth import RULE, growth_record, judge_growth
 from hlodiff.report.report import Report, toolchain_changes
 from hlodiff.snapshots import Key, RecordedTraces
@@ -287,6 +287,7 @@ def check_against(
         registered={found.name: (found.file, found.line) for found in here.functions},
         threshold=config.relevance_threshold,
         source_line=SourceLines(config.root, (SourceSide(commit), SourceSide(WORK_TREE))),
+        margins=closest_margins(programs, policy),
     )
 
 

@@ -15,7 +15,7 @@ from hlodiff.config import Config, in_ci, shown_path
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import Limits
 from hlodiff.errors import HlodiffError, UsageError
-from hlodiff.policy import Finding, exit_code, judge, judge_scenarios
+from hlodiff.policy import Finding, closest_margins, exit_code, judge, judge_scenarios
 from hlodiff.policy.growth import RULE as GROWTH_RULE
 from hlodiff.progress import OnProgress, reporting_to
 from hlodiff.report.report import Report, toolchain_changes
@@ -388,6 +388,7 @@ def check_snapshots(
         registered={function.name: (function.file, function.line) for function in discovery.functions},
         threshold=config.relevance_threshold,
         source_line=of_snapshots(config.root, config.snapshots),
+        margins=closest_margins(programs, policy),
     )
 
 
