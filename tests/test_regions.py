@@ -258,6 +258,29 @@ def test_a_sum_of_numbers_is_no_sum_of_indices() -> None:
     assert [edit.fields for edit in found if edit.kind == "changed" and edit.new and edit.new.opcode == "add"] == []
 
 
+@pytest.mark.parametrize(
+    ("made", "value", "is_changed"),
+    [("%k = s32[8] multiply(%i, %i)\n", "%k", False), ("%k = f32[8] tanh(%x)\n%c = s32[8] convert(%k)\n", "%c", True)],
+)
+def test_a_value_of_other_operands_in_another_kind_of_numbers_is_another_value(
+    made: str, value: str, is_changed: bool
+) -> None:
+    """One that was cast on the way is the same value."""
+    body = "%i = s32[8] iota(), iota_dimension=0\n"
+    ends = [
+        (
+            f"%b = {kind}[8,4] broadcast({operand}), dimensions={{0}}\n"
+            '%s = f32[8,4] custom-call(%b), custom_call_target="sign"\n'
+            "ROOT %r = (s32[8], f32[8,4]) tuple(%i, %s)"
+        )
+        for kind, operand in (("f32", "%t"), ("s32", value))
+    ]
+    found = hlodiff.diff(program(f"{body}%t = f32[8] tanh(%x)\n{ends[0]}"), program(body + made + ends[1]))
+    kinds = {edit.kind for edit in found.reported for s in (edit.old, edit.new) if s and s.opcode == "broadcast"}
+    assert kinds == ({"changed"} if is_changed else {"added", "removed"})
+    assert found.replay().complete
+
+
 FUSED = """HloModule m
 
 %inner {{

@@ -229,6 +229,10 @@ class _Regions:
             ("shape" in fields and not _are_alike(one, other)) or ("operands" in fields and is_other_kind)
         ):
             return True
+        if "element_type" in fields and _kind(one) != _kind(other) and not one.called:
+            is_value = one.operands and one.opcode not in CARRIERS - _FEEDERS
+            if is_value and not self._rests_on_operands(edit.old, edit.new):
+                return True
         is_copy = one.opcode in _STARTS_AND_ENDS and {"operands", "shape"} <= fields
         return is_copy and not self._shares_operand(edit.old, edit.new)
 
@@ -247,6 +251,19 @@ class _Regions:
             if matched is not None and matched[1] in operands and not self._marked((old[0], operand)):
                 return True
         return False
+
+    def _rests_on_operands(self, old: Place, new: Place) -> bool:
+        """Whether an operand of the one is that of the other, by evidence that is not weak, or behind a convert.
+
+        What counts in another kind of numbers has operands that do, or that were cast on the way.
+        """
+        before, after = (
+            [*it.operands, *_behind_converts(module, place)]
+            for module, place in zip(self.modules, (old, new), strict=True)
+            for it in [at(module, place)]
+        )
+        matches = (self.mapping[0].get((old[0], operand)) for operand in before if not self._marked((old[0], operand)))
+        return any(matched is not None and matched[1] in after for matched in matches)
 
     def _shares_user(self, old: Place, new: Place) -> bool:
         """Whether a user of the one is that of the other, by evidence that is not weak; through broadcasts."""
@@ -281,10 +298,23 @@ class _Regions:
         return bool(removed and added) and self._is_rebuilt(region) and removed + added > 2 * counts["changed"]
 
 
+def _behind_converts(module: Module, place: Place) -> Iterator[int]:
+    """The values of which an instruction takes one in another type."""
+    for operand in at(module, place).operands:
+        it = at(module, (place[0], operand))
+        if it.opcode == "convert":
+            yield from it.operands
+
+
 def _are_alike(one: Instruction, other: Instruction) -> bool:
-    """Whether two values have as many dimensions and are both floating-point numbers, or neither is."""
+    """Whether two values have as many dimensions and hold one kind of numbers."""
     ranks = [len(_first(it).dimensions) for it in (one, other)]
-    return _is_float(one) == _is_float(other) and ranks[0] == ranks[1]
+    return _kind(one) == _kind(other) and ranks[0] == ranks[1]
+
+
+def _kind(it: Instruction) -> str:
+    """Floating-point numbers, truth values, or whole numbers."""
+    return "float" if _is_float(it) else "pred" if _first(it).element_type == "pred" else "whole"
 
 
 def _is_float(it: Instruction) -> bool:
