@@ -84,7 +84,7 @@ def _names(lines: Sequence[ChangedLine]) -> str:
         return ""
     old, new = (_words(source) for source in (edited[0].old_source, edited[0].new_source))
     if len(old) != len(new):
-        return ""
+        return _calls(old, new)
     places = [number for number, pair in enumerate(zip(old, new, strict=True)) if pair[0] != pair[1]]
     if len({(old[number], new[number]) for number in places}) != 1:
         return ""
@@ -101,6 +101,31 @@ def _names(lines: Sequence[ChangedLine]) -> str:
     called = all(f"{word}(" in "".join(side) for word, side in ((one, old), (other, new)))
     ends = "()" if called and "." not in one + other else ""
     return f"{one}{ends} -> {other}{ends}"
+
+
+def _calls(old: Sequence[str], new: Sequence[str]) -> str:
+    """The call that another one with other arguments was written for, where nothing else in the line changed."""
+    start = next((n for n, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), 0)
+    names = [side[start] for side in (old, new) if side[start : start + 1]]
+    ends = [_call_end(side, start) for side in (old, new)]
+    if len(names) != 2 or 0 in ends or old[ends[0] :] != new[ends[1] :]:
+        return ""
+    one, other = names
+    if one in new[start : ends[1]] or other in old[start : ends[0]]:  # one around the other
+        return ""
+    return f"{one} -> {other}" if "." in one + other else f"{one}() -> {other}()"
+
+
+def _call_end(words: Sequence[str], start: int) -> int:
+    """Behind a call that begins at a name; 0 where none does, or it does not end on this line."""
+    if not (words[start : start + 1] and words[start][0].isidentifier() and words[start + 1 : start + 2] == ["("]):
+        return 0
+    depth = 0
+    for number, word in enumerate(words[start + 1 :], start + 1):
+        depth += (word in "([{") - (word in ")]}")
+        if not depth:
+            return number + 1
+    return 0
 
 
 _IS_VALUE = re.compile(r"-?\w|[rb]?[\"']")
