@@ -361,6 +361,24 @@ def test_a_mean_over_other_elements_is_another_computation(
     )
 
 
+def test_a_mean_of_one_of_several_results_of_a_call() -> None:
+    whole, part = (mean((16, 24), over, size, "stablehlo") for over, size in (("0, 1", 384), ("0", 16)))
+    called = "    %w:2 = call @f(%x) : (tensor<16x24xf32>) -> (tensor<f32>, tensor<16x24xf32>)\n"
+    function = (
+        "  func.func private @f(%x: tensor<16x24xf32>) -> (tensor<f32>, tensor<16x24xf32>) {\n"
+        "    %z = stablehlo.constant dense<1.0> : tensor<f32>\n"
+        "    return %z, %x : tensor<f32>, tensor<16x24xf32>\n  }\n}\n"
+    )
+    sliced = "    %s = stablehlo.slice %x [0:16, 0:24] : (tensor<16x24xf32>) -> tensor<16x24xf32>\n"
+    texts = [
+        text.replace(sliced, called).replace("reduce(%s init", "reduce(%w#1 init").removesuffix("}\n") + function
+        for text in (whole, part)
+    ]
+    found = diff(*(read_text(text, trusted=True) for text in texts))
+    program = ProgramComparison("f", None, "stablehlo", "changed", found)
+    assert "a mean is over 16 elements instead of 384" in list(sentences_of(program))
+
+
 def test_results_are_what_the_program_returns() -> None:
     """Not all results of a call that it returns one result of."""
     text = (

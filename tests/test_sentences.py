@@ -220,6 +220,14 @@ def test_a_donation_that_no_output_uses_is_named() -> None:
     assert said(old, new) == ["1 argument is still donated, but no output uses the memory now: cache['keys']"]
 
 
+def test_a_donated_argument_that_another_output_uses_is_not_one_that_none_uses() -> None:
+    both = DONATED.replace("ROOT %r", "%s")
+    both += "\nROOT %r = (f32[8], f32[8]) tuple(%s, %s)"
+    old = program(both, ", input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, may-alias) }")
+    new = program(both, ", buffer_donor={ (0, {}) }, input_output_alias={ {0}: (1, {}, may-alias) }")
+    assert said(old, new) == ["1 argument is still donated, but no output uses the memory now: cache['keys']"]
+
+
 BRANCHES = """HloModule m
 
 %same {{

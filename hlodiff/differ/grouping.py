@@ -270,7 +270,7 @@ def weight_of(edit: Edit) -> int:
 def _signature(old: Module, new: Module, edit: RawEdit) -> tuple[object, ...]:
     if [change.field for change in edit.changes] == ["alias"]:  # arguments given away or kept together are one change
         (change,) = edit.changes
-        return (edit.kind, "alias", change.old == "not donated", change.new == "not donated")
+        return (edit.kind, "alias", *(side.partition(" ")[0] for side in (change.old, change.new)))
     sides = tuple(_identity(module, place) for module, place in ((old, edit.old), (new, edit.new)))
     changes = tuple(
         (c.field, c.old, c.new) if c.field not in _OWN_WORDS else (c.field, *(c.literals or ())) for c in edit.changes

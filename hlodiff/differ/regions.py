@@ -203,6 +203,8 @@ class _Regions:
                 return False
             if {"shape", "operands"} <= fields:  # nothing is as it was
                 return True
+            if "element_type" in fields and _kind(one) != _kind(other):
+                return True
             return not alone or (one.opcode in CARRIERS) != (other.opcode in CARRIERS)
         if one.opcode in _ELEMENTS:  # of another number
             return "shape" in fields and not _are_alike(one, other)

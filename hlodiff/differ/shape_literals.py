@@ -136,7 +136,10 @@ def _reduced_at(module: Module, computation: int, instruction: int) -> int:
 
 def _reduced_by(body: Computation, it: Instruction) -> int:
     result = next(it.shape.leaves(), it.shape)
-    return body.instructions[it.operands[0]].shape.elements // max(result.elements, 1)
+    given = body.instructions[it.operands[0]].shape
+    if given.tuple_shapes:  # of a call with several results
+        given = given.tuple_shapes[it.results[0] if it.results else 0]
+    return given.elements // max(result.elements, 1)
 
 
 def _of_arguments(modules: tuple[Module, Module]) -> Iterator[Pair]:

@@ -222,6 +222,7 @@ _FLOAT = re.compile(r"-?\d+\.?\d*(?:[eE][+-]?\d+)?")
 _BITS = re.compile(r"0x[0-9A-F]+")
 # Width in bits and the bits of infinity without sign: f16, bf16, f32, f64; other types have none or print numbers.
 _INFINITIES = ((16, 0x7C00), (16, 0x7F80), (32, 0x7F800000), (64, 0x7FF0000000000000))
+_LONG = 1e6  # 60 is no 6e+01
 _DIGITS_OF_F32 = 9  # enough for any; what has more is f64
 
 
@@ -235,6 +236,8 @@ def format_literal(value: str) -> str:
         '[[1, 0.5]]'
         >>> format_literal("dense<5.000000e-01>"), format_literal("dense<true>"), format_literal("dense<3>")
         ('0.5', 'true', '3')
+        >>> format_literal("dense<6.000000e+01>"), format_literal("1e9")
+        ('60', '1e+09')
         >>> format_literal("dense<0xFF800000>"), format_literal("dense<0x7FC0>")
         ('-inf', 'nan')
     """
@@ -248,7 +251,8 @@ def format_literal(value: str) -> str:
         return text
     digits = len(re.sub(r"[eE].*|\D", "", text).lstrip("0"))
     shorter = (f"{float(text):.{places}g}" for places in range(1, 18))
-    return next((one for one in shorter if _same(one, text, digits <= _DIGITS_OF_F32)), text)
+    shortest = next((one for one in shorter if _same(one, text, digits <= _DIGITS_OF_F32)), text)
+    return f"{float(text):.0f}" if "e+" in shortest and abs(float(text)) < _LONG else shortest
 
 
 def _format_bits(text: str) -> str:
