@@ -1,17 +1,20 @@
 """What happened, in JAX's words: sentences of the headline."""
 
 from dataclasses import replace
+from inspect import signature
 
 import pytest
 
 import hlodiff
 from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.report import sentences
 from hlodiff.report.report import Report, ToolchainChange
 from hlodiff.report.sections import format_causes
 from hlodiff.report.sentences import compiler_sentences, what_happened
 from hlodiff.report.text import to_terminal
 from hlodiff.report.view_builder import build_view
 from tests.pass_dumps import dump
+from tests.test_pinned_output import cases
 from tests.test_turns import copies, loop, open_loop
 
 
@@ -279,3 +282,13 @@ def test_the_algorithm_of_random_numbers_is_no_precision(written: str) -> None:
     assert [edit.fields for edit in found.edits] == [("attribute:algorithm",) if is_random else ("precision",)]
     classes = ProgramComparison("f", "cpu", "compiled", "changed", found).classes
     assert classes == (("structure",) if is_random else ("numerics",)) and found.replay().complete
+
+
+def test_no_sentence_is_missed_where_a_diff_holds_nothing_that_it_is_about() -> None:
+    guarded = [one for one in vars(sentences).values() if hasattr(one, "__wrapped__")]
+    assert len(guarded) > 8
+    for case in cases():
+        found = hlodiff.diff(*(hlodiff.read_text(text, trusted=True) for text in (case.old, case.new)))
+        for write in guarded:
+            given = {"packages": ()} if "packages" in signature(write).parameters else {}
+            assert list(write(found, **given)) == list(write.__wrapped__(found, **given)), (case.name, write.__name__)

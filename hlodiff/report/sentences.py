@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from hlodiff.differ.arguments import path_of
@@ -48,6 +49,7 @@ def _about(*words: str) -> Callable[[_Writer[_P]], _Writer[_P]]:
     needed = frozenset(words)
 
     def limit(write: _Writer[_P]) -> _Writer[_P]:
+        @wraps(write)
         def limited(diff: ModuleDiff, /, *args: _P.args, **kwargs: _P.kwargs) -> Iterator[str]:
             return iter(()) if needed.isdisjoint(diff.contents) else write(diff, *args, **kwargs)
 
