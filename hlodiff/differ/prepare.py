@@ -132,13 +132,13 @@ def _with_order(it: Instruction, order: Sequence[int], computations: Sequence[Co
     assert starts is not None
     slots = [0, *(slot for n in order for slot in range(starts[n], starts[n + 1]))]
     called = iter([it.called[n] for n in order])
-    said = "{" + ",".join(map(str, order)) + "}"
+    order_text = "{" + ",".join(map(str, order)) + "}"
     return replace(
         it,
         operands=tuple(it.operands[slot] for slot in slots),
         results=tuple(it.results[slot] for slot in slots) if it.results else it.results,
         calls=tuple((name, tuple(next(called) for _ in group)) for name, group in it.calls),
-        attributes=(*it.attributes, (ORDER, said)),
+        attributes=(*it.attributes, (ORDER, order_text)),
     )
 
 

@@ -380,8 +380,8 @@ def _prune(
     skeletons = find_call_skeletons(fingerprints, entries, opened, ignores_counts)
     has_spaces = _has_spaces(fingerprints, opened)
     # Where the callers are the same but for their calls, those calls say which copy was edited.
-    told = {(side, name) for each in skeletons for call in each.calls for side, name in enumerate(call)}
-    apart |= told | {(side, name) for each in skeletons for side, name in enumerate((each.old, each.new))}
+    named = {(side, name) for each in skeletons for call in each.calls for side, name in enumerate(call)}
+    apart |= named | {(side, name) for each in skeletons for side, name in enumerate((each.old, each.new))}
     first, second = (
         _pruned_side(
             module,
@@ -563,14 +563,14 @@ def _has_spaces(fingerprints: Sequence[TextFingerprint], opened: Sequence[Iterab
 
     Of equal computations one tells.
     """
-    told: set[int] = set()
+    named: set[int] = set()
     for fingerprint, names in zip(fingerprints, opened, strict=True):
         for name in names:
             key = fingerprint.keys[name]
-            if key not in told and has_memory_space(fingerprint.program.text, fingerprint.spans[name]):
+            if key not in named and has_memory_space(fingerprint.program.text, fingerprint.spans[name]):
                 return True
             if key is not None:
-                told.add(key)
+                named.add(key)
     return False
 
 

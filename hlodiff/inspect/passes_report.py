@@ -165,8 +165,8 @@ def _table(view: PassesView, everything: bool, room: int) -> Iterator[str]:
 
 def _fit(text: str, size: int) -> str:
     """A name within so many columns; what is said behind it in brackets stays."""
-    name, bracket, said = text.partition(" [")
-    return text if len(text) <= size else clip(name, size - len(bracket + said)) + bracket + said
+    name, bracket, bracketed = text.partition(" [")
+    return text if len(text) <= size else clip(name, size - len(bracket + bracketed)) + bracket + bracketed
 
 
 def _listed(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

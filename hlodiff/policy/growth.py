@@ -112,8 +112,8 @@ def changed_growth(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> tup
         now = recorded_classes(new, parameter)
         was = {name: f", recorded as {before[name]}" for name in before if before[name] != now.get(name)}
         if not before or was:
-            said = (f"{WORDS[name]} {now[name]}{was.get(name, '')}" for name in now if not before or name in was)
-            changes.append(f"with `{parameter}`: {'; '.join(said)}")
+            words = (f"{WORDS[name]} {now[name]}{was.get(name, '')}" for name in now if not before or name in was)
+            changes.append(f"with `{parameter}`: {'; '.join(words)}")
         details.append(f"at {parameter} {_listed(table.get('sizes'))}")
         for name in now:
             values = _table(_table(_table(old, "parameters"), parameter), name).get("values")
@@ -157,9 +157,9 @@ def judge_growth(
         recorded = recorded_classes(record, growth.parameter)
         beyond = [s for s in growth.series if s.name in limits and worse(s.fit.kind, cast(Class, limits[s.name]))]
         if beyond:
-            said = "; ".join(f"{WORDS[s.name]} {s.fit.words}, at most {limits[s.name]} allowed" for s in beyond)
+            words = "; ".join(f"{WORDS[s.name]} {s.fit.words}, at most {limits[s.name]} allowed" for s in beyond)
             details = (*_counts(growth, [s.name for s in beyond], record), *causes.get(growth.parameter, ()))
-            yield Finding("error", RULE, name, None, f"with `{growth.parameter}`: {said}", "", tuple(details))
+            yield Finding("error", RULE, name, None, f"with `{growth.parameter}`: {words}", "", tuple(details))
         if not recorded:
             what = f"how it grows with `{growth.parameter}` is not recorded"
             yield Finding("error", RULE, name, None, what, update)
@@ -185,13 +185,13 @@ def _against(
     up = [(s, old) for s, old in pairs if worse(s.fit.kind, old)]
     down = [(s, old) for s, old in pairs if worse(old, s.fit.kind)]
     if up:
-        said = "; ".join(f"{WORDS[s.name]} {s.fit.words}, recorded as {old}" for s, old in up)
+        words = "; ".join(f"{WORDS[s.name]} {s.fit.words}, recorded as {old}" for s, old in up)
         details = () if is_repeated else (*_counts(growth, [s.name for s, _ in up], record), *causes)
         advice = f"hlodiff update {name}"
-        yield Finding("error", RULE, name, None, f"with `{growth.parameter}`: {said}", advice, tuple(details))
+        yield Finding("error", RULE, name, None, f"with `{growth.parameter}`: {words}", advice, tuple(details))
     elif down:
-        said = "; ".join(f"{WORDS[s.name]} {s.fit.words}, recorded as {old}" for s, old in down)
-        what = f"better than recorded with `{growth.parameter}`: {said}"
+        words = "; ".join(f"{WORDS[s.name]} {s.fit.words}, recorded as {old}" for s, old in down)
+        what = f"better than recorded with `{growth.parameter}`: {words}"
         yield Finding("info", RULE, name, None, what, f"hlodiff update {name}")
 
 

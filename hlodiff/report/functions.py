@@ -253,11 +253,11 @@ def _what(programs: Sequence[ProgramComparison], stages: Sequence[StageView]) ->
     changed = [one for one in programs if one.status == "changed"]
     written = [one for one in changed if one.stage == "stablehlo"]
     kinds = ", ".join(dict.fromkeys(word for one in (*changed[-1:], *written[:1]) for word in one.classes))
-    said = (
+    candidates = (
         stage.what or next((format_listed(change) for line in stage.lines for change in line.changes), "")
         for stage in stages
     )
-    words = next(filter(None, said), "")
+    words = next(filter(None, candidates), "")
     return ": ".join(filter(None, (kinds, words)))
 
 
@@ -324,7 +324,7 @@ def _stages(
     """What was written, then what the compiler made of it; equal changes of several targets once."""
     written = any(text.stage == "stablehlo" and text.edit_groups for text in own)
     elsewhere = set() if report.all else {one.edit_group.key for one in texts.shared}
-    said: set[str] = set()
+    reported_before: set[str] = set()
     for stage in ("stablehlo", "compiled"):
         of_stage = [text for text in own if text.stage == stage]
         groups: dict[object, tuple[EditGroup, dict[str, None]]] = {}
@@ -335,7 +335,7 @@ def _stages(
                     _, targets = groups.setdefault((edit_group.key, shown), (edit_group, {}))
                     targets.update(dict.fromkeys(text.targets))
         most = _MOST_WRITTEN if stage == "stablehlo" else _MOST_COMPILED if written else _MOST_BY_COMPILER
-        yield from _stage_views(of_stage, list(groups.values()), most, report, lines, sentences, said)
+        yield from _stage_views(of_stage, list(groups.values()), most, report, lines, sentences, reported_before)
 
 
 def _shown_text(change: ChangeView) -> tuple[str, str]:
@@ -350,11 +350,11 @@ def _stage_views(
     report: Report,
     lines: _Lines,
     sentences: _Sentences,
-    said: set[str],
+    reported_before: set[str],
 ) -> Iterator[StageView]:
-    """The stage on those targets where the same is to be said; `said` holds the sentences that were."""
-    told = " ".join(words for text in own for words in sentences[text.programs])
-    ranked = [item for item in groups if not _is_told(item[0], told)]
+    """The stage on those targets where the same is to be said; `reported_before` holds those that were."""
+    reported = " ".join(words for text in own for words in sentences[text.programs])
+    ranked = [item for item in groups if not _is_reported(item[0], reported)]
     ranked.sort(key=lambda item: _importance(item[0]))
     most = len(ranked) if report.all else most
     chosen = ranked[:most] if own and own[0].stage == "compiled" else ranked
@@ -366,10 +366,10 @@ def _stage_views(
     for text in own:
         for words in sentences[text.programs]:
             on_targets.setdefault(words, {}).update(dict.fromkeys(text.targets))
-    told_on: dict[tuple[str, ...], list[str]] = {}
+    reported_on: dict[tuple[str, ...], list[str]] = {}
     for words, of in on_targets.items():
         same = next((targets for targets in by_targets if set(targets) == set(of)), tuple(of))
-        told_on.setdefault(same, []).append(words)
+        reported_on.setdefault(same, []).append(words)
         by_targets.setdefault(same, [])
     for targets, edit_groups in sorted(by_targets.items(), key=lambda item: -len(item[0])):
         with_callers = own[0].stage == "stablehlo" and not _setting(own, report)
@@ -377,9 +377,9 @@ def _stage_views(
         if with_callers and not edit_groups and not found:  # the sentence says everything
             listed = lines.only(report.programs[own[0].programs[0]])
         whole = [text for text in own if text.targets == targets]
-        fresh = (words for words in told_on.get(targets, ()) if words not in said)
-        what = "; ".join(words for words in fresh if not _is_of_sharding(words, said))
-        said.update(told_on.get(targets, ()))
+        fresh = (words for words in reported_on.get(targets, ()) if words not in reported_before)
+        what = "; ".join(words for words in fresh if not _is_of_sharding(words, reported_before))
+        reported_before.update(reported_on.get(targets, ()))
         sections = [section for text in whole for section in text.sections if section[0] in _NOTES]
         notes = dict.fromkeys(f"{title}: {line}" for title, part in sections for line in part)
         view = StageView(own[0].stage, targets, what, listed, notes=tuple(notes))
@@ -389,19 +389,24 @@ def _stage_views(
     yield from [replace(found[-1], left=left)] if found else []
 
 
-def _is_told(edit_group: EditGroup, told: str) -> bool:
+def _is_reported(edit_group: EditGroup, reported: str) -> bool:
     """Whether a sentence about arguments says all that the change does."""
     fields = edit_group.group[-1:]
     changed = fields[0] if fields and isinstance(fields[0], tuple) else ()
     if "alias" in changed and set(changed) <= {"alias", "attribute:parameter_number"}:
-        return "donated" in told
+        return "donated" in reported
     is_argument = edit_group.group[1:3] == ("parameter", "parameter")
-    return is_argument and fields == (("sharding",),) and RESHARDED in told and " -> " in told.partition(RESHARDED)[2]
+    return (
+        is_argument
+        and fields == (("sharding",),)
+        and RESHARDED in reported
+        and " -> " in reported.partition(RESHARDED)[2]
+    )
 
 
-def _is_of_sharding(words: str, said: Iterable[str]) -> bool:
+def _is_of_sharding(words: str, reported_before: Iterable[str]) -> bool:
     """Whether it says only that arguments have another shape on each device, as they do where they are resharded."""
-    return any(RESHARDED in one for one in said) and bool(_OF_SHARDING.match(words))
+    return any(RESHARDED in one for one in reported_before) and bool(_OF_SHARDING.match(words))
 
 
 def _shown(views: Iterable[StageView]) -> int:
@@ -737,12 +742,12 @@ def _by_compiler(own: Iterable[ProgramText], report: Report) -> str:
     return next((words for diff in diffs if diff for words in compiler_sentences(diff)), "")
 
 
-def _large_constants(own: Iterable[ProgramText], report: Report, said: str) -> str:
+def _large_constants(own: Iterable[ProgramText], report: Report, sentence: str) -> str:
     """Large constants that were added: no number of the compiled program says that they are part of it now."""
     texts = sorted(own, key=lambda text: text.stage != "stablehlo")
     diffs = [report.programs[number].diff for text in texts for number in text.programs[:1]]
     words = next((words for diff in diffs if diff for words in constant_sentences(diff)), "")
-    return "" if words in said else words
+    return "" if words in sentence else words
 
 
 def _where(own: Sequence[ProgramText], report: Report, stages: Sequence[StageView], lines: _Lines) -> Place | None:

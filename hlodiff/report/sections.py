@@ -276,7 +276,7 @@ def format_causes(report: Report) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def cause_lines(report: Report, programs: Sequence[ProgramComparison], said: str = "") -> tuple[str, ...]:
+def cause_lines(report: Report, programs: Sequence[ProgramComparison], verdict: str = "") -> tuple[str, ...]:
     """Who changed the programs of one name: `on cpu: StableHLO is the same, so the compiler did this`.
 
     Args:
@@ -287,7 +287,7 @@ def cause_lines(report: Report, programs: Sequence[ProgramComparison], said: str
     lines = []
     for words, found in zip((_COMPILER, _BOTH + _who(report)), _split(programs), strict=True):
         targets = list(dict.fromkeys(program.target or "" for program in found))
-        if targets and not (words.startswith(_BOTH) and words.removeprefix(_BOTH) in said):
+        if targets and not (words.startswith(_BOTH) and words.removeprefix(_BOTH) in verdict):
             lines.append(f"on {', '.join(targets)}: {words}")
     return tuple(lines)
 

@@ -174,14 +174,14 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
     yield from (Line(0, line) for line in run_lines(report.run_parts))
 
 
-def _toolchain_lines(report: Report, indent: int = 0, said: str = "") -> Iterator[Line]:
+def _toolchain_lines(report: Report, indent: int = 0, sentence: str = "") -> Iterator[Line]:
     """What differs between the toolchains and is not said yet, a line for each kind and the targets that have it."""
     for (kind, targets), changes in toolchain_by_kind(report.toolchain).items():
         words = [f"{change.what} {format_pair(change.old, change.new)}" for change in changes]
-        unsaid = ", ".join(one for one in words if one not in said)
-        if unsaid:
+        further = ", ".join(one for one in words if one not in sentence)
+        if further:
             on = f" ({', '.join(targets)})" if targets else ""
-            yield Line(indent, f"{kind} differs: {unsaid}{on}", style="" if indent else "bold", wrap=True)
+            yield Line(indent, f"{kind} differs: {further}{on}", style="" if indent else "bold", wrap=True)
 
 
 def _one_sided(report: Report) -> set[str]:
@@ -213,7 +213,7 @@ def _listed(report: Report, texts: ReportTexts, functions: Sequence[FunctionView
                 yield from _status(function.name, programs, report, indent=2)
             if len(functions) == 1:
                 yield from [Line(2, "", style=NEXT)] if report.next else []
-                yield from _toolchain_lines(report, indent=2, said=function.sentence)
+                yield from _toolchain_lines(report, indent=2, sentence=function.sentence)
             if function.targets or report.all:
                 yield from _body(function, programs, report, texts)
             yield Line(0, "")

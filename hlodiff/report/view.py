@@ -342,11 +342,11 @@ class ReportView:
 
     def every_finding(self) -> tuple[FindingView, ...]:
         """The findings, worst first, and where nothing is judged (`diff`) one for each program that cannot be read."""
-        said = {(one.program, one.target) for one in self.findings}
+        with_findings = {(one.program, one.target) for one in self.findings}
         broken = dict.fromkeys(
             FindingView("broken", "broken", one.name, one.target, one.reason, one.advice, fingerprint="broken")
             for one in self.programs
-            if one.broken and (one.name, one.target) not in said
+            if one.broken and (one.name, one.target) not in with_findings
         )
         return (*broken, *self.findings)
 

@@ -182,9 +182,9 @@ def _registered(finding: Finding, report: Report) -> Place | None:
 
 
 def _finding_view(finding: Finding, where: Place | None, report: Report) -> FindingView:
-    said = {field.name: getattr(finding, field.name) for field in fields(Judgement)}
+    judgement = {field.name: getattr(finding, field.name) for field in fields(Judgement)}
     return FindingView(
-        **said, where=shown_place(finding.source, report.root) or where, fingerprint=fingerprint(finding)
+        **judgement, where=shown_place(finding.source, report.root) or where, fingerprint=fingerprint(finding)
     )
 
 

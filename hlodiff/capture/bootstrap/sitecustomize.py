@@ -48,8 +48,8 @@ def _start() -> None:
         start(folder, os.environ.get(_ROOT, ""), bool(os.environ.get(_CALLS)))
     except Exception as error:  # the run must go on, unrecorded; the parent reports it
         with open(os.path.join(folder, f"{os.getpid()}.problem"), "a") as file:  # noqa: PTH118, PTH123
-            said = "\n".join((str(error), *getattr(error, "__notes__", ())))  # a hint is a note
-            file.write(f"{type(error).__name__}: {said}\n")
+            words = "\n".join((str(error), *getattr(error, "__notes__", ())))  # a hint is a note
+            file.write(f"{type(error).__name__}: {words}\n")
 
 
 def _run_hidden() -> None:

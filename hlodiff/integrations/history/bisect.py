@@ -200,8 +200,8 @@ def _nothing(one: History, metric: str, query: ChangeQuery, every: tuple[NumberC
             start = "since it is counted as it is now" if first.recounts(metric) else "from the start"
             return f"was {way} {format_value(metric, limit)} {start} ({first.commit.short})"
         most = "most" if query.above is not None else "least"
-        said = f"at {most} {format_value(metric, extreme)} ({row.commit.short})"
-        return f"was never {way} {format_value(metric, limit)}: {said}"
+        nearest = f"at {most} {format_value(metric, extreme)} ({row.commit.short})"
+        return f"was never {way} {format_value(metric, limit)}: {nearest}"
     if not every:
         return f"never changed: {format_value(metric, known[0][1])}"
     largest = max(change.share for change in every) * 100
