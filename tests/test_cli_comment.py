@@ -63,6 +63,7 @@ def test_a_change_is_said_once_and_then_in_place(code_host: CodeHost, said: Ask)
     body = code_host.bodies()[2]
     assert body.startswith("<!-- hlodiff -->\n### hlodiff: check\n")
     assert body.endswith(
+        f"\n\nOf commit {COMMIT}.\n\n"
         "Meant? Record what CI captured: `gh run download 123 -R owner/project -n hlodiff-pending -D hlodiff-123"
         " && hlodiff accept --from hlodiff-123`\n\n"
         "1 changed; next\\: `hlodiff update f` ([details](https://forge.example/owner/project/actions/runs/123))\n"
@@ -327,7 +328,12 @@ def test_in_the_workflow_of_the_pull_request_itself(code_host: CodeHost, said: A
     event({"pull_request": {"number": 5}})
     Path("hlodiff.json").write_text(red())
     assert said("comment", "hlodiff.json") == (0, "comment on owner/project#5: added\n", "")
-    assert "gh run download 456" in code_host.bodies()[0]
+    assert "gh run download 456" in code_host.bodies()[0] and "Of commit" not in code_host.bodies()[0]
+    for head, is_said in (({"sha": COMMIT}, True), ({"sha": "0123abc\n@you"}, False), ("main", False)):
+        event({"pull_request": {"number": 5, "head": head}})
+        said("comment", "hlodiff.json")
+        assert (f"\n\nOf commit {COMMIT}.\n\n" in code_host.bodies()[0]) == is_said
+        assert "@you" not in code_host.bodies()[0]
     event({"push": 1})
     assert "this event has no pull request" in said("comment", "hlodiff.json")[2]
 
@@ -348,7 +354,7 @@ def gitlab(code_host: CodeHost, monkeypatch: pytest.MonkeyPatch) -> CodeHost:
     return code_host
 
 
-def test_a_note_on_a_merge_request(gitlab: CodeHost, said: Ask) -> None:
+def test_a_note_on_a_merge_request(gitlab: CodeHost, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     gitlab.comment("<!-- hlodiff -->\nsomebody else's", ident=1)
     assert said("comment", "hlodiff.json") == (0, "comment on project 42!6: added\n", "")
     assert said("comment", "hlodiff.json")[1] == "comment on project 42!6: left as it is\n"
@@ -356,6 +362,9 @@ def test_a_note_on_a_merge_request(gitlab: CodeHost, said: Ask) -> None:
     assert said("comment", "hlodiff.json")[1] == "comment on project 42!6: changed\n"
     path = "/projects/42/merge_requests/6/notes"
     assert gitlab.writes() == [f"POST {path}", f"PUT {path}/501"]
+    monkeypatch.setenv("CI_COMMIT_SHA", COMMIT)
+    assert said("comment", "hlodiff.json")[1] == "comment on project 42!6: changed\n"
+    assert f"Of commit {COMMIT}." in gitlab.bodies()[1]
     assert {token for _, token in gitlab.tokens} == {TOKEN}
 
 

@@ -16,3 +16,4 @@ from hlodiff.integrations.code_hosts.post_comment import is_quiet as is_quiet
 from hlodiff.integrations.code_hosts.post_comment import named as named
 from hlodiff.integrations.code_hosts.post_comment import post as post
 from hlodiff.integrations.code_hosts.post_comment import with_command as with_command
+from hlodiff.integrations.code_hosts.post_comment import with_commit as with_commit

@@ -14,7 +14,7 @@ from hlodiff.integrations.code_hosts.http_client import HttpClient
 from hlodiff.integrations.code_hosts.post_comment import PostedComment
 
 _REPOSITORY = re.compile(r"[\w.-]{1,100}/[\w.-]{1,100}", re.ASCII)
-_COMMIT = re.compile(r"[0-9a-f]{40,64}", re.ASCII)
+COMMIT = re.compile(r"[0-9a-f]{40,64}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def triggered_by(event: Any) -> TriggerEvent:
         _count(run, "id"),
         _text(head, "full_name", _REPOSITORY) if isinstance(head, Mapping) else "",
         str(run.get("head_branch") or ""),
-        _text(run, "head_sha", _COMMIT),
+        _text(run, "head_sha", COMMIT),
     )
 
 

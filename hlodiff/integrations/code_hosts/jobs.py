@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hlodiff.errors import UsageError
-from hlodiff.integrations.code_hosts.github import GitHubRequest, pull_request_of, triggered_by, uploaded
+from hlodiff.integrations.code_hosts.github import COMMIT, GitHubRequest, pull_request_of, triggered_by, uploaded
 from hlodiff.integrations.code_hosts.gitlab import merge_request_of
 from hlodiff.integrations.code_hosts.http_client import HttpClient
 from hlodiff.integrations.code_hosts.post_comment import Comments
@@ -23,13 +23,23 @@ _TOKENS = {"github": ("GITHUB_TOKEN", "GH_TOKEN"), "gitlab": ("HLODIFF_GITLAB_TO
 
 @dataclass(frozen=True, slots=True)
 class CommentTask:
-    """What to post where: a saved result, whence it comes, its link, and what to type to record what CI captured."""
+    """What to post where.
+
+    Args:
+        comments: of the pull request.
+        result: the saved result.
+        where: where that comes from, for errors.
+        link: to the run.
+        record: what to type to record what CI captured.
+        commit: the hash that the result is about; "" where the job does not say it.
+    """
 
     comments: Comments
     result: str
     where: str
     link: str
     record: str = ""
+    commit: str = ""
 
 
 def comment_task(result: Path | None, artifact: str, author: str, variables: Mapping[str, str]) -> CommentTask | None:
@@ -67,7 +77,8 @@ class _Job:
             api, headers | {"Authorization": f"Bearer {self._token('github')}"}, "permissions: pull-requests: write"
         )
         if result is not None:
-            number = (event.get("pull_request") or {}).get("number")
+            request = event.get("pull_request") or {}
+            number, head = request.get("number"), request.get("head")
             repository = self._variable("GITHUB_REPOSITORY")
             run = self._variable("GITHUB_RUN_ID")
             if not isinstance(number, int):
@@ -80,23 +91,25 @@ class _Job:
                 str(result),
                 _run(server, repository, run),
                 _download(repository, run, artifact),
+                _commit(head.get("sha") if isinstance(head, Mapping) else None),
             )
         about = triggered_by(event)
         found = uploaded(client, about, artifact)
         if found is None or found.result is None:
             _LOG.info(f"run {about.run} has uploaded no result as `{artifact}`: nothing is posted")
             return None
-        request = pull_request_of(client, about, found.number, author)
-        if request is None:
+        pull_request = pull_request_of(client, about, found.number, author)
+        if pull_request is None:
             _LOG.info("no open pull request has the commit of this run as its head: nothing is posted")
             return None
         link = _run(server, about.repository, str(about.run))
         return CommentTask(
-            request,
+            pull_request,
             found.result,
             f"{artifact} of run {about.run}",
             link,
             _download(about.repository, str(about.run), artifact),
+            about.commit,
         )
 
     def gitlab(self, result: Path | None) -> CommentTask:
@@ -106,7 +119,8 @@ class _Job:
             self._variable("CI_API_V4_URL"), {"PRIVATE-TOKEN": self._token("gitlab")}, "the token needs the scope `api`"
         )
         comments = merge_request_of(client, self.variables)
-        return CommentTask(comments, read_result(result), str(result), self._address("CI_PIPELINE_URL"))
+        link, commit = self._address("CI_PIPELINE_URL"), _commit(self.variables.get("CI_COMMIT_SHA"))
+        return CommentTask(comments, read_result(result), str(result), link, commit=commit)
 
     def _event(self) -> dict[str, Any]:
         path = self._variable("GITHUB_EVENT_PATH")
@@ -134,6 +148,10 @@ class _Job:
     def _address(self, name: str) -> str:
         value = self.variables.get(name, "").rstrip("/")
         return value if is_link(value) else ""
+
+
+def _commit(value: object) -> str:
+    return value if isinstance(value, str) and COMMIT.fullmatch(value) else ""
 
 
 def _run(server: str, repository: str, run: str) -> str:

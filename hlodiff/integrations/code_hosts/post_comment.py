@@ -98,6 +98,21 @@ def with_command(body: str, command: str) -> str:
     return f"{head}\nMeant? Record what CI captured: `{command}`\n\n{last}\n"
 
 
+def with_commit(body: str, commit: str) -> str:
+    """A comment that says which commit it is about, above the totals: a reader sees whether it is of the last push.
+
+    Args:
+        body: the text.
+        commit: its whole hash, of which GitHub and GitLab make a short link.
+
+    Example:
+        >>> with_commit("a\\n\\n1 changed\\n", "0123abc")
+        'a\\n\\nOf commit 0123abc.\\n\\n1 changed\\n'
+    """
+    head, _, last = body.rstrip("\n").rpartition("\n")
+    return f"{head}\nOf commit {commit}.\n\n{last}\n"
+
+
 def _first(body: str) -> str:
     return _plain(body).split("\n", 1)[0]
 
