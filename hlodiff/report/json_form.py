@@ -10,13 +10,13 @@ from hlodiff.differ.loops import compare_loops
 from hlodiff.differ.result import KINDS, Edit
 from hlodiff.hlo.metadata import shown_file
 from hlodiff.policy import SCENARIO_RULES
+from hlodiff.report.counts import scenario_json
 from hlodiff.report.grouping import EditGroup, share_of
 from hlodiff.report.lines import json_text
 from hlodiff.report.passes import blame_json
 from hlodiff.report.report import Report
 from hlodiff.report.shared_text import ReportTexts, texts_of
 from hlodiff.report.text import lines_of
-from hlodiff.report.totals import scenario_json
 from hlodiff.report.view import ReportView
 from hlodiff.report.view_builder import build_view
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.policy.findings import PROGRAM_RULES, Finding
+from hlodiff.report.counts import State, count_programs, state_of
 from hlodiff.report.timings import RunParts, Timing
-from hlodiff.report.totals import State, count_programs, state_of
 
 if TYPE_CHECKING:
     from hlodiff.policy.budgets import Margin

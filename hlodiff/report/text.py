@@ -9,6 +9,7 @@ from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
+from hlodiff.report.counts import checked_scenarios
 from hlodiff.report.findings import first_of_rules, group_findings
 from hlodiff.report.functions import below_threshold, format_beside, format_listed, verdict_rows
 from hlodiff.report.functions import legend as format_legend
@@ -31,7 +32,7 @@ from hlodiff.report.shared_text import (
     texts_of,
 )
 from hlodiff.report.timings import run_lines, timing_lines
-from hlodiff.report.totals import checked_scenarios, format_checked, format_totals, looked_at
+from hlodiff.report.totals import format_checked, format_totals, looked_at
 from hlodiff.report.verdict import MARKS, STYLES, format_numbers
 from hlodiff.report.view import ChangedLine, ChangeView, FunctionView, NumberTotals, ReportView, StageView
 from hlodiff.report.view_builder import build_view
