@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from hlodiff.cli import review_command
 from tests.test_cli_accept import BOTH, changed, contents, pending  # noqa: F401  # the fixture
 from tests.test_cli_check import Ask, Compiler, compiler  # noqa: F401  # the fixture
 
@@ -86,6 +87,20 @@ def test_undo(changed: Compiler, said: Ask) -> None:  # noqa: F811
     assert out.count("all decided: u undo the last decision") == 1, out
     assert out.rstrip().endswith("1 accepted, 2 rejected, 1 still pending; next: git add snapshots")
     assert pending() == ["g/small/cpu"]
+
+
+@pytest.mark.parametrize(("colored", "asked"), [(True, None), (False, False)])
+def test_a_pager_is_told_to_show_colours(
+    colored: bool, asked: bool | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With `color=True` click tells `less` nothing, which then prints `ESC[1;31m`."""
+    found: list[bool | None] = []
+    monkeypatch.setattr(review_command, "color", lambda: colored)
+    monkeypatch.setattr("click.echo_via_pager", lambda text, color: found.append(color))
+    review_command._page("short\n")
+    assert capsys.readouterr().out == "short\n" and not found
+    review_command._page("line\n" * 500)
+    assert found == [asked]
 
 
 def test_leaving_keeps_what_was_decided(changed: Compiler, said: Ask) -> None:  # noqa: F811

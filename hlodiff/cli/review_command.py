@@ -325,7 +325,8 @@ def _page(text: str) -> None:
     if text.count("\n") < shutil.get_terminal_size((80, 24)).lines:
         click.echo(text, nl=False)
     else:
-        click.echo_via_pager(text, color=color())
+        # With None click tells `less` to show colours, and leaves them out for pagers that may not know them.
+        click.echo_via_pager(text, color=None if color() else False)
 
 
 def _open_page(report: Report, folder: str) -> None:
