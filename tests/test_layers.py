@@ -142,6 +142,17 @@ def test_every_class_has_a_name_of_its_own() -> None:
     assert {name: places for name, places in found.items() if len(places) > 1} == {}
 
 
+_ENDING = re.compile(r"(?:ing|ions?|ed|er|es|s|e)$")
+
+
+def test_no_two_files_differ_by_a_grammatical_ending() -> None:
+    """`program.py` and `programs.py` would be two subjects that nobody can keep apart, in whatever rooms."""
+    found: dict[str, set[str]] = {}
+    for file in sources():
+        found.setdefault("_".join(_ENDING.sub("", word) for word in file.stem.split("_")), set()).add(file.stem)
+    assert [sorted(names) for names in found.values() if len(names) > 1] == []
+
+
 def test_no_circle_of_imports() -> None:
     """Between files, imports in functions and under TYPE_CHECKING included: a file is read after those it needs."""
     files = {".".join(("hlodiff", *file.relative_to(PACKAGE).with_suffix("").parts)): file for file in sources()}
