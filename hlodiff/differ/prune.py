@@ -38,6 +38,9 @@ from hlodiff.hlo.text_fingerprint import TextFingerprint, TextFingerprinter, sam
 from hlodiff.hlo.traversal import preorder
 
 PLACEHOLDER = "unopened"
+# Where more than this share of both programs has to be read, little is gained by leaving out the rest, and such
+# programs are often compared two or three times until all is read that an edit may depend on.
+_MOST_READ = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,9 +297,18 @@ class PrunedPair:
         """Whether an instruction stands for what was left out."""
         return it.opcode == PLACEHOLDER
 
-    def wider(self, keys: Iterable[int], apart: Iterable[tuple[int, str]]) -> PrunedPair:
-        """The same with the computations of these keys opened, and those of these sides and names not shared."""
-        return _prune(self.whole, self.fingerprints, self.expanded.union(keys), self.apart.union(apart))
+    def wider(self, keys: Iterable[int], apart: Iterable[tuple[int, str]]) -> PrunedPair | None:
+        """The same with the computations of these keys opened, and those of these sides and names not shared.
+
+        None where hardly anything would be left out.
+        """
+        found = _prune(self.whole, self.fingerprints, self.expanded.union(keys), self.apart.union(apart))
+        return found if found.is_worth_it() else None
+
+    def is_worth_it(self) -> bool:
+        """Whether a good part of both programs is left out: else all of it is read and compared once."""
+        read = sum(module.instruction_count() for module in self.modules)
+        return read <= _MOST_READ * sum(span.lines for each in self.fingerprints for span in each.program.spans)
 
     def body(self, side: int, index: int) -> Computation:
         """A computation of a pruned module; as it really is where one instruction stands for it."""
@@ -352,7 +364,9 @@ class PrunedPair:
 
 
 def prune(old: Module, new: Module) -> PrunedPair | None:
-    """Leave out what both programs hold as it is; None where the programs were not read from text in XLA's own form.
+    """Leave out what both programs hold as it is.
+
+    None where the programs were not read from text in XLA's own form, and where hardly anything would be left out.
 
     Args:
         old, new: two compiled programs.
@@ -364,7 +378,8 @@ def prune(old: Module, new: Module) -> PrunedPair | None:
     fingerprinter = TextFingerprinter({}, scheduled)
     first = fingerprinter.fingerprint(old.computations, old.entry, same)
     fingerprints = first, fingerprinter.fingerprint(new.computations, new.entry, same)
-    return _prune((old, new), fingerprints, frozenset(), ignores_counts=True)
+    found = _prune((old, new), fingerprints, frozenset(), ignores_counts=True)
+    return found if found.is_worth_it() else None
 
 
 def _prune(
