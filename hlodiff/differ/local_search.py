@@ -746,10 +746,10 @@ _DEAREST = 3 * EDIT
 _MANY = 200
 # And where they are most of two computations, there is no story to find: what is found at once is enough.
 _UNLIKE = 20
-# The budget of two programs is that of this many edited instructions, in however many computations they are: seven
-# times what any of 41 pairs of two JAX versions needs. Thousands of small computations that all differ gain nothing
-# from more.
-_PROGRAM = 200
+# The budget of two programs is that of this many edited instructions, in however many computations they are: twice what
+# any of 41 pairs of two JAX versions needs. Thousands of small computations that all differ gain little from more, and
+# so do programs of one function for two targets: of eleven such pairs twice as much saves four edits of a thousand.
+_PROGRAM = 100
 # One computation takes at most so many times its share of what is left, by size, and seven eighths of it.
 _SHARES = 8
 # Less than that is no search. Of 600 fusions of nine instructions each that all differ, three quarters of what a search
