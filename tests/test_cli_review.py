@@ -89,6 +89,15 @@ def test_undo(changed: Compiler, said: Ask) -> None:  # noqa: F811
     assert pending() == ["g/small/cpu"]
 
 
+def test_the_keys_fit_in_a_window_of_80_columns() -> None:
+    keys = review_command._KEYS
+    prompt = review_command._prompt("train_step (structure, cost)", keys, 80)
+    assert max(map(len, prompt.splitlines())) <= 80 and prompt.endswith("q quit ")
+    wide = review_command._prompt("train_step (structure, cost)", keys, 160)
+    assert wide == f"train_step (structure, cost): {keys} "
+    assert "u undo" in prompt and "t targets" in prompt
+
+
 @pytest.mark.parametrize(("colored", "asked"), [(True, None), (False, False)])
 def test_a_pager_is_told_to_show_colours(
     colored: bool, asked: bool | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

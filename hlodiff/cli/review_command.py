@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -288,7 +290,7 @@ class _ReviewWalk:
         keys = keys if self.answered else keys.replace(_UNDO, "")
         keys = keys if shown else keys.replace("o page   ", "")
         while True:
-            click.echo(f"{title}: {keys} ", nl=False)
+            click.echo(_prompt(title, keys, width()), nl=False)
             key = _key()
             click.echo(key if key.isprintable() else "")
             if key in _REST:
@@ -310,6 +312,22 @@ class _ReviewWalk:
                 click.echo("nothing is decided yet")
             else:
                 click.echo(f"no key of ours: {key}" if key.isprintable() else "no key of ours")
+
+
+def _prompt(title: str, keys: str, columns: int) -> str:
+    """What is asked about, and the keys; in a narrow window the keys have a line of their own, and less space.
+
+    Example:
+        >>> _prompt("f (structure)", "a accept   q quit", 80)
+        'f (structure): a accept   q quit '
+        >>> _prompt("f (structure)", "a accept   q quit", 30)
+        'f (structure):\\na accept   q quit '
+    """
+    if len(title) + len(keys) + 3 <= columns:
+        return f"{title}: {keys} "
+    if len(keys) >= columns:
+        keys = keys.replace("   ", "  ").replace("each target", "targets")
+    return f"{title}:\n{keys} "
 
 
 def _summary(text: str) -> str:
@@ -334,7 +352,21 @@ def _open_page(report: Report, folder: str) -> None:
     with tempfile.NamedTemporaryFile("w", suffix=".html", dir=folder, delete=False, encoding="utf-8") as file:
         file.write(to_form(report, "html"))
     click.echo(f"page, until the review ends: {file.name}")
-    click.launch(file.name)
+    with _without_errors():  # a desktop without a browser would write into the prompt; the path stands above
+        click.launch(file.name)
+
+
+@contextlib.contextmanager
+def _without_errors() -> Iterator[None]:
+    """Programs that are started in the block have no stderr, for as long as they run."""
+    own, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(own, 2)
+        os.close(own)
+        os.close(nowhere)
 
 
 def _record_text(one: PendingRecord, old: str | None, everything: bool = False) -> str:
