@@ -347,6 +347,13 @@ COMPUTATION_HEAD = re.compile(r"(ENTRY\s+)?%?(?!ENTRY[\s({])([^\s({%]+)\s*(?:\(.
 INSTRUCTION_START = re.compile(r"\s*(?!ROOT\s*=)(ROOT\s+)?%?([^\s=%,]+)\s*=\s*")
 # What follows the shape: (1) the opcode, and the bracket that opens the operands.
 OPCODE = re.compile(r"\s*([A-Za-z_][\w\-.]*)\(")
+# An instruction up to its attributes where that takes no look at brackets, as in most lines: (1) ROOT, (2) the name,
+# (3) the shape, no tuple, (4) the opcode, and between its brackets (5) names, or (6) whatever else without brackets.
+PLAIN_INSTRUCTION = re.compile(
+    r"""\s*+(?!ROOT\s*=)(ROOT\s++)?%?(?![/}])([^\s=%,]++)\s*+=\s*+([^ (][^ ]*+)\s++([A-Za-z_][\w\-.]*+)
+    \((?:%((?:[^\s,%()"/]++(?:,[ ]%(?=[^,)]))?)++)|([^()"]*+))\)""",
+    re.VERBOSE,
+)
 # The name of an attribute (1) and its `=`.
 ATTRIBUTE_KEY = re.compile(r"([A-Za-z_][\w\-.]*)\s*=\s*", re.DOTALL)
 # Whether a text between two commas begins an attribute; if not, it belongs to the value before it.

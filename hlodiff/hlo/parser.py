@@ -23,6 +23,7 @@ from hlodiff.hlo.grammar import (
     INSTRUCTION_START,
     METADATA,
     OPCODE,
+    PLAIN_INSTRUCTION,
     NotOperands,
     Span,
     Unbalanced,
@@ -48,6 +49,7 @@ from hlodiff.hlo.grammar import (
     split_commas,
     without_comments,
 )
+from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.metadata import FrameTable, read_metadata
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
 from hlodiff.hlo.traversal import CYCLE_HINT, call_cycle, calls_later, operand_cycle
@@ -102,6 +104,7 @@ class AttributeReader:
     _tails: dict[str, Tail] = field(default_factory=lambda: {"": Tail()})
     _metadata: dict[str, tuple[str, int, str]] = field(default_factory=lambda: {"": ("", -1, "")})
     _known: dict[str, tuple[Tail, tuple[str, int, str]]] = field(default_factory=dict)
+    _attributes: dict[str, tuple[str, Tail]] = field(default_factory=dict)
 
     def read(self, text: str) -> tuple[Tail, tuple[str, int, str]]:
         """Read what follows the `)` of the operands.
@@ -145,30 +148,56 @@ class AttributeReader:
             return Tail()
         if not body.startswith(","):
             raise NotAttributes
-        attributes: list[tuple[str, str]] = []
-        calls: list[tuple[str, tuple[int, ...]]] = []
-        predecessors: list[str] = []
-        metadata = ""
         if has_long_number(body):
             raise NotAttributes
-        for part, key in _attributes_of(body[1:]):
-            if key is None:
-                attributes.append((part, ""))  # a bare flag
-                continue
-            name, value = key.group(1), part[key.end() :]
-            if name == "metadata":
-                metadata = value
-            elif name in CALLING_ATTRIBUTES and value.startswith("{") and "=" in value:
-                raise NotAttributes  # a computation that is written where it is called
-            elif name in CALLING_ATTRIBUTES and (names := self._called_names(value)):
-                calls.append((name, self._called(names)))
-            elif name == "control-predecessors":
-                predecessors = _names(value.strip("{}"))
-            elif (spelled := canonical_attribute(name, value)) is not None:
-                attributes.append((name, spelled))
+        known = [self._known_attribute(part) for part in body.split(", ")[1:]] if body.startswith(", ") else [None]
+        each = [one for one in known if one is not None]
+        if len(each) < len(known):
+            each = [self._attribute(*one) for one in _attributes_of(body[1:])]
+        given: set[str] = set()
+        attributes: list[tuple[str, str]] = []
+        calls: list[tuple[str, tuple[int, ...]]] = []
+        predecessors: tuple[str, ...] = ()
+        metadata = ""
+        for name, said in each:
+            if name in given:
+                raise RepeatedAttribute(name)
+            given.add(name)
+            attributes += said.attributes
+            calls += said.calls
+            predecessors = said.predecessors or predecessors
+            metadata = said.metadata or metadata
         if [name for name, _ in calls] in (["body", "condition"], ["false_computation", "true_computation"]):
             calls.reverse()  # XLA prints them in one order and reads them in any
-        return Tail(tuple(attributes), tuple(calls), tuple(predecessors), metadata)
+        return Tail(tuple(attributes), tuple(calls), predecessors, metadata)
+
+    def _known_attribute(self, text: str) -> tuple[str, Tail] | None:
+        """What one attribute says, by its name; None where the text is not one whole attribute."""
+        found = self._attributes.get(text)
+        if found is None:
+            key = ATTRIBUTE_KEY.match(text)
+            if key is not None and text.startswith('{"', key.end()) and _is_json(text[key.end() :]):
+                found = self._attribute(text, key)
+            elif _is_whole(text):
+                found = self._attribute(text, _attribute_key(text))
+            if found is not None and "%" not in text and '"' not in text:  # else hardly any other instruction has it
+                self._attributes[text] = found
+        return found
+
+    def _attribute(self, text: str, key: re.Match[str] | None) -> tuple[str, Tail]:
+        if key is None:
+            return text, Tail(((text, ""),))  # a bare flag
+        name, value = key.group(1), text[key.end() :]
+        if name == "metadata":
+            return name, Tail(metadata=value)
+        if name in CALLING_ATTRIBUTES and value.startswith("{") and "=" in value:
+            raise NotAttributes  # a computation that is written where it is called
+        if name in CALLING_ATTRIBUTES and (names := self._called_names(value)):
+            return name, Tail(calls=((name, self._called(names)),))
+        if name == "control-predecessors":
+            return name, Tail(predecessors=tuple(_names(value.strip("{}"))))
+        spelled = canonical_attribute(name, value)
+        return name, Tail(((name, spelled),)) if spelled is not None else Tail()
 
     def _called_names(self, value: str) -> list[str]:
         """Names of computations. Short forms omit the `%`; in those only names that exist are computations."""
@@ -182,16 +211,32 @@ class AttributeReader:
             raise UnknownComputation(str(missing.args[0])) from None
 
 
-def _attributes_of(text: str) -> Iterator[tuple[str, re.Match[str] | None]]:
+def _attributes_of(text: str) -> list[tuple[str, re.Match[str] | None]]:
     """Each attribute, and what begins it; None for a bare flag."""
-    given: set[str] = set()
-    for part in attribute_texts(without_comments(text)):
-        key = _attribute_key(part)
-        name = key.group(1) if key else part
-        if name in given:
-            raise RepeatedAttribute(name)
-        given.add(name)
-        yield part, key
+    return [(part, _attribute_key(part)) for part in attribute_texts(without_comments(text))]
+
+
+def _is_json(text: str) -> bool:
+    """Whether a value is an object, as the configurations of backends are: then nothing lacks in it or follows it."""
+    try:
+        return isinstance(load_json(text), dict)
+    except ValueError:
+        return False
+
+
+_MARKS = re.compile(r'["{}()\[\],/]')
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text between two commas is one attribute whatever stands around it; often that is not asked for."""
+    if not ATTRIBUTE_START.match(text) or text.startswith("device_ids="):
+        return False
+    if not _MARKS.search(text):
+        return True
+    try:
+        return "/*" not in text and "//" not in text and split_commas(text) == [text]
+    except Unbalanced:
+        return False
 
 
 def _attribute_key(part: str) -> re.Match[str] | None:
@@ -707,7 +752,7 @@ def _indices(reader: _TextReader, open_: _OpenComputation, names: Sequence[str],
 def _read_instruction(reader: _TextReader, open_: _OpenComputation, number: int) -> int:
     """Read the instruction that starts in line `number`, return the line it ends in."""
     line = reader.lines[number - 1]
-    start = INSTRUCTION_START.match(line)
+    start = PLAIN_INSTRUCTION.match(line) or INSTRUCTION_START.match(line)
     if start is None:
         _refuse_conflict(reader, number, line)
         raise reader.error("expected an instruction: `%name = shape opcode(operands)`", number, _first(line))
@@ -733,7 +778,8 @@ def _read_instruction(reader: _TextReader, open_: _OpenComputation, number: int)
             instruction = _parse(reader, open_, line, start, number)
         except Unbalanced:
             what = "bracket or quote without its partner"
-            raise reader.error(what, number, start.end() + 1, _TRUNCATED) from None
+            column = (INSTRUCTION_START.match(line) or start).end() + 1
+            raise reader.error(what, number, column, _TRUNCATED) from None
     if start.group(1):
         if open_.root >= 0:
             raise reader.error(f"a second ROOT in %{open_.name}", number, start.start(1) + 1)
@@ -748,35 +794,33 @@ def _first(line: str) -> int:
 
 
 def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Match[str], number: int) -> Instruction:
-    position = start.end()
-    end = closing(line, position) + 1 if line.startswith("(", position) else line.find(" ", position)
-    if end < 0:
-        end = len(line)
-    head = OPCODE.match(line, end)
-    if head is None:
-        raise reader.error("expected `opcode(`", number, end + 1)
+    names: str | None = None
+    if start.re is PLAIN_INSTRUCTION:
+        position, end = start.start(3), start.end() - 1
+        printed, opcode, names, arguments = start.group(3, 4, 5, 6)
+    else:
+        position = start.end()
+        printed, opcode, arguments, end = _split(reader, line, position, number)
     try:
-        shape = read_shape(line[position:end])
+        shape = read_shape(printed)
     except UnknownType as unknown:
         column = line.find(unknown.name, position) + 1
         raise reader.error(str(unknown), number, column) from None
-    opcode, inside = head[1], head.end()
-    end = line.find(")", inside)
-    arguments = line[inside:end]
-    if end < 0 or "(" in arguments or '"' in arguments:
-        end = closing(line, inside - 1)
-        arguments = line[inside:end]
     literal: str | None = None
     operands: list[str] = []
-    if opcode not in _VERBATIM:
+    if opcode in _VERBATIM:
+        arguments = arguments if names is None else f"%{names}"
+        literal, wrong = _literal(opcode, arguments, shape)
+        if wrong:
+            raise reader.error(wrong, number, end - len(arguments) + 1)
+    elif names is not None:
+        operands = names.split(", %")
+    else:
         try:
             operands = operand_names(arguments)
         except NotOperands:
-            raise reader.error("expected operands: `%name, %name`", number, inside + 1) from None
-    else:
-        literal, wrong = _literal(opcode, arguments, shape)
-        if wrong:
-            raise reader.error(wrong, number, inside + 1)
+            what = "expected operands: `%name, %name`"
+            raise reader.error(what, number, end - len(arguments) + 1) from None
     tail, (op_name, frame, rest) = _read_tail(reader, line[end + 1 :], number, end + 2)
     index = open_.index
     before: tuple[int, ...] = ()
@@ -791,6 +835,23 @@ def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Ma
         start[2], opcode, shape, known, (), tail.attributes, tail.calls, before,
         literal, op_name, frame, rest, number + reader.lines_before,
     )  # fmt: skip
+
+
+def _split(reader: _TextReader, line: str, position: int, number: int) -> tuple[str, str, str, int]:
+    """Shape, opcode and arguments of an instruction whose shape begins at `position`, and where the arguments end."""
+    end = closing(line, position) + 1 if line.startswith("(", position) else line.find(" ", position)
+    if end < 0:
+        end = len(line)
+    head = OPCODE.match(line, end)
+    if head is None:
+        raise reader.error("expected `opcode(`", number, end + 1)
+    inside = head.end()
+    last = line.find(")", inside)
+    arguments = line[inside:last]
+    if last < 0 or "(" in arguments or '"' in arguments:
+        last = closing(line, inside - 1)
+        arguments = line[inside:last]
+    return line[position:end], head[1], arguments, last
 
 
 def _literal(opcode: str, text: str, shape: Shape) -> tuple[str, str]:
