@@ -160,6 +160,7 @@ class CostModel:
         self._dirty: tuple[set[int], set[int]] = (set(), set())
         self._links: list[tuple[int, int, str]] = []
         self._known: list[tuple[int, int, int]] = []
+        self._near: dict[tuple[int, int], list[int]] = {}
         self.costs = [self.cost(n) for n in range(old.size + 2)], [self.cost_of_new(n) for n in range(new.size)]
         self.total = sum(map(sum, self.costs))
 
@@ -221,6 +222,7 @@ class CostModel:
         left = [(one, other) for one, other, _ in self._links]
         self._links.clear()
         self._known.clear()
+        self._near.clear()
         return left
 
     def update(self) -> int:
@@ -339,6 +341,41 @@ class CostModel:
                 return False
         return True
 
+    def may_save_edit(self) -> bool:
+        """Whether some pairing may take fewer edits; False only where none that a search may find does."""
+        edits = sum([cost // EDIT for costs in self.costs for cost in costs if cost])
+        # An element whose number changed may pair without an edit with what has another label.
+        return edits > self._least_edits(0) and (bool(self._elements) or edits > self._least_edits(1))
+
+    def _least_edits(self, which: int) -> int:
+        """At least how many edits it takes, by what one side (0 old, 1 new) holds more often than the other.
+
+        Of equals those above what the other side has pair with something else or go alone. And those that go alone
+        beyond what their side is larger leave as many on the other side alone.
+        """
+        one, other = (self.old, self.new)[:: 1 - 2 * which]
+        labels = list(enumerate(one.labels[EXACT]))
+        if which == 0 and self._elements:
+            labels = [(n, label) for n, label in labels if self._elements_of(n) is None]
+        left = Counter(other.labels[EXACT])
+        left.subtract([label for _, label in labels])
+        surplus = {label: n for n, label in labels if left[label] < 0}
+        kinds = {label: n for n, label in enumerate(other.labels[EXACT])}  # one of each: equals cost the same
+        calls = [n for n in kinds.values() if other.computation.instructions[n].opcode in CALLS]
+        alone, together, looked = 0, other.size - one.size, one.size + other.size
+        for label, n in surplus.items():
+            count, by_itself, paired = -left[label], self._cost_alone(one, n, which), EDIT
+            if one.computation.instructions[n].opcode in CALLS:
+                pairs = [(m, n) if which else (n, m) for m in calls if other.labels[ANY][m] == one.labels[ANY][n]]
+                looked += len(pairs)
+                if looked > _BOUNDED:
+                    break  # what was not looked at costs nothing: that is a bound too
+                paired = min([sum(self._pair(*pair)) for pair in pairs], default=by_itself + EDIT)
+            alone += count * (min(by_itself, paired) // EDIT)
+            together += count * (min(by_itself + EDIT, paired) // EDIT)
+        self._looked += looked
+        return max(alone, together)
+
     def least_after(self, one: int, other: int) -> int:
         """At least what the whole costs once an old instruction has another partner (-1: none).
 
@@ -349,18 +386,18 @@ class CostModel:
         old, new, pairing, costs = self.old, self.new, self.pairing, self.costs
         b = pairing.old[one]
         a = pairing.new[other] if other >= 0 else -1
-        touched = set(self._above(old, pairing.old, one))
+        touched = set(self._edited_near(0, one))
         saved = costs[0][self._size] + costs[0][self._size + 1] + costs[0][one]
         if a >= 0:
-            touched.update(self._above(old, pairing.old, a))
+            touched.update(self._edited_near(0, a))
             saved += costs[0][a]
         for start in (other, b):
             if start >= 0:
                 saved += costs[1][start]
-                touched.update([pairing.new[n] for n in self._above(new, pairing.new, start)])
+                touched.update(self._edited_near(1, start))
         moved = (one, a), (other, b)
         for position in touched:
-            if costs[0][position] and position >= 0 and position != one and position != a:
+            if position != one and position != a:
                 saved += self._saved_at_most(position, moved)
         if other >= 0:
             spent = self._least_of_pair(one, other)
@@ -375,6 +412,18 @@ class CostModel:
                 displaced = min(displaced, self._least_of_pair(a, b))
         self._walked += len(touched)
         return self.total - saved + spent + displaced
+
+    def _edited_near(self, which: int, start: int) -> list[int]:
+        """Old instructions that cost something now and may cost something else where one of a side (0 old) moves."""
+        is_settled = not self._links  # most moves that are looked at are not made
+        found = self._near.get((which, start)) if is_settled else None
+        if found is None:
+            partners, costs = (self.pairing.old, self.pairing.new)[which], self.costs[0]
+            above = self._above((self.old, self.new)[which], partners, start)
+            found = [n for n in ([partners[n] for n in above] if which else above) if n >= 0 and costs[n]]
+            if is_settled:
+                self._near[which, start] = found
+        return found
 
     def _saved_at_most(self, position: int, moved: tuple[Move, Move]) -> int:
         """How much cheaper an instruction that keeps its partner, or has none, can get when others move."""
@@ -436,14 +485,17 @@ class CostModel:
         Most calls take tens of operands, and a move changes one of them.
         """
         ours, theirs = self._taken[0][position], self._taken[1][partner]
-        roads = [(ours, theirs, self.pairing.old, 1), (theirs, ours, self.pairing.new, 0)]
+        partners = self.pairing.old
+        wanted = [partners[operand] for operand in ours]
+        self._looked += len(wanted)
+        if wanted == theirs:
+            return False
+        roads = [(ours, theirs, partners, 1), (theirs, ours, self.pairing.new, 0)]
         if is_opened:  # the operands of the one that has fewer are looked for, in any order
             roads = roads[1:] if len(ours) > len(theirs) else roads[:1]
         for some, others, partners, which in roads:
             self._looked += len(some)
             wanted = [partners[operand] for operand in some]
-            if wanted == others:
-                return False
             apart = set(wanted)
             missing = apart.difference(others)
             if is_opened and not missing and len(apart) == len(wanted):
@@ -720,10 +772,10 @@ def _similarity(old: MatchGraph, new: MatchGraph, one: int, other: int, ours: _V
 
 
 _FREE = -1
-# How many candidates of one instruction are looked at, and how many steps of a chain; long ones only from operands
-# that do not fit, where a whole path may be paired one off.
+# How many candidates of one instruction are looked at, and how many steps of a chain, where one may save an edit; long
+# ones only from operands that do not fit, where a whole path may be paired one off.
 _CANDIDATES = 8
-_DEPTHS = (0, 3, 6)
+_DEPTHS = (3, 6)
 _LONG = 6
 # How many steps from what moved the next round looks.
 _NEAR = 2
@@ -813,7 +865,7 @@ def local_search(model: CostModel, limits: Limits, budget: SearchBudget) -> bool
         is_whole = False
     else:
         search = _LocalSearch(model, limits, start + share)
-        is_whole = all(search.run(depth) for depth in _DEPTHS)
+        is_whole = search.run(0) and (not model.may_save_edit() or all(map(search.run, _DEPTHS)))
     budget.left -= model.effort - start
     return is_whole
 
