@@ -531,13 +531,15 @@ def _alone(side: ProgramSide, other: Module, pairs: tuple[ComputationMatch, ...]
         theirs = other.computations[(pair.new, pair.old)[which]].instructions
         mine = side.module.computations[(pair.old, pair.new)[which]].instructions
         for it, matched in zip(mine, (pair.pairing.old, pair.pairing.new)[which], strict=True):
-            met = _met(it, theirs[matched]) if it.calls and matched >= 0 else set()
-            _add_calls(calls, _START, it, pair.count, paired, met)
+            if it.calls:
+                met = _met(it, theirs[matched]) if matched >= 0 else set()
+                _add_calls(calls, _START, it, pair.count, paired, met)
     if not calls:
         return {}
     for caller, computation in enumerate(side.module.computations):
         for it in computation.instructions:
-            _add_calls(calls, caller, it, 1, paired, set())
+            if it.calls:
+                _add_calls(calls, caller, it, 1, paired, set())
     reached = [callee for _, callee in nx.bfs_edges(calls, _START)]
     counts = {_START: 1}
     for callee in nx.topological_sort(calls.subgraph([_START, *reached])):
@@ -678,6 +680,8 @@ def every_pair(old: ProgramSide, new: ProgramSide, pairs: Sequence[ComputationMa
             continue
         before = old.module.computations[pair.old].instructions
         after = new.module.computations[pair.new].instructions
+        if not any(it.calls for it in before):
+            continue
         for position, matched in mapping_of(old, new, pair).items():
             for a, b in zip(before[position].called, after[matched].called, strict=True):
                 if (a, b) not in seen:

@@ -178,7 +178,10 @@ class MatchGraph:
         computation: Computation = graph.graph["computation"]
         instructions = computation.instructions
         kinds = [shape_text(it.shape, False) for it in instructions]
-        rows = [_labels(it, hashes, intern, entry, tuple([kinds[o] for o in it.operands])) for it in instructions]
+        rows = [
+            _labels(it, hashes, intern, entry, kind, tuple([kinds[o] for o in it.operands]))
+            for it, kind in zip(instructions, kinds, strict=True)
+        ]
         ordered = [not is_commutative(it) for it in instructions]
         uses: list[tuple[tuple[int, int, int], ...]] = []
         slots: list[list[tuple[int, int, int]]] = [[(-1, -1, -1)] * len(it.operands) for it in instructions]
@@ -205,12 +208,11 @@ class MatchGraph:
 
 
 def _labels(
-    it: Instruction, hashes: Sequence[str], intern: Intern, entry: bool, operand_kinds: tuple[str, ...]
+    it: Instruction, hashes: Sequence[str], intern: Intern, entry: bool, kind: str, operand_kinds: tuple[str, ...]
 ) -> tuple[int, ...]:
     """A parameter's number is no part of any label: parameters pair by their callers, uses and names."""
     is_parameter = it.opcode == "parameter"
     literal = None if is_parameter else it.literal
-    kind = shape_text(it.shape, False)
     attributes = tuple(sorted(it.attributes)) if len(it.attributes) > 1 else it.attributes
     called = tuple([(name, *[hashes[callee] for callee in group]) for name, group in it.calls]) if it.calls else ()
     # A call and an operation that stands alone are never each other: what is inside would be lost from sight.

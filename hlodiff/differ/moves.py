@@ -21,6 +21,7 @@ from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Instruction, Module, is_commutative
 
+_HANDING_ON = frozenset(["parameter", "bitcast", "copy-start", "get-tuple-element"])
 BORDERS = frozenset(["parameter", "fusion", "call", "while", "conditional", "func.call", "return"])
 
 
@@ -89,6 +90,8 @@ def _resolve(module: Module, sites: dict[int, Place | None], place: Place, resul
 def _behind(module: Module, sites: dict[int, Place | None], place: Place) -> Place | None:
     """A parameter is its caller's operand, a call the root of what it calls, an element what the tuple was made of."""
     it = at(module, place)
+    if it.opcode not in _HANDING_ON and not it.calls and not it.opcode.endswith("-done"):
+        return None
     site = sites.get(place[0])
     if it.opcode == "parameter" and site is not None:
         operands = at(module, site).operands

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 Stage = Literal["compiled", "stablehlo"]
 STAGES: tuple[Stage, ...] = ("stablehlo", "compiled")
@@ -195,7 +195,8 @@ class Instruction(_Draft):
         made.metadata = metadata
         made.line = line
         made.__class__ = cls
-        return cast("Instruction", made)
+        instruction: Instruction = made
+        return instruction
 
     def __reduce__(self) -> tuple[type[Instruction], tuple[Any, ...]]:
         return Instruction, tuple([getattr(self, field.name) for field in fields(self)])
@@ -210,7 +211,10 @@ class Instruction(_Draft):
     @property
     def called(self) -> tuple[int, ...]:
         """All called computations in order, as indices into `Module.computations`."""
-        return tuple([index for _, group in self.calls for index in group]) if self.calls else ()
+        calls = self.calls
+        if len(calls) < 2:
+            return calls[0][1] if calls else ()
+        return tuple([index for _, group in calls for index in group])
 
 
 @dataclass(frozen=True, slots=True)

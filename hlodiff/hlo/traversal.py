@@ -93,18 +93,16 @@ def first_cycle(edges: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 def callees_first(module: Module) -> tuple[int, ...]:
     """All computations, each after those it calls, in the order of calls from the entry; unreachable ones first."""
-    roots = [n for n in range(len(module.computations)) if n != module.entry]
-    called = {c for body in module.computations for it in body.instructions for _, group in it.calls for c in group}
-    starts = [*(n for n in roots if n not in called), module.entry, *roots]
-    return (
-        *(n for n in postorder(starts, lambda n: callees(module.computations[n])) if n != module.entry),
-        module.entry,
-    )
+    called = [callees(computation) for computation in module.computations]
+    roots = [n for n in range(len(called)) if n != module.entry]
+    somewhere = set[int]().union(*called)
+    starts = [*(n for n in roots if n not in somewhere), module.entry, *roots]
+    return (*(n for n in postorder(starts, called.__getitem__) if n != module.entry), module.entry)
 
 
 def callees(computation: Computation) -> tuple[int, ...]:
     """The computations that one calls, each once."""
-    return tuple(dict.fromkeys(callee for it in computation.instructions for _, group in it.calls for callee in group))
+    return tuple(dict.fromkeys([c for it in computation.instructions if it.calls for c in it.called]))
 
 
 def operands_first(owner: Computation) -> list[int]:
