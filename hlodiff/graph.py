@@ -87,9 +87,10 @@ def dataflow(computation: Computation, only: Iterable[int] | None = None) -> nx.
 
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(computation=computation)
     positions = range(len(computation.instructions)) if only is None else only
-    wanted = [(position, computation.instructions[position]) for position in positions]
-    graph.add_nodes_from((position, {"instruction": it}) for position, it in wanted)
-    for position, it in wanted:
+    wanted = {position: computation.instructions[position] for position in positions}
+    graph.add_nodes_from(wanted)
+    nx.set_node_attributes(graph, wanted, "instruction")
+    for position, it in wanted.items():
         results = it.results or (0,) * len(it.operands)
         add_edges(graph, position, zip(it.operands, results, strict=True), it.control_predecessors)
     return graph

@@ -345,13 +345,13 @@ class CostModel:
         """Whether some pairing may take fewer edits; False only where none that a search may find does."""
         edits = sum([cost // EDIT for costs in self.costs for cost in costs if cost])
         # An element whose number changed may pair without an edit with what has another label.
-        return edits > self._least_edits(0) and (bool(self._elements) or edits > self._least_edits(1))
+        return not self._takes(edits, 0) and (bool(self._elements) or not self._takes(edits, 1))
 
-    def _least_edits(self, which: int) -> int:
-        """At least how many edits it takes, by what one side (0 old, 1 new) holds more often than the other.
+    def _takes(self, edits: int, which: int) -> bool:
+        """Whether it takes so many edits at least, by what one side (0 old, 1 new) holds more often than the other.
 
         Of equals those above what the other side has pair with something else or go alone. And those that go alone
-        beyond what their side is larger leave as many on the other side alone.
+        beyond what their side is larger leave as many on the other side alone. False where that was not worked out.
         """
         one, other = (self.old, self.new)[:: 1 - 2 * which]
         labels = list(enumerate(one.labels[EXACT]))
@@ -362,19 +362,27 @@ class CostModel:
         surplus = {label: n for n, label in labels if left[label] < 0}
         kinds = {label: n for n, label in enumerate(other.labels[EXACT])}  # one of each: equals cost the same
         calls = [n for n in kinds.values() if other.computation.instructions[n].opcode in CALLS]
-        alone, together, looked = 0, other.size - one.size, one.size + other.size
+        self._looked += one.size + other.size
+        alone, together = 0, other.size - one.size
+        called: list[tuple[int, int, int]] = []
         for label, n in surplus.items():
-            count, by_itself, paired = -left[label], self._cost_alone(one, n, which), EDIT
-            if one.computation.instructions[n].opcode in CALLS:
-                pairs = [(m, n) if which else (n, m) for m in calls if other.labels[ANY][m] == one.labels[ANY][n]]
-                looked += len(pairs)
-                if looked > _BOUNDED:
-                    break  # what was not looked at costs nothing: that is a bound too
-                paired = min([sum(self._pair(*pair)) for pair in pairs], default=by_itself + EDIT)
-            alone += count * (min(by_itself, paired) // EDIT)
-            together += count * (min(by_itself + EDIT, paired) // EDIT)
-        self._looked += looked
-        return max(alone, together)
+            count, by_itself = -left[label], self._cost_alone(one, n, which) // EDIT
+            is_call = one.computation.instructions[n].opcode in CALLS
+            if is_call:
+                called.append((n, count, by_itself))
+            alone += count * (by_itself if is_call else 1)
+            together += count * (by_itself + 1 if is_call else 1)
+        if len(called) * len(calls) > _BOUNDED:
+            return False
+        # So far calls go alone; where one may pair for less, the bound falls.
+        while called and max(alone, together) >= edits:
+            n, count, by_itself = called.pop()
+            fitting = [m for m in calls if other.labels[ANY][m] == one.labels[ANY][n]]
+            self._looked += len(calls)
+            costs = [sum(self._pair(m, n) if which else self._pair(n, m)) // EDIT for m in fitting]
+            alone -= count * (by_itself - min([by_itself, *costs]))
+            together -= count * (by_itself + 1 - min([by_itself + 1, *costs]))
+        return max(alone, together) >= edits
 
     def least_after(self, one: int, other: int) -> int:
         """At least what the whole costs once an old instruction has another partner (-1: none).

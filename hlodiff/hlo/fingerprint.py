@@ -63,7 +63,7 @@ def _digest_of_digests(parts: Sequence[bytes]) -> bytes:
     return blake2b(length + length.join(parts), digest_size=_SIZE).digest()
 
 
-Labelled = tuple[str, Shape, str | None, tuple[tuple[str, str], ...]]
+Labelled = tuple[str, str, str | None, tuple[tuple[str, str], ...]]
 
 
 class KnownContents:
@@ -112,7 +112,7 @@ class KnownContents:
         if it.calls:
             called = [part for name, group in it.calls for part in (name, *map(callee_hash, group))]
             return _label(it, called, self._layout)
-        key = it.opcode, it.shape, it.literal, it.attributes
+        key = it.opcode, shape_text(it.shape, self._layout), it.literal, it.attributes
         found = self._labels.get(key)
         if found is None:
             found = self._labels[key] = _label(it, (), self._layout)
@@ -271,10 +271,14 @@ def _label(it: Instruction, called: Iterable[str], layout: bool) -> bytes:
     return digest([part.encode("utf-8", "surrogatepass") for part in parts])
 
 
-@lru_cache(maxsize=100_000)
 def shape_text(shape: Shape, layout: bool = True) -> str:
     """The shape as printed, with or without layouts."""
-    return print_shape(shape if layout else without_layout(shape))
+    try:
+        return shape._text if layout else shape._bare_text
+    except AttributeError:
+        text = print_shape(shape if layout else without_layout(shape))
+        object.__setattr__(shape, "_text" if layout else "_bare_text", text)
+        return text
 
 
 def without_layout(shape: Shape) -> Shape:

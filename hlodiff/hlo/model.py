@@ -49,15 +49,20 @@ class Layout:
     other: str = ""
 
 
-class _HashedOnce:
-    """Room for a hash: shapes are keys of many dictionaries. It is no field, so that no other process gets it."""
+class _WorkedOutOnce:
+    """Room for what a shape is asked for most: its hash and how it is printed, with and without layouts.
 
-    __slots__ = ("_hash",)
+    These are no fields, so that no other process gets them: hashes differ there.
+    """
+
+    __slots__ = ("_bare_text", "_hash", "_text")
     _hash: int
+    _text: str
+    _bare_text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Shape(_HashedOnce):
+class Shape(_WorkedOutOnce):
     """An array shape, a tuple of shapes, a token, or a type kept verbatim in `element_type`.
 
     Args:

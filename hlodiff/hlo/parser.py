@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from hlodiff.errors import ReadError
 from hlodiff.hlo.call_signatures import call_error
@@ -80,8 +80,7 @@ class UnknownComputation(ValueError):
         self.name = name
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(NamedTuple):
     """What follows the operands, metadata as text."""
 
     attributes: tuple[tuple[str, str], ...] = ()
