@@ -294,8 +294,9 @@ class _EditRuns:
                 node = key if key is not None else self._whole(callee)
                 if not calls.has_edge(caller, node):
                     calls.add_edge(caller, node, sites=[], embedded=False)
-                calls.edges[caller, node]["sites"].append((index, it, name))
-                calls.edges[caller, node]["embedded"] |= is_embedded(it, name)
+                edge = calls.adj[caller][node]
+                edge["sites"].append((index, it, name))
+                edge["embedded"] |= is_embedded(it, name)
 
     def _all_runs(self, wanted: Iterable[int]) -> dict[int, _Runs]:
         return _runs(self._module, self._turns, wanted)

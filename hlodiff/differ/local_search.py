@@ -671,9 +671,7 @@ def candidates(
         for other in fitting:
             if other not in around:
                 around[other] = _Vicinity.of(new, pairing, 1, other)
-        scored = sorted(
-            [(-_similarity(old, new, one, other, ours, around[other]), n, other) for n, other in enumerate(fitting)]
-        )
+        scored = sorted([(-_similarity(ours, around[other]), n, other) for n, other in enumerate(fitting)])
         found[one] = [other for _, _, other in scored[:most]]
     return found, count
 
@@ -728,11 +726,13 @@ class _Vicinity(NamedTuple):
     """What stands around an instruction: its users, then its operands.
 
     Args:
+        labels: what it is by itself, see `_WEIGHTS`.
         degrees: how many.
         paired: those that have partners, by their new position and slot; of a new instruction all.
         free: those without, by the label of their structure and slot.
     """
 
+    labels: list[int]
     degrees: tuple[int, int]
     paired: tuple[list[tuple[int, int]], list[tuple[int, int]]]
     free: tuple[list[tuple[int, int]], list[tuple[int, int]]]
@@ -754,21 +754,21 @@ class _Vicinity(NamedTuple):
             [(labels[n], slot) for n, slot, _ in users if partners[n] < 0],
             [(labels[n], slot) for n, slot, _ in operands if partners[n] < 0],
         )
-        return _Vicinity((len(uses), len(slots)), paired, free)
+        return _Vicinity([side.labels[level][position] for level in _WEIGHTS], (len(uses), len(slots)), paired, free)
 
 
-_WEIGHTS = ((EXACT, 1.0), (OWN, 4.0), (VALUE, 3.0), (STRUCTURE, 3.0), (TYPE, 1.0))
+_WEIGHTS = {EXACT: 1.0, OWN: 4.0, VALUE: 3.0, STRUCTURE: 3.0, TYPE: 1.0}
 
 
-def _similarity(old: MatchGraph, new: MatchGraph, one: int, other: int, ours: _Vicinity, theirs: _Vicinity) -> float:
+def _similarity(ours: _Vicinity, theirs: _Vicinity) -> float:
     """How much two instructions have in common, in what they are and in what stands around them.
 
     That is, of their neighbours those in the same slot: partners, as a share of the larger neighbourhood, and free ones
     of equal structure, for two chains of free instructions pair along each other.
     """
     found = 0.0
-    for level, weight in _WEIGHTS:
-        if old.labels[level][one] == new.labels[level][other]:
+    for a, b, weight in zip(ours.labels, theirs.labels, _WEIGHTS.values(), strict=True):
+        if a == b:
             found += weight
     neighbours = free = 0.0
     for n in (0, 1):

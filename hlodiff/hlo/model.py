@@ -222,8 +222,15 @@ class Instruction(_Draft):
         return tuple([index for _, group in calls for index in group])
 
 
+class _ParametersOnce:
+    """Room for the parameters of a computation, which are asked for by all that looks at a call."""
+
+    __slots__ = ("_parameters",)
+    _parameters: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True)
-class Computation:
+class Computation(_ParametersOnce):
     """A list of instructions with one root; in StableHLO a function or a region of an operation.
 
     A StableHLO region that uses values from outside gets one more `parameter` for each of them, with the attribute
@@ -241,8 +248,12 @@ class Computation:
 
     def parameters(self) -> tuple[int, ...]:
         """Indices of the parameters, ordered by parameter number."""
-        found = [(int(i.literal or 0), n) for n, i in enumerate(self.instructions) if i.opcode == "parameter"]
-        return tuple(n for _, n in sorted(found))
+        try:
+            return self._parameters
+        except AttributeError:
+            found = [(int(i.literal or 0), n) for n, i in enumerate(self.instructions) if i.opcode == "parameter"]
+            object.__setattr__(self, "_parameters", tuple([n for _, n in sorted(found)]))
+            return self._parameters
 
     def users(self) -> tuple[tuple[int, ...], ...]:
         """For each instruction the instructions that use it, ascending, each once."""

@@ -51,16 +51,18 @@ def postorder(
     done = dict.fromkeys(before)
     opened: set[Node] = set()
     for start in starts:
-        stack = [start]
+        stack = [start] if start not in done else []
         while stack:
             node = stack[-1]
             if node in done or node in opened:
                 done.setdefault(stack.pop())
                 continue
             opened.add(node)
-            stack.extend(
-                [further for further in successors(node) if further not in done and further not in opened][::-1]
-            )
+            below = [further for further in successors(node) if further not in done and further not in opened]
+            if below:
+                stack.extend(below[::-1])
+            else:
+                done[stack.pop()] = None
     return list(done)
 
 

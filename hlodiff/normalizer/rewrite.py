@@ -12,10 +12,19 @@ Attributes = tuple[tuple[str, str], ...]
 
 def map_instructions(module: Module, change: Callable[[Instruction], Instruction]) -> tuple[Module, int]:
     """Apply `change` to every instruction and count the instructions that it replaced."""
+    return _mapped(module, lambda instructions: [*map(change, instructions)])
+
+
+def map_attributed(module: Module, change: Callable[[Instruction], Instruction]) -> tuple[Module, int]:
+    """The same for instructions with attributes: half of all have none, and a call for each takes longest."""
+    return _mapped(module, lambda instructions: [change(it) if it.attributes else it for it in instructions])
+
+
+def _mapped(module: Module, changed_all: Callable[[Sequence[Instruction]], list[Instruction]]) -> tuple[Module, int]:
     count = 0
     computations = []
     for computation in module.computations:
-        instructions = [*map(change, computation.instructions)]
+        instructions = changed_all(computation.instructions)
         changed = sum(map(is_not, instructions, computation.instructions))
         count += changed
         computations.append(with_instructions(computation, instructions) if changed else computation)
@@ -35,7 +44,7 @@ def map_attribute(module: Module, name: str, change: Callable[[str], str | None]
                 return it if new == value else with_attribute(it, name, new)
         return it
 
-    return map_instructions(module, rewrite)
+    return map_attributed(module, rewrite)
 
 
 def with_attribute(it: Instruction, name: str, value: str | None) -> Instruction:
