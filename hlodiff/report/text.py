@@ -141,7 +141,7 @@ def totals_line(report: Report | ReportView) -> Line:
 def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) -> Iterator[Line]:
     texts = texts_of(report)
     changed = any(_is_listed(program) for program in report.programs)
-    shown = (view() if view else build_view(report, texts=texts)) if changed else None
+    shown = (view() if view else build_view(report, texts=texts, with_details=False)) if changed else None
     functions = shown.functions if shown else ()
     if shown and len(functions) > 1:
         yield Line(0, f"{MARKS[functions[0].verdict]} {shown.verdict}", style=STYLES[functions[0].verdict], wrap=True)

@@ -48,13 +48,16 @@ MOST_SHARED = 20
 _DIGITS = re.compile(r"[\d.,]+")
 
 
-def build_view(report: Report, folder: str = "", texts: ReportTexts | None = None) -> ReportView:
+def build_view(
+    report: Report, folder: str = "", texts: ReportTexts | None = None, with_details: bool = True
+) -> ReportView:
     """Work out everything that a report says.
 
     Args:
         report: what a command found out.
         folder: the project's folder below the top of the repository, with `/`; "" where they are the same.
         texts: what `texts_of` gives, if it is known already.
+        with_details: whether to list the changes of each program too; text takes them from `texts`.
 
     Returns:
         plain values, the same for the same report.
@@ -73,11 +76,11 @@ def build_view(report: Report, folder: str = "", texts: ReportTexts | None = Non
         for number in text.programs:
             by_number.setdefault(number, []).append(text)
     programs = tuple(
-        _program(program, by_number.get(number, []), lowered.get((program.name, program.target)), report)
+        _program(program, by_number.get(number, []), lowered.get((program.name, program.target)), report, with_details)
         for number, program in enumerate(report.programs)
     )
     folded = folded_of(report, texts)
-    shown = texts.shared[: None if report.all else MOST_SHARED]
+    shown = texts.shared[: None if report.all else MOST_SHARED] if with_details else ()
     functions = function_views(report, texts, programs, folded)
     return ReportView(
         command=report.command,
@@ -90,10 +93,10 @@ def build_view(report: Report, folder: str = "", texts: ReportTexts | None = Non
         shared_more=len(texts.shared) - len(shown),
         details=tuple(
             _detail(program_text, texts, report, folded)
-            for program_text in texts.program_texts
+            for program_text in (texts.program_texts if with_details else ())
             if _is_changed(program_text, report)
         ),
-        overviews=tuple(_overviews(report, texts)),
+        overviews=tuple(_overviews(report, texts)) if with_details else (),
         notes=report.notes,
         next=report.next,
         checked=format_checked(report),
@@ -116,7 +119,11 @@ def _is_changed(program_text: ProgramText, report: Report) -> bool:
 
 
 def _program(
-    program: ProgramComparison, own: Sequence[ProgramText], written: ProgramComparison | None, report: Report
+    program: ProgramComparison,
+    own: Sequence[ProgramText],
+    written: ProgramComparison | None,
+    report: Report,
+    with_details: bool,
 ) -> ProgramView:
     diff = program.diff if program.status == "changed" else None
     numbers = key_numbers(program) if program.status in ("changed", "added", "removed") else ()
@@ -127,10 +134,10 @@ def _program(
         stage=program.stage,
         status=program.status,
         word=", ".join(program.classes) if diff else "",
-        headline=headline(program, written, report.packages) if program.diff else "",
+        headline=own[0].headline if own else headline(program, written, report.packages) if program.diff else "",
         edited=sum(diff.summary.values()) if diff else 0,
         numbers=numbers,
-        scopes=most_changed(diff) if diff else (),
+        scopes=most_changed(diff) if diff and with_details else (),
         where=_cause(own, report) if diff else None,
         reason=program.reason,
         advice=program.advice,
