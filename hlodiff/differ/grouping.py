@@ -204,6 +204,8 @@ def group_edits(
     Returns:
         patterns: what a reviewer wants to see first in front, larger ones before smaller ones, else in program order.
     """
+    if not edits:
+        return ()
     origins = (Origins(old), Origins(new))
     signatures = [_signature(old, new, edit) for edit in edits]
     roots = roots_of(edits)
