@@ -6,12 +6,15 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from hlodiff.differ import ModuleDiff, ProgramComparison, classes_of, diff, with_compiler
 from hlodiff.differ.classify import CLASSES, Class
+from hlodiff.differ.result import Edit, Site
 from hlodiff.hlo import read_text
+from hlodiff.hlo.model import Frame
 from hlodiff.policy import judge
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
 from hlodiff.report.headline import headline
@@ -472,6 +475,24 @@ def test_an_argument_in_the_memory_of_the_host_is_placed_elsewhere(kind: str, wo
     assert classes_of(found) == (word,)
     words = to_terminal(Report("diff", "a", "b", (ProgramComparison("m", None, "stablehlo", "changed", found),)))
     assert f"memory space: default -> {kind}" in words
+
+
+@pytest.mark.parametrize(("line", "count", "name"), [(9, 2, "structure"), (8, 2, "placement"), (9, 1, "placement")])
+def test_a_constraint_of_a_loop_that_was_unrolled_is_where_it_was(line: int, count: int, name: str) -> None:
+    """One that was removed from the loop's body and added to a function, of the same line and as often."""
+
+    def edit(kind: Literal["added", "removed"], row: int, often: int) -> Edit:
+        text = f"%{kind} = f32[8] sdy.sharding_constraint(%{kind}_x), sharding=#sdy.sharding<@mesh, [a]>"
+        site = Site(0, 0, "main", kind, "sdy.sharding_constraint", text)
+        sites = ((site, None),) if kind == "removed" else ((None, site),)
+        return Edit(kind, count=often, sites=sites, source=(Frame("model.py", row, "f"),))
+
+    module = read_text(
+        "module @m {\n  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
+        "    return %x : tensor<8xf32>\n  }\n}\n",
+        trusted=True,
+    )
+    assert classes_of(ModuleDiff(module, module, (edit("added", 9, 2), edit("removed", line, count))))[0] == name
 
 
 def test_rounding_to_fewer_bits_and_back_is_numerics() -> None:

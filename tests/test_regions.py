@@ -281,6 +281,37 @@ def test_a_value_of_other_operands_in_another_kind_of_numbers_is_another_value(
     assert found.replay().complete
 
 
+SUM = """%sum {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}
+
+"""
+
+
+def test_a_collective_of_another_value_is_another_collective() -> None:
+    """Neither operand nor shape nor groups are as they were: nobody changed the groups of the one."""
+    old = "%t = f32[8] tanh(%x)@\n%r = f32[8] all-reduce(%t), replica_groups={{0,1},{2,3}}, to_apply=%sum@\n"
+    new = (
+        "%c = f32[4] slice(%x), slice={[0:4]}@\n%t = f32[4] sine(%c)@\n"
+        "%q = f32[4] all-reduce(%t), replica_groups={{0,2},{1,3}}, to_apply=%sum@\n"
+        "%r = f32[8] concatenate(%q, %c), dimensions={0}@\n"
+    )
+    found = hlodiff.diff(
+        *(
+            hlodiff.read_text(
+                f"HloModule m\n\n{TABLES}{SUM}ENTRY %e {{\n  %x = f32[8] parameter(0)\n"
+                + (body + "ROOT %n = f32[8] negate(%r)").replace("@", HERE)
+                + "\n}\n"
+            )
+            for body in (old, new)
+        )
+    )
+    assert not [edit for edit in found.reported if edit.kind == "changed" and "replica_groups" in edit.fields]
+    assert found.replay().complete
+
+
 FUSED = """HloModule m
 
 %inner {{

@@ -7,6 +7,7 @@ the entry. What merely follows another edit (a tuple, a fusion's shape) counts o
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -18,6 +19,7 @@ from hlodiff.differ.prepare import prepare_pair
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
 from hlodiff.hlo.fingerprint import without_layout
+from hlodiff.hlo.metadata import own_frame
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
 from hlodiff.normalizer.backend_config import parse_config, print_config
 
@@ -147,6 +149,7 @@ CLASSES: tuple[Class, ...] = (
     "toolchain", "interface", "placement", "numerics", "structure", "cost", "schedule", "identical",
 )  # fmt: skip
 
+_NAMES = re.compile(r"%[\w.#-]+")
 _FLOATS = re.compile(r"= \(?b?[fc]\d")
 _FLOAT = re.compile(r"\b(?:bf|f|c)\d")
 _KEY = re.compile(r"(?:^|, )([\w.]+)=")  # of one entry of a configuration, in words
@@ -198,6 +201,8 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
         for n, edit in enumerate(diff.reported):
             if edit.kind == "changed" and set(edit.fields) <= {"literal", "operands"}:
                 by_edit[n] = [("structure", True) if one[0] == "numerics" else one for one in by_edit[n]]
+    for n in _constraints_elsewhere(diff):
+        by_edit[n] = [("structure", True)]
     _reclassify_casts(diff, by_edit)
     doubtful = [n for n, classified in enumerate(by_edit) if any(name == "structure" for name, _ in classified)]
     for n in rounded_alone(diff, doubtful):
@@ -209,6 +214,19 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
     if "placement" not in chosen and relocations(diff):
         chosen.add("placement")
     return tuple(name for name in CLASSES if name in chosen)
+
+
+def _constraints_elsewhere(diff: ModuleDiff) -> list[int]:
+    """Sharding constraints of one line that were removed from one function and added to another, as in a loop."""
+    found: dict[tuple[str, object], Counter[str]] = {}
+    members: dict[tuple[str, object], list[int]] = {}
+    for n, edit in enumerate(diff.reported):
+        site, frame = edit.new or edit.old, own_frame(edit.source)
+        if edit.kind in ("added", "removed") and site is not None and site.opcode in _CONSTRAINTS and frame is not None:
+            key = _NAMES.sub("", site.text), (frame.file, frame.line)
+            found.setdefault(key, Counter())[edit.kind] += edit.count
+            members.setdefault(key, []).append(n)
+    return [n for key, counts in found.items() if counts["added"] == counts["removed"] for n in members[key]]
 
 
 def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) -> None:

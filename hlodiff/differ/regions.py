@@ -34,6 +34,8 @@ CARRIERS = (BOOKKEEPING - {"call", "func.call"}) | {
 _CALLS = frozenset(["call", "func.call"])
 _FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota"])
 _HANDING_ON = (CARRIERS | _CALLS) - _FEEDERS
+# What they call only says how two numbers become one.
+_WITH_REDUCERS = frozenset(["reduce", "reduce-window", "all-reduce", "reduce-scatter"])
 _STARTS_AND_ENDS = frozenset(["copy-start", "copy-done"])
 _ELEMENTS = frozenset(["get-tuple-element", "get_tuple_element"])
 # One spelling of an operation for another: of these pairs each is evidence, whatever is near.
@@ -92,9 +94,10 @@ class _Regions:
         import networkx as nx
 
         number = 0
-        for members in nx.connected_components(self.graph()):
-            region = sorted(members)
+        regions = [sorted(members) for members in nx.connected_components(self.graph())]
+        for region in sorted(regions, key=len):  # a parameter is one by itself, and what takes it may rest on it
             self._mark_weak(region)
+        for region in regions:
             if self._is_replaced(region):
                 for index in region:
                     edit = self.edits[index]
@@ -208,14 +211,16 @@ class _Regions:
             return not alone or (one.opcode in CARRIERS) != (other.opcode in CARRIERS)
         if one.opcode in _ELEMENTS:  # of another number
             return "shape" in fields and not _are_alike(one, other)
-        if alone or one.opcode in CARRIERS - _FEEDERS or one.opcode in _CALLS or one.called:
+        is_caller = one.called and stem(one.opcode) not in _WITH_REDUCERS
+        if alone or one.opcode in CARRIERS - _FEEDERS or one.opcode in _CALLS or is_caller:
             return False
         if one.opcode == "constant":
             is_other = {"literal", "element_type"} <= fields and not _are_alike(one, other)
             return is_other or (
                 bool(fields & {"literal", "element_type"}) and not self._shares_user(edit.old, edit.new)
             )
-        if {"operands", "shape"} <= fields and not self._shares_operand(edit.old, edit.new):
+        is_reshaped = "shape" in fields and not fields.isdisjoint(("operands", "replica_groups"))
+        if is_reshaped and not self._shares_operand(edit.old, edit.new):
             return True
         if "operands" not in fields and "literal" not in fields:
             return False
