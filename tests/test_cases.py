@@ -40,6 +40,10 @@ def test_the_page_of_a_case_quotes_its_report(
     monkeypatch.setenv("COLUMNS", "110")
     assert run(["diff", "old", "new"]) == 0
     printed = capsys.readouterr().out
+    first = printed.splitlines()[:10]
+    verdict = " ".join(" ".join(first).partition("  changed on ")[0].split())
+    assert "; " in verdict, "good or bad; what happened"
+    assert any("next: hlodiff diff old new " in line for line in first)
     page = (PAGES / f"{case}.md").read_text()
     quoted = _QUOTED.findall(page)
     assert len(quoted) == 1 and len(quoted[0]) > 100
