@@ -29,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 speed.repeated_bodies(before),
                 speed.pairs_by_size(sizes, before),
                 (speed.unlike_pairs("transformer_4_step", before=before) for _ in range(1)),
+                (speed.all_unlike(before=before) for _ in range(1)),
+                upgrades.unrelated(before),
                 upgrades.more_layers(before),
             )
         )

@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.bodies import layers, loops
+from benchmarks.bodies import layers, loops, unlike_fusions
 from benchmarks.edits import make_one
 from benchmarks.noise import QUIET, Noise, add_noise
 from benchmarks.programs import ROOT, corpus
@@ -286,9 +286,14 @@ def add_nothing(module: Module) -> Module:
 
 
 def unlike_pairs(name: str, targets: tuple[str, str] = ("cpu", "cuda-h100"), before: Path | None = None) -> Measured:
-    """The worst case: one function by two compilers that have little in common."""
+    """The worst case: one function by two compilers that have little in common, and are matched all the same."""
     old, new = (corpus([name], [target])[0].text() for target in targets)
-    return measure(f"{name}, {targets[0]} against {targets[1]}", old, new, 2, before, MOST_UNLIKE)
+    return measure(f"{name}, {targets[0]} against {targets[1]}", old, new, 2, before)
+
+
+def all_unlike(count: int = 5_000, before: Path | None = None) -> Measured:
+    """Two programs of as many small fusions that all differ, made of the same few opcodes."""
+    return measure(f"{count:,} fusions that all differ", unlike_fusions(count, 1), unlike_fusions(count, 2), 1, before)
 
 
 def repeated_bodies(before: Path | None = None) -> Iterator[Measured]:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from benchmarks.speed import Measured, measure, parse_with_xla
+from benchmarks.speed import MOST_UNLIKE, Measured, measure, parse_with_xla
 from hlodiff.differ import diff
 from hlodiff.hlo.parser import read_hlo
 
@@ -122,6 +122,18 @@ def more_layers(before: Path | None = None) -> Iterator[Measured]:
     for target in ("cpu", "tpu"):
         two, four = (found[f"{target}/flax_transformer_{layers}"] for layers in (2, 4))
         yield measure(f"flax_transformer, 2 -> 4 layers, {target}", two, four, 2, before)
+
+
+def unrelated(before: Path | None = None) -> Iterator[Measured]:
+    """A transformer and a solver of differential equations, which are listed and not matched, by one compiler.
+
+    Args:
+        before: the folder of an earlier version of this project, measured too.
+    """
+    found = {pair.name: pair.new for pair in upgrades()}
+    for target in ("cpu", "tpu"):
+        one, other = (found[f"{target}/{name}"] for name in ("flax_transformer_4", "diffrax_gradient"))
+        yield measure(f"a transformer and a solver, {target}", one, other, 2, before, MOST_UNLIKE)
 
 
 def together(results: Sequence[UpgradeResult]) -> UpgradeResult:

@@ -120,7 +120,7 @@ def with_costs(
         if sited:
             runs = _EditRuns((old, new), found, side, LoopTurns(whole[side]))
             nodes = [runs.node(edit, place[0]) for edit, place in sited]
-            known = runs.of(nodes)
+            known = runs.of(list(dict.fromkeys(nodes)))
             inside, applied = _fused(module, found, side), applied_bodies(module)
             carried = {(one.computation, one.instruction): one.bytes for one in _collectives(module)}
             for (edit, place), node in zip(sited, nodes, strict=True):

@@ -705,6 +705,7 @@ def assign(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, limits: Li
         False where there were too many free instructions to look at.
     """
     groups = rounds = 0
+    near: _Near | None = None
     while rounds < _ASSIGNMENTS:
         olds, news = pairing.free_old(), pairing.free_new()
         if not olds or not news:
@@ -714,7 +715,8 @@ def assign(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, limits: Li
             if groups > _GROUP_ROUNDS or not _pair_groups(old, new, pairing):
                 return False
             continue
-        if not _assign_once(old, new, pairing, olds, news):
+        near = _assign_once(old, new, pairing, olds, news, near)
+        if not near[0] or not near[1]:
             return True
         rounds += 1
     return True
@@ -767,21 +769,29 @@ def _are_equal(side: MatchGraph, positions: Sequence[int]) -> bool:
     return all(labels[position] == labels[positions[0]] for position in positions)
 
 
-def _assign_once(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: list[int], news: list[int]) -> bool:
-    ours = [_Around.of(old, pairing, 0, position) for position in olds]
-    theirs = [_Around.of(new, pairing, 1, position) for position in news]
-    scores = [[_score(one, other) for other in theirs] for one in ours]
+_Near = tuple[set[int], set[int]]
+"""Old and new instructions beside those that an assignment paired."""
+
+
+def _assign_once(
+    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: list[int], news: list[int], near: _Near | None
+) -> _Near:
+    """Pair the best; gives what is beside it. After a first time only what was `near` has anything in common."""
+    ours = [_Around.of(old, pairing, 0, n) if near is None or n in near[0] else None for n in olds]
+    theirs = [_Around.of(new, pairing, 1, n) if near is None or n in near[1] else None for n in news]
+    scores = [[_score(one, other) if one and other else 0.0 for other in theirs] for one in ours]
     for row, line in enumerate(scores):  # equal scores: those that stand alike, the same from either side
         apart = [abs(row / len(olds) - column / len(news)) for column in range(len(news))]
         scores[row] = [score and score - 0.01 * distance for score, distance in zip(line, apart, strict=True)]
+    beside: _Near = (set(), set())
     if not any(map(any, scores)):
-        return False
-    found = False
+        return beside
     for row, column in _obvious(scores) or _best(scores):
         if scores[row][column] > 0:
             pairing.add(olds[row], news[column], "leftover:assignment")
-            found = True
-    return found
+            for side, position, found in ((old, olds[row], beside[0]), (new, news[column], beside[1])):
+                found.update(side.users[position], [n for n, _ in side.operands[position]])
+    return beside
 
 
 def _obvious(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:

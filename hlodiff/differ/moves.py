@@ -39,13 +39,15 @@ def inlined_view(module: Module, unopened: Container[int]) -> InlinedView:
     operands: dict[Place, tuple[tuple[Place, int], ...]] = {}
     users: dict[Place, list[tuple[Place, int]]] = {}
     for index, computation in enumerate(module.computations):
-        for position, it in enumerate(computation.instructions if index not in unopened else ()):
+        instructions = computation.instructions if index not in unopened else ()
+        itself = [(index, n) if _is_itself(it) else None for n, it in enumerate(instructions)]
+        for position, it in enumerate(instructions):
             if it.opcode in BORDERS and it.opcode != "fusion":
                 continue
             numbers: Sequence[int] = (0, 0) if is_commutative(it) else range(len(it.operands))
             results = it.results or (0,) * len(it.operands)
             resolved = [
-                (_resolve(module, sites, (index, operand), result), number)
+                (itself[operand] or _resolve(module, sites, (index, operand), result), number)
                 for operand, number, result in zip(it.operands, numbers, results, strict=True)
             ]
             operands[index, position] = tuple(resolved)
@@ -85,6 +87,14 @@ def _resolve(module: Module, sites: dict[int, Place | None], place: Place, resul
                 return place
             place, result = (place[0], it.operands[result]), it.results[result] if it.results else 0
     return place
+
+
+_HANDING_ON = frozenset(["parameter", "bitcast", "copy-start", "get-tuple-element"])
+
+
+def _is_itself(it: Instruction) -> bool:
+    """Whether nothing else is behind a value, see `_behind`: so it is with most."""
+    return not it.calls and it.opcode not in _HANDING_ON and not it.opcode.endswith("-done")
 
 
 def _behind(module: Module, sites: dict[int, Place | None], place: Place) -> Place | None:
