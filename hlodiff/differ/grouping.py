@@ -39,6 +39,9 @@ class Stack(NamedTuple):
         return Stack(frames, own_frame(frames), _has_own(frames))
 
 
+_NO_STACK = Stack((), None, False)
+
+
 def _has_own(frames: tuple[Frame, ...]) -> bool:
     return any(not is_library(frame.file) for frame in frames)
 
@@ -66,6 +69,8 @@ class Origins:
         return self._stack(computation, instruction).own
 
     def _stack(self, computation: int, instruction: int) -> Stack:
+        if not self.module.frames:
+            return _NO_STACK
         own = self._own(computation, instruction)
         stack = self._stacks.get(own)
         if stack is None:

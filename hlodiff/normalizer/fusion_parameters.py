@@ -308,7 +308,10 @@ def fusion_parameters(module: Module, kept: Container[int] = (), *, see_callers:
     fused = fused_only(module)
     if all(n in kept for n, is_fused in enumerate(fused) if is_fused):
         return module, 0
-    wanted = None if see_callers else [n for n, is_fused in enumerate(fused) if is_fused and n not in kept]
+    ordered = [len(body.parameters()) > 1 for body in module.computations]
+    wanted = (
+        None if see_callers else [n for n, is_fused in enumerate(fused) if is_fused and n not in kept and ordered[n]]
+    )
     hashes = order_free_hashes(module, fused, wanted)
     sites = call_sites(module)
     passed: dict[Place, list[int]] = {}
@@ -319,6 +322,8 @@ def fusion_parameters(module: Module, kept: Container[int] = (), *, see_callers:
         if not fused[index] or index in kept:
             continue
         bodies[index] = _with_permuted_calls(index, bodies[index], passed)
+        if not ordered[index]:
+            continue
         places = [(caller, at) for caller, at, _ in sites[index]]
         if not _fit(module, bodies[index], places):
             continue
