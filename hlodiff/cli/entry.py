@@ -13,7 +13,7 @@ import click
 
 from hlodiff import __version__
 from hlodiff.cli.progress_bar import progress_bar
-from hlodiff.errors import ConfigError, HlodiffError, RegistryError, expected_error, one_line
+from hlodiff.errors import ConfigError, HlodiffError, RegistryError, UsageError, expected_error, one_line
 from hlodiff.interrupts import Interrupted, exit_code
 
 # Subcommands are imported when they are used: `--help` must be quick, and `diff` must not import JAX.
@@ -143,6 +143,8 @@ def run(arguments: Sequence[str]) -> int:
         tell(f"interrupted{by}: every snapshot is whole, recorded before or by this run")
         return exit_code(cause)
     except Exception as error:
+        if isinstance(error, FileNotFoundError) and not _here():
+            error = UsageError("the current folder no longer exists", hint="cd into one that does")
         if not isinstance(error, HlodiffError) and os.environ.get("HLODIFF_TRACEBACK"):
             traceback.print_exception(error)
         else:
@@ -171,4 +173,13 @@ def _tell(error: HlodiffError) -> None:
     # One problem is one paragraph: no line of a log or an exception begins like another error.
     message = str(error).replace("\n", "\n  ") + (f"\nhint: {one_line(hint)}" if hint else "")
     # Messages of workers name files by their full path.
-    tell(f"error: {message}".replace(f"{Path.cwd()}/", ""))
+    here = _here()
+    tell(f"error: {message}".replace(f"{here}/", "") if here else f"error: {message}")
+
+
+def _here() -> str:
+    """The current folder; "" where somebody has deleted it."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return ""

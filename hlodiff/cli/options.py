@@ -197,6 +197,8 @@ def timeout(command: F) -> F:
 
     def hold(context: click.Context, _: click.Parameter, seconds: float | None) -> None:
         if seconds is not None:
+            if not seconds < float("inf"):
+                raise click.BadParameter(f"{seconds} is no number of seconds; 0 is no limit.")
             from hlodiff.workflows.configuration import timeout_of
 
             context.with_resource(timeout_of(seconds))
