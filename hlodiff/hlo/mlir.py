@@ -28,6 +28,11 @@ MOST_BESIDE = 1_000
 """Meshes and other operations beside the functions: the text of each is made in a time that grows with their number."""
 _MESH = re.compile(r'(?<![#\w])sdy\.mesh"?\s*+[(@]')
 _BRACKETS = re.compile(STRING + r"?|//[^\n]*|->|[(\[{<]+|[)\]}>]+", re.DOTALL)
+# Digits are converted in cubic time.
+_DIGITS = 400
+_LONG_NUMBER = re.compile(STRING + rf"|(\d{{{_DIGITS + 1}}})", re.DOTALL)
+MOST_ATTRIBUTES = 1_000
+"""Attributes of one operation: each step of the binding's iterator walks over those before it."""
 _CONFLICT = re.compile(r"^(<<<<<<< |=======$|>>>>>>> )", re.MULTILINE)
 
 
@@ -139,9 +144,11 @@ def refuse_deep(text: str, path: str = "") -> None:
 
 
 def refuse_wide(text: str, path: str = "") -> None:
-    """Refuse a type of more dimensions, or more meshes, than any program has; raises ReadError with the place."""
+    """Refuse more dimensions, digits or meshes than any program has; raises ReadError with the place."""
     if found := _TOO_MANY.search(text):
         raise _damaged(f"a type has more than {_DIMENSIONS:,} dimensions", text, found.start(), path)
+    if number := next((found for found in _LONG_NUMBER.finditer(text) if found[1]), None):
+        raise _damaged(f"a number of more than {_DIGITS} digits", text, number.start(), path)
     if further := next(itertools.islice(_MESH.finditer(text), MOST_BESIDE, None), None):
         raise _damaged(f"the module has more than {MOST_BESIDE:,} meshes", text, further.start(), path)
 

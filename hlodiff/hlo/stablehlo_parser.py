@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -430,10 +431,10 @@ class _ModuleReader:
         return Module(self.module_name(), "stablehlo", computations, self.entry(), tuple(attributes), frames)
 
     def header(self) -> list[tuple[str, Any]]:
-        return [(k, v) for k, v in mlir.attributes_of(self.module.operation) if k != "sym_name"]
+        return [(k, v) for k, v in self.attributes(self.module.operation) if k != "sym_name"]
 
     def module_name(self) -> str:
-        found = dict(mlir.attributes_of(self.module.operation)).get("sym_name")
+        found = dict(self.attributes(self.module.operation)).get("sym_name")
         return found.value if found is not None else ""
 
     def entry(self) -> int:
@@ -451,7 +452,7 @@ class _ModuleReader:
 
     def function(self, op: Any) -> None:
         name = _symbol(op)
-        attributes = dict(mlir.attributes_of(op))
+        attributes = dict(self.attributes(op))
         scope = _RegionScope(name)
         blocks = list(op.regions[0].blocks)
         if len(blocks) > 1:
@@ -508,7 +509,7 @@ class _ModuleReader:
         calls, captured = self.regions(scope, op, opcode, name)
         operands += [self.lookup(scope, value) for value in captured]
         attributes, literal = [], None
-        for key, value in mlir.attributes_of(op):
+        for key, value in self.attributes(op):
             if (called := self.called(value)) is not None:
                 calls.append((key, called))
             elif opcode == "constant" and (own := self.literal(key, value, results[0])) is not None:
@@ -631,6 +632,12 @@ class _ModuleReader:
             self.texts[attribute] = str(attribute)
         return self.texts[attribute]
 
+    def attributes(self, op: Any) -> Iterator[tuple[str, Any]]:
+        """Name and value of each attribute of an operation."""
+        if len(op.attributes) > mlir.MOST_ATTRIBUTES:
+            raise self.unsupported(f"an operation with more than {mlir.MOST_ATTRIBUTES:,} attributes", op)
+        return mlir.attributes_of(op)
+
     def unsupported(self, what: str, op: Any) -> ReadError:
         _, _, (line, column) = self.place_of(_location_text(op.location))
         offending = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
@@ -640,8 +647,7 @@ class _ModuleReader:
 
 
 def _symbol(op: Any) -> str:
-    found = dict(mlir.attributes_of(op)).get("sym_name")
-    return found.value if found is not None else ""
+    return op.attributes["sym_name"].value if "sym_name" in op.attributes else ""
 
 
 def _location_text(location: Any) -> str:

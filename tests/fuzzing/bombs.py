@@ -117,6 +117,81 @@ STABLEHLO: dict[str, str] = {
     "{ %a = call @main(%x) : (tensor<f32>) -> tensor<f32>\n return %a : tensor<f32> }",
 }
 
+STABLEHLO |= {
+    "a number of 50,000 digits": f"func.func private @main() attributes {{a = {'9' * 50_000} : i64}}",
+    "20,000 attributes": f"func.func private @main() attributes {{{', '.join(f'a{n}' for n in range(20_000))}}}",
+    "an operation of 20,000 attributes": "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n"
+    + f'  %0 = "x.y"(%x) {{{", ".join(f"a{n}" for n in range(20_000))}}} : (tensor<f32>) -> tensor<f32>\n'
+    + "  return %x : tensor<f32>\n}",
+    "call sites 20,000 deep": "\n".join(
+        ['#l0 = loc("a")', *(f"#l{n} = loc(callsite(#l0 at #l{n - 1}))" for n in range(1, 20_000))]
+    )
+    + "\nfunc.func private @main() loc(#l19999)",
+    "locations that double": "\n".join(
+        ['#l0 = loc("a")', *(f"#l{n} = loc(fused[#l{n - 1}, #l{n - 1}])" for n in range(1, 60))]
+    )
+    + "\nfunc.func private @main() loc(#l59)",
+    "functions that call each other twice": "\n".join(
+        f"func.func @f{n}(%x: tensor<f32>) -> tensor<f32> {{\n"
+        + (f"  %a = call @f{n - 1}(%x) : (tensor<f32>) -> tensor<f32>\n" * 1 if n else "")
+        + (f"  %b = call @f{n - 1}(%a) : (tensor<f32>) -> tensor<f32>\n  return %b" if n else "  return %x")
+        + " : tensor<f32>\n}"
+        for n in range(60)
+    ),
+}
+
+# The same shapes as programs have, but much more of them; each is read in linear time.
+COMPILED |= {
+    "a chain that is defined backwards": _entry(
+        *(f"a{n} = f32[] negate(a{n + 1})" for n in range(5000)),
+        "a5000 = f32[] parameter(0)",
+        "ROOT r = f32[] add(a1, a2)",
+    ),
+    "4,000 equal instructions": _entry(
+        "p = f32[] parameter(0)", *(f"a{n} = f32[] add(p, p)" for n in range(4000)), "ROOT r = f32[] add(a1, a2)"
+    ),
+    "layers of tuples, each of all of the last": _entry(
+        "p = f32[] parameter(0)",
+        *(
+            f"l{layer}_{n} = ({', '.join(['f32[]'] * 30)}) tuple("
+            + ", ".join(f"l{layer - 1}_{m}" if layer else "p" for m in range(30))
+            + ")"
+            for layer in range(20)
+            for n in range(30)
+        ),
+        "ROOT r = f32[] negate(p)",
+    ),
+    "equal computations, each called once": HEAD
+    + "".join(f"c{n} {{\n  p = s32[] parameter(0)\n  ROOT r = s32[] negate(p)\n}}\n\n" for n in range(1500))
+    + "ENTRY e {\n  p = s32[] parameter(0)\n"
+    + "".join(f"  a{n} = s32[] call(p), to_apply=c{n}\n" for n in range(1500))
+    + "  ROOT r = s32[] negate(p)\n}\n",
+    "a ring of 2,000 computations": HEAD
+    + "".join(
+        f"c{n} {{\n  p = s32[] parameter(0)\n  ROOT r = s32[] call(p), to_apply=c{(n + 1) % 2000}\n}}\n\n"
+        for n in range(2000)
+    )
+    + "ENTRY e {\n  p = s32[] parameter(0)\n  ROOT r = s32[] call(p), to_apply=c0\n}\n",
+    "fusions 2,000 deep": _calls("  ROOT r = s32[] fusion(p), kind=kLoop, calls=c{}\n", 2000),
+    "one channel 1,500 times": _entry(
+        "p = f32[8] parameter(0)",
+        *(f"a{n} = f32[8] collective-permute(p), channel_id=1, source_target_pairs={{{{0,1}}}}" for n in range(1500)),
+        "ROOT r = f32[8] negate(a0)",
+    ),
+    "20,000 groups of one device": f"{HEAD}x {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+    + "  ROOT c = f32[] add(a, b)\n}\n\nENTRY e {\n  p = f32[8] parameter(0)\n"
+    + "  ROOT r = f32[8] all-reduce(p), replica_groups={"
+    + ",".join(f"{{{n}}}" for n in range(20_000))
+    + "}, to_apply=x\n}\n",
+    "20,000 attributes of one instruction": _entry(
+        "p = f32[] parameter(0)",
+        'ROOT r = f32[] custom-call(p), custom_call_target="x", ' + ", ".join(f"a{n}={n}" for n in range(20_000)),
+    ),
+    "names of a million letters": _entry(f"{'x' * 10**6} = f32[] parameter(0)", f"ROOT r = f32[] tanh({'x' * 10**6})"),
+    "a literal in 100,000 brackets": _entry(f"ROOT c = f32[1] constant({'{' * 100_000}1{'}' * 100_000})"),
+    "digits of another alphabet": _entry("ROOT p = f32[\u0663,\u0664] parameter(\u0660)"),
+}
+
 _TOML = "[tool.hlodiff]\n"
 CONFIGURATIONS: dict[str, str] = {
     "a key of a million letters": f"{_TOML}{'k' * 1_000_000}=1",

@@ -43,6 +43,11 @@ def _place(data: bytes, random: Random) -> int:
     return random.randrange(len(data) + 1)
 
 
+def _times(part: bytes, times: int) -> int:
+    """How often it is repeated: what is made here counts as memory of the reader."""
+    return min(times, _LARGEST // (len(part) + 1) + 1)
+
+
 def _words(data: bytes, random: Random) -> re.Match[bytes] | None:
     """A word or mark near a random place."""
     return _WORD.search(data, _place(data, random))
@@ -57,7 +62,7 @@ def _drop_line(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
 def _repeat_line(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
     lines = data.split(b"\n")
     at = random.randrange(len(lines))
-    return b"\n".join([*lines[:at], *[lines[at]] * random.choice([2, 2, 3, 500]), *lines[at + 1 :]])
+    return b"\n".join([*lines[:at], *[lines[at]] * _times(lines[at], random.choice([2, 2, 3, 500])), *lines[at + 1 :]])
 
 
 def _swap_lines(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
@@ -92,7 +97,7 @@ def _drop_word(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
 def _repeat_word(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
     found = _words(data, random)
     times = random.choice([2, 2, 3, 100, 5000])
-    return data if found is None else data[: found.start()] + found[0] * times + data[found.end() :]
+    return data if found is None else data[: found.start()] + found[0] * _times(found[0], times) + data[found.end() :]
 
 
 def _foreign_word(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
