@@ -330,7 +330,14 @@ class CostModel:
         kinds: dict[tuple[int, int, int], int] = {}  # one of each: equals cost the same
         for n, labels in enumerate(zip(new.labels[EXACT], new.labels[ANY], new.labels[STRUCTURE], strict=True)):
             kinds.setdefault(labels, n)
+        # An equal of its own may cost nothing: that needs no cost of a pair, and often is enough.
+        equal = {exact for exact, _, _ in kinds}
+        bound -= sum([before for n, before in zip(edited, most, strict=True) if old.labels[EXACT][n] in equal])
+        if self.total > bound:
+            return False
         for position, before in zip(edited, most, strict=True):
+            if old.labels[EXACT][position] in equal:
+                continue
             partner, call, kind = self.pairing.old[position], old.labels[ANY][position], old.labels[STRUCTURE][position]
             self._looked += len(kinds)
             likely = [n for (_, any_, structure), n in kinds.items() if any_ == call or structure == kind]

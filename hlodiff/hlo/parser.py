@@ -96,13 +96,14 @@ class AttributeReader:
     Args:
         computations: index by name.
         frames: where metadata points to.
+        known: what was read before, by its text: most instructions say what another one says.
     """
 
     computations: Mapping[str, int]
     frames: FrameTable
     _tails: dict[str, Tail] = field(default_factory=lambda: {"": Tail()})
     _metadata: dict[str, tuple[str, int, str]] = field(default_factory=lambda: {"": ("", -1, "")})
-    _known: dict[str, tuple[Tail, tuple[str, int, str]]] = field(default_factory=dict)
+    known: dict[str, tuple[Tail, tuple[str, int, str]]] = field(default_factory=dict)
     _attributes: dict[str, tuple[str, Tail]] = field(default_factory=dict)
 
     def read(self, text: str) -> tuple[Tail, tuple[str, int, str]]:
@@ -120,9 +121,9 @@ class AttributeReader:
             RepeatedAttribute: two attributes of one name.
             UnknownComputation: a call leads nowhere.
         """
-        known = self._known.get(text)
+        known = self.known.get(text)
         if known is None:
-            known = self._known[text] = self._read_whole(text)
+            known = self.known[text] = self._read_whole(text)
         return known
 
     def _read_whole(self, text: str) -> tuple[Tail, tuple[str, int, str]]:
@@ -633,7 +634,7 @@ def _read_computation(reader: _TextReader, number: int) -> int:
                 _check_result(reader, computation, open_.line - reader.lines_before)
             reader.done.append(computation)
             return number + 1
-        if line.strip() and not line.lstrip().startswith("//"):
+        if line.startswith("  %") or (line.strip() and not line.lstrip().startswith("//")):
             number = _read_instruction(reader, open_, number)
         number += 1
 
@@ -820,7 +821,9 @@ def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Ma
         except NotOperands:
             what = "expected operands: `%name, %name`"
             raise reader.error(what, number, end - len(arguments) + 1) from None
-    tail, (op_name, frame, rest) = _read_tail(reader, line[end + 1 :], number, end + 2)
+    behind = line[end + 1 :]
+    known_tail = reader.tails.known.get(behind)
+    tail, (op_name, frame, rest) = known_tail or _read_tail(reader, behind, number, end + 2)
     index = open_.index
     before: tuple[int, ...] = ()
     try:
