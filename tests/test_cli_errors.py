@@ -146,3 +146,16 @@ def test_a_file_that_cannot_be_written(said: Said) -> None:
         assert err.startswith(f"error: {place}: cannot be written: ")
         assert "hint: -o takes a file in a folder that exists" in err
     assert not list(Path().glob(".*.part"))
+
+
+def test_a_folder_that_is_gone_and_a_time_that_is_no_number(said: Said, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    for arguments in (("check",), ("diff", "a.hlo", "b.hlo")):
+        code, out, err = said(*arguments)
+        assert (code, out) == (2, "") and err.startswith("error: the current folder no longer exists\nhint: cd")
+    os.chdir(tmp_path)
+    for seconds in ("nan", "inf"):
+        assert "is no number of seconds" in said("check", "--timeout", seconds)[2]

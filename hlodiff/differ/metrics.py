@@ -21,7 +21,7 @@ LARGE_LITERAL_BYTES = 1024
 _HOST = 5
 _MOVING = frozenset(["copy", "slice", "dynamic-slice", "dynamic-update-slice"])
 _MAY_MOVE = frozenset(["fusion", *_MOVING, *(f"{name}-start" for name in _MOVING)])
-_CYCLES = re.compile(r'"estimated_cycles":"?(\d+)')
+_CYCLES = re.compile(r'"estimated_cycles":"?(\d{1,18})')
 _REMAT = re.compile(r"\.remat\d*(?:\.|$)")
 _FIXED = (
     "instructions", "ops", *(f"ops.{kind}" for kind in KINDS), "ops_in_loops", "fusions", "transposes", "copies",

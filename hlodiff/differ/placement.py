@@ -20,11 +20,11 @@ _SPACES = {
 }
 _DEVICES = re.compile(r"\{devices=\[(?P<sizes>[\d,]+)\](?P<rest>.*)\}$", re.DOTALL)
 _LAST_DIMS = re.compile(r"last_tile_dims=\{([^}]*)\}")
-_MAXIMAL = re.compile(r"\{maximal device=(\d+)[^}]*\}$")
+_MAXIMAL = re.compile(r"\{maximal device=(\d{1,18})[^}]*\}$")
 _SDY = re.compile(r"(?:#sdy\.sharding)?<(?P<mesh>@[\w\"]+|mesh<.*?>), \[(?P<dims>.*?)\](?P<rest>.*)>$", re.DOTALL)
-_AXIS = re.compile(r'"([^"]*)"(?::\(\d+\)(\d+))?')
+_AXIS = re.compile(r'"([^"]*)"(?::\(\d{1,18}\)(\d{1,18}))?')
 _PRECISION = re.compile(r"(?:(?<=[{,])|(?<=precision ))(default|high|highest|packed_nibble)(?=[,}>])")
-_SIZES = re.compile(r'"([^"]*)"=(\d+)')
+_SIZES = re.compile(r'"([^"]*)"=(\d{1,18})')
 
 
 def platform_of(module: Module) -> str:
@@ -371,7 +371,7 @@ def _results(module: Module) -> dict[int, dict[str, str]]:
                 table[number] = {"memory": format_memory_space(leaf.layout.memory_space, platform)}
         return table
     for name, value in root.attributes:
-        match = re.fullmatch(r"result(\d+)\.(sdy\.sharding|mhlo\.sharding|mhlo\.memory_kind)", name)
+        match = re.fullmatch(r"result(\d{1,9})\.(sdy\.sharding|mhlo\.sharding|mhlo\.memory_kind)", name)
         if match:
             words = value.strip('"')
             row = table.setdefault(int(match.group(1)), {})

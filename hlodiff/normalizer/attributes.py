@@ -212,7 +212,7 @@ def canonical_sharding(value: str, depth: int = 0) -> str:
 
 
 _REFERENCE = re.compile(STRING + r'|@([\w.$-]+)|@"((?:[^"\\]|\\.)*)"')
-_AXIS = re.compile(r'"((?:[^"\\]|\\.)*)"=(\d+)')
+_AXIS = re.compile(r'"((?:[^"\\]|\\.)*)"=(\d{1,18})')
 _PREFIX = "sdy.mesh @"
 
 

@@ -183,8 +183,8 @@ def _shape_sizes(shape: Shape) -> str:
 # partners get new numbers, and those come from what the members are, not from a count over the module: an added
 # collective does not renumber the others.
 
-_RENDEZVOUS = re.compile(r'(_xla_host_transfer_rendezvous=")(\d+)(")')
-_CALLBACK = re.compile(r"(\bindex = )(\d+)( : u?i64)")
+_RENDEZVOUS = re.compile(r'(_xla_host_transfer_rendezvous=")(\d{1,20})(")')
+_CALLBACK = re.compile(r"(\bindex = )(\d{1,20})( : u?i64)")
 # Four digits are easy to compare by eye, and hold some thousand channels with few collisions.
 _SPREAD = 9000
 _Place = tuple[int, int]
@@ -346,7 +346,7 @@ def _instances(found: Sequence[Content], groups: dict[int, list[_Place]]) -> dic
     }
 
 
-_INDEX = re.compile(r"\b(index|descriptor|keep_alive|callback_id) = (\d+) : (ui?64|i64)")
+_INDEX = re.compile(r"\b(index|descriptor|keep_alive|callback_id) = (\d{1,20}) : (ui?64|i64)")
 _POINTER = re.compile(r'"\d+"')
 
 
