@@ -158,7 +158,7 @@ def test_versions_that_cannot_be_read_are_rows(past: Past) -> None:
     )
     assert rows["stale"][1] == "summary.yaml is stale: both sides of a merge had changed it, and ours was kept"
     assert rows["broken"][1].startswith("summary.yaml cannot be read: broken YAML")
-    assert rows["tag"][1].startswith("summary.yaml cannot be read: broken YAML: could not determine a constructor")
+    assert rows["tag"][1].startswith("summary.yaml cannot be read: tags (`!name`) are not allowed")
     assert rows["bytes"][1] == "summary.yaml is not UTF-8 text: byte 0"
     assert rows["link"] == (None, "removed")
     assert rows["healed"] == (300, "recorded again")
